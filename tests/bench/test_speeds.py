@@ -11,7 +11,7 @@ import pytest
 from tests.golden_events import GOLDEN
 from tests.pipeline import test_golden_streams
 from ticdc_producer.bench import decode, encode
-from ticdc_producer.bench.batches import ENCODERS, MIN_ROWS, event_batches
+from ticdc_producer.bench.batches import LINES, MIN_ROWS, event_batches
 from ticdc_producer.bench.decode import measure_decoders
 from ticdc_producer.bench.encode import measure_encoders
 from ticdc_producer.cli.app import main
@@ -70,10 +70,10 @@ def test_the_report_of_the_decoders_for_machines(
 
 def test_every_decoder_reads_every_row() -> None:
     catalog, batches = event_batches(ROWS, 700)
-    for protocol, options in ENCODERS.values():
-        plan = EncodePlan(protocol=protocol, options=options, catalog=catalog)
+    for protocol, line in LINES.values():
+        plan = EncodePlan(protocol=protocol, options=line.options, catalog=catalog)
         encoded = PartitionEncoder(plan).messages(batches)
-        decoder = registry.decoder(protocol, options)
+        decoder = registry.decoder(protocol, line.options)
         assert sum(1 for one in encoded for _ in decoder.events(one.key or b"", one.value or b"")) == 700
 
 

@@ -16,7 +16,8 @@ from tests.docs.craft_sizes import sizes
 from tests.docs.fidelity_table import fidelity
 from tests.docs.markdown import code, table
 from ticdc_producer.config import PARAMETERS, Parameter, State
-from ticdc_producer.protocols.detection import SIGNATURES
+from ticdc_producer.config.parameters import protocols_with
+from ticdc_producer.protocols.detection import signatures
 from ticdc_producer.scenario.spec import scenario_schema
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
 
@@ -31,7 +32,7 @@ def options() -> str:
         [
             code(option.name),
             str(option.owner),
-            ", ".join(option.protocols) or "all",
+            ", ".join(protocols_with(option)) or "all",
             ", ".join(option.sinks) or "both",
             option.value.allowed,
             _default(option),
@@ -127,7 +128,7 @@ def invariants() -> str:
 
 def recognition() -> str:
     """How a protocol is detected from its messages."""
-    rows = [[code(name), signature.description] for name, signature in SIGNATURES.items()]
+    rows = [[code(name), signature.description] for name, signature in signatures()]
     return table(["protocol", "a message has"], rows)
 
 

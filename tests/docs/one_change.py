@@ -41,7 +41,7 @@ ENCODERS: dict[str, Encoder] = {
     "open-protocol": OpenEncoder(),
     "craft": CraftEncoder(),
     "canal-json": CanalJSONEncoder(CanalJSONOptions(enable_tidb_extension=True)),
-    "debezium": DebeziumEncoder(DebeziumOptions(disable_schema=True)),
+    "debezium": DebeziumEncoder(DebeziumOptions(debezium_disable_schema=True)),
     "simple": SimpleEncoder(),
 }
 
@@ -113,7 +113,7 @@ _DECODED: dict[str, tuple[str, Encoder]] = {
     ),
     "Debezium, `debezium-disable-schema`": (
         "debezium",
-        DebeziumEncoder(DebeziumOptions(disable_schema=True)),
+        DebeziumEncoder(DebeziumOptions(debezium_disable_schema=True)),
     ),
 }
 

@@ -101,7 +101,7 @@ def debezium_cases(path: Path, variant: str) -> Iterator[Case]:
     """Cases whose ``row`` has the text of the JSON values, regardless of the schema."""
     options = test_debezium_golden.VARIANTS[variant]
     encoder, events = DebeziumEncoder(options), debezium_events.events_of(path)
-    untyped = DebeziumEncoder(replace(options, disable_schema=True)).fidelity
+    untyped = DebeziumEncoder(replace(options, debezium_disable_schema=True)).fidelity
     for golden in load_messages(path):
         event = events[golden.events[0]]
         rejected = golden.error and not golden.error.startswith("PANIC")

@@ -53,11 +53,6 @@ _OPEN = {
 _NEW = "new-"
 
 
-def _debezium(options: Mapping[str, Any]) -> dict[str, Any]:
-    own = ("disable_schema", "include_start_ts")
-    return {**options, **{f"debezium_{name}": options[name] for name in own}}
-
-
 _ALL = {
     **{name: Variant(protocol="open-protocol", options=options) for name, options in _OPEN.items()},
     **{
@@ -70,7 +65,7 @@ _ALL = {
         for name, options in canal_json_messages.VARIANTS.items()
     },
     **{
-        name: Variant(protocol="debezium", options=_debezium(asdict(options)))
+        name: Variant(protocol="debezium", options=asdict(options))
         for name, options in test_debezium_golden.VARIANTS.items()
     },
     **{

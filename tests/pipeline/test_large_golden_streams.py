@@ -23,13 +23,11 @@ from ticdc_producer.model.event import Message
 from ticdc_producer.pipeline.event_stream import event_stream
 from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
-from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
 from ticdc_producer.protocols.compression import COMPRESSORS
 from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
-from ticdc_producer.protocols.open_protocol.options import OpenOptions
-from ticdc_producer.protocols.registry import ENCODERS, Options, known
+from ticdc_producer.protocols.registry import BUILT_IN
+from ticdc_producer.protocols.spec import Options
 from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.simulate import change_batch
 from ticdc_producer.targets.encoding.encode import PartitionEncoder
@@ -64,7 +62,8 @@ def check_file(file: LargeFile, job: Job, events: pa.RecordBatch, monkeypatch: p
     with monkeypatch.context() as patch:
         if file.compression != "none":
             patch.setitem(COMPRESSORS, file.compression, golden_compressor(file))
-        patch.setitem(ENCODERS, PROTOCOLS[file.protocol], partial(_with_golden_names, file))
+        spec = BUILT_IN[PROTOCOLS[file.protocol]]
+        patch.setitem(BUILT_IN, spec.name, replace(spec, encoder=partial(_with_golden_names, file)))
         wanted = without_idle_resolved(events) if ".merge" in file.variant else events
         made = list(_encoder(job, file).messages([wanted]))
     _check(made, file)
@@ -95,10 +94,11 @@ def _encoder(job: Job, file: LargeFile) -> PartitionEncoder:
         "output_ddl": True,
         "build_ts_ms": BUILD_TS_MS,
     }
-    return PartitionEncoder(replace(plan, protocol=PROTOCOLS[file.protocol], options=options))
+    spec = BUILT_IN[PROTOCOLS[file.protocol]]
+    return PartitionEncoder(replace(plan, protocol=spec.name, options=spec.select(options)))
 
 
-def _with_golden_names(file: LargeFile, options: Options) -> Encoder:
+def _with_golden_names(file: LargeFile, options: Any, _: Options) -> Encoder:
     """The encoder of a file, which names each object as TiCDC named the one of that content."""
     names = {_object(file, claim.content): claim.name for claim in file.claims()}
 
@@ -106,10 +106,10 @@ def _with_golden_names(file: LargeFile, options: Options) -> Encoder:
         return names[_object(file, content)]
 
     if file.protocol == "open":
-        return OpenEncoder(OpenOptions(**known(OpenOptions, options)), name_claim=name)
+        return OpenEncoder(options, name_claim=name)
     if file.protocol == "canal-json":
-        return CanalJSONEncoder(CanalJSONOptions(**known(CanalJSONOptions, options)), name_claim=name)
-    return DebeziumEncoder(DebeziumOptions(**known(DebeziumOptions, options)))  # it stores nothing
+        return CanalJSONEncoder(options, name_claim=name)
+    return DebeziumEncoder(options)  # it stores nothing
 
 
 def _object(file: LargeFile, content: bytes) -> object:

@@ -101,7 +101,7 @@ _CANAL_JSON = st.builds(
 _DEBEZIUM = st.builds(
     DebeziumOptions,
     profile=_PROFILE,
-    disable_schema=st.booleans(),
+    debezium_disable_schema=st.booleans(),
     output_old_value=st.booleans(),
     enable_tidb_extension=st.booleans(),
     cluster_id=st.just("default") | NAMES,

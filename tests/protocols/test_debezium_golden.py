@@ -21,7 +21,9 @@ from ticdc_producer.protocols.debezium.options import DebeziumOptions
 BUILT = 946684800000
 VARIANTS = {
     "debezium": DebeziumOptions(output_ddl=True, build_ts_ms=BUILT),
-    "debezium.disable-schema": DebeziumOptions(output_ddl=True, build_ts_ms=BUILT, disable_schema=True),
+    "debezium.disable-schema": DebeziumOptions(
+        output_ddl=True, build_ts_ms=BUILT, debezium_disable_schema=True
+    ),
     "debezium.output-old-value-false": DebeziumOptions(
         output_ddl=True, build_ts_ms=BUILT, output_old_value=False
     ),
@@ -29,14 +31,14 @@ VARIANTS = {
         output_ddl=True, build_ts_ms=BUILT, enable_tidb_extension=True
     ),
     "debezium.tidb-extension.disable-schema": DebeziumOptions(
-        output_ddl=True, build_ts_ms=BUILT, enable_tidb_extension=True, disable_schema=True
+        output_ddl=True, build_ts_ms=BUILT, enable_tidb_extension=True, debezium_disable_schema=True
     ),
     "new-debezium": DebeziumOptions(profile="new", output_ddl=True, build_ts_ms=BUILT),
     "new-debezium.disable-schema": DebeziumOptions(
-        profile="new", output_ddl=True, build_ts_ms=BUILT, disable_schema=True
+        profile="new", output_ddl=True, build_ts_ms=BUILT, debezium_disable_schema=True
     ),
     "new-debezium.include-start-ts": DebeziumOptions(
-        profile="new", output_ddl=True, build_ts_ms=BUILT, include_start_ts=True
+        profile="new", output_ddl=True, build_ts_ms=BUILT, debezium_include_start_ts=True
     ),
     "new-debezium.tidb-extension": DebeziumOptions(
         profile="new", output_ddl=True, build_ts_ms=BUILT, enable_tidb_extension=True

@@ -18,7 +18,9 @@ from ticdc_producer.protocols.debezium.options import DebeziumOptions
 
 @pytest.mark.parametrize("disable_schema", [False, True])
 def test_every_truncation_is_a_decode_error(disable_schema: bool) -> None:
-    options = DebeziumOptions(enable_tidb_extension=True, output_ddl=True, disable_schema=disable_schema)
+    options = DebeziumOptions(
+        enable_tidb_extension=True, output_ddl=True, debezium_disable_schema=disable_schema
+    )
     for key, value in samples(options):
         cuts = [(key[:cut], value) for cut in range(len(key))]
         cuts += [(key, value[:cut]) for cut in range(len(value))]

@@ -14,26 +14,19 @@ from ticdc_producer.errors import FolderError
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.table import PartitionInfo, TableInfo
+from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.targets.encoding.row_batches import EVENTS_ARROW
 
 MIN_ROWS = 20_000
-BATCH = 16
-"""Rows in a message of the batched protocols, as in the measurements of TiCDC."""
 ARROW_ROWS = 10_000
 """Rows in an Arrow batch: Spark's default."""
 
-ENCODERS: dict[str, tuple[str, dict[str, Any]]] = {
-    "open-protocol": ("open-protocol", {"max_batch_size": BATCH}),
-    "canal-json": ("canal-json", {}),
-    "craft": ("craft", {"max_batch_size": BATCH}),
-    "debezium": ("debezium", {}),
-    "debezium-disable-schema": ("debezium", {"debezium_disable_schema": True}),
-    "simple": (
-        "simple",
-        {"send_bootstrap_interval_in_sec": 1 << 40, "send_bootstrap_in_msg_count": 1 << 40},
-    ),
+LINES = {
+    "-".join(filter(None, (spec.name, line.suffix))): (spec.name, line)
+    for spec in BUILT_IN.values()
+    for line in spec.benchmark
 }
-"""Name in the report → protocol and options. Simple sends each table's schema once, for its decoder."""
+"""Name in the report → protocol, and its options and minimal decoder."""
 
 
 def event_batches(path: Path, min_rows: int) -> tuple[Catalog, list[pa.RecordBatch]]:

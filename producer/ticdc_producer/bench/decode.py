@@ -7,67 +7,20 @@ times and values, without any checks.
 from __future__ import annotations
 
 import gc
-import json
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
 from typing import Any, TypeAlias
 
-from ticdc_producer.bench.batches import ENCODERS, MIN_ROWS, event_batches
+from ticdc_producer.bench.batches import LINES, MIN_ROWS, event_batches
 from ticdc_producer.bench.encode import PASSES
 from ticdc_producer.model.event import Message
 from ticdc_producer.protocols import registry
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
 
 Reader: TypeAlias = Callable[[bytes, bytes], Iterable[object]]
-_LENGTH = 8
-
-
-def _minimal_open_protocol(key: bytes, value: bytes) -> list[tuple[Any, ...]]:
-    events, at_key, at_value = [], _LENGTH, 0
-    while at_key < len(key):
-        key_end = at_key + _LENGTH + int.from_bytes(key[at_key : at_key + _LENGTH], "big")
-        value_end = at_value + _LENGTH + int.from_bytes(value[at_value : at_value + _LENGTH], "big")
-        head, row = (
-            json.loads(key[at_key + _LENGTH : key_end]),
-            json.loads(value[at_value + _LENGTH : value_end]),
-        )
-        new, old = (
-            {name: column["v"] for name, column in row.get(image, {}).items()} for image in ("u", "p")
-        )
-        events.append((head["scm"], head["tbl"], head["ts"], new, old))
-        at_key, at_value = key_end, value_end
-    return events
-
-
-def _minimal_canal_json(_key: bytes, value: bytes) -> list[tuple[Any, ...]]:
-    row = json.loads(value)
-    return [
-        (row["database"], row["table"], row["type"], row["es"], row["data"], row["old"], row["mysqlType"])
-    ]
-
-
-def _minimal_debezium(_key: bytes, value: bytes) -> list[tuple[Any, ...]]:
-    row = json.loads(value)["payload"]
-    source = row["source"]
-    return [(source["db"], source["table"], row["op"], source["commit_ts"], row.get("before"), row["after"])]
-
-
-def _minimal_simple(_key: bytes, value: bytes) -> list[tuple[Any, ...]]:
-    row = json.loads(value)
-    if "data" not in row and "old" not in row:
-        return []
-    return [(row["database"], row["table"], row["type"], row["commitTs"], row.get("data"), row.get("old"))]
-
-
-_MINIMAL: Mapping[str, Reader] = {
-    "open-protocol": _minimal_open_protocol,
-    "canal-json": _minimal_canal_json,
-    "debezium": _minimal_debezium,
-    "simple": _minimal_simple,
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,11 +61,11 @@ def measure_decoders(path: Path, *, passes: int = PASSES) -> DecodeReport:
     """
     catalog, batches = event_batches(path, MIN_ROWS)
     report = DecodeReport(sum(batch.num_rows for batch in batches))
-    for name, (protocol, options) in ENCODERS.items():
-        plan = EncodePlan(protocol=protocol, options=options, catalog=catalog)
+    for name, (protocol, line) in LINES.items():
+        plan = EncodePlan(protocol=protocol, options=line.options, catalog=catalog)
         messages = list(PartitionEncoder(plan).messages(batches))
-        decoder = registry.decoder(protocol, options)
-        report.decoders[name] = _speed(messages, report.rows, decoder.events, _MINIMAL.get(protocol), passes)
+        decoder = registry.decoder(protocol, line.options)
+        report.decoders[name] = _speed(messages, report.rows, decoder.events, line.minimal, passes)
     return report
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ticdc_producer.bench.batches import ENCODERS, MIN_ROWS, event_batches
+from ticdc_producer.bench.batches import LINES, MIN_ROWS, event_batches
 from ticdc_producer.protocols import registry
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
 
@@ -61,8 +61,8 @@ def measure_encoders(path: Path, *, passes: int = PASSES) -> EncodeReport:
     return EncodeReport(
         rows=rows,
         encoders={
-            name: _best(EncodePlan(protocol=protocol, options=options, catalog=catalog), batches, passes)
-            for name, (protocol, options) in ENCODERS.items()
+            name: _best(EncodePlan(protocol=protocol, options=line.options, catalog=catalog), batches, passes)
+            for name, (protocol, line) in LINES.items()
         },
     )
 

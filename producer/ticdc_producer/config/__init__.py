@@ -3,10 +3,10 @@
 from ticdc_producer.config.changefeed import Changefeed
 from ticdc_producer.config.changefeed_file import ChangefeedFile, DispatchRule
 from ticdc_producer.config.load_file import load_changefeed_toml
-from ticdc_producer.config.parameter import Owner, Parameter, SinkKind, State
 from ticdc_producer.config.parameters import PARAMETERS
 from ticdc_producer.config.resolve import resolve
 from ticdc_producer.config.sink_uri import ParsedSinkURI, SinkURI, parse_sink_uri
+from ticdc_producer.model.parameter import Owner, Parameter, SinkKind, State
 
 __all__ = [
     "PARAMETERS",

@@ -10,12 +10,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ticdc_producer.config.changefeed_file import DispatchRule
 from ticdc_producer.config.filter_section import ColumnSelector, FilterSection
 from ticdc_producer.config.model_errors import explain
-from ticdc_producer.config.parameter import SinkKind
-from ticdc_producer.config.parameters import OF_MESSAGES
+from ticdc_producer.config.parameters import BY_NAME, OF_MESSAGES
 from ticdc_producer.config.sink_uri import SinkURI, parse_sink_uri
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.kafka.client import Brokers, Cluster, Properties, producer_properties
+from ticdc_producer.model.option_type import Plain
+from ticdc_producer.model.parameter import SinkKind
 from ticdc_producer.model.profile import Profile
+from ticdc_producer.protocols.registry import protocol_spec
+from ticdc_producer.protocols.spec import ProtocolSpec
+
+_NOT_OF_CODECS = {"sink_uri", "dispatchers", "warnings"}
 
 
 def _kebab(field: str) -> str:
@@ -33,6 +38,7 @@ class Changefeed(BaseModel):
         never written to a manifest.
     :param schema_registry: URL of Avro's registry, or empty; it may hold a password and is never written to
         a manifest.
+    :param plugin_options: parameters that only a protocol of another package has, by name.
     :param warnings: settings that TiCDC accepts and logs a warning about.
     """
 
@@ -107,6 +113,7 @@ class Changefeed(BaseModel):
     column_selectors: tuple[ColumnSelector, ...] = Field(default=(), exclude=True)
     client: Mapping[str, str] = Field(default_factory=dict, exclude=True, repr=False)
     schema_registry: str = Field(default="", exclude=True, repr=False)
+    plugin_options: Mapping[str, Plain] = Field(default_factory=dict, exclude=True)
     warnings: tuple[str, ...] = ()
 
     @property
@@ -130,11 +137,24 @@ class Changefeed(BaseModel):
         )
 
     @property
-    def codec_options(self) -> dict[str, Any]:
-        """The options as plain values, for a codec; ``row_end`` is what follows each row of a file."""
-        options = self.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
+    def spec(self) -> ProtocolSpec:
+        """The protocol.
+
+        :raises PluginError: if another package registers it, and it cannot be used.
+        """
+        return protocol_spec(self.protocol)
+
+    def codec_options(self, protocol: str = "", *, build_ts_ms: int | None = None) -> dict[str, Any]:
+        """The options of a codec as plain values.
+
+        :param protocol: the codec's, for messages that are not of the changefeed's protocol.
+        :param build_ts_ms: time at which messages are built, in Unix milliseconds; None: when they commit.
+        """
+        spec = protocol_spec(protocol or self.protocol)
         in_files = self.sink_uri.kind is SinkKind.STORAGE
-        return {**options, "row_end": self.terminator if in_files else ""}
+        written = {"row_end": self.terminator if in_files else "", "build_ts_ms": build_ts_ms}
+        own = {name.replace("-", "_"): value for name, value in self.plugin_options.items()}
+        return spec.select({**self.model_dump(exclude=_NOT_OF_CODECS), **own, **written})
 
     @property
     def ddl_to_all_partitions(self) -> bool:
@@ -142,7 +162,7 @@ class Changefeed(BaseModel):
 
         Source: ticdc ``downstreamadapter/sink/helper/helper.go`` (GetDDLDispatchRule).
         """
-        return self.protocol != "canal-json"
+        return self.spec.ddl_partitions == "all"
 
     @property
     def batches_rows(self) -> bool:
@@ -151,15 +171,12 @@ class Changefeed(BaseModel):
         Source: ticdc ``pkg/config/sink_protocol.go`` (IsBatchEncode) and
         ``downstreamadapter/sink/kafka/sink.go`` (batchEncodeRun).
         """
-        return self.protocol in ("open-protocol", "craft")
+        return self.spec.combines_rows
 
     @property
     def most_batch_bytes(self) -> int | None:
-        """Maximum bytes of a multi-row message; None if a batch ends with the row that exceeds the limit.
-
-        Source: tiflow ``pkg/sink/codec/craft/craft_encoder.go`` (AppendRowChangedEvent).
-        """
-        return None if self.protocol == "craft" else self.max_message_bytes
+        """Maximum bytes of a multi-row message; None if a batch ends with the row that exceeds the limit."""
+        return self.max_message_bytes if self.spec.limits_batches else None
 
     def as_manifest(self) -> dict[str, Any]:
         """The options as resolved, for a manifest: plain JSON values, keys as users spell them."""
@@ -168,7 +185,12 @@ class Changefeed(BaseModel):
         excluded = {"sink_uri", "dispatchers", "warnings", *ignored}
         content = self.model_dump(mode="json", by_alias=True, exclude=excluded)
         rules = [rule.model_dump(mode="json", exclude_defaults=True) for rule in self.dispatchers]
-        manifest: dict[str, Any] = {"sink-uri": str(self.sink_uri), **content, "dispatchers": rules}
+        manifest: dict[str, Any] = {
+            "sink-uri": str(self.sink_uri),
+            **content,
+            **self.plugin_options,
+            "dispatchers": rules,
+        }
         if self.column_selectors:
             manifest["column-selectors"] = [
                 one.model_dump(mode="json", by_alias=True) for one in self.column_selectors
@@ -189,10 +211,12 @@ class Changefeed(BaseModel):
             rules = [DispatchRule.model_validate(rule, strict=False) for rule in content["dispatchers"]]
             target = parse_sink_uri(content["sink-uri"]).target
             defaults = {option.name: option.default for option in OF_MESSAGES}
+            own = {one.name for one in protocol_spec(content["protocol"]).parameters} - BY_NAME.keys()
             fields = {
                 **defaults,
                 "filter": FilterSection(),
-                **content,
+                **{name: value for name, value in content.items() if name not in own},
+                "plugin-options": {name: content[name] for name in own if name in content},
                 "sink-uri": target,
                 "dispatchers": tuple(rules),
             }

@@ -11,12 +11,13 @@ from typing import Annotated, Any
 from pydantic import Field, field_validator, model_validator
 
 from ticdc_producer.config.filter_section import ColumnSelector, FilterSection
-from ticdc_producer.config.option_type import Plain, Secret
-from ticdc_producer.config.parameter import SinkKind
 from ticdc_producer.config.parameters import BY_NAME
 from ticdc_producer.config.sink_uri import parse_sink_uri
 from ticdc_producer.config.strict_model import StrictModel, Words
 from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.model.option_type import Plain, Secret
+from ticdc_producer.model.parameter import SinkKind
+from ticdc_producer.protocols.registry import BUILT_IN
 
 
 def _option(name: str) -> Any:
@@ -199,16 +200,18 @@ class SinkSection(StrictModel):
 
         :raises ChangefeedError: if a subsection of another protocol sets an option, since it has no effect.
         """
-        for name, other in (("open", "open-protocol"), ("debezium", "debezium")):
-            part = getattr(self, name)
-            if part is not None and part.output_old_value is False and protocol != other:
+        overrides: dict[str, Any] = {}
+        for spec in BUILT_IN.values():
+            part = getattr(self, spec.section) if spec.section and spec.name != protocol else None
+            default = spec.defaults.get("output-old-value", True)
+            if part is not None and part.output_old_value is False and default:
                 raise ChangefeedError(
-                    f"sink.{name} has no effect for protocol {protocol}",
-                    parameter=f"sink.{name}.output-old-value",
-                    hint=f"it belongs to {other}; leave it out",
+                    f"sink.{spec.section} has no effect for protocol {protocol}",
+                    parameter=f"sink.{spec.section}.output-old-value",
+                    hint=f"it belongs to {spec.name}; leave it out",
                 )
-        own = {"open-protocol": "open"}.get(protocol, protocol)
-        overrides: dict[str, Any] = {name: None for name in ("open", "debezium", "csv") if name != own}
+            if part is not None:
+                overrides[spec.section] = None
         # Both sections have this key; each applies to its own kind of sink.
         other = "kafka_config" if kind is SinkKind.STORAGE else "cloud_storage_config"
         section = getattr(self, other)

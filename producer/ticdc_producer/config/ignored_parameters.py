@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ticdc_producer.config.option_type import Anything, Boolean, Choice, IntRange, OptionType, Text
-from ticdc_producer.config.parameter import KAFKA, STORAGE, Parameter, State
+from ticdc_producer.model.option_type import Anything, Boolean, Choice, IntRange, OptionType, Text
+from ticdc_producer.model.parameter import KAFKA, STORAGE, Parameter, State
 
 _COUNT = IntRange(0, (1 << 63) - 1)
 _TUNING = "it tunes a running TiCDC"

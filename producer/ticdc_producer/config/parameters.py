@@ -7,49 +7,35 @@ TiCDC's names, defaults and keys: tiflow ``pkg/sink/kafka/options.go``,
 from __future__ import annotations
 
 from ticdc_producer.config.ignored_parameters import WITHOUT_EFFECT
-from ticdc_producer.config.option_type import (
+from ticdc_producer.config.protocol_name import PROTOCOL
+from ticdc_producer.config.rejected_parameters import REFUSED
+from ticdc_producer.config.storage_parameters import OF_STORAGE
+from ticdc_producer.model.option_type import (
     Boolean,
     Choice,
     IntRange,
     OptionType,
-    Plain,
-    ProtocolName,
     Secret,
     StorageURI,
     Text,
     TimeZone,
 )
-from ticdc_producer.config.parameter import CODEC, KAFKA, LARGE, Owner, Parameter, SinkKind, State
-from ticdc_producer.config.rejected_parameters import REFUSED
-from ticdc_producer.config.storage_parameters import OF_STORAGE
+from ticdc_producer.model.parameter import CODEC, KAFKA, LARGE, Parameter, SinkKind, State, own_parameter
+from ticdc_producer.protocols.registry import BUILT_IN, DEFAULT_PROTOCOL, protocol_specs
+from ticdc_producer.protocols.spec import ProtocolSpec
 
 INT32_MAX = (1 << 31) - 1
 MAX_PARTITIONS = 10_000
-PROTOCOL = ProtocolName(
-    choices=("open-protocol", "canal-json", "debezium", "craft", "simple", "avro", "csv"),
-    foreign=("canal", "maxwell", "debezium-avro"),
-    aliases=(("default", "open-protocol"), ("flat-avro", "avro")),
-)
-PROTOCOLS_OF = {
-    SinkKind.KAFKA: ("open-protocol", "canal-json", "debezium", "craft", "simple", "avro"),
-    SinkKind.STORAGE: ("csv", "canal-json"),
-}
-"""TiCDC's protocols of each sink (tiflow ``pkg/config/sink.go``); codecs of other packages are for Kafka."""
-NOT_IN_NEW = ("craft",)
-"""Protocols that TiCDC new architecture does not have."""
 COMPRESSION = Choice(choices=("none", "gzip", "snappy", "lz4", "zstd"))
 ACKNOWLEDGEMENTS = Choice(choices=("-1", "0", "1"), aliases=(("all", "-1"),))
 MECHANISM = Choice(choices=("plain", "scram-sha-256", "scram-sha-512"), foreign=("gssapi", "oauthbearer"))
 LARGE_MESSAGES = Choice(choices=("none", "handle-key-only", "claim-check"))
 MESSAGE_COMPRESSION = Choice(choices=("none", "snappy", "lz4"))
-OPEN, CANAL_JSON, DEBEZIUM, CRAFT = "open-protocol", "canal-json", "debezium", "craft"
-SIMPLE, AVRO, CSV = "simple", "avro", "csv"
 _ONLY_KAFKA = (SinkKind.KAFKA,)
-_COUNT = IntRange(0, (1 << 63) - 1)
 
 _MESSAGES = (
     Parameter(
-        name="protocol", value=PROTOCOL, default="open-protocol", file_key="sink.protocol",
+        name="protocol", value=PROTOCOL, default=DEFAULT_PROTOCOL, file_key="sink.protocol",
         effect="Message format.",
     ),
     Parameter(
@@ -70,37 +56,19 @@ _MESSAGES = (
     ),
     Parameter(
         name="only-output-updated-columns", value=Boolean(), default=False,
-        file_key="sink.only-output-updated-columns", protocols=(OPEN, CANAL_JSON),
+        file_key="sink.only-output-updated-columns", of_codec=True,
         effect="Old images of updates hold the changed columns only.",
     ),
     Parameter(
         name="output-old-value", value=Boolean(), default=True, in_uri=False,
-        file_key="sink.open.output-old-value", protocols=(OPEN, DEBEZIUM, CSV),
+        file_key="sink.open.output-old-value", of_codec=True,
         effect="Whether updates carry the old image; for Debezium: sink.debezium.output-old-value, for CSV: "
         "sink.csv.output-old-value, where it is false by default.",
     ),
     Parameter(
         name="delete-only-output-handle-key-columns", value=Boolean(), default=False, in_uri=False,
-        file_key="sink.delete-only-output-handle-key-columns", protocols=(OPEN, CANAL_JSON, CRAFT),
+        file_key="sink.delete-only-output-handle-key-columns", of_codec=True,
         effect="Deletes carry the handle key columns only.",
-    ),
-    Parameter(
-        name="content-compatible", value=Boolean(), default=False, file_key="sink.content-compatible",
-        protocols=(CANAL_JSON,),
-        effect="As official Canal: types with their parameters, old images with the changed columns only.",
-    ),
-    Parameter(
-        name="debezium-disable-schema", value=Boolean(), default=False,
-        file_key="sink.debezium-disable-schema", protocols=(DEBEZIUM,),
-        effect="Messages without their schema.",
-    ),
-    Parameter(
-        name="output-row-key", value=Boolean(), default=False, protocols=(CANAL_JSON,), profiles=("new",),
-        effect="TiKV's key of the row in _tidb; without the extension no effect.",
-    ),
-    Parameter(
-        name="debezium-include-start-ts", value=Boolean(), default=False, protocols=(DEBEZIUM,),
-        profiles=("new",), effect="The transaction's start-ts in source: one TSO before its commit.",
     ),
     Parameter(
         name="output-raw-change-event", value=Boolean(), default=False, in_uri=False,
@@ -110,57 +78,27 @@ _MESSAGES = (
     ),
     Parameter(
         name="large-message-handle-option", value=LARGE_MESSAGES, default="none", in_uri=False,
-        file_key=LARGE + "large-message-handle-option", protocols=(OPEN, CANAL_JSON, SIMPLE),
+        file_key=LARGE + "large-message-handle-option", of_codec=True,
         sinks=_ONLY_KAFKA,
         effect="How a row that exceeds max-message-bytes is sent; none: the changefeed fails.",
     ),
     Parameter(
         name="large-message-handle-compression", value=MESSAGE_COMPRESSION, default="none", in_uri=False,
         file_key=LARGE + "large-message-handle-compression",
-        protocols=(OPEN, CANAL_JSON, DEBEZIUM, SIMPLE), sinks=_ONLY_KAFKA,
+        of_codec=True, sinks=_ONLY_KAFKA,
         effect="Compression of the content of every message, of any size.",
     ),
     Parameter(
         name="claim-check-storage-uri", value=StorageURI(), default="", in_uri=False,
-        file_key=LARGE + "claim-check-storage-uri", protocols=(OPEN, CANAL_JSON, SIMPLE),
+        file_key=LARGE + "claim-check-storage-uri", of_codec=True,
         sinks=_ONLY_KAFKA,
         effect="Where claim-check stores the rows that are too large.",
     ),
     Parameter(
         name="claim-check-raw-value", value=Boolean(), default=False, in_uri=False,
-        file_key=LARGE + "claim-check-raw-value", protocols=(CANAL_JSON, SIMPLE),
+        file_key=LARGE + "claim-check-raw-value", of_codec=True,
         sinks=_ONLY_KAFKA,
         effect="Claim-check stores bare values, not wrapped in JSON.",
-    ),
-    Parameter(
-        name="encoding-format", value=Choice(choices=("json", "avro")), default="json",
-        file_key=CODEC + "encoding-format", protocols=(SIMPLE,), effect="Format of the messages.",
-    ),
-    Parameter(
-        name="send-bootstrap-interval-in-sec", value=_COUNT, default=120, in_uri=False,
-        file_key="sink.send-bootstrap-interval-in-sec", protocols=(SIMPLE,),
-        effect="Seconds of the commit clock after which a table's schema is sent again; 0: never.",
-    ),
-    Parameter(
-        name="send-bootstrap-in-msg-count", value=_COUNT, default=10_000, in_uri=False,
-        file_key="sink.send-bootstrap-in-msg-count", protocols=(SIMPLE,),
-        effect="Number of a table's rows after which its schema is sent again; 0: never.",
-    ),
-    Parameter(
-        name="avro-decimal-handling-mode", value=Choice(choices=("precise", "string")), default="precise",
-        file_key=CODEC + "avro-decimal-handling-mode", protocols=(AVRO,),
-        effect="DECIMAL as Avro's decimal, or as text.",
-    ),
-    Parameter(
-        name="avro-bigint-unsigned-handling-mode", value=Choice(choices=("long", "string")), default="long",
-        file_key=CODEC + "avro-bigint-unsigned-handling-mode", protocols=(AVRO,),
-        effect="BIGINT UNSIGNED as 64 bits that readers interpret as signed, or as text.",
-    ),
-    Parameter(
-        name="avro-enable-watermark", value=Boolean(), default=False,
-        file_key=CODEC + "avro-enable-watermark", protocols=(AVRO,),
-        effect="With the TiDB extension: DDL and watermark messages, in a form that TiCDC uses in its own "
-        "tests.",
     ),
 )  # fmt: skip
 _UPSTREAM = (
@@ -202,45 +140,18 @@ _KAFKA = (
 )  # fmt: skip
 
 
-def _ours(
-    name: str,
-    value: OptionType,
-    default: Plain,
-    effect: str,
-    *protocols: str,
-    sinks: tuple[SinkKind, ...] = (),
-) -> Parameter:
-    return Parameter(
-        name=name,
-        value=value,
-        default=default,
-        effect=effect,
-        owner=Owner.OURS,
-        protocols=protocols,
-        sinks=sinks,
-    )
-
-
 _OURS = (
-    _ours("profile", Choice(choices=("classic", "new")), "classic",
+    own_parameter("profile", Choice(choices=("classic", "new")), "classic",
           "Which TiCDC is simulated: classic (tiflow) or new (pingcap/ticdc)."),
-    _ours("batch-by", Choice(choices=("dispatch-key", "partition")), "dispatch-key",
+    own_parameter("batch-by", Choice(choices=("dispatch-key", "partition")), "dispatch-key",
           "Consecutive rows share a message if they have the same dispatch key, or just the same partition.",
-          OPEN, CRAFT),
-    _ours("output-ddl", Boolean(), None, "Whether DDL events are sent; by default Debezium sends none.",
-          sinks=_ONLY_KAFKA),
-    _ours("ddl-text", Choice(choices=("original", "tidb")), "original",
+          of_codec=True),
+    own_parameter("output-ddl", Boolean(), None,
+          "Whether DDL events are sent; by default Debezium sends none.", sinks=_ONLY_KAFKA),
+    own_parameter("ddl-text", Choice(choices=("original", "tidb")), "original",
           "DDL as written in the scenario, or re-printed as current TiCDC does."),
-    _ours("output-row-id", Boolean(), True, "Whether keys carry rid, as classic writes it.", OPEN),
-    _ours("time-zone", TimeZone(), "UTC",
+    own_parameter("time-zone", TimeZone(), "UTC",
           "Zone in which TIMESTAMP values are rendered (TiCDC: a server setting)."),
-    _ours("cluster-id", Text(), "default", "TiCDC's cluster id (TiCDC: a server setting).", DEBEZIUM),
-    _ours("invalid-utf8", Choice(choices=("raw", "replace")), "raw",
-          "Text that is not UTF-8: its bytes as TiCDC copies them, or U+FFFD for each byte.", DEBEZIUM),
-    _ours("legacy-no-flag", Boolean(), False, "Older format: columns without f.", OPEN),
-    _ours("legacy-varchar-base64", Boolean(), False, "Older format: VARCHAR and CHAR in Base64.", OPEN),
-    _ours("legacy-delete-old", Boolean(), False, "Before v5.4.0: deletes repeat data in old.", CANAL_JSON),
-    _ours("legacy-data-before-old", Boolean(), False, "As documented: data comes before old.", CANAL_JSON),
 )  # fmt: skip
 
 
@@ -251,14 +162,6 @@ def _of_client(name: str, value: OptionType, effect: str) -> Parameter:
 
 
 _CLIENT = (
-    Parameter(
-        name="schema-registry",
-        value=Secret(),
-        file_key="sink.schema-registry",
-        protocols=(AVRO,),
-        of_client=True,
-        effect="URL of the registry that stores Avro's schemas; it may contain user and password.",
-    ),
     _of_client("kafka-client-id", Text(), "Name of the clients in the brokers' logs and quotas."),
     _of_client("enable-tls", Boolean(), "TLS; without ca, brokers are checked against the system's CAs."),
     _of_client("ca", Text(), "PEM file of the CAs that brokers are checked against; enables TLS."),
@@ -271,16 +174,9 @@ _CLIENT = (
         "sasl-password", Secret(), "Password of SASL; percent-encoded, or as ${NAME} from the environment."
     ),
 )
-PARAMETERS: tuple[Parameter, ...] = (
-    *_MESSAGES,
-    *_UPSTREAM,
-    *_KAFKA,
-    *OF_STORAGE,
-    *_CLIENT,
-    *_OURS,
-    *WITHOUT_EFFECT,
-    *REFUSED,
-)
+_GENERAL = (*_MESSAGES, *_UPSTREAM, *_KAFKA, *OF_STORAGE, *_CLIENT, *_OURS)
+_OF_ONE_PROTOCOL = tuple(option for spec in BUILT_IN.values() for option in spec.parameters)
+PARAMETERS: tuple[Parameter, ...] = (*_GENERAL, *_OF_ONE_PROTOCOL, *WITHOUT_EFFECT, *REFUSED)
 """All options. Refused options have only a name and a reason."""
 
 OF_MESSAGES = tuple(
@@ -289,6 +185,27 @@ OF_MESSAGES = tuple(
 """Options that determine which messages are written and where; a manifest holds all of them."""
 
 BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
+
+
+def parameter(name: str) -> Parameter | None:
+    """The parameter of this name, also one of an installed protocol; None if there is none."""
+    if name in BY_NAME:
+        return BY_NAME[name]
+    return next((one for spec in protocol_specs() for one in spec.parameters if one.name == name), None)
+
+
+def has_parameter(spec: ProtocolSpec, option: Parameter) -> bool:
+    """Whether a protocol has a parameter."""
+    if option.of_codec:
+        return option.field in spec.option_names
+    return option in spec.parameters or option in _GENERAL
+
+
+def protocols_with(option: Parameter) -> tuple[str, ...]:
+    """The built-in protocols that have a parameter; empty if all have it."""
+    names = tuple(spec.name for spec in BUILT_IN.values() if has_parameter(spec, option))
+    return () if len(names) == len(BUILT_IN) else names
+
 
 REFUSED_KEYS = {option.file_key: option.effect for option in REFUSED if option.file_key}
 """Keys of a changefeed file that TiCDC knows and this tool refuses, with the reason."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ticdc_producer.config.option_type import Text
-from ticdc_producer.config.parameter import KAFKA, STORAGE, Parameter, State
+from ticdc_producer.model.option_type import Text
+from ticdc_producer.model.parameter import KAFKA, STORAGE, Parameter, State
 
 _KERBEROS = "the Kafka client that pip installs is built without Kerberos"
 _OAUTH = "use -X sasl.mechanism=OAUTHBEARER and -X sasl.oauthbearer.…"

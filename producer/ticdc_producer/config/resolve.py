@@ -10,31 +10,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ticdc_producer.config.avro_rules import check_avro
 from ticdc_producer.config.changefeed import Changefeed
 from ticdc_producer.config.changefeed_file import ChangefeedFile
 from ticdc_producer.config.filter_section import FilterSection
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.config.load_file import check_changefeed_file
-from ticdc_producer.config.option_type import Plain
-from ticdc_producer.config.parameter import SinkKind, State
 from ticdc_producer.config.parameters import (
     BY_NAME,
-    NOT_IN_NEW,
     OF_MESSAGES,
     PARAMETERS,
-    PROTOCOLS_OF,
+    has_parameter,
+    parameter,
+    protocols_with,
 )
 from ticdc_producer.config.security import security_properties
 from ticdc_producer.config.sink_uri import SinkURI, default_sink_uri, parse_sink_uri
 from ticdc_producer.config.storage_limits import storage_limits
 from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.model.option_type import Plain
+from ticdc_producer.model.parameter import SinkKind, State
+from ticdc_producer.protocols.registry import protocol_spec, protocol_specs
+from ticdc_producer.protocols.spec import ProtocolSpec
 
-_NOT_SIMULATED_WITH_SIMPLE = {
-    "integrity": "rows carry no checksums here: leave integrity-check-level at none",
-    "send-bootstrap-to-all-partition": "a table's schema is sent to the partitions of its rows",
-    "send-all-bootstrap-at-start": "a table's schema is sent before its first row",
-}
+_PROGRAMS = {"classic": "classic (tiflow)", "new": "new architecture"}
 
 
 def resolve(
@@ -61,53 +59,49 @@ def resolve(
     named = (uri for uri in (sink_uri, file.sink_uri) if uri is not None)
     uri = parse_sink_uri(next(named, default_sink_uri(name)))
     protocol = str(uri.parameters.get("protocol") or file.protocol or BY_NAME["protocol"].default)
-    kind = uri.target.kind
+    spec, kind = protocol_spec(protocol), uri.target.kind
     given = {**file.options(protocol, kind), **uri.parameters}
     ignored = _of_other_sinks(given, kind)
-    options = {**_defaults(protocol), **{name: given[name] for name in given if name not in ignored}}
-    _check_sink(protocol, kind)
+    options = {**_defaults(spec), **{name: given[name] for name in given if name not in ignored}}
+    _check_sink(spec, kind)
     if options["output-ddl"] is None:
-        options["output-ddl"] = _sends_ddl(options)
-    _check_protocol(protocol, options)
+        options["output-ddl"] = spec.sends_ddl(options)
+    _check_protocol(spec, options)
     _check_together(options)
     _check_large_messages(options)
-    _check_simple(options)
-    check_avro(options, file.dispatchers, reaches_kafka=not uri.target.embedded)
-    _check_profile(options)
+    spec.check(options, [rule.topic for rule in file.dispatchers], not uri.target.embedded)
+    _check_profile(spec, options)
     properties = {**security_properties(options), **parse_kafka_properties(kafka_properties)}
     if kind is SinkKind.STORAGE:
         options.update(storage_limits(options))
     values: dict[str, Any] = {field: options[option] for field, option in _fields().items()}
-    return Changefeed(
+    changefeed = Changefeed(
         sink_uri=uri.target,
         dispatchers=file.dispatchers if kind is SinkKind.KAFKA else (),
         filter=file.filter or FilterSection(),
         column_selectors=file.column_selectors if kind is SinkKind.KAFKA else (),
         client={**_client_id(options), **properties},
         schema_registry=str(options["schema-registry"] or ""),
+        plugin_options={one.name: options[one.name] for one in spec.parameters if one.name not in BY_NAME},
         warnings=(
-            *_warnings(options),
+            *_warnings(spec, options),
             *_ignored_client(uri.target, properties),
             *_ignored_options(ignored, kind),
             *_ignored_rules(file, kind),
         ),
         **values,
     )
-
-
-def _sends_ddl(options: Mapping[str, Plain]) -> bool:
-    """Whether TiCDC sends DDL events with this protocol, by its code or its documentation."""
-    if options["protocol"] == "avro":
-        return bool(options["enable-tidb-extension"] and options["avro-enable-watermark"])
-    return options["protocol"] != "debezium"
+    spec.typed(changefeed.codec_options())  # refuses combinations of the codec's options
+    return changefeed
 
 
 def _of_other_sinks(given: Mapping[str, Plain], kind: SinkKind) -> list[str]:
     """Options that are set and that only the other kind of sink has; TiCDC ignores them."""
+    options = [option for option in map(parameter, given) if option is not None]
     return [
-        name
-        for name, value in given.items()
-        if BY_NAME[name].sinks and kind not in BY_NAME[name].sinks and value != BY_NAME[name].default
+        option.name
+        for option in options
+        if option.sinks and kind not in option.sinks and given[option.name] != option.default
     ]
 
 
@@ -124,17 +118,17 @@ def _ignored_rules(file: ChangefeedFile, kind: SinkKind) -> Iterator[str]:
         yield "column-selectors have no effect: TiCDC applies them to Kafka sinks only"
 
 
-def _check_sink(protocol: str, kind: SinkKind) -> None:
-    """Refuse a protocol that TiCDC does not write to this kind of sink."""
-    other = SinkKind.STORAGE if kind is SinkKind.KAFKA else SinkKind.KAFKA
-    if protocol in PROTOCOLS_OF[kind] or (kind is SinkKind.KAFKA and protocol not in PROTOCOLS_OF[other]):
+def _check_sink(spec: ProtocolSpec, kind: SinkKind) -> None:
+    """Refuse a protocol that TiCDC does not write to this kind of sink (tiflow ``pkg/config/sink.go``)."""
+    if kind in spec.sinks:
         return
+    written = " and ".join(sorted(one.name for one in protocol_specs() if SinkKind.STORAGE in one.sinks))
     raise ChangefeedError(
-        f"protocol {protocol} is incompatible with {kind} sinks",
+        f"protocol {spec.name} is incompatible with {kind} sinks",
         parameter="protocol",
-        hint="storage sinks write csv and canal-json"
+        hint=f"storage sinks write {written}"
         if kind is SinkKind.STORAGE
-        else "csv is for storage sinks: file:///DIR?protocol=csv",
+        else f"{spec.name} is for storage sinks: file:///DIR?protocol={spec.name}",
     )
 
 
@@ -153,9 +147,10 @@ def _fields() -> dict[str, str]:
     return {option.field: option.name for option in OF_MESSAGES}
 
 
-def _defaults(protocol: str) -> dict[str, Plain]:
-    values = {option.name: option.default for option in PARAMETERS if option.state == State.HONOURED}
-    return {**values, "output-old-value": protocol != "csv"}
+def _defaults(spec: ProtocolSpec) -> dict[str, Plain]:
+    options = (*PARAMETERS, *spec.parameters)
+    values = {option.name: option.default for option in options if option.state == State.HONOURED}
+    return {**values, **spec.defaults}
 
 
 def _check_each(config: Mapping[str, Any] | None, scenario: Mapping[str, Any] | None) -> None:
@@ -193,12 +188,6 @@ def _check_large_messages(options: Mapping[str, Plain]) -> None:
     chosen = options["large-message-handle-option"]
     if chosen == "none":
         return
-    if options["protocol"] == "canal-json" and not options["enable-tidb-extension"]:
-        raise ChangefeedError(
-            f"large-message-handle-option {chosen} of canal-json needs the TiDB extension",
-            parameter="large-message-handle-option",
-            hint="set enable-tidb-extension=true",
-        )
     if options["force-replicate"]:
         raise ChangefeedError(
             f"force-replicate must be off when large-message-handle-option is {chosen}",
@@ -213,37 +202,29 @@ def _check_large_messages(options: Mapping[str, Plain]) -> None:
         )
 
 
-def _check_protocol(protocol: str, options: Mapping[str, Plain]) -> None:
+def _check_protocol(spec: ProtocolSpec, options: Mapping[str, Plain]) -> None:
     """Refuse options of other protocols that are set to something else than their default."""
-    for option in PARAMETERS:
+    for option in (*PARAMETERS, *spec.parameters):
         is_set = option.state == State.HONOURED and options[option.name] != option.default
-        if is_set and option.protocols and protocol not in option.protocols:
+        if is_set and not has_parameter(spec, option):
             raise ChangefeedError(
-                f"protocol {protocol} has no option {option.name}",
+                f"protocol {spec.name} has no option {option.name}",
                 parameter=option.name,
-                hint=f"these have it: {', '.join(option.protocols)}",
+                hint=f"these have it: {', '.join(protocols_with(option))}",
             )
+    for name in options.keys() - {option.name for option in (*PARAMETERS, *spec.parameters)}:
+        raise ChangefeedError(f"protocol {spec.name} has no option {name}", parameter=name)
 
 
-def _check_simple(options: Mapping[str, Plain]) -> None:
-    """Refuse options that have no effect with other protocols but change the messages of Simple."""
-    enabled = {name for name in _NOT_SIMULATED_WITH_SIMPLE if options.get(name)}
-    integrity = options.get("integrity")
-    if isinstance(integrity, Mapping) and integrity.get("integrity-check-level", "none") == "none":
-        enabled.discard("integrity")
-    for name in sorted(enabled) if options["protocol"] == "simple" else ():
-        what = f"protocol simple with {name} is not simulated"
-        raise ChangefeedError(what, parameter=name, hint=_NOT_SIMULATED_WITH_SIMPLE[name])
-
-
-def _check_profile(options: Mapping[str, Plain]) -> None:
+def _check_profile(spec: ProtocolSpec, options: Mapping[str, Plain]) -> None:
     """Refuse protocols and options that the chosen profile does not have."""
     profile = options["profile"]
-    if profile == "new" and options["protocol"] in NOT_IN_NEW:
+    if profile not in spec.profiles:
+        others = [one.name for one in protocol_specs() if profile in one.profiles and one.signature]
         raise ChangefeedError(
-            f"TiCDC new architecture has no protocol {options['protocol']}",
+            f"TiCDC {_PROGRAMS[str(profile)]} has no protocol {spec.name}",
             parameter="protocol",
-            hint="leave profile=new out, or use open-protocol, canal-json, debezium or simple",
+            hint=f"leave profile={profile} out, or use {', '.join(others[:-1])} or {others[-1]}",
         )
     for option in PARAMETERS:
         is_set = option.profiles and options[option.name] != option.default
@@ -255,10 +236,10 @@ def _check_profile(options: Mapping[str, Plain]) -> None:
             )
 
 
-def _warnings(options: Mapping[str, Plain]) -> Iterator[str]:
+def _warnings(spec: ProtocolSpec, options: Mapping[str, Plain]) -> Iterator[str]:
     """Settings that TiCDC accepts with a warning in its log."""
-    if options["enable-tidb-extension"] and options["protocol"] in ("open-protocol", "craft"):
-        yield f"enable-tidb-extension is ignored: {options['protocol']} has no extension"
+    if options["enable-tidb-extension"] and not spec.has_extension:
+        yield f"enable-tidb-extension is ignored: {spec.name} has no extension"
     if options["required-acks"] != "-1":
         yield f"required-acks={options['required-acks']}: this run waits for all replicas anyway"
     if options["output-raw-change-event"] and not options["output-old-value"]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from ticdc_producer.config.option_type import Plain
 from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.model.option_type import Plain
 
 SECURITY_OPTIONS = (
     "enable-tls",

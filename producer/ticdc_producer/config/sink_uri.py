@@ -14,10 +14,10 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from pydantic import BaseModel, ConfigDict, Field
 
 from ticdc_producer.config.environment import with_environment
-from ticdc_producer.config.option_type import Plain
-from ticdc_producer.config.parameter import Parameter, SinkKind, State
-from ticdc_producer.config.parameters import BY_NAME
+from ticdc_producer.config.parameters import BY_NAME, parameter
 from ticdc_producer.errors import ChangefeedError, nearest
+from ticdc_producer.model.option_type import Plain
+from ticdc_producer.model.parameter import Parameter, SinkKind, State
 
 MAX_TOPIC_LENGTH = 249
 _TOPIC = re.compile(r"[A-Za-z0-9._-]+")
@@ -196,21 +196,21 @@ def _parameters(query: str) -> dict[str, Plain]:
 
 
 def _lookup(name: str) -> Parameter:
-    parameter = BY_NAME.get(name)
-    if parameter is None:
+    found = parameter(name)
+    if found is None:
         allowed = [known.name for known in BY_NAME.values() if known.in_uri and known.state != State.REJECTED]
         hint = nearest(name, allowed, listed="the page on options")
         raise _error(f"unknown parameter {name!r}", parameter=name, hint=hint)
-    if parameter.state == State.REJECTED:
-        raise _error(f"parameter {name!r} is not supported", parameter=name, hint=parameter.effect)
-    if not parameter.in_uri:
-        key = f"{parameter.file_key} of the changefeed file"
+    if found.state == State.REJECTED:
+        raise _error(f"parameter {name!r} is not supported", parameter=name, hint=found.effect)
+    if not found.in_uri:
+        key = f"{found.file_key} of the changefeed file"
         raise _error(f"{name!r} is not a parameter of a sink URI", parameter=name, hint=f"set {key}")
-    return parameter
+    return found
 
 
-def _value(parameter: Parameter, text: str) -> Plain:
+def _value(option: Parameter, text: str) -> Plain:
     try:
-        return parameter.value.read(text)
+        return option.value.read(text)
     except ValueError as error:
-        raise _error(f"{parameter.name}: {error}", parameter=parameter.name) from None
+        raise _error(f"{option.name}: {error}", parameter=option.name) from None

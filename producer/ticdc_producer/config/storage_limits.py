@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ticdc_producer.config.option_type import Plain
 from ticdc_producer.config.storage_parameters import MAX_INDEX_WIDTH, MIN_INDEX_WIDTH
+from ticdc_producer.model.option_type import Plain
 
 _LARGEST_FILE = 512 << 20
 _SMALLEST_FILE = {"classic": 1 << 20, "new": 1 << 10}

@@ -1,12 +1,12 @@
-"""Options of the storage sink: file names, when a file ends, and the format of CSV rows.
+"""Options of the storage sink: file names, and when a file ends.
 
-TiCDC's names, defaults and keys: tiflow ``pkg/config/sink.go`` (``CSVConfig``, ``CloudStorageConfig``),
+TiCDC's names, defaults and keys: tiflow ``pkg/config/sink.go`` (``CloudStorageConfig``),
 ``pkg/config/replica_config.go``, ``pkg/sink/cloudstorage/config.go``.
 """
 
 from __future__ import annotations
 
-from ticdc_producer.config.option_type import (
+from ticdc_producer.model.option_type import (
     AnyText,
     Boolean,
     Choice,
@@ -15,7 +15,7 @@ from ticdc_producer.config.option_type import (
     OptionType,
     Plain,
 )
-from ticdc_producer.config.parameter import STORAGE, Parameter, SinkKind
+from ticdc_producer.model.parameter import STORAGE, Parameter, SinkKind
 
 MIN_INDEX_WIDTH, MAX_INDEX_WIDTH = 6, 20
 _INT64_MAX = (1 << 63) - 1
@@ -33,19 +33,6 @@ def _of_storage(
         in_uri=in_uri,
         file_key=file_key or f"sink.{name}",
         sinks=(SinkKind.STORAGE,),
-    )
-
-
-def _of_csv(name: str, value: OptionType, default: Plain, effect: str) -> Parameter:
-    return Parameter(
-        name=name,
-        value=value,
-        default=default,
-        effect=effect,
-        in_uri=False,
-        file_key=f"sink.csv.{name}",
-        sinks=(SinkKind.STORAGE,),
-        protocols=("csv",),
     )
 
 
@@ -78,11 +65,4 @@ OF_STORAGE = (
         "output-column-id", Boolean(), False, "Schema files contain the ids of columns.",
         file_key=STORAGE + "output-column-id",
     ),
-    _of_csv("delimiter", AnyText(), ",", "Text between fields."),
-    _of_csv("quote", AnyText(), '"', "Quotation mark around texts; empty: none, and backslashes escape."),
-    _of_csv("null", AnyText(), r"\N", "Text of NULL, never quoted."),
-    _of_csv("include-commit-ts", Boolean(), False, "Rows contain their commit-ts."),
-    _of_csv("output-handle-key", Boolean(), False, "Rows contain TiDB's handle."),
-    _of_csv("output-field-header", Boolean(), False, "Files begin with the names of the fields."),
-    _of_csv("binary-encoding-method", Choice(choices=("base64", "hex")), "base64", "Encoding of bytes."),
 )  # fmt: skip

@@ -53,13 +53,13 @@ def build_decode_case(decode_case: DecodeCase) -> Case:
         force_replicate=changefeed.force_replicate,
         time_zone=changefeed.time_zone,
     )
-    options = changefeed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
+    options = changefeed.codec_options()
     plan = EncodePlan(protocol=decode_case.protocol, options=options, catalog=stream.catalog)
     messages = list(PartitionEncoder(plan).messages(stream.batches(spec.resolved)))
     *described, message = messages
     if any(one.type != _SCHEMA_MESSAGE for one in described):
         raise ValueError(f"{decode_case.id} makes {len(messages)} messages")
-    fidelity = registry.encoder(decode_case.protocol, options).fidelity
+    fidelity = registry.fidelity(decode_case.protocol, options)
     expected = None if spec.damage else tuple(_expected(stream, spec, fidelity))
     return Case(
         id=decode_case.id,

@@ -41,6 +41,8 @@ class Fidelity:
     :param names_operation: whether a message names its operation. If not, an update without an old image
         reads as an insert.
     :param deletes: which columns of a delete are sent.
+    :param sql_types: whether the SQL types of columns are sent.
+    :param float_decimals: whether DECIMAL is sent as the nearest float64.
     :param flags: whether column flags are sent. Without them a reader knows only the handle key.
     :param caches_flags: whether rows of partitions have the flags of an earlier version of their table.
     :param table_ids: which rows carry their physical table id: those of partitioned tables, all, or none.
@@ -56,6 +58,8 @@ class Fidelity:
     old_values: OldValues = "all"
     names_operation: bool = True
     deletes: Literal["all", "handle-key"] = "all"
+    sql_types: bool = True
+    float_decimals: bool = False
     flags: bool = True
     caches_flags: bool = False
     table_ids: TableIDs = "partitions"

@@ -1,24 +1,26 @@
-"""Codecs of other packages.
+"""Protocols of other packages.
 
-A package registers a codec under the entry point group ``ticdc_producer.codecs``. The entry point's name is
-the protocol's name, its object a ``CodecPlugin``. Errors in a plugin are raised as ``PluginError``, which
-names the package.
+A package registers a protocol under the entry point group ``ticdc_producer.protocols``. The entry point's
+name is the protocol's name, its object a ``ProtocolSpec``. Errors in a plugin are raised as ``PluginError``,
+which names the package.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ticdc_producer.errors import PluginError, ProducerError
-from ticdc_producer.model.entry_points import GROUP, installed_codecs
 from ticdc_producer.model.event import DDLEvent, Event, Message, ResolvedEvent, RowEvent
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import Decoder, Encoder
+from ticdc_producer.protocols.entry_points import installed_protocols
+from ticdc_producer.protocols.spec import Options, ProtocolSpec, Signature
 
 if TYPE_CHECKING:
     from ticdc_producer.protocols.base import RowBatch
@@ -28,35 +30,48 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class CodecPlugin:
-    """A protocol.
+@cache
+def plugin_spec(protocol: str) -> ProtocolSpec:
+    """The protocol of a plugin.
 
-    :param encoder: creates the encoder of one partition. Its argument maps the names of ``Changefeed``'s
-        options, and ``build_ts_ms``, to plain values.
-    :param decoder: creates a decoder from the same argument.
+    :raises PluginError: if the entry point is not a ``ProtocolSpec`` of this name, or the plugin fails.
     """
-
-    encoder: Callable[[Mapping[str, Any]], Encoder]
-    decoder: Callable[[Mapping[str, Any]], Decoder]
-
-
-def plugin_encoder(protocol: str, options: Mapping[str, Any]) -> Encoder:
-    """The encoder of a plugin's protocol.
-
-    :raises PluginError: if the entry point is not a ``CodecPlugin``, or the plugin fails.
-    """
-    plugin, source = _loaded(protocol)
-    return _Encoder(source, source.run(lambda: plugin.encoder(options)))
+    points = installed_protocols()[protocol]
+    source = _Source(protocol, ", ".join(map(_package, points)))
+    if len(points) > 1:
+        raise source.error("several packages have a protocol of this name")
+    spec = source.run(points[0].load)
+    if not isinstance(spec, ProtocolSpec):
+        raise source.error(f"{points[0].value} must be a ProtocolSpec, not {type(spec).__name__}")
+    if spec.name != protocol:
+        raise source.error(f"its entry point must have the protocol's name, {spec.name!r}")
+    return _guarded(spec, source)
 
 
-def plugin_decoder(protocol: str, options: Mapping[str, Any]) -> Decoder:
-    """The decoder of a plugin's protocol.
+def usable_specs(names: Iterable[str]) -> Iterator[ProtocolSpec]:
+    """The protocols of plugins, without those that cannot be used."""
+    for name in names:
+        with suppress(PluginError):
+            yield plugin_spec(name)
 
-    :raises PluginError: if the entry point is not a ``CodecPlugin``, or the plugin fails.
-    """
-    plugin, source = _loaded(protocol)
-    return _Decoder(source, source.run(lambda: plugin.decoder(options)))
+
+def _guarded(spec: ProtocolSpec, source: _Source) -> ProtocolSpec:
+    """The protocol with functions that raise only ``ProducerError``."""
+
+    def encoder(options: Any, inputs: Options) -> Encoder:
+        return _Encoder(source, source.run(lambda: spec.encoder(options, inputs)))
+
+    def decoder(options: Any, inputs: Options) -> Decoder:
+        return _Decoder(source, source.run(lambda: spec.decoder(options, inputs)))
+
+    signature = spec.signature
+    if signature is not None:
+        matches = signature.matches
+        signature = Signature(
+            matches=lambda key, value: source.run(lambda: matches(key, value)),
+            description=signature.description,
+        )
+    return replace(spec, encoder=encoder, decoder=decoder, signature=signature)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,18 +102,6 @@ class _Source:
         end = object()
         while (item := self.run(lambda: next(items, end))) is not end:
             yield item  # type: ignore[misc]  # the end is not one of them
-
-
-@cache
-def _loaded(protocol: str) -> tuple[CodecPlugin, _Source]:
-    points = installed_codecs()[protocol]
-    source = _Source(protocol, ", ".join(map(_package, points)))
-    if len(points) > 1:
-        raise source.error("several packages have a codec of this name")
-    plugin = source.run(points[0].load)
-    if not isinstance(plugin, CodecPlugin):
-        raise source.error(f"{points[0].value} must be a CodecPlugin, not {type(plugin).__name__}")
-    return plugin, source
 
 
 def _package(point: EntryPoint) -> str:
@@ -139,6 +142,3 @@ class _Decoder:
             if not isinstance(event, RowEvent | DDLEvent | ResolvedEvent):
                 raise self.source.error(f"its decoder must return events, not {type(event).__name__}")
             yield event
-
-
-__all__ = ["GROUP", "CodecPlugin", "plugin_decoder", "plugin_encoder"]

@@ -34,6 +34,6 @@ def attach_verdict(
         claims=claims,
         on_verdict=options.on_verdict,
     )
-    has_preview = changefeed.protocol == "open-protocol"
-    preview = first_lines(first_messages(read_messages), changefeed.protocol) if has_preview else []
+    has_preview = changefeed.spec.log_lines is not None
+    preview = first_lines(first_messages(read_messages), changefeed) if has_preview else []
     return replace(report, verdict=verdict, preview=preview)

@@ -16,7 +16,7 @@ from ticdc_producer.faults.catalogue import Trap, catalogue
 from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.protocols import registry
 from ticdc_producer.runs.offset_ranges import brokers_of, whole_topics
-from ticdc_producer.runs.prepare import changefeed_of, codec_options
+from ticdc_producer.runs.prepare import changefeed_of
 from ticdc_producer.runs.read_session import folder_session, topic_session
 from ticdc_producer.runs.schemas import with_schemas
 from ticdc_producer.runs.verify import OnStatus
@@ -135,7 +135,7 @@ def _covered(
 ) -> Coverage:
     """:param schemas: the Avro schemas stored in a folder."""
     on_status("looking for traps")
-    options = with_schemas(codec_options(changefeed), changefeed, read_messages, schemas or {})
+    options = with_schemas(changefeed.codec_options(), changefeed, read_messages, schemas or {})
     # Claim-check objects are not read: the messages that refer to them count.
     with materialized(decoded(read_messages, changefeed.protocol, options)) as stream:
         observable = _observability(changefeed, read_messages)
@@ -147,13 +147,13 @@ def _covered(
 
 
 def _observability(changefeed: Changefeed, read_messages: DataFrame) -> Visibility:
-    fidelity = registry.encoder(changefeed.protocol, codec_options(changefeed)).fidelity
-    debezium = changefeed.protocol == "debezium"
-    types = not debezium or (changefeed.enable_tidb_extension and not changefeed.debezium_disable_schema)
+    fidelity = registry.fidelity(changefeed.protocol, changefeed.codec_options())
     topics = [row["topic"] for row in read_messages.select("topic").distinct().collect()]
     options = verify_options(changefeed, fidelity, topics, Strictness())
     flags = fidelity.visible_flag(ColumnFlag.UNSIGNED) != 0
-    return Visibility(options=options, types=types, flags=flags, decimals=not debezium)
+    return Visibility(
+        options=options, types=fidelity.sql_types, flags=flags, decimals=not fidelity.float_decimals
+    )
 
 
 def _trap_coverages(

@@ -11,7 +11,7 @@ from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.record import Record
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
-from ticdc_producer.protocols.registry import Options
+from ticdc_producer.protocols.spec import Options
 from ticdc_producer.targets.decoding.event_rows import event_rows
 from ticdc_producer.targets.decoding.protocol import check_same, protocol_of
 from ticdc_producer.targets.golden import read as golden
@@ -54,15 +54,19 @@ def decode(
     else:
         changefeed = golden.changefeed(Path(folder), golden.manifest(Path(folder)))
         requested_protocol = protocol or changefeed.protocol
-    options = changefeed.codec_options
     if sink_uri is not None and changefeed.sink_uri.kind is SinkKind.STORAGE:
-        yield from _storage_events(changefeed, options)
+        yield from _storage_events(changefeed)
         return
-    if requested_protocol == "avro":
-        options["schema_of"] = _schema_of(changefeed, folder)
+
+    def options_of(protocol: str) -> Options:
+        options = changefeed.codec_options(protocol)
+        if registry.protocol_spec(protocol).schemas is not None:
+            options["schema_of"] = _schema_of(changefeed, folder)
+        return options
+
     claims = changefeed.claim_check_storage_uri if folder is None else golden.claims(Path(folder))
     yield from _decoded_events(
-        _records(changefeed, sink_uri, folder, file), requested_protocol, options, claims
+        _records(changefeed, sink_uri, folder, file), requested_protocol, options_of, claims
     )
 
 
@@ -87,10 +91,14 @@ def _names_protocol(sink_uri: str | None, config: Mapping[str, Any] | None) -> b
 
 
 def _decoded_events(
-    records: Iterator[Record], requested_protocol: str | None, options: Options, claims: str
+    records: Iterator[Record],
+    requested_protocol: str | None,
+    options_of: Callable[[str], Options],
+    claims: str,
 ) -> Iterator[dict[str, Any]]:
     """Rows of all records; if the protocol was detected, all records must have it.
 
+    :param options_of: a protocol to the options of its decoder.
     :param claims: location of claim-check objects, as URI or path; empty if unknown.
     """
     protocol = requested_protocol
@@ -98,12 +106,13 @@ def _decoded_events(
         protocol, records = protocol_of(records)
     if protocol is None:
         return
+    options = options_of(protocol)
     decoder = registry.decoder(protocol, options)
     if claims:
         from ticdc_producer.targets.decoding.claims import with_claim_check
 
         decoder = with_claim_check(decoder, claims)
-    describes_table, waiting = registry.schema_message_reader(protocol), list[Record]()
+    describes_table, waiting = registry.protocol_spec(protocol).described_versions, list[Record]()
     for record in records:
         rows = event_rows(_message_columns(record), decoder)
         if requested_protocol is None and rows and rows[-1]["kind"] == "error":
@@ -141,11 +150,12 @@ def _records(
     return golden.records(Path("/dev/stdin") if str(file) == "-" else Path(str(file)))
 
 
-def _storage_events(changefeed: Changefeed, options: Options) -> Iterator[dict[str, Any]]:
+def _storage_events(changefeed: Changefeed) -> Iterator[dict[str, Any]]:
     """The events of a storage folder in replay order; its DDLs are in schema files."""
     from ticdc_producer.targets.storage.listing import list_storage
     from ticdc_producer.targets.storage.read import reading_options, records
 
+    options = changefeed.codec_options()
     listing = list_storage(changefeed.sink_uri.path, changefeed.protocol)
     decoder = registry.decoder(changefeed.protocol, reading_options(listing, options))
     for record in records(listing, changefeed.protocol, options):

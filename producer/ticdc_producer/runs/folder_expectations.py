@@ -21,7 +21,6 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.event_filter import filtered_tables
 from ticdc_producer.protocols import registry
 from ticdc_producer.runs.expected_event_facts import EventFacts, VisibleDDL
-from ticdc_producer.runs.prepare import codec_options
 from ticdc_producer.runs.unverifiable_tables import (
     FILTERED,
     NO_DDL,
@@ -138,7 +137,7 @@ def folder_expectations(
     :param manifest: of the folder, whose files were checked.
     :raises FolderError: for expectations that cannot be read.
     """
-    fidelity = registry.encoder(changefeed.protocol, codec_options(changefeed)).fidelity
+    fidelity = registry.fidelity(changefeed.protocol, changefeed.codec_options())
     found = FolderExpectations(
         changefeed=changefeed,
         fidelity=fidelity,

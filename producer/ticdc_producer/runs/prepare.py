@@ -137,8 +137,7 @@ class Job:
     @cached_property
     def options(self) -> dict[str, Any]:
         """The changefeed's options and the build time as plain values, for the codec."""
-        build_ts_ms = _milliseconds(self.scenario.build_time)
-        return {**codec_options(self.changefeed), "build_ts_ms": build_ts_ms}
+        return self.changefeed.codec_options(build_ts_ms=_milliseconds(self.scenario.build_time))
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -267,11 +266,6 @@ def with_registered_schemas(job: Job) -> Job:
     """
     ids = registered(job.changefeed, job.schemas) if job.schemas else None
     return job if ids is None else replace(job, schema_ids=ids)
-
-
-def codec_options(changefeed: Changefeed) -> dict[str, Any]:
-    """A changefeed's options as plain values, for a codec."""
-    return changefeed.codec_options
 
 
 def _milliseconds(moment: datetime | Literal["now"] | None) -> int | None:

@@ -9,10 +9,11 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.dataframes import MESSAGES
-from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
-from ticdc_producer.protocols.open_protocol.log_lines import log_lines
+from ticdc_producer.protocols import registry
+from ticdc_producer.protocols.base import Decoder
 
 MAX_LINES = 14
 """Number of lines, that of the documentation sample."""
@@ -20,17 +21,19 @@ _PARTITIONS = 8
 _PARTITION = ("topic", "partition")
 
 
-def first_lines(messages: pa.Table, protocol: str) -> list[str]:
+def first_lines(messages: pa.Table, changefeed: Changefeed) -> list[str]:
     """Numbered lines of the first messages of the first partitions, by commit-ts.
 
     :param messages: shape ``MESSAGES``.
-    :return: empty for protocols other than Open Protocol. Messages that do not decode are skipped.
+    :return: empty for protocols whose consumers log no lines. Messages that do not decode are skipped.
     """
-    if protocol != "open-protocol" or not messages.num_rows:
+    log_lines = changefeed.spec.log_lines
+    if log_lines is None or not messages.num_rows:
         return []
+    decoder = registry.decoder(changefeed.protocol, changefeed.codec_options())
     in_order = messages.sort_by([(name, "ascending") for name in (*_PARTITION, "offset")])
     heads = [rows.slice(0, MAX_LINES).to_pylist() for rows in _partitions(in_order)[:_PARTITIONS]]
-    timed = [[(ts, row) for row in head if (ts := _commit_ts(row)) is not None] for head in heads]
+    timed = [[(ts, row) for row in head if (ts := _commit_ts(decoder, row)) is not None] for head in heads]
     lines = [line for row in _merged(timed) for line in log_lines(row["partition"], *_bytes(row))]
     return [f"{number}. {line}" for number, line in enumerate(lines[:MAX_LINES], start=1)]
 
@@ -73,10 +76,10 @@ def _merged(partitions: list[list[tuple[int, Mapping[str, Any]]]]) -> Iterator[M
             del queues[number]
 
 
-def _commit_ts(row: Mapping[str, Any]) -> int | None:
+def _commit_ts(decoder: Decoder, row: Mapping[str, Any]) -> int | None:
     """Commit-ts of a message's first event; None for a message that does not decode or has no event."""
     try:
-        return next((event.commit_ts for event in OpenDecoder().events(*_bytes(row))), None)
+        return next((event.commit_ts for event in decoder.events(*_bytes(row))), None)
     except DecodeError:
         return None
 

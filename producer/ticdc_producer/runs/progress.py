@@ -13,7 +13,7 @@ from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model.fidelity import has_commit_ts
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
-from ticdc_producer.runs.prepare import Job, codec_options
+from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.run_topics import RunTopics
 from ticdc_producer.targets.decoding.event_rows import event_rows
 from ticdc_producer.targets.kafka.read import OffsetRange, read
@@ -102,7 +102,7 @@ def current_progress(target: RunTopics, total: int | Span) -> Progress:
 
 def _written_ts(target: RunTopics, ends: Offsets) -> list[int]:
     """TSO up to which each partition is written, 0 for an empty one."""
-    options = codec_options(target.changefeed)
+    options = target.changefeed.codec_options()
     decoder = registry.decoder(target.changefeed.protocol, options)
     return [
         0

@@ -8,6 +8,7 @@ from functools import cached_property
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import ArgumentError, StorageError
 from ticdc_producer.model.event import Kind
+from ticdc_producer.protocols.registry import file_format
 from ticdc_producer.protocols.storage.schema_file import SchemaFile
 from ticdc_producer.runs.change_log import ChangeLog
 from ticdc_producer.runs.counts import Counts
@@ -150,7 +151,7 @@ def checkpoint_ts(job: Job) -> int:
 def file_rules(changefeed: Changefeed) -> FileRules:
     """How the files of a changefeed are named, and when one ends."""
     return FileRules(
-        protocol=changefeed.protocol,
+        extension=file_format(changefeed.protocol).extension,
         width=changefeed.file_index_digit,
         size=changefeed.file_size,
         flush_ms=changefeed.flush_interval,

@@ -1,8 +1,9 @@
-"""Avro schemas: register those of a job's tables, and fetch those that messages refer to by number."""
+"""Schemas of a schema registry: register those of a job's tables, and fetch those that messages refer to."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -10,10 +11,8 @@ from pyspark.sql import DataFrame
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.pipeline.event_stream import StreamPlan
-from ticdc_producer.protocols.avro.decoder import schema_id_of
-from ticdc_producer.protocols.avro.options import AvroOptions
-from ticdc_producer.protocols.avro.schemas import Schema, SchemaIDs, schemas
-from ticdc_producer.protocols.registry import Options, known
+from ticdc_producer.protocols.avro.schemas import Schema, SchemaIDs
+from ticdc_producer.protocols.spec import Options
 from ticdc_producer.targets.kafka.schema_registry import SchemaRegistry
 
 _IDS = pa.schema([("id", pa.int64())])
@@ -22,14 +21,12 @@ _MOST = 10_000
 
 
 def schemas_of(changefeed: Changefeed, stream: StreamPlan, options: Options) -> Sequence[Schema]:
-    """The schemas of the tables of a stream; empty for protocols other than Avro."""
-    if changefeed.protocol != "avro":
+    """The schemas of the tables of a stream; empty for protocols that need no schema registry."""
+    if changefeed.spec.schemas is None:
         return ()
     tables = [stream.selection.of(table) for table in stream.replicated if not table.is_view]
-    return schemas(
-        tables,
-        lambda table: stream.router.route(table).topic,
-        AvroOptions(**known(AvroOptions, options)),
+    return changefeed.spec.schemas.of_tables(
+        tables, lambda table: stream.router.route(table).topic, changefeed.spec.typed(options)
     )
 
 
@@ -52,7 +49,7 @@ def with_schemas(
     :param own: schemas of a folder or job, used without a registry.
     :raises RegistryError: for a registry that does not answer.
     """
-    if changefeed.protocol != "avro":
+    if changefeed.spec.schemas is None:
         return options
     return {
         **options,
@@ -62,18 +59,21 @@ def with_schemas(
 
 def fetched_schemas(changefeed: Changefeed, messages: DataFrame | pa.Table) -> dict[int, str]:
     """The registry's schemas for the ids in some messages."""
+    if changefeed.spec.schemas is None:
+        return {}
+    ids = partial(_ids, changefeed.spec.schemas.id_in)
     if isinstance(messages, pa.Table):
-        found = {number for batch in _ids(iter(messages.to_batches())) for number in batch["id"].to_pylist()}
+        found = {number for batch in ids(iter(messages.to_batches())) for number in batch["id"].to_pylist()}
     else:
-        rows = messages.select("key", "value").mapInArrow(_ids, "id long").distinct().limit(_MOST).collect()
+        rows = messages.select("key", "value").mapInArrow(ids, "id long").distinct().limit(_MOST).collect()
         found = {int(row["id"]) for row in rows}
     registry = SchemaRegistry(changefeed.schema_registry)
     schemas_by_id = {number: registry.schema(number) for number in sorted(found)[:_MOST]}
     return {number: schema for number, schema in schemas_by_id.items() if schema is not None}
 
 
-def _ids(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _ids(id_in: Callable[[bytes], int | None], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         parts: Collection[Any] = [*batch.column("key").to_pylist(), *batch.column("value").to_pylist()]
-        numbers = {number for part in parts if part and (number := schema_id_of(part)) is not None}
+        numbers = {number for part in parts if part and (number := id_in(part)) is not None}
         yield pa.record_batch([pa.array(sorted(numbers), pa.int64())], schema=_IDS)

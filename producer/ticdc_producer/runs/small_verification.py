@@ -16,10 +16,10 @@ from ticdc_producer.config import Changefeed
 from ticdc_producer.model.shapes import DECODED, MESSAGES
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.registry import Options
+from ticdc_producer.protocols.spec import Options
 from ticdc_producer.runs.expected_state import sql_state
 from ticdc_producer.runs.generated_rows import GeneratedRows, StepStates
-from ticdc_producer.runs.prepare import Job, codec_options
+from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.preview import first_lines
 from ticdc_producer.runs.protocol_hint import with_protocol_hint
 from ticdc_producer.runs.schemas import fetched_schemas, with_schemas
@@ -138,7 +138,7 @@ class SmallVerification:
 
     def with_fetched_schemas(self) -> SmallVerification:
         """This with the schemas of the changefeed's registry, if it has one; then the messages are read."""
-        if self.changefeed.protocol != "avro" or not self.changefeed.schema_registry:
+        if self.changefeed.spec.schemas is None or not self.changefeed.schema_registry:
             return self
         messages = self.messages.read() if isinstance(self.messages, TopicRanges) else self.messages
         if messages is None:
@@ -146,7 +146,7 @@ class SmallVerification:
         return replace(self, messages=messages, schemas=fetched_schemas(self.changefeed, messages))
 
     @property
-    def _avro_schemas(self) -> Mapping[int, str]:
+    def _registered_schemas(self) -> Mapping[int, str]:
         job = None if self.expected is None else self.expected.job
         return self.schemas or ({} if job is None else job.known_schemas)
 
@@ -161,9 +161,7 @@ class SmallVerification:
             return None
         expected = None if self.expected is None else self.expected.simulated(generated)
         verdict = replace(self, expected=expected)._verdict(messages)
-        return SmallVerdict(
-            verdict, first_lines(messages, self.changefeed.protocol), perf_counter() - started
-        )
+        return SmallVerdict(verdict, first_lines(messages, self.changefeed), perf_counter() - started)
 
     def _verdict(self, messages: pa.Table) -> Verdict:
         stream, expected = self._stream(messages), self.expected
@@ -177,10 +175,10 @@ class SmallVerification:
 
     def _stream(self, messages: pa.Table) -> CheckedStream:
         changefeed, job = self.changefeed, None if self.expected is None else self.expected.job
-        decode_options: Options = codec_options(changefeed)
-        fidelity = registry.encoder(changefeed.protocol, decode_options).fidelity
-        if changefeed.protocol == "avro":
-            decode_options = {**decode_options, "schemas": dict(self._avro_schemas)}
+        decode_options: Options = changefeed.codec_options()
+        fidelity = registry.fidelity(changefeed.protocol, decode_options)
+        if changefeed.spec.schemas is not None:
+            decode_options = {**decode_options, "schemas": dict(self._registered_schemas)}
         decode_options = with_table_schemas(messages, changefeed.protocol, decode_options)
         decode = event_decoder(changefeed.protocol, decode_options, self.claims)
         rejected = {*self.skipped, *(() if self.expected is None else self.expected.skipped)}
@@ -210,7 +208,7 @@ def small_stream(spark: SparkSession, task: SmallVerification, found: SmallVerdi
     def stream() -> DataFrame:
         changefeed, messages = task.changefeed, message_frame(spark, task.messages)
         own = task.schemas or ({} if job is None else job.known_schemas)
-        options = with_schemas(codec_options(changefeed), changefeed, messages, own)
+        options = with_schemas(changefeed.codec_options(), changefeed, messages, own)
         return decoded(messages, changefeed.protocol, options, task.claims).localCheckpoint()
 
     scenario = "" if job is None else job.scenario.name

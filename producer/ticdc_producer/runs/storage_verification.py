@@ -47,7 +47,7 @@ def storage_verdict(
     :param expected: returns the events that must be in it, with their directory as ``topic``.
     :param names: the columns of the rows per directory; None: all columns of the schema files.
     """
-    options = changefeed.codec_options
+    options = changefeed.codec_options()
     messages = storage_messages(spark, listing, changefeed.protocol, options)
     with materialized(
         decoded(messages, changefeed.protocol, reading_options(listing, options, names))

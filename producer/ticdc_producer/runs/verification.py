@@ -13,9 +13,9 @@ from pyspark.sql import DataFrame
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.registry import Options
+from ticdc_producer.protocols.spec import Options
 from ticdc_producer.runs.expected_state import expected_rows
-from ticdc_producer.runs.prepare import Job, codec_options
+from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.protocol_hint import with_protocol_hint
 from ticdc_producer.runs.schemas import with_schemas
 from ticdc_producer.runs.step_rows import StepRows
@@ -139,8 +139,8 @@ def verify_messages(
     """
     started = perf_counter()
     job = None if expected is None else expected.job
-    decode_options: Options = codec_options(changefeed)
-    fidelity = registry.encoder(changefeed.protocol, decode_options).fidelity
+    decode_options: Options = changefeed.codec_options()
+    fidelity = registry.fidelity(changefeed.protocol, decode_options)
     own = schemas or ({} if job is None else job.known_schemas)
     decode_options = with_schemas(decode_options, changefeed, read_messages, own)
     decode_options = with_table_schemas(read_messages, changefeed.protocol, decode_options)

@@ -16,7 +16,6 @@ from ticdc_producer.config.environment import with_environment
 from ticdc_producer.errors import StateError, StateSourceError
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.zone import zone_of
-from ticdc_producer.runs.prepare import codec_options
 from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.spark.session import spark_session
 from ticdc_producer.targets.golden import read as golden
@@ -66,7 +65,7 @@ def verify_state(
     changefeed = golden.changefeed(Path(expected), manifest)
     wanted = select_tables(expected_tables(Path(expected), manifest, at_ts), tables)
     table_map = _checked(table_map or {}, wanted)
-    fidelity = registry.encoder(protocol or changefeed.protocol, codec_options(changefeed)).fidelity
+    fidelity = registry.fidelity(protocol or changefeed.protocol, changefeed.codec_options(protocol or ""))
     start = partial(spark_session, light=sum(table.file.stat().st_size for table in wanted) < _LIGHT_BYTES)
     on_status("searching for the tables")
     source = _source(actual, start, len(wanted))

@@ -22,9 +22,9 @@ from pydantic import (
 from pydantic.config import JsonDict
 
 from ticdc_producer.config import ChangefeedFile
-from ticdc_producer.config.option_type import TimeZone
 from ticdc_producer.config.parameters import REFUSED_KEYS
 from ticdc_producer.model import tso
+from ticdc_producer.model.option_type import TimeZone
 from ticdc_producer.scenario.data_step import Data
 from ticdc_producer.scenario.fault_spec import Fault
 from ticdc_producer.scenario.generate.spec import Generate

@@ -69,14 +69,13 @@ def encoder_of(protocol: str) -> Encoder:
     :raises ChangefeedError: for an unknown protocol or parameter, and for Avro.
     """
     changefeed = resolve(f"kafka:///topic?protocol={protocol}")
-    if changefeed.protocol == "avro":
+    if changefeed.spec.schemas is not None:
         what, hint = (
-            "no messages of Avro can be drawn",
+            f"no messages of {changefeed.spec.title} can be drawn",
             "they cannot be decoded without a schema registry: use a run",
         )
         raise ChangefeedError(what, parameter="protocol", hint=hint)
-    options = changefeed.model_dump(exclude={"sink_uri", "dispatchers", "warnings"})
-    return registry.encoder(changefeed.protocol, options)
+    return registry.encoder(changefeed.protocol, changefeed.codec_options())
 
 
 def log_messages(log: ChangeLog, encoder: Encoder, *, skip_refused: bool) -> list[Message]:

@@ -63,12 +63,16 @@ def protocol_name(protocol: str) -> str:
 
 
 def check_protocol(protocol: str) -> None:
-    """:raises ArgumentError: for an unknown protocol."""
-    from ticdc_producer.protocols.registry import DECODERS
+    """:raises ArgumentError: for a protocol that does not exist or is not written to Kafka."""
+    from ticdc_producer.model.parameter import SinkKind
+    from ticdc_producer.protocols.registry import protocol_specs
 
-    name = protocol_name(protocol)
-    if name not in DECODERS:
-        raise _error(f"unknown protocol {name!r}", "protocol", hint=nearest(name, DECODERS))
+    name, known = (
+        protocol_name(protocol),
+        [one.name for one in protocol_specs() if SinkKind.KAFKA in one.sinks],
+    )
+    if name not in known:
+        raise _error(f"unknown protocol {name!r}", "protocol", hint=nearest(name, known))
 
 
 def _texts(name: str, value: object) -> tuple[str, ...]:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
-from ticdc_producer.config.parameters import BY_NAME
+from ticdc_producer.config.parameters import has_parameter, parameter
 from ticdc_producer.config.resolve import resolve
 from ticdc_producer.config.sink_uri import default_sink_uri
 from ticdc_producer.errors import FolderError
+from ticdc_producer.protocols.registry import protocol_spec
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
 from ticdc_producer.testing.golden import Golden
 from ticdc_producer.testing.marker import MarkerArguments, protocol_name
@@ -99,8 +100,8 @@ def sink_uri(scenario: ScenarioFile, protocol: str) -> str:
 
 
 def _has(protocol: str, option: str) -> bool:
-    parameter = BY_NAME.get(option)
-    return parameter is None or not parameter.protocols or protocol in parameter.protocols
+    found = parameter(option)
+    return found is None or has_parameter(protocol_spec(protocol), found)
 
 
 def _find_scenario(scenario: str, test_folder: Path) -> str:

@@ -25,6 +25,7 @@ class CSVOptions:
         ``I``, and every line contains a field that marks the lines of updates.
     :param output_handle_key: whether lines contain TiDB's handle of the row. TiCDC new architecture ignores
         it.
+    :param output_field_header: whether files begin with the names of the fields.
     :param binary_encoding_method: encoding of byte strings: ``base64`` or ``hex``.
     :param time_zone: the changefeed's time zone, in which TIMESTAMP values are given; handles have UTC.
     :param profile: the TiCDC architecture.
@@ -38,6 +39,7 @@ class CSVOptions:
     include_commit_ts: bool = False
     output_old_value: bool = False
     output_handle_key: bool = False
+    output_field_header: bool = False
     binary_encoding_method: str = "base64"
     time_zone: str = "UTC"
     profile: Profile = "classic"

@@ -48,7 +48,7 @@ class BatchMessages:
         """``source`` and ``ts_ms``."""
         commits = self.batch.commit_ts
         millis, given = integers(pc.shift_right(commits, LOGICAL_BITS)), self.options.build_ts_ms
-        start = integers(pc.subtract(commits, 1)) if self.options.include_start_ts else None
+        start = integers(pc.subtract(commits, 1)) if self.options.debezium_include_start_ts else None
         yield from self.plan.source.fragments(millis, integers(commits), start)
         yield b',"ts_ms":'
         yield millis if given is None else b"%d" % given

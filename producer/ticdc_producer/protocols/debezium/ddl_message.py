@@ -56,7 +56,7 @@ def ddl_message(
         text.string(event.query),
         _table_change(event, change, table, before, options),
     )
-    if not options.disable_schema:
+    if not options.debezium_disable_schema:
         key += b',"schema":' + envelope.compact(KEY_SCHEMA)
         value += b',"schema":' + envelope.compact(value_schema(options))
     return Message(key + b"}", value + b"}", Kind.DDL.label, commit_ts)

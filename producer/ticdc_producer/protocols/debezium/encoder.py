@@ -64,7 +64,7 @@ class DebeziumEncoder:
             source,
             envelope.build_time(ts, options),
         )
-        if not options.disable_schema:
+        if not options.debezium_disable_schema:
             prefix = f"{fit_name(options.cluster_id)}.watermark"
             key += b',"schema":%b' % envelope.key_schema(prefix, b"")
             value += b',"schema":%b' % envelope.watermark_schema(prefix, options)

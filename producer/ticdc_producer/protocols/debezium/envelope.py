@@ -76,7 +76,7 @@ def source_schema(options: DebeziumOptions, *, of_rows: bool = False) -> Schema:
     fields = [*_SOURCE_FIELDS]
     if options.profile == "new" and options.enable_tidb_extension:
         fields += [_field("int64", "commit_ts"), _field("string", "cluster_id")]
-    if options.include_start_ts and of_rows:
+    if options.debezium_include_start_ts and of_rows:
         fields.append(_field("int64", "start_ts"))
     return {
         "type": "struct",

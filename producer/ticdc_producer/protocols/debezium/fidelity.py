@@ -65,7 +65,7 @@ class DebeziumFidelity(Fidelity):
         return int(flag & ColumnFlag.HANDLE_KEY)
 
     def visible_type(self, column: ColumnInfo, flag: int) -> str:  # noqa: ARG002  # does not depend on flags
-        if self.options.disable_schema:
+        if self.options.debezium_disable_schema:
             return ""
         if self.options.enable_tidb_extension:
             return "decimal" if column.type == T.NEW_DECIMAL else column.type_name
@@ -90,7 +90,7 @@ class DebeziumFidelity(Fidelity):
     @property
     def hashed_types(self) -> Mapping[str, AsHashed]:
         """Without the extension a text may be Base64, and a negative number may be a large unsigned one."""
-        if self.options.disable_schema:
+        if self.options.debezium_disable_schema:
             return {}
         if self.options.enable_tidb_extension:
             integers = [f"{name}{sign}" for name in (*_INTEGERS, "bigint") for sign in ("", " unsigned")]
@@ -103,6 +103,8 @@ def fidelity_of(options: DebeziumOptions) -> DebeziumFidelity:
     return DebeziumFidelity(
         # Updates without an old image still have the op of an update.
         old_values="all" if options.output_old_value else "none",
+        sql_types=options.enable_tidb_extension and not options.debezium_disable_schema,
+        float_decimals=True,
         table_ids="none",
         reads_ddl=True,
         resolved=options.enable_tidb_extension,

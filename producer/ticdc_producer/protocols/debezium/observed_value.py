@@ -53,16 +53,16 @@ def _null(column: ColumnInfo, options: DebeziumOptions, projection: _Projection 
             return column.default_expression.encode()
         if column.type != T.DATETIME:
             return None
-        return b"0" if options.disable_schema else _EPOCH_TEXT[T.DATETIME]
+        return b"0" if options.debezium_disable_schema else _EPOCH_TEXT[T.DATETIME]
     default = text_default(column)
     if default is None:
         return None
     if options.profile == "new" and reads_as_zero(column):
-        return b"00:00:00" if column.type == T.DURATION and not options.disable_schema else b"0"
+        return b"00:00:00" if column.type == T.DURATION and not options.debezium_disable_schema else b"0"
     if column.type == T.TIMESTAMP and default.startswith(_ZERO):
         return None
     if column.type == T.YEAR:
-        as_text = options.disable_schema and options.profile == "classic"
+        as_text = options.debezium_disable_schema and options.profile == "classic"
         return (stored_default(column) or "").encode() if as_text else b"%d" % int(default)
     return projection(default) if projection else default
 
@@ -70,7 +70,11 @@ def _null(column: ColumnInfo, options: DebeziumOptions, projection: _Projection 
 def _projection(column: ColumnInfo, options: DebeziumOptions) -> _Projection | None:
     if column.type == T.NEW_DECIMAL:
         return lambda value: plain_text(float(value), T.DOUBLE)
-    return _untyped(column, zone_of(options.time_zone)) if options.disable_schema else _typed(column, options)
+    return (
+        _untyped(column, zone_of(options.time_zone))
+        if options.debezium_disable_schema
+        else _typed(column, options)
+    )
 
 
 def _typed(column: ColumnInfo, options: DebeziumOptions) -> _Projection | None:

@@ -16,11 +16,11 @@ class DebeziumOptions:
     """How events are encoded.
 
     :param profile: the TiCDC program whose output is written.
-    :param disable_schema: omit ``schema``; the ``payload`` wrapper stays.
+    :param debezium_disable_schema: omit ``schema``; the ``payload`` wrapper stays.
     :param output_old_value: whether updates have ``before``; deletes always have it.
     :param enable_tidb_extension: add the TiDB type of each column, and send watermarks.
-    :param include_start_ts: whether ``source`` of rows has the start-ts of the transaction; TiCDC new
-        architecture only. Transactions here start one TSO before they commit.
+    :param debezium_include_start_ts: whether ``source`` of rows has the start-ts of the transaction; TiCDC
+        new architecture only. Transactions here start one TSO before they commit.
     :param cluster_id: the cluster id of TiCDC, which is Debezium's logical server name.
     :param output_ddl: send DDL events; the documented protocol has none.
     :param invalid_utf8: how bytes of text columns that are not UTF-8 are sent: ``raw`` copies them as TiCDC
@@ -33,10 +33,10 @@ class DebeziumOptions:
     """
 
     profile: Profile = "classic"
-    disable_schema: bool = False
+    debezium_disable_schema: bool = False
     output_old_value: bool = True
     enable_tidb_extension: bool = False
-    include_start_ts: bool = False
+    debezium_include_start_ts: bool = False
     cluster_id: str = "default"
     output_ddl: bool = False
     invalid_utf8: InvalidUTF8 = "raw"
@@ -45,7 +45,7 @@ class DebeziumOptions:
     build_ts_ms: int | None = None
 
     def __post_init__(self) -> None:
-        if self.include_start_ts and self.profile != "new":
+        if self.debezium_include_start_ts and self.profile != "new":
             raise ChangefeedError(
                 "debezium-include-start-ts is an option of TiCDC new architecture only",
                 parameter="debezium-include-start-ts",

@@ -98,7 +98,7 @@ class TablePlan:
 def table_plan(table: TableInfo, options: DebeziumOptions) -> TablePlan:
     """Compile the plan of one table version."""
     key_tail, value_tail = b"}}", b"}}"
-    if not options.disable_schema:
+    if not options.debezium_disable_schema:
         prefix = schema_prefix(options.cluster_id, table.schema, table.name)
         key_tail = b'},"schema":%b}' % envelope.key_schema(prefix, _key_columns(table, options))
         value_tail = b'},"schema":%b}' % envelope.row_schema(prefix, _columns(table, options), options)

@@ -12,10 +12,9 @@ from ticdc_producer.protocols.storage.schema_file import SchemaFile
 
 METADATA = "metadata"
 """The file that contains the commit-ts up to which all rows have been written."""
-EXTENSIONS = {"csv": ".csv", "canal-json": ".json"}
 INDEX = "meta/CDC.index"
 """Path in a directory of data files; the file contains the name of the last data file."""
-_DATA = re.compile(r"CDC([0-9]{6,20})(\.csv|\.json)")
+_DATA = re.compile(r"CDC([0-9]{6,20})\.[a-z]{1,10}")
 _SCHEMA = re.compile(r"schema_([0-9]{1,20})_([0-9]{10})\.json")
 
 
@@ -38,13 +37,14 @@ def version_folder(schema: str, table: str, version: int) -> str:
     return f"{schema}/{table}/{version}"
 
 
-def data_name(number: int, width: int, protocol: str) -> str:
+def data_name(number: int, width: int, extension: str) -> str:
     """Name of a data file.
 
     :param number: counted from 1 in each directory.
     :param width: minimum number of digits.
+    :param extension: with its dot.
     """
-    return f"CDC{number:0{width}}{EXTENSIONS[protocol]}"
+    return f"CDC{number:0{width}}{extension}"
 
 
 def data_number(name: str) -> int | None:

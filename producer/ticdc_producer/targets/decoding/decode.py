@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import pyarrow as pa
 
 from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.registry import Options
+from ticdc_producer.protocols.spec import Options
 from ticdc_producer.targets.decoding.claims import with_claim_check
 from ticdc_producer.targets.decoding.event_batch import event_batch
 from ticdc_producer.targets.decoding.event_rows import event_rows

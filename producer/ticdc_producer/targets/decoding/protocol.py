@@ -7,7 +7,7 @@ from itertools import chain
 
 from ticdc_producer.errors import RecognitionError
 from ticdc_producer.model.record import Record
-from ticdc_producer.protocols.detection import SIGNATURES, detect_protocol
+from ticdc_producer.protocols.detection import detect_protocol, signatures
 
 _SEARCHED = 100
 """Messages to search for the first one with a detectable protocol; they are buffered."""
@@ -48,7 +48,7 @@ def check_same(record: Record, protocol: str) -> None:
 
 
 def _not_recognised(seen: list[Record]) -> RecognitionError:
-    looked_for = "; ".join(f"{name}: {signature.description}" for name, signature in SIGNATURES.items())
+    looked_for = "; ".join(f"{name}: {signature.description}" for name, signature in signatures())
     before = f"none of the first {len(seen)} messages is" if len(seen) > 1 else "this message is not"
     return _error(f"{before} of a detectable protocol ({looked_for})", seen[0], _HINT)
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.registry import Options
+from ticdc_producer.protocols.spec import Options
 
 VersionReader: TypeAlias = Callable[[bytes], frozenset[Hashable]]
 """Returns the table versions that a message value describes."""
@@ -26,7 +26,7 @@ def with_table_schemas(messages: DataFrame | pa.Table, protocol: str, options: O
 
     Only protocols with separate schema messages cost a pass over the messages.
     """
-    versions_of = registry.schema_message_reader(protocol)
+    versions_of = registry.protocol_spec(protocol).described_versions
     if versions_of is None:
         return options
 

@@ -16,7 +16,7 @@ from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Message
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.protocols.registry import Options
+from ticdc_producer.protocols.spec import Options
 from ticdc_producer.targets.encoding import row_batches
 from ticdc_producer.targets.encoding.interleave import Interleaver
 from ticdc_producer.targets.encoding.row_batches import EncodedPart

@@ -27,12 +27,13 @@ from ticdc_producer.protocols.storage.layout import INDEX, data_name
 class FileRules:
     """How files are named and when a file ends.
 
+    :param extension: of the files, with its dot.
     :param width: digits of the file number.
     :param size: bytes; the transaction that reaches this size is the last one of a file.
     :param flush_ms: a file ends at multiples of this time of the commit clock, in ms; None: by size alone.
     """
 
-    protocol: str
+    extension: str
     width: int
     size: int
     flush_ms: int | None = None
@@ -119,7 +120,7 @@ class DataFiles:
             return
         if self._file is None:
             self.counts.files += 1
-            self._name = data_name(self.counts.files, self._rules.width, self._rules.protocol)
+            self._name = data_name(self.counts.files, self._rules.width, self._rules.extension)
             self._file = self._system.open(f"{self._folder}/{self._name}", "wb")
             self._file.write(self._header)
         data = contents(values)

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ticdc_producer.config.file_system import file_system
 from ticdc_producer.model.dataframes import MESSAGES
-from ticdc_producer.protocols.registry import Options
+from ticdc_producer.protocols.spec import Options
 from ticdc_producer.targets.decoding.dataframes import record_batches
 from ticdc_producer.targets.storage.listing import DataFile, Listing
 from ticdc_producer.targets.storage.records import file_records

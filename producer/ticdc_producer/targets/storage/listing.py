@@ -15,8 +15,8 @@ from fsspec import AbstractFileSystem
 from ticdc_producer.config.file_system import failures, file_system, folder_exists, storage_error
 from ticdc_producer.errors import DecodeError, FolderError
 from ticdc_producer.model.tso import MAX_TS
+from ticdc_producer.protocols.registry import file_format
 from ticdc_producer.protocols.storage.layout import (
-    EXTENSIONS,
     INDEX,
     METADATA,
     SchemaName,
@@ -98,7 +98,7 @@ class _Reader:
         self, system: AbstractFileSystem, folder: str, uri: str, protocol: str, sizes: Mapping[str, int]
     ) -> None:
         self._system, self._folder, self._uri, self._sizes = system, folder, uri, sizes
-        self._extension = EXTENSIONS[protocol]
+        self._extension = file_format(protocol).extension
         self._problems: list[Problem] = []
 
     def listing(self) -> Listing:

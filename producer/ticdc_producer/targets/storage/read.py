@@ -8,7 +8,7 @@ from typing import TypeAlias
 from ticdc_producer.config.file_system import failures, file_system, storage_error
 from ticdc_producer.model.record import Record
 from ticdc_producer.protocols.csv.columns import CSVColumn, described_columns
-from ticdc_producer.protocols.registry import Options
+from ticdc_producer.protocols.spec import Options
 from ticdc_producer.targets.storage.listing import Listing
 from ticdc_producer.targets.storage.records import file_records
 

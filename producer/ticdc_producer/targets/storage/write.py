@@ -9,10 +9,8 @@ from pyspark.sql import DataFrame
 
 from ticdc_producer.config.file_system import failures, file_system, folder_exists, make_folder, storage_error
 from ticdc_producer.errors import FolderError, ProducerError, StorageError
-from ticdc_producer.protocols.csv.encoder import CSVEncoder
-from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.protocols.registry import known
+from ticdc_producer.protocols.registry import file_format, protocol_spec
 from ticdc_producer.protocols.storage.layout import METADATA, metadata
 from ticdc_producer.protocols.storage.schema_file import SchemaFile
 from ticdc_producer.targets.encoding.encode import EncodePlan
@@ -100,10 +98,11 @@ def file_headers(plan: EncodePlan, folders: Mapping[int, str]) -> dict[str, byte
 
     :param folders: version directories by table version.
     """
-    if plan.protocol != "csv" or not plan.options.get("output_field_header"):
+    header = file_format(plan.protocol).header
+    if header is None:
         return {}
-    encoder = CSVEncoder(CSVOptions(**known(CSVOptions, plan.options)))
-    return {folder: encoder.header(plan.catalog.tables[version]) for version, folder in folders.items()}
+    options = protocol_spec(plan.protocol).typed(plan.options)
+    return {folder: header(options, plan.catalog.tables[version]) for version, folder in folders.items()}
 
 
 def write_schema_files(uri: str, files: Mapping[str, SchemaFile]) -> None:

@@ -12,7 +12,6 @@ from typing import Any, Protocol, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ticdc_producer.errors import nearest
-from ticdc_producer.model.entry_points import installed_codecs
 
 Plain: TypeAlias = bool | int | str | None
 
@@ -129,17 +128,6 @@ class Choice:
     def schema(self) -> dict[str, Any]:
         numbers = [int(word) for word in self.choices if word.lstrip("-").isdigit()]
         return {"enum": [*self.choices, *dict(self.aliases), *numbers]}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProtocolName(Choice):
-    """A protocol: one of the choices, or one that an installed package adds."""
-
-    def read(self, text: str) -> str:
-        name = text.strip().lower()
-        if name not in self.choices and name in installed_codecs():
-            return name
-        return Choice.read(self, text)
 
 
 @dataclass(frozen=True, slots=True)

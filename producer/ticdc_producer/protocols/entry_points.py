@@ -1,15 +1,24 @@
-"""Finds codecs in other packages: the entry points of one group, by protocol name."""
+"""Finds protocols in other packages: the entry points of one group, by protocol name."""
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
+from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-GROUP = "ticdc_producer.codecs"
+GROUP = "ticdc_producer.protocols"
 
 
-def installed_codecs() -> dict[str, tuple[EntryPoint, ...]]:
+def installed_protocols() -> Mapping[str, tuple[EntryPoint, ...]]:
     """Protocol name to its entry points, without importing them. The caller handles duplicate names."""
+    return _found_on(tuple(sys.path))
+
+
+@cache
+def _found_on(_path: tuple[str, ...]) -> Mapping[str, tuple[EntryPoint, ...]]:
+    """Search the packages once for each import path."""
     found: dict[str, dict[tuple[str, str], EntryPoint]] = defaultdict(dict)
     for point in entry_points(group=GROUP):
         package = "" if point.dist is None else point.dist.name

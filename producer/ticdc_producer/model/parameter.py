@@ -1,11 +1,11 @@
-"""One option of a changefeed: its type, where it is set, and its effect in this tool."""
+"""One parameter of a changefeed: its type, where it is set, and its effect in this tool."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ticdc_producer.config.option_type import OptionType, Plain
+from ticdc_producer.model.option_type import OptionType, Plain
 from ticdc_producer.model.profile import Profile
 
 KAFKA = "sink.kafka-config."
@@ -46,7 +46,7 @@ class Parameter:
     :param default: its value if it is not set.
     :param in_uri: whether a sink URI may contain it.
     :param file_key: its dotted key in a changefeed file; empty if it has none.
-    :param protocols: the protocols that have it; empty for all.
+    :param of_codec: only protocols whose codec has an option of this name have it; otherwise all have it.
     :param profiles: the profiles that have it; empty for both.
     :param sinks: the sinks that have it; empty for both. In other sinks it has its default.
     :param of_client: it configures the connection to Kafka or the schema registry, and is never written to a
@@ -61,7 +61,7 @@ class Parameter:
     state: State = State.HONOURED
     in_uri: bool = True
     file_key: str = ""
-    protocols: tuple[str, ...] = ()
+    of_codec: bool = False
     profiles: tuple[Profile, ...] = ()
     sinks: tuple[SinkKind, ...] = ()
     of_client: bool = False
@@ -70,3 +70,24 @@ class Parameter:
     def field(self) -> str:
         """Name of the attribute in ``Changefeed``."""
         return self.name.replace("-", "_")
+
+
+def own_parameter(
+    name: str,
+    value: OptionType,
+    default: Plain,
+    effect: str,
+    *,
+    of_codec: bool = False,
+    sinks: tuple[SinkKind, ...] = (),
+) -> Parameter:
+    """A parameter of this tool, which TiCDC does not have."""
+    return Parameter(
+        name=name,
+        value=value,
+        default=default,
+        effect=effect,
+        owner=Owner.OURS,
+        of_codec=of_codec,
+        sinks=sinks,
+    )

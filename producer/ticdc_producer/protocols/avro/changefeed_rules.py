@@ -1,4 +1,4 @@
-"""Checks of a changefeed with ``protocol=avro``: what TiCDC refuses, and what is not simulated.
+"""What TiCDC refuses in a changefeed with Avro, and what is not simulated.
 
 Source: tiflow ``pkg/sink/codec/common/config.go`` (``Validate``), ``pkg/config/replica_config.go``,
 ``cdc/sink/dmlsink/mq/dispatcher/topic/expression.go`` (``ValidateForAvro``).
@@ -6,26 +6,23 @@ Source: tiflow ``pkg/sink/codec/common/config.go`` (``Validate``), ``pkg/config/
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
-from ticdc_producer.config.changefeed_file import DispatchRule
-from ticdc_producer.config.option_type import Plain
 from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.model.option_type import Plain
 
 _SCHEMES = ("http", "https", "mock")
 
 
-def check_avro(
-    options: Mapping[str, Plain], dispatchers: Iterable[DispatchRule], *, reaches_kafka: bool
-) -> None:
-    """Refuse a changefeed that Avro does not allow; changefeeds of other protocols pass.
+def check_changefeed(options: Mapping[str, Plain], topics: Sequence[str], reaches_kafka: bool) -> None:
+    """Refuse a changefeed that Avro does not allow.
 
+    :param options: by parameter name.
+    :param topics: the topic expressions of the dispatch rules.
     :param reaches_kafka: whether the sink URI names hosts.
     :raises ChangefeedError: for the first rule that is violated.
     """
-    if options["protocol"] != "avro":
-        return
     if options["force-replicate"]:
         raise ChangefeedError(
             "force-replicate must be off with protocol avro",
@@ -35,9 +32,9 @@ def check_avro(
     for name, hint in _NOT_SIMULATED.items():
         if _is_enabled(options.get(name)):
             raise ChangefeedError(f"protocol avro with {name} is not simulated", parameter=name, hint=hint)
-    for rule in dispatchers:
-        if "{" in rule.topic and not ("{schema}" in rule.topic and "{table}" in rule.topic):
-            what = f"topic expression {rule.topic!r} of protocol avro lacks a placeholder"
+    for topic in topics:
+        if "{" in topic and not ("{schema}" in topic and "{table}" in topic):
+            what = f"topic expression {topic!r} of protocol avro lacks a placeholder"
             raise ChangefeedError(what, parameter="topic", hint="Avro requires both {schema} and {table}")
     _check_registry(str(options["schema-registry"] or ""), reaches_kafka)
 

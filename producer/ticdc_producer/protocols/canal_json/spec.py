@@ -1,0 +1,79 @@
+"""Canal-JSON as the other packages see it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from ticdc_producer.model.option_type import Boolean
+from ticdc_producer.model.parameter import Parameter, SinkKind, own_parameter
+from ticdc_producer.protocols.base import Decoder, Encoder
+from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
+from ticdc_producer.protocols.spec import BenchmarkLine, FileFormat, Options, ProtocolSpec, Signature
+
+
+def _encoder(options: CanalJSONOptions, _: Options) -> Encoder:
+    from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
+
+    return CanalJSONEncoder(options)
+
+
+def _decoder(_options: CanalJSONOptions, _: Options) -> Decoder:
+    from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
+
+    return CanalJSONDecoder()
+
+
+def _matches(_: bytes, value: bytes) -> bool:
+    from ticdc_producer.protocols.canal_json.envelope import parse_envelope
+    from ticdc_producer.protocols.compression import plain
+
+    return parse_envelope(plain(value, "value")) is not None
+
+
+def _file_rows(content: bytes, options: CanalJSONOptions) -> Iterator[bytes]:
+    """Rows of a file. Quotes in strings are escaped, so no row can contain the beginning of another."""
+    rows = re.split(re.escape(options.row_end.encode()) + rb'(?=\{"id":|\Z)', content)
+    yield from rows if rows[-1] else rows[:-1]
+
+
+def _minimal(_key: bytes, value: bytes) -> list[tuple[Any, ...]]:
+    row = json.loads(value)
+    return [
+        (row["database"], row["table"], row["type"], row["es"], row["data"], row["old"], row["mysqlType"])
+    ]
+
+
+SPEC = ProtocolSpec(
+    name="canal-json",
+    title="Canal-JSON",
+    options=CanalJSONOptions,
+    encoder=_encoder,
+    decoder=_decoder,
+    parameters=(
+        Parameter(
+            name="content-compatible",
+            value=Boolean(),
+            default=False,
+            file_key="sink.content-compatible",
+            effect="As official Canal: types with their parameters, old images with the changed columns "
+            "only.",
+        ),
+        Parameter(
+            name="output-row-key",
+            value=Boolean(),
+            default=False,
+            profiles=("new",),
+            effect="TiKV's key of the row in _tidb; without the extension no effect.",
+        ),
+        own_parameter("legacy-delete-old", Boolean(), False, "Before v5.4.0: deletes repeat data in old."),
+        own_parameter("legacy-data-before-old", Boolean(), False, "As documented: data comes before old."),
+    ),
+    sinks=(SinkKind.KAFKA, SinkKind.STORAGE),
+    ddl_partitions="first",
+    signature=Signature(matches=_matches, description="JSON with database, table, isDdl, type and es"),
+    file_format=FileFormat(extension=".json", rows=_file_rows),
+    benchmark=(BenchmarkLine(minimal=_minimal),),
+)

@@ -1,0 +1,40 @@
+"""Craft as the other packages see it."""
+
+from __future__ import annotations
+
+from ticdc_producer.protocols.base import Decoder, Encoder
+from ticdc_producer.protocols.craft.options import CraftOptions
+from ticdc_producer.protocols.spec import BenchmarkLine, Options, ProtocolSpec, Signature
+
+
+def _encoder(options: CraftOptions, _: Options) -> Encoder:
+    from ticdc_producer.protocols.craft.encoder import CraftEncoder
+
+    return CraftEncoder(options)
+
+
+def _decoder(_options: CraftOptions, _: Options) -> Decoder:
+    from ticdc_producer.protocols.craft.decoder import CraftDecoder
+
+    return CraftDecoder()
+
+
+def _matches(key: bytes, value: bytes) -> bool:
+    from ticdc_producer.protocols.craft.envelope import parse_envelope
+
+    return not key and bool(parse_envelope(value).headers)
+
+
+SPEC = ProtocolSpec(
+    name="craft",
+    title="Craft",
+    options=CraftOptions,
+    encoder=_encoder,
+    decoder=_decoder,
+    profiles=("classic",),
+    combines_rows=True,
+    limits_batches=False,  # tiflow pkg/sink/codec/craft/craft_encoder.go (AppendRowChangedEvent)
+    has_extension=False,
+    signature=Signature(matches=_matches, description="no key, version 1, and at the end sizes that add up"),
+    benchmark=(BenchmarkLine(options={"max_batch_size": 16}),),
+)

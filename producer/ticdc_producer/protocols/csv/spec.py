@@ -1,0 +1,70 @@
+"""CSV as the other packages see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ticdc_producer.model.option_type import AnyText, Boolean, Choice, OptionType, Plain
+from ticdc_producer.model.parameter import Parameter, SinkKind
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.base import Decoder, Encoder
+from ticdc_producer.protocols.csv.options import CSVOptions
+from ticdc_producer.protocols.spec import FileFormat, Options, ProtocolSpec
+
+
+def _encoder(options: CSVOptions, _: Options) -> Encoder:
+    from ticdc_producer.protocols.csv.encoder import CSVEncoder
+
+    return CSVEncoder(options)
+
+
+def _decoder(options: CSVOptions, inputs: Options) -> Decoder:
+    from ticdc_producer.protocols.csv.decoder import CSVDecoder
+
+    return CSVDecoder(options, inputs.get("csv_tables", {}))
+
+
+def _file_rows(content: bytes, options: CSVOptions) -> Iterator[bytes]:
+    from ticdc_producer.protocols.csv.file_rows import file_rows
+
+    return file_rows(content, options)
+
+
+def _header(options: CSVOptions, table: TableInfo) -> bytes:
+    from ticdc_producer.protocols.csv.encoder import CSVEncoder
+
+    return CSVEncoder(options).header(table) if options.output_field_header else b""
+
+
+def _option(name: str, value: OptionType, default: Plain, effect: str) -> Parameter:
+    return Parameter(
+        name=name,
+        value=value,
+        default=default,
+        effect=effect,
+        in_uri=False,
+        file_key=f"sink.csv.{name}",
+        sinks=(SinkKind.STORAGE,),
+    )
+
+
+SPEC = ProtocolSpec(
+    name="csv",
+    title="CSV",
+    options=CSVOptions,
+    encoder=_encoder,
+    decoder=_decoder,
+    section="csv",
+    parameters=(
+        _option("delimiter", AnyText(), ",", "Text between fields."),
+        _option("quote", AnyText(), '"', "Quotation mark around texts; empty: none, backslashes escape."),
+        _option("null", AnyText(), r"\N", "Text of NULL, never quoted."),
+        _option("include-commit-ts", Boolean(), False, "Rows contain their commit-ts."),
+        _option("output-handle-key", Boolean(), False, "Rows contain TiDB's handle."),
+        _option("output-field-header", Boolean(), False, "Files begin with the names of the fields."),
+        _option("binary-encoding-method", Choice(choices=("base64", "hex")), "base64", "Encoding of bytes."),
+    ),
+    defaults={"output-old-value": False},
+    sinks=(SinkKind.STORAGE,),
+    file_format=FileFormat(extension=".csv", rows=_file_rows, header=_header),
+)

@@ -1,0 +1,79 @@
+"""Debezium as the other packages see it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ticdc_producer.model.option_type import Boolean, Choice, Text
+from ticdc_producer.model.parameter import Parameter, own_parameter
+from ticdc_producer.protocols.base import Decoder, Encoder
+from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.spec import BenchmarkLine, Options, ProtocolSpec, Signature
+
+
+def _encoder(options: DebeziumOptions, _: Options) -> Encoder:
+    from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
+
+    return DebeziumEncoder(options)
+
+
+def _decoder(options: DebeziumOptions, _: Options) -> Decoder:
+    from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
+
+    return DebeziumDecoder(time_zone=options.time_zone)
+
+
+def _matches(_: bytes, value: bytes) -> bool:
+    from ticdc_producer.protocols.compression import Decompressor
+    from ticdc_producer.protocols.debezium.message_json import parse_value
+
+    payload = parse_value(Decompressor().text(value, "value")).payload
+    return payload.op is not None or payload.ddl is not None
+
+
+def _minimal(_key: bytes, value: bytes) -> list[tuple[Any, ...]]:
+    row = json.loads(value)["payload"]
+    source = row["source"]
+    return [(source["db"], source["table"], row["op"], source["commit_ts"], row.get("before"), row["after"])]
+
+
+SPEC = ProtocolSpec(
+    name="debezium",
+    title="Debezium",
+    options=DebeziumOptions,
+    encoder=_encoder,
+    decoder=_decoder,
+    section="debezium",
+    parameters=(
+        Parameter(
+            name="debezium-disable-schema",
+            value=Boolean(),
+            default=False,
+            file_key="sink.debezium-disable-schema",
+            effect="Messages without their schema.",
+        ),
+        Parameter(
+            name="debezium-include-start-ts",
+            value=Boolean(),
+            default=False,
+            profiles=("new",),
+            effect="The transaction's start-ts in source: one TSO before its commit.",
+        ),
+        own_parameter("cluster-id", Text(), "default", "TiCDC's cluster id (TiCDC: a server setting)."),
+        own_parameter(
+            "invalid-utf8",
+            Choice(choices=("raw", "replace")),
+            "raw",
+            "Text that is not UTF-8: its bytes as TiCDC copies them, or U+FFFD for each byte.",
+        ),
+    ),
+    sends_ddl=lambda _: False,  # the documentation says so, although TiCDC's code can
+    signature=Signature(
+        matches=_matches, description="JSON with a source that has a commit_ts, beside op or ddl"
+    ),
+    benchmark=(
+        BenchmarkLine(minimal=_minimal),
+        BenchmarkLine(suffix="disable-schema", options={"debezium_disable_schema": True}, minimal=_minimal),
+    ),
+)

@@ -1,0 +1,84 @@
+"""Open Protocol as the other packages see it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ticdc_producer.model.option_type import Boolean
+from ticdc_producer.model.parameter import own_parameter
+from ticdc_producer.protocols.base import Decoder, Encoder
+from ticdc_producer.protocols.open_protocol.options import OpenOptions
+from ticdc_producer.protocols.spec import BenchmarkLine, Options, ProtocolSpec, Signature
+
+_LENGTH = 8
+
+
+def _encoder(options: OpenOptions, _: Options) -> Encoder:
+    from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
+
+    return OpenEncoder(options)
+
+
+def _decoder(options: OpenOptions, _: Options) -> Decoder:
+    from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
+
+    return OpenDecoder(legacy_varchar_base64=options.legacy_varchar_base64)
+
+
+def _matches(key: bytes, _: bytes) -> bool:
+    """Check only the key. A key without events could be another protocol's: Maxwell's is a version."""
+    from ticdc_producer.protocols.open_protocol.frame_reader import FrameReader
+
+    blocks = FrameReader("key", key)
+    blocks.version()
+    first_bytes = []
+    while not blocks.at_end:
+        first_bytes.append(blocks.next()[:1])
+    return set(first_bytes) == {b"{"}
+
+
+def _log_lines(partition: int, key: bytes, value: bytes) -> list[str]:
+    from ticdc_producer.protocols.open_protocol.log_lines import log_lines
+
+    return list(log_lines(partition, key, value))
+
+
+def _minimal(key: bytes, value: bytes) -> list[tuple[Any, ...]]:
+    events, at_key, at_value = [], _LENGTH, 0
+    while at_key < len(key):
+        key_end = at_key + _LENGTH + int.from_bytes(key[at_key : at_key + _LENGTH], "big")
+        value_end = at_value + _LENGTH + int.from_bytes(value[at_value : at_value + _LENGTH], "big")
+        head, row = (
+            json.loads(key[at_key + _LENGTH : key_end]),
+            json.loads(value[at_value + _LENGTH : value_end]),
+        )
+        new, old = (
+            {name: column["v"] for name, column in row.get(image, {}).items()} for image in ("u", "p")
+        )
+        events.append((head["scm"], head["tbl"], head["ts"], new, old))
+        at_key, at_value = key_end, value_end
+    return events
+
+
+SPEC = ProtocolSpec(
+    name="open-protocol",
+    title="Open Protocol",
+    aliases=("default",),
+    options=OpenOptions,
+    encoder=_encoder,
+    decoder=_decoder,
+    section="open",
+    parameters=(
+        own_parameter("output-row-id", Boolean(), True, "Whether keys carry rid, as classic writes it."),
+        own_parameter("legacy-no-flag", Boolean(), False, "Older format: columns without f."),
+        own_parameter("legacy-varchar-base64", Boolean(), False, "Older format: VARCHAR and CHAR in Base64."),
+    ),
+    combines_rows=True,
+    has_extension=False,
+    signature=Signature(
+        matches=_matches, description="a key of version 1 and JSON objects, each after its length"
+    ),
+    log_lines=_log_lines,
+    benchmark=(BenchmarkLine(options={"max_batch_size": 16}, minimal=_minimal),),
+)

@@ -1,0 +1,107 @@
+"""Simple as the other packages see it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.model.option_type import Choice, IntRange, Plain
+from ticdc_producer.model.parameter import CODEC, Parameter
+from ticdc_producer.protocols.base import Decoder, Encoder
+from ticdc_producer.protocols.simple.options import SimpleOptions
+from ticdc_producer.protocols.spec import BenchmarkLine, Options, ProtocolSpec, Signature
+
+_COUNT = IntRange(0, (1 << 63) - 1)
+_ONCE = {"send_bootstrap_interval_in_sec": 1 << 40, "send_bootstrap_in_msg_count": 1 << 40}
+"""Options with which each table's schema is sent once."""
+_NOT_SIMULATED = {
+    "integrity": "rows carry no checksums here: leave integrity-check-level at none",
+    "send-bootstrap-to-all-partition": "a table's schema is sent to the partitions of its rows",
+    "send-all-bootstrap-at-start": "a table's schema is sent before its first row",
+}
+
+
+def _encoder(options: SimpleOptions, _: Options) -> Encoder:
+    from ticdc_producer.protocols.simple.encoder import SimpleEncoder
+
+    return SimpleEncoder(options)
+
+
+def _decoder(_options: SimpleOptions, inputs: Options) -> Decoder:
+    from ticdc_producer.protocols.simple.decoder import SimpleDecoder
+
+    return SimpleDecoder(inputs.get("table_descriptions"))
+
+
+def _described_versions(value: bytes) -> frozenset[Hashable]:
+    from ticdc_producer.protocols.simple.decoder import schema_versions
+
+    return schema_versions(value)
+
+
+def _matches(_: bytes, value: bytes) -> bool:
+    from ticdc_producer.protocols.compression import plain
+    from ticdc_producer.protocols.simple.envelope import parse_envelope
+    from ticdc_producer.protocols.simple.event_type import is_message_type
+
+    return is_message_type(parse_envelope(plain(value, "value")).type)
+
+
+def _check(options: Mapping[str, Plain], _topics: Sequence[str], _reaches_kafka: bool) -> None:
+    """Refuse options that have no effect with other protocols but change the messages of Simple."""
+    enabled = {name for name in _NOT_SIMULATED if options.get(name)}
+    integrity = options.get("integrity")
+    if isinstance(integrity, Mapping) and integrity.get("integrity-check-level", "none") == "none":
+        enabled.discard("integrity")
+    for name in sorted(enabled):
+        what = f"protocol simple with {name} is not simulated"
+        raise ChangefeedError(what, parameter=name, hint=_NOT_SIMULATED[name])
+
+
+def _minimal(_key: bytes, value: bytes) -> list[tuple[Any, ...]]:
+    row = json.loads(value)
+    if "data" not in row and "old" not in row:
+        return []
+    return [(row["database"], row["table"], row["type"], row["commitTs"], row.get("data"), row.get("old"))]
+
+
+SPEC = ProtocolSpec(
+    name="simple",
+    title="Simple",
+    options=SimpleOptions,
+    encoder=_encoder,
+    decoder=_decoder,
+    parameters=(
+        Parameter(
+            name="encoding-format",
+            value=Choice(choices=("json", "avro")),
+            default="json",
+            file_key=CODEC + "encoding-format",
+            effect="Format of the messages.",
+        ),
+        Parameter(
+            name="send-bootstrap-interval-in-sec",
+            value=_COUNT,
+            default=120,
+            in_uri=False,
+            file_key="sink.send-bootstrap-interval-in-sec",
+            effect="Seconds of the commit clock after which a table's schema is sent again; 0: never.",
+        ),
+        Parameter(
+            name="send-bootstrap-in-msg-count",
+            value=_COUNT,
+            default=10_000,
+            in_uri=False,
+            file_key="sink.send-bootstrap-in-msg-count",
+            effect="Number of a table's rows after which its schema is sent again; 0: never.",
+        ),
+    ),
+    check=_check,
+    signature=Signature(
+        matches=_matches, description="JSON with version, type and commitTs, and a type of the protocol"
+    ),
+    described_versions=_described_versions,
+    benchmark=(BenchmarkLine(options=_ONCE, minimal=_minimal),),
+)

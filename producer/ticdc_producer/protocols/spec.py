@@ -1,0 +1,171 @@
+"""A protocol as the other packages see it: one ``ProtocolSpec`` for each, built in or of another package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypeAlias
+
+from ticdc_producer.errors import ChangefeedError, nearest
+from ticdc_producer.model.option_type import Plain
+from ticdc_producer.model.parameter import Parameter, SinkKind
+from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.base import Decoder, Encoder
+
+Options: TypeAlias = Mapping[str, Any]
+"""Options of a codec by name, as its options class spells them, and ``INPUTS``."""
+
+INPUTS = frozenset({"schema_ids", "schemas", "schema_of", "table_descriptions", "csv_tables"})
+"""What codecs read from elsewhere: ids that a schema registry assigned, its schemas (by id, or a function),
+messages with the descriptions of tables, the tables of a storage folder. A codec uses what it needs."""
+
+DDLPartitions: TypeAlias = Literal["all", "first"]
+
+
+Check: TypeAlias = Callable[[Mapping[str, Plain], Sequence[str], bool], None]
+"""Refuses a changefeed: options by parameter name, topic expressions, whether the sink URI names hosts."""
+
+
+def _accept(_options: Mapping[str, Plain], _topics: Sequence[str], _reaches_kafka: bool) -> None:
+    """Accept every changefeed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """How messages of a protocol are recognized.
+
+    :param matches: whether key and value are a message of the protocol; a ``DecodeError`` means no.
+    :param description: what every message of the protocol has, for error messages.
+    """
+
+    matches: Callable[[bytes, bytes], bool]
+    description: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileFormat:
+    """How the storage sink writes a protocol.
+
+    :param extension: of the data files, with its dot.
+    :param rows: splits the content of a data file into rows; the last one may be content that is no row.
+    :param header: the first bytes of every file of a table; None if files have none. The arguments are the
+        options and the table.
+    """
+
+    extension: str
+    rows: Callable[[bytes, Any], Iterator[bytes]]
+    header: Callable[[Any, TableInfo], bytes] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegisteredSchemas:
+    """The schemas that messages refer to by the ids of a schema registry.
+
+    :param of_tables: all schemas of some table versions; the arguments are the tables, the topic of each
+        table, and the options.
+    :param id_in: the id in a message's key or value; None if it has none.
+    """
+
+    of_tables: Callable[[Iterable[TableInfo], Callable[[TableInfo], str], Any], Sequence[Any]]
+    id_in: Callable[[bytes], int | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchmarkLine:
+    """A line of ``bench encode`` and ``bench decode``.
+
+    :param suffix: behind the protocol's name; empty for its plain form.
+    :param options: of the encoder.
+    :param minimal: decodes a message with a JSON parser and a selection of the fields, without any check.
+    """
+
+    suffix: str = ""
+    options: Options = field(default_factory=dict)
+    minimal: Callable[[bytes, bytes], list[tuple[Any, ...]]] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolSpec:
+    """A protocol. Another package registers one under the entry point group ``ticdc_producer.protocols``.
+
+    :param name: as ``protocol`` of a sink URI spells it.
+    :param title: its name in sentences.
+    :param aliases: other spellings that TiCDC accepts.
+    :param options: a dataclass with the options of the codec. Its fields are the parameters of the sink URI
+        with underscores, ``build_ts_ms`` (time at which messages are built, in Unix milliseconds, or None)
+        and ``row_end`` (terminator of each row in a file). A parameter that several protocols have belongs
+        to those with such a field.
+    :param parameters: parameters of the sink URI that only this protocol has.
+    :param section: name of its section below ``sink`` in a changefeed file; empty if it has none.
+    :param defaults: by parameter name, where a default differs from that of other protocols.
+    :param encoder: creates the encoder of one partition from the options and ``INPUTS``.
+    :param decoder: creates a decoder from the same arguments.
+    :param sinks: where TiCDC writes the protocol.
+    :param profiles: the TiCDC programs that have it.
+    :param ddl_partitions: whether DDLs go to every partition of their topic or to partition 0 only.
+    :param sends_ddl: whether TiCDC sends DDL events with these options of the changefeed.
+    :param combines_rows: whether a message may have several rows; then rows of different dispatch keys are
+        reordered.
+    :param limits_batches: whether a message with several rows never exceeds ``max-message-bytes``; if not, a
+        message ends with the row that exceeds it.
+    :param has_extension: whether ``enable-tidb-extension`` changes the messages.
+    :param schemas: the schemas of a schema registry that messages refer to; None for other protocols.
+    :param check: raises ``ChangefeedError`` for a changefeed that TiCDC refuses with this protocol, or that
+        is not simulated.
+    :param signature: how its messages are recognized; None if they are not.
+    :param described_versions: the table versions that a message value describes, for protocols whose row
+        messages do not describe their columns.
+    :param file_format: how the storage sink writes it; None if it does not.
+    :param log_lines: a message of a partition (number, key, value) as lines of a consumer's log, for the
+        preview of a run.
+    :param benchmark: its lines in the benchmarks.
+    """
+
+    name: str
+    title: str
+    options: type[Any]
+    encoder: Callable[[Any, Options], Encoder]
+    decoder: Callable[[Any, Options], Decoder]
+    aliases: tuple[str, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
+    section: str = ""
+    defaults: Mapping[str, Plain] = field(default_factory=dict)
+    sinks: tuple[SinkKind, ...] = (SinkKind.KAFKA,)
+    profiles: tuple[Profile, ...] = ("classic", "new")
+    ddl_partitions: DDLPartitions = "all"
+    sends_ddl: Callable[[Mapping[str, Plain]], bool] = lambda _: True
+    combines_rows: bool = False
+    limits_batches: bool = True
+    has_extension: bool = True
+    schemas: RegisteredSchemas | None = None
+    check: Check = _accept
+    signature: Signature | None = None
+    described_versions: Callable[[bytes], frozenset[Hashable]] | None = None
+    file_format: FileFormat | None = None
+    log_lines: Callable[[int, bytes, bytes], list[str]] | None = None
+    benchmark: tuple[BenchmarkLine, ...] = ()
+
+    @property
+    def option_names(self) -> frozenset[str]:
+        """Names of the codec's options."""
+        return frozenset(one.name for one in fields(self.options))
+
+    def select(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Those of a changefeed's options that the codec has."""
+        return {name: value for name, value in values.items() if name in self.option_names}
+
+    def typed(self, options: Options) -> Any:
+        """The options as an instance of the options class.
+
+        :raises ChangefeedError: for an option that the protocol does not have, and for values that TiCDC
+            rejects.
+        """
+        for name in options:
+            if name not in self.option_names and name not in INPUTS:
+                raise ChangefeedError(
+                    f"protocol {self.name} has no option {name.replace('_', '-')}",
+                    parameter=name.replace("_", "-"),
+                    hint=nearest(name, sorted(self.option_names)),
+                )
+        return self.options(**self.select(options))
