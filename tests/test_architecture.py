@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import graphlib
 import subprocess
 import sys
+from pathlib import Path
 
 import grimp
 import pytest
 
+import ticdc_producer
+from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.runs import topic_cache
 
 EVERYWHERE = {"errors"}
@@ -20,7 +24,7 @@ MAY_IMPORT = {
     "cache": set(),
     "java": {"cache"},
     "kafka": {"cache", "java"},
-    "config": {"kafka", "model"},
+    "config": {"kafka", "model", "protocols"},
     # The way out: scenario → change log → pipeline → protocol → target.
     "scenario": {"config", "model", "resources", "spark"},
     "dispatch": {"config", "model"},
@@ -95,6 +99,26 @@ def test_the_expected_rows_are_computed_twice_by_code_that_is_not_shared(graph: 
         for imported in graph.find_upstream_modules(module)
         if _part(imported) in ("replica", "verifier")
     }
+
+
+OTHER_MEANINGS = {
+    ("verifier/consumer_state/files.py", "csv"),  # a file of rows
+}
+"""Strings outside of ``protocols`` that are no names of protocols: module and text."""
+
+
+def test_only_the_package_of_the_protocols_names_a_protocol() -> None:
+    """Everything else that depends on a protocol reads its ``ProtocolSpec``."""
+    names = {name for spec in BUILT_IN.values() for name in (spec.name, *spec.aliases)} - {"default"}
+    source = Path(ticdc_producer.__file__).parent
+    found = {
+        (str(file.relative_to(source)), node.value)
+        for file in source.rglob("*.py")
+        if file.relative_to(source).parts[0] not in ("protocols", "conformance", "faults", "cli")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Constant) and node.value in names
+    }
+    assert found == OTHER_MEANINGS
 
 
 def test_no_module_imports_itself_through_others() -> None:

@@ -52,7 +52,7 @@ def test_a_bad_folder(uri: str, message: str) -> None:
     [
         ("kafka:///t?protocol=csv", "protocol csv is incompatible with Kafka sinks"),
         ("file:///tmp/out", "protocol open-protocol is incompatible with storage sinks"),
-        ("file:///tmp/out?protocol=simple", "storage sinks write csv and canal-json"),
+        ("file:///tmp/out?protocol=simple", "storage sinks write canal-json and csv"),
         (CSV + "&flush-interval=5", "is not a duration"),
     ],
 )

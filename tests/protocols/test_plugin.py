@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import subprocess
 import sys
@@ -10,18 +11,58 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_producer.config import resolve
+from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.errors import ChangefeedError, PluginError
 from ticdc_producer.model.event import ResolvedEvent
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Encoder
+from ticdc_producer.protocols.detection import detect_protocol
 
 CODEC = """
+from dataclasses import dataclass
+
+from msgspec.structs import replace
+
+from ticdc_producer.model.event import ResolvedEvent
+from ticdc_producer.model.option_type import IntRange
+from ticdc_producer.model.parameter import own_parameter
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
-from ticdc_producer.protocols.plugin import CodecPlugin
-from ticdc_producer.model.event import ResolvedEvent
+from ticdc_producer.protocols.message_batch import from_messages
+from ticdc_producer.protocols.spec import ProtocolSpec, Signature
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    enable_tidb_extension: bool = True
+    only_output_updated_columns: bool = False
+    acme_level: int = 3
+
+class Encoder(CanalJSONEncoder):
+    # Canal-JSON behind a byte
+
+    def __init__(self, options):
+        super().__init__(CanalJSONOptions(
+            enable_tidb_extension=True, only_output_updated_columns=options.only_output_updated_columns
+        ))
+        self.level = options.acme_level
+
+    def messages(self, rows):
+        for batch in super().messages(rows):
+            yield from_messages([self._marked(one) for one in batch.messages()])
+
+    def ddl(self, event, table=None, before=None):
+        return self._marked(super().ddl(event, table, before))
+
+    def resolved(self, ts):
+        return self._marked(super().resolved(ts))
+
+    def _marked(self, message):
+        return message and replace(message, value=bytes([self.level]) + message.value)
+
+class Decoder:
+    def events(self, key, value):
+        return CanalJSONDecoder().events(key, (value or b"")[1:])
 
 class Failing:
     def resolved(self, ts):
@@ -35,16 +76,26 @@ class Strange:
     def events(self, key, value):
         yield 1
 
-def extended(options):
-    return CanalJSONEncoder(CanalJSONOptions(enable_tidb_extension=True))
+def spec(name, encoder, decoder, **more):
+    return ProtocolSpec(
+        name=f"{__name__}-{name}", title="Acme", options=Options, encoder=encoder, decoder=decoder, **more
+    )
 
-good = CodecPlugin(encoder=extended, decoder=lambda options: CanalJSONDecoder())
-failing = CodecPlugin(encoder=lambda options: Failing(), decoder=lambda options: Failing())
-strange = CodecPlugin(encoder=extended, decoder=lambda options: Strange())
-refusing = CodecPlugin(encoder=lambda options: options["no such option"], decoder=None)
+good = spec(
+    "good",
+    lambda options, _: Encoder(options),
+    lambda options, _: Decoder(),
+    parameters=(own_parameter("acme-level", IntRange(1, 9), 3, "The first byte."),),
+    ddl_partitions="first",
+    signature=Signature(matches=lambda key, value: value[1:2] == b"{", description="a level"),
+)
+failing = spec("failing", lambda options, _: Failing(), lambda options, _: Failing())
+strange = spec("strange", lambda options, _: Encoder(options), lambda options, _: Strange())
+refusing = spec("refusing", lambda options, _: options["no such option"], None)
+misnamed = spec("good", None, None)
 other = "no plugin"
 """
-NAMES = ("good", "failing", "refusing", "other", "missing", "strange")
+NAMES = ("good", "failing", "refusing", "other", "missing", "strange", "misnamed")
 
 
 @pytest.fixture
@@ -63,16 +114,61 @@ def _install(folder: Path, module: str, package: str = "acme-codec") -> None:
     info.mkdir()
     (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.5\n")
     points = [f"{module}-{name} = {module}:{name}" for name in NAMES]
-    (info / "entry_points.txt").write_text("\n".join(["[ticdc_producer.codecs]", *points, ""]))
+    (info / "entry_points.txt").write_text("\n".join(["[ticdc_producer.protocols]", *points, ""]))
 
 
 def test_a_changefeed_and_the_registry_find_it(installed: str) -> None:
     changefeed = resolve(f"kafka:///t?protocol={installed}-good")
-    encoder, decoder = registry.encoder(changefeed.protocol, {}), registry.decoder(changefeed.protocol, {})
+    encoder = registry.encoder(changefeed.protocol, changefeed.codec_options())
     mark = encoder.resolved(9)
     assert mark is not None
+    decoder = registry.decoder(changefeed.protocol, {})
     assert list(decoder.events(mark.key, mark.value)) == [ResolvedEvent(commit_ts=9)]
     assert encoder.fidelity.resolved
+
+
+def test_its_options_are_parameters_of_the_sink_uri(installed: str) -> None:
+    uri = f"kafka:///t?protocol={installed}-good&acme-level=4&only-output-updated-columns=true"
+    changefeed = resolve(uri)
+    options = {"enable_tidb_extension": False, "only_output_updated_columns": True, "acme_level": 4}
+    assert changefeed.codec_options() == options
+    manifest = json.loads(json.dumps(changefeed.as_manifest()))
+    assert manifest["acme-level"] == 4
+    assert Changefeed.from_manifest(manifest).codec_options() == options
+    mark = registry.encoder(changefeed.protocol, options).resolved(9)
+    assert mark is not None
+    assert (mark.value or b"")[0] == 4
+
+
+@pytest.mark.parametrize(
+    ("parameter", "what"),
+    [
+        ("acme-level=12", "a whole number from 1 to 9"),
+        ("acme-height=1", "unknown parameter 'acme-height'"),
+        ("output-old-value=false", "is not a parameter of a sink URI"),
+        ("content-compatible=true", "has no option content-compatible"),
+    ],
+)
+def test_options_that_it_does_not_have_are_rejected(installed: str, parameter: str, what: str) -> None:
+    with pytest.raises(ChangefeedError, match=what):
+        resolve(f"kafka:///t?protocol={installed}-good&{parameter}")
+    with pytest.raises(ChangefeedError, match="has no option"):
+        registry.encoder(f"{installed}-good", {"acme_height": 1})
+
+
+def test_its_parameters_belong_to_it_alone(installed: str) -> None:
+    assert resolve(f"kafka:///t?protocol={installed}-good").protocol == f"{installed}-good"
+    with pytest.raises(ChangefeedError, match="has no option acme-level"):
+        resolve("kafka:///t?protocol=craft&acme-level=4")
+
+
+def test_its_ddls_go_where_it_says_and_its_messages_are_detected(installed: str) -> None:
+    changefeed = resolve(f"kafka:///t?protocol={installed}-good")
+    assert not changefeed.ddl_to_all_partitions
+    assert not changefeed.batches_rows
+    mark = registry.encoder(changefeed.protocol, {}).resolved(9)
+    assert mark is not None
+    assert detect_protocol(mark.key, mark.value) == f"{installed}-good"
 
 
 def test_an_unknown_protocol_is_still_rejected(installed: str) -> None:
@@ -83,9 +179,10 @@ def test_an_unknown_protocol_is_still_rejected(installed: str) -> None:
 @pytest.mark.parametrize(
     ("name", "what"),
     [
-        ("other", "must be a CodecPlugin, not str"),
+        ("other", "must be a ProtocolSpec, not str"),
         ("missing", "it fails: AttributeError"),
-        ("refusing", "it fails: KeyError: 'no such option'"),
+        ("refusing", "it fails: TypeError"),
+        ("misnamed", "its entry point must have the protocol's name"),
     ],
 )
 def test_a_plugin_that_cannot_be_used_is_named(installed: str, name: str, what: str) -> None:
@@ -133,14 +230,13 @@ def test_the_command_line_accepts_a_plugin(installed: str, tmp_path: Path) -> No
 def test_a_run_with_a_plugin_is_verified(installed: str, tmp_path: Path) -> None:
     sql = tmp_path / "one.sql"
     sql.write_text("CREATE TABLE t (id INT PRIMARY KEY);\nINSERT INTO t VALUES (1);\n")
-    uri = f"kafka:///t?protocol={installed}-good&partition-num=1"
+    uri = f"kafka:///t?protocol={installed}-good&partition-num=2&acme-level=4"
     done = _command(tmp_path, "run", str(sql), "--sink-uri", uri, "--out", str(tmp_path / "out"))
     assert done.returncode == 0, done.stderr
 
 
 def _line(value: bytes) -> bytes:
     import base64
-    import json
 
     text = base64.b64encode(value).decode()
     record = {"topic": "t", "partition": 0, "offset": 0, "type": "resolved", "key": None, "value": text}

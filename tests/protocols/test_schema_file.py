@@ -156,8 +156,8 @@ _TYPES = {
 
 
 def test_names_of_data_files() -> None:
-    assert data_name(1, 20, "csv") == "CDC00000000000000000001.csv"
-    assert data_name(12, 6, "canal-json") == "CDC000012.json"
+    assert data_name(1, 20, ".csv") == "CDC00000000000000000001.csv"
+    assert data_name(12, 6, ".json") == "CDC000012.json"
     assert data_number("CDC000012.json") == 12
     assert data_number("CDC.index") is None
     parsed = schema_name("schema_100_0785427252.json")
