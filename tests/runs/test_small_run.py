@@ -19,7 +19,7 @@ from ticdc_producer import api
 from ticdc_producer.errors import TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs import simulate
-from ticdc_producer.targets.golden import contents
+from ticdc_producer.targets.golden import json_lines
 from ticdc_producer.targets.golden import write as golden_write
 from ticdc_producer.targets.kafka.write import PartitionWriter
 from ticdc_producer.verifier.check import CheckedStream
@@ -69,7 +69,7 @@ def test_a_worker_encodes_and_writes(
 ) -> None:
     monkeypatch.setattr(simulate, "encode_partition", _not_here)
     monkeypatch.setattr(PartitionWriter, "write", _not_here)
-    monkeypatch.setattr(contents, "message_lines", _not_here)
+    monkeypatch.setattr(json_lines, "message_lines", _not_here)
     uri = f"kafka://{kafka.bootstrap}/written-by-a-worker?protocol=open-protocol&partition-num=2"
     report = api.run("seed_t1", sink_uri=uri, out=tmp_path / "golden", verify_output=False)
     written = (tmp_path / "golden" / "messages.jsonl").read_text().splitlines()

@@ -6,13 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 from ticdc_producer.errors import FolderError
 from ticdc_producer.model.event import Value
-from ticdc_producer.targets.golden.contents import event_lines
 from ticdc_producer.targets.golden.expectations import event_batches, fault_lines, row_batches
+from ticdc_producer.targets.golden.json_lines import event_lines
 
 ROW = {
     "topic": "t", "partition": 0, "offset": 3, "index": 1, "kind": "row", "commit_ts": 5, "schema": "s",
@@ -46,7 +45,7 @@ def test_events_are_those_that_were_written(tmp_path: Path) -> None:
     (batch,) = event_batches(path)
     assert batch.column("after").to_pylist()[1] == [("id", b"1"), ("v", b"\xff")]
     assert batch.column("handle_key_only").to_pylist() == [None, 0, 1, None]
-    again = [json.loads(line) for line in event_lines(pa.Table.from_batches([batch])).splitlines()]
+    again = [json.loads(line) for line in event_lines(batch).splitlines()]
     assert again == [DDL, ROW, {**ROW, "handle_key_only": True}, RESOLVED]
 
 

@@ -14,7 +14,6 @@ from pyspark import TaskContext
 
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model import tso
-from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.runs.counts import Counts
 from ticdc_producer.runs.fault_occurrences import FaultSummary, summarize_faults
 from ticdc_producer.runs.generated_rows import GeneratedRows, StepStates
@@ -24,7 +23,7 @@ from ticdc_producer.runs.rejected_rows import stop_error
 from ticdc_producer.runs.run_topics import RunTopics
 from ticdc_producer.runs.simulate import Simulation, simulate
 from ticdc_producer.targets.encoding.encode import MAX_LISTED_REFUSED, rejection
-from ticdc_producer.targets.golden import contents
+from ticdc_producer.targets.golden import contents, json_lines
 from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats
 from ticdc_producer.targets.kafka.topics import Offsets
 
@@ -141,9 +140,9 @@ def _counts(simulation: Simulation, rejected: int) -> Counts:
 def _files(simulation: Simulation) -> Iterator[tuple[str, bytes]]:
     """The files of a golden folder, but for the states and the manifest."""
     job = simulation.job
-    messages = pa.concat_tables([MESSAGES.empty_table(), *(one.rows() for one in simulation.partitions)])
-    yield "messages.jsonl", contents.message_lines(messages)
-    yield "events.jsonl", contents.event_lines(simulation.expected_events)
+    messages = [batch for one in simulation.partitions for batch in one.rows().to_batches()]
+    yield "messages.jsonl", b"".join(map(json_lines.message_lines, messages))
+    yield "events.jsonl", b"".join(map(json_lines.event_lines, simulation.expected_events.to_batches()))
     if job.schemas:
         yield "schemas.jsonl", contents.schema_lines(job.known_schemas)
     if job.encode_plan(skip_refused=True).claim_storage:

@@ -9,18 +9,20 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+import pyarrow as pa
+
 from ticdc_producer.errors import FolderError
-from ticdc_producer.model.event_line import event_line
 from ticdc_producer.model.json_value import json_line
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.targets.golden.contents import message_line, schema_lines
+from ticdc_producer.targets.golden.contents import schema_lines
+from ticdc_producer.targets.golden.json_lines import event_lines, message_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,6 +36,7 @@ SCHEMAS = "schemas.jsonl"
 CLAIMS = "claims"
 """Folder of the claim-check objects. They are stored here whatever storage the changefeed names."""
 _MAX_NAME, _NAME_PREFIX = 240, 200
+_LINES = pa.schema([("lines", pa.binary())])
 
 
 @contextmanager
@@ -69,7 +72,7 @@ def write_messages(folder: Path, messages: DataFrame, count: int) -> None:
     if count > MAX_JSON_LINES:
         write_message_files(folder, messages)
         return
-    write_lines(folder / "messages.jsonl", (message_line(row.asDict()) for row in messages.toLocalIterator()))
+    _write_batches(folder / "messages.jsonl", messages, message_lines)
 
 
 def write_message_files(folder: Path, messages: DataFrame) -> None:
@@ -86,7 +89,19 @@ def write_events(folder: Path, events: DataFrame, count: int) -> None:
     if count > MAX_JSON_LINES:
         events.write.option("compression", "zstd").parquet(str(folder / "events.parquet"))
         return
-    write_lines(folder / "events.jsonl", (event_line(row.asDict()) for row in events.toLocalIterator()))
+    _write_batches(folder / "events.jsonl", events, event_lines)
+
+
+def _write_batches(path: Path, rows: DataFrame, lines: Callable[[pa.RecordBatch], bytes]) -> None:
+    """Write the lines of each task's rows, task by task; the driver has one batch at a time."""
+
+    def texts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield pa.record_batch([pa.array([lines(batch)], pa.binary())], schema=_LINES)
+
+    with path.open("wb") as file:
+        for row in rows.mapInArrow(texts, "lines binary").toLocalIterator():
+            file.write(row["lines"])
 
 
 def write_schemas(folder: Path, schemas: Mapping[int, str]) -> None:

@@ -1,0 +1,145 @@
+"""Lines of ``messages.jsonl`` and ``events.jsonl`` (``docs/design.md#commands-and-files``), by whole columns.
+
+The text is that of Python's ``json.dumps`` with ``ensure_ascii=False``; the line ends of Unicode are escaped
+as well, since many readers of text treat them as such.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.protocols.arrow_text import (
+    Fragments,
+    concat,
+    contents,
+    integers,
+    map_values,
+    quoted,
+    surrounded,
+)
+from ticdc_producer.protocols.json_strings import JSONStrings
+
+_SHORT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+_LONG = {chr(code): f"\\u{code:04x}" for code in (*range(0x20), 0x85, 0x2028, 0x2029)}
+_STRINGS = JSONStrings({**_LONG, **_SHORT}, bad_byte=None)
+
+
+def message_lines(messages: pa.RecordBatch) -> bytes:
+    """Lines of ``messages.jsonl``: keys and values in Base64.
+
+    :param messages: shape ``MESSAGES``, in order.
+    """
+    headers = messages["headers"]
+    header = concat(
+        (b"[", *_texts(headers.values.field("key")), b", ", *_base64(headers.values.field("value")), b"]"),
+        len(headers.values),
+    )
+    return _lines(
+        messages.num_rows,
+        topic=_texts(messages["topic"]),
+        partition=_numbers(messages["partition"]),
+        offset=_numbers(messages["offset"]),
+        type=_texts(messages["type"]),
+        key=_base64(messages["key"]),
+        value=_base64(messages["value"]),
+        timestamp=_numbers(messages["timestamp"]),
+        headers=(b"[", _joined(headers.offsets, header), b"]"),
+    )
+
+
+def event_lines(events: pa.RecordBatch) -> bytes:
+    """Lines of ``events.jsonl``, as ``event_line`` has them for one event.
+
+    :param events: shape ``EXPECTED_EVENTS``, in order; the members of an image are in column order.
+    """
+    incomplete = pc.fill_null(pc.greater(events["handle_key_only"], 0), False)
+    return _lines(
+        events.num_rows,
+        topic=_texts(events["topic"]),
+        partition=_numbers(events["partition"]),
+        offset=_numbers(events["offset"]),
+        index=_numbers(events["index"]),
+        kind=_texts(events["kind"]),
+        commit_ts=_numbers(events["commit_ts"]),
+        schema=_texts(events["schema"]),
+        table=_texts(events["table"]),
+        table_id=_numbers(events["table_id"]),
+        op=_texts(events["op"]),
+        columns=_columns(events["columns"]),
+        before=_image(events["before"]),
+        after=_image(events["after"]),
+        query=_texts(events["query"]),
+        ddl_type=(
+            *_numbers(events["ddl_type"]),
+            pc.if_else(incomplete, pa.scalar(b', "handle_key_only": true'), pa.scalar(b"")),
+        ),
+    )
+
+
+def _lines(rows: int, **fields: Fragments) -> bytes:
+    """One object for each row, with a line end."""
+
+    def fragments() -> Iterator[bytes | pa.Array]:
+        for number, (name, text) in enumerate(fields.items()):
+            yield f'{", " if number else "{"}"{name}": '.encode()
+            yield from text
+        yield b"}\n"
+
+    return contents(concat(fragments(), rows))
+
+
+def _texts(texts: pa.Array) -> Fragments:
+    return _STRINGS.literals(texts.cast(pa.binary()))
+
+
+def _numbers(numbers: pa.Array) -> Fragments:
+    return (integers(numbers),)
+
+
+def _base64(data: pa.Array) -> Fragments:
+    return quoted(map_values(data, b64encode))
+
+
+def _columns(columns: pa.Array) -> Fragments:
+    """Lists of ``[name, type, flag]``."""
+    child = columns.values
+    names, types, flags = (child.field(name) for name in ("name", "type", "flag"))
+    one = concat((b"[", *_texts(names), b", ", *_texts(types), b", ", integers(flags), b"]"), len(child))
+    return surrounded(b"[", _joined_where(columns, one), b"]")
+
+
+def _image(image: pa.Array) -> Fragments:
+    """Objects of column names and values."""
+    members = concat((*_texts(image.keys), b": ", _values(image.items)), len(image.keys))
+    return surrounded(b"{", _joined_where(image, members), b"}")
+
+
+def _values(values: pa.Array) -> pa.Array:
+    """A string where the value is UTF-8, ``{"b64": …}`` where it is not, null for NULL."""
+    try:
+        values.cast(pa.string())
+    except pa.ArrowInvalid:
+        return map_values(values, _value)
+    return concat(_STRINGS.literals(values), len(values))
+
+
+def _value(value: bytes) -> bytes:
+    try:
+        return _STRINGS.literal(value.decode())
+    except UnicodeDecodeError:
+        return b'{"b64": "' + b64encode(value) + b'"}'
+
+
+def _joined_where(lists: pa.Array, texts: pa.Array) -> pa.Array:
+    """The texts of each list, joined; null where the list is null."""
+    joined = _joined(lists.offsets, texts)
+    return pc.if_else(lists.is_valid(), joined, None) if lists.null_count else joined
+
+
+def _joined(offsets: pa.Array, texts: pa.Array) -> pa.Array:
+    """The texts between consecutive offsets, joined with commas."""
+    return pc.binary_join(pa.ListArray.from_arrays(offsets, texts), pa.scalar(b", "))
