@@ -57,7 +57,7 @@ SPEC = ProtocolSpec(
     section="csv",
     parameters=(
         _option("delimiter", AnyText(), ",", "Text between fields."),
-        _option("quote", AnyText(), '"', "Quotation mark around texts; empty: none, backslashes escape."),
+        _option("quote", AnyText(), '"', "Quotation mark around texts; empty: none, and backslashes escape."),
         _option("null", AnyText(), r"\N", "Text of NULL, never quoted."),
         _option("include-commit-ts", Boolean(), False, "Rows contain their commit-ts."),
         _option("output-handle-key", Boolean(), False, "Rows contain TiDB's handle."),
