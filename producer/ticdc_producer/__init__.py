@@ -58,10 +58,16 @@ __all__ = [
 _HOMES = {
     **dict.fromkeys(("CHANGE_LOG", "DECODED", "EVENT_STREAM", "MESSAGES"), "ticdc_producer.model.dataframes"),
     "ProducerError": "ticdc_producer.errors",
+    "decode": "ticdc_producer.runs.decode",
 }
 
 
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'ticdc_producer' has no attribute {name!r}")
-    return getattr(import_module(_HOMES.get(name, "ticdc_producer.api")), name)
+    try:
+        return getattr(import_module(_HOMES.get(name, "ticdc_producer.api")), name)
+    except ModuleNotFoundError as error:
+        from ticdc_producer.installation import missing_part
+
+        raise missing_part(error) or error from None

@@ -144,6 +144,10 @@ class PluginError(ProducerError):
         self.package = package
 
 
+class MissingPartError(ProducerError):
+    """A command that needs a part of the tool that is not installed."""
+
+
 class FaultError(ProducerError):
     """A trap that does not exist, or that cannot be injected here.
 

@@ -57,7 +57,7 @@ def test_the_published_form_is_strict(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_a_recipe_runs_the_commands_of_the_page(name: str) -> None:
     install, *others = lines(name)
-    assert install == "pip install 'ticdc-producer[state]'"
+    assert install == 'pip install "ticdc-producer[spark,state] @ $TICDC_PRODUCER"'
     page = [shlex.split(line) for line in commands()]
     run, consume, compare = page[1:4]
     assert [plain(line) for line in others] == [run, consume, compare]

@@ -25,6 +25,7 @@ from ticdc_producer.cli.log import log_to_stderr
 from ticdc_producer.cli.options import fail, fail_usage
 from ticdc_producer.cli.worker_failure import worker_failure
 from ticdc_producer.errors import ProducerError
+from ticdc_producer.installation import missing_part
 
 INTERRUPTED = 130
 _NEW_OBJECTS = 100_000
@@ -86,6 +87,11 @@ def main(arguments: list[str] | None = None) -> int:
         return _interrupted() if _caused_by_interrupt(error) else fail(error)
     except typer.TyperException as error:  # an unknown command or option
         return fail_usage(error)
+    except ModuleNotFoundError as error:
+        missing = missing_part(error)
+        if missing is None:
+            raise
+        return fail(missing)
     except BrokenPipeError:  # `| head` closed our output
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -1,4 +1,4 @@
-"""The libraries of the HTML report, which the package's extra ``report`` installs."""
+"""The libraries of the HTML report, which the package's extra ``spark`` installs."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ticdc_producer.errors import ReportError
+from ticdc_producer.installation import install_command
 
 _LIBRARIES = ("jinja2", "matplotlib")
 
@@ -17,5 +18,5 @@ def check_installed(path: Path) -> None:
     """
     missing = [name for name in _LIBRARIES if find_spec(name) is None]
     if missing:
-        hint = "pip install 'ticdc-producer[report]'"
+        hint = install_command("spark")
         raise ReportError(f"an HTML report needs {' and '.join(missing)}", path=str(path), hint=hint)

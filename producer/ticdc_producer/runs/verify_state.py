@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ticdc_producer.config.environment import with_environment
 from ticdc_producer.errors import StateError, StateSourceError
+from ticdc_producer.installation import install_command
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.zone import zone_of
 from ticdc_producer.spark.materialize import materialized
@@ -121,7 +122,7 @@ def _database(url: str) -> Source:
     try:
         from ticdc_producer.verifier.consumer_state.database import Database
     except ImportError:
-        hint = "pip install 'ticdc-producer[state]'"
+        hint = install_command("state")
         raise StateError("databases need SQLAlchemy", source=url.partition(":")[0], hint=hint) from None
     return Database(url)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from ticdc_producer.errors import RegistryError
+from ticdc_producer.installation import install_command
 from ticdc_producer.protocols.avro.schemas import Schema, SchemaIDs
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ def _client(url: str) -> SchemaRegistryClient:
         raise RegistryError(
             f"Confluent's schema registry client is not installed completely ({error})",
             address=_without_credentials(url),
-            hint="pip install 'ticdc-producer[schema-registry]'",
+            hint=install_command("schema-registry"),
         ) from None
     parts = urlsplit(url)
     if parts.scheme == "mock":

@@ -19,6 +19,7 @@ from sqlalchemy.engine import URL, Connection, Engine
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, NoSuchTableError, SQLAlchemyError
 
 from ticdc_producer.errors import StateError, StateSourceError
+from ticdc_producer.installation import install_command
 from ticdc_producer.verifier.consumer_state.comparable_rows import BATCH_ROWS, COMPARABLE_ROWS, row_batches
 from ticdc_producer.verifier.consumer_state.expected import ExpectedTable
 from ticdc_producer.verifier.consumer_state.plan import TablePlan
@@ -32,7 +33,6 @@ _SESSION = {"mysql": "SET time_zone = '+00:00'", "mariadb": "SET time_zone = '+0
     "postgresql": "SET TIME ZONE 'UTC'"
 }
 _SECRET_WORDS = ("pass", "pwd", "secret", "token", "key")
-_INSTALL = "pip install 'ticdc-producer[state]'"
 
 
 class Database:
@@ -60,7 +60,7 @@ class Database:
             raise StateError(what, source=self.label, hint="install its dialect") from None
         except ImportError as error:
             raise StateError(
-                f"its driver is missing ({error.name})", source=self.label, hint=_INSTALL
+                f"its driver is missing ({error.name})", source=self.label, hint=install_command("state")
             ) from None
         if self._url.get_backend_name() == "sqlite":
             file = Path(self._url.database or "")

