@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from ticdc_producer.model.shapes import DECODED, MESSAGES
-from ticdc_producer.runs.prepare import Job, codec_options, prepare
+from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.simulate import simulate
 from ticdc_producer.runs.small_verification import SmallExpected
 from ticdc_producer.runs.verify_options import verify_options
@@ -46,7 +46,7 @@ class DecodedStream:
         """The events in the order of their partitions (shape ``DECODED``)."""
         sent, changefeed = simulate(self.job), self.job.changefeed
         messages = pa.concat_tables([MESSAGES.empty_table(), *(one.rows() for one in sent.partitions)])
-        options = with_table_schemas(messages, changefeed.protocol, codec_options(changefeed))
+        options = with_table_schemas(messages, changefeed.protocol, changefeed.codec_options())
         decode = event_decoder(changefeed.protocol, options, "")
         events: list[Event] = pa.Table.from_batches(decode(iter(messages.to_batches())), DECODED).to_pylist()
         return events

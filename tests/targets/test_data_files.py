@@ -32,7 +32,7 @@ def _written(
 ) -> dict[str, bytes]:
     folder = f"/{uuid4()}"
     known = {"width": 6, "size": 1 << 20, **rules}
-    files = DataFiles(MEMORY, folder, FileRules(protocol="csv", **known), header)  # type: ignore[arg-type]
+    files = DataFiles(MEMORY, folder, FileRules(extension=".csv", **known), header)  # type: ignore[arg-type]
     tally = files.write(_batches(rows, step))
     found = {path.removeprefix(f"{folder}/"): MEMORY.cat_file(path) for path in MEMORY.find(folder)}
     index = found.pop("meta/CDC.index", b"")

@@ -67,8 +67,8 @@ def test_rows_come_in_replay_order(tmp_path: Path) -> None:
     changefeed = _folder(tmp_path, FILES)
     listing = _listing(changefeed)
     assert (listing.problems, listing.checkpoint_ts, listing.files) == ((), 2000, 2)
-    decoder = registry.decoder("csv", reading_options(listing, changefeed.codec_options))
-    found = list(records(listing, "csv", changefeed.codec_options))
+    decoder = registry.decoder("csv", reading_options(listing, changefeed.codec_options()))
+    found = list(records(listing, "csv", changefeed.codec_options()))
     events = [event for one in found for event in decoder.events(one.key, one.value)]
     images = [dict(event.after or {}) for event in events if isinstance(event, RowEvent)]
     assert [image["id"] for image in images] == [b"1", b"2", b"3", b"4", b"5"]
@@ -137,7 +137,7 @@ def test_rows_of_canal_json_are_split_by_any_terminator(tmp_path: Path) -> None:
     text = json.dumps(row, separators=(",", ":")).encode()
     files = {f"d/t/100/{DAY}/CDC000001.json": (text + b"1") * 3}
     changefeed = _folder(tmp_path, {**FILES, **files})
-    options = {**changefeed.codec_options, "row_end": "1"}
+    options = {**changefeed.codec_options(), "row_end": "1"}
     listing = list_storage(changefeed.sink_uri.path, "canal-json")
     found = [one for one in records(listing, "canal-json", options) if one.topic.startswith("d/t/100")]
     assert [one.value for one in found] == [text] * 3
@@ -145,6 +145,6 @@ def test_rows_of_canal_json_are_split_by_any_terminator(tmp_path: Path) -> None:
 
 def test_a_line_of_an_unknown_version_does_not_read(tmp_path: Path) -> None:
     changefeed = _folder(tmp_path, FILES)
-    decoder = registry.decoder("csv", reading_options(_listing(changefeed), changefeed.codec_options))
+    decoder = registry.decoder("csv", reading_options(_listing(changefeed), changefeed.codec_options()))
     with pytest.raises(DecodeError, match="CSV-TABLE"):
         list(decoder.events(b"d/t/3", _row(1)))
