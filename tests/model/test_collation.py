@@ -11,7 +11,7 @@ import lzma
 import pytest
 
 from tests.model import collation_tables
-from ticdc_producer.model.collation import compare_texts, same_to_like, sort_key
+from ticdc_producer.model.collation import compare_texts, in_charset, same_to_like, sort_key
 
 COLLATIONS = (
     "binary", "utf8mb4_bin", "utf8mb4_general_ci", "utf8mb4_unicode_ci", "utf8mb4_0900_ai_ci",
@@ -145,3 +145,17 @@ def test_bytes_that_are_not_utf_8_end_a_key(text: bytes, collation: str) -> None
 def test_the_tables_come_from_their_sources(made_tables: dict[str, bytes]) -> None:
     shipped = {name: (collation_tables.FOLDER / f"{name}.xz").read_bytes() for name in made_tables}
     assert {name: lzma.decompress(packed) for name, packed in shipped.items()} == made_tables
+
+
+@pytest.mark.parametrize(
+    ("charset", "inside", "outside"),
+    [
+        ("gbk", "?中ǹ⺁㑳", "€ñ가😜\ue000"),
+        ("ascii", "a\x7f", "\x80é"),
+        ("utf8", "é中\uffff", "😜"),
+        ("latin1", "中", ""),
+    ],
+)
+def test_characters_of_a_charset(charset: str, inside: str, outside: str) -> None:
+    assert in_charset(inside, charset)
+    assert not any(in_charset(character, charset) for character in outside)

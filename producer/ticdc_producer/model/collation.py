@@ -44,6 +44,21 @@ def charset_of(collation: str) -> str:
     return collation.split("_", 1)[0]
 
 
+def in_charset(text: str, charset: str) -> bool:
+    """Whether a charset has all characters of a text; latin1 is not checked, as in TiDB.
+
+    Source: tidb ``pkg/table/column.go`` (``validateCharset``).
+    """
+    if text.isascii():
+        return True
+    if charset == "utf8":
+        return all(character <= "\uffff" for character in text)
+    if charset == "gbk":
+        in_gbk = weights_of("gbk_bin")
+        return all(character == "?" or in_gbk[character] != b"?" for character in text)
+    return charset != "ascii"
+
+
 def pads_space(collation: str) -> bool:
     """Whether trailing spaces are ignored: in all collations except the 0900 ones and ``binary``."""
     return collation != "binary" and "_0900_" not in collation
