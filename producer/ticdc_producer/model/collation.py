@@ -75,10 +75,11 @@ def sort_key(text: bytes, collation: str) -> bytes:
     :param text: UTF-8; a collation with weights ignores all from the first byte that is not UTF-8 (TiDB).
     :raises KeyError: for an unknown collation.
     """
-    if collation not in KNOWN:
-        raise KeyError(collation)
-    if pads_space(collation):
-        text = text.rstrip(b" ")
+    return untrimmed_key(text.rstrip(b" ") if pads_space(collation) else text, collation)
+
+
+def untrimmed_key(text: bytes, collation: str) -> bytes:
+    """``sort_key``, in which trailing spaces always count (``KeyWithoutTrimRightSpace``)."""
     if collation in _BYTES:
         return text
     return b"".join(map(weights_of(_TABLES[collation]).__getitem__, _characters(text)))

@@ -45,7 +45,9 @@ def test_equal_texts_conflict(column: str, one: str, other: str, key: str) -> No
     ],
 )
 def test_different_texts_do_not(column: str, one: str, other: str) -> None:
-    script = f"create table t (c varchar(9) {column} primary key); insert into t values ('{one}'), ('{other}')"
+    script = (
+        f"create table t (c varchar(9) {column} primary key); insert into t values ('{one}'), ('{other}')"
+    )
     assert len(rows_of(script)) == 2
 
 
@@ -60,7 +62,9 @@ def test_different_texts_do_not(column: str, one: str, other: str) -> None:
 def test_the_order_of_rows(column: str, order: list[str]) -> None:
     """Each UPDATE takes the first row in the order that has no rank."""
     values = ", ".join(f"({number}, '{text}', null)" for number, text in enumerate(sorted(order)))
-    table = f"create table t (id int primary key, c varchar(9) {column}, n int); insert into t values {values};"
+    table = (
+        f"create table t (id int primary key, c varchar(9) {column}, n int); insert into t values {values};"
+    )
     ranks = "".join(f"update t set n = {n} where n is null order by c limit 1;" for n in range(len(order)))
     found = sorted((int(row[2] or b"-1"), row[1]) for row in rows_of(table + ranks))
     assert [text for _, text in found] == [text.encode() for text in order]
