@@ -76,6 +76,64 @@ WEIGHTS = {
 }  # fmt: skip
 
 
+# All characters with more than four weights in TiDB's tables, which it stores apart (``LongRuneMap``).
+MANY_WEIGHTS = {
+    "utf8mb4_unicode_ci": """
+    321D 02881d6d1dc61d6e1dc21e030289
+    321E 02881d6d1dc61d741dcb0289
+    327C 1d701dbe1e0f1d621dc6
+    3307 1e551e5e1e590e0b1e65
+    3315 1e581e7c1e591e781e72
+    3316 1e581e7c1e730e0b1e651e7a
+    3317 1e581e7c1e7d1e631e65
+    3319 1e591e781e721e651e81
+    331A 1e591e7a1e5f1e531e7c
+    3320 1e5c1e811e620e0b1e72
+    332B 1e6b0e0b1e5f1e811e65
+    332E 1e6c1e521e5e1e651e7a
+    3332 1e6d1e521e781e631e65
+    3334 1e6d1e631e5d1e551e7a
+    3336 1e6e1e591e610e0b1e7a
+    3347 1e701e811e5d1e771e81
+    334A 1e711e791e6b0e0b1e7a
+    3356 1e7b1e811e651e5a1e81
+    337F fb40e82afb40df0ffb40cf1afb40f93e
+    33AE 0fc00e330e6d04370fea
+    33AF 0fc00e330e6d04370fea0e2b
+    FDFB 135e13ab0209135e13ab135013ab13b7
+    """,
+    "utf8mb4_0900_ai_ci": """
+    321D 03173c003c7b3c013c773cd40318
+    321E 03173c003c7b3c073c800318
+    327C 3c033c733ce03bf53c7b
+    3307 3d5e3d673d621c0e3d6e
+    3315 3d613d863d623d823d7b
+    3316 3d613d863d7c1c0e3d6e3d84
+    3317 3d613d863d873d6c3d6e
+    3319 3d623d823d7b3d6e3d8b
+    331A 3d623d843d683d5b3d86
+    3320 3d653d8b3d6b1c0e3d7b
+    332B 3d741c0e3d683d8b3d6e
+    332E 3d753d5a3d673d6e3d84
+    3332 3d763d5a3d823d6c3d6e
+    3334 3d763d6c3d663d5e3d84
+    3336 3d773d623d6a1c0e3d84
+    3347 3d793d8b3d663d813d8b
+    334A 3d7a3d833d741c0e3d84
+    3356 3d853d8b3d6e3d633d8b
+    337F fb40e82afb40df0ffb40cf1afb40f93e
+    33AE 1e331c471c8f06251e71
+    33AF 1e331c471c8f06251e711c3f
+    FDFA 2364239c23c50209230b239c239c23b1
+    FDFB 2325239c02092325239c230b239c23b1
+    FFFD fffd
+    1F19C 1c3f1db91c8f02091e711c7a1e33
+    1F1A8 1d181d3202091e331caa1e71
+    1F1A9 1d771ddd1e711e711d771caa1e711e71
+    """,
+}
+
+
 @pytest.mark.parametrize(("left", "right", "expected"), COMPARISONS)
 def test_comparison(left: str, right: str, expected: str) -> None:
     found = [compare_texts(left.encode(), right.encode(), collation) for collation in COLLATIONS]
@@ -92,6 +150,13 @@ def test_sort_keys(line: tuple[str, ...]) -> None:
 def test_weights(collation: str) -> None:
     expected = WEIGHTS[collation]
     assert {one: sort_key(one.encode(), collation).hex() for one in expected} == expected
+
+
+@pytest.mark.parametrize("collation", MANY_WEIGHTS)
+def test_many_weights(collation: str) -> None:
+    lines = [line.split() for line in MANY_WEIGHTS[collation].strip().splitlines()]
+    found = [[code, sort_key(chr(int(code, 16)).encode(), collation).hex()] for code, _ in lines]
+    assert found == lines
 
 
 def test_characters_that_are_not_assigned_differ_under_uca_9_only() -> None:
