@@ -78,3 +78,42 @@ def test_conditions_and_members() -> None:
         "update t set id = 4 where c like 'B' and c between 'a' and 'c'"
     )
     assert rows_of(script) == [(b"3", "Ａé".encode(), b"1"), (b"4", b"b", b"2")]
+
+
+_MIXED = (
+    "create table t (id int primary key, g varchar(9) collate utf8mb4_general_ci,"
+    f" u varchar(9) {_UNICODE}, b varchar(9), k varchar(9) {_GBK}, l varchar(9) character set latin1);"
+    "insert into t values (1, 'a', 'A', 'A', 'A', 'a');"
+)
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("g = b", False),
+        ("b = g", False),
+        ("u = lower(b)", False),
+        ("g = k", True),
+        ("k = g", True),
+        ("l = u", True),
+        ("g = u collate utf8mb4_unicode_ci", True),
+        ("b = (g collate utf8mb4_unicode_ci)", True),
+        ("b in ('x', 'a' collate utf8mb4_unicode_ci)", True),
+        ("b in ('x', 'a')", False),
+        ("b between 'a' collate utf8mb4_unicode_ci and 'b'", True),
+        ("b between 'a' and 'b'", False),
+        ("b like g", False),
+    ],
+)
+def test_the_collation_of_two_operands(condition: str, holds: bool) -> None:
+    (row,) = rows_of(f"{_MIXED} update t set id = 2 where {condition}")
+    assert row[0] == (b"2" if holds else b"1")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["g = u", "k = l", "g between u and 'x'", "'a' collate utf8mb4_bin = b collate utf8mb4_unicode_ci"],
+)
+def test_an_illegal_mix(condition: str) -> None:
+    with pytest.raises(ScenarioError, match="Illegal mix of collations"):
+        history_of(f"{_MIXED} update t set id = 2 where {condition}")
