@@ -9,15 +9,13 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
+from ticdc_producer.model.collation import in_charset
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import LOBS, MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import BinaryLiteral, DateTimeValue, Duration, SQLValue
 
 T = MySQLType
-
-_PYTHON_CODECS = {"ascii": "ascii", "gbk": "gbk"}
-"""Charsets that cannot hold every character; latin1 is not checked, as in TiDB."""
 
 
 def coerce_text(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
@@ -69,18 +67,14 @@ def float_text(number: float) -> str:
 
 def _in_charset(column: ColumnInfo, value: SQLValue, data: bytes, mode: SQLMode) -> bytes:
     try:
-        text = data.decode()
-        codec = _PYTHON_CODECS.get(column.charset)
-        if codec is not None:
-            text.encode(codec)
-        elif column.charset == "utf8" and any(ord(character) > 0xFFFF for character in text):
-            raise UnicodeEncodeError("utf8", text, 0, 1, "beyond three bytes")
-    except UnicodeError as error:
-        if not mode.utf8_check and isinstance(error, UnicodeDecodeError):
+        fits, valid = in_charset(data.decode(), column.charset), b"?"
+    except UnicodeDecodeError as error:
+        if not mode.utf8_check:
             return data
-        valid = data[: error.start] if isinstance(error, UnicodeDecodeError) else b"?"
-        return mode.reject(column.name, value, f"Incorrect string value ({column.charset})", valid)
-    return data
+        fits, valid = False, data[: error.start]
+    if fits:
+        return data
+    return mode.reject(column.name, value, f"Incorrect string value ({column.charset})", valid)
 
 
 def _fit(column: ColumnInfo, data: bytes, mode: SQLMode) -> bytes:

@@ -227,7 +227,7 @@ DEFINITIONS: dict[str, tuple[Example, ...]] = {
             "DEFAULT CURRENT_TIMESTAMP, ON UPDATE CURRENT_TIMESTAMP",
             "create table x (a timestamp(3) default current_timestamp(3) on update now(3))",
         ),
-        Example("DEFAULT (expression)", "create table x (a int, b varchar(9) default (upper('b')))"),
+        Example("DEFAULT (function)", "create table x (a int, b json default (json_array(1, 2)))"),
         Example(
             "AS (expression) [VIRTUAL | STORED]",
             "create table x (a int, b int as (a + 1), c int generated always as (b * 2) stored)",

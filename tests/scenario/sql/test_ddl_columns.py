@@ -201,10 +201,25 @@ def test_unique_expression_indexes_reject_duplicates() -> None:
 
 def test_defaults_are_computed_row_by_row() -> None:
     script = (
-        "create table t (a int primary key, b varchar(9) default (concat('x', 1 + 1)),"
+        "create table t (a int primary key, b varchar(9) default (json_quote('x')),"
         " c json default (json_array()));"
         "insert into t (a) values (1); insert into t values (2, default, '{}');"
         "update t set b = 'y' where a = 2;"
         "update t set b = default where a = 2"
     )
-    assert rows_of(script) == [(b"1", b"x2", b"[]"), (b"2", b"x2", b"{}")]
+    assert rows_of(script) == [(b"1", b'"x"', b"[]"), (b"2", b'"x"', b"{}")]
+
+
+@pytest.mark.parametrize(
+    ("default", "what"),
+    [
+        ("(upper('b'))", "disallowed function: UPPER"),
+        ("(date_format(now(), '%y'))", "disallowed function: DATE_FORMAT"),
+        ("(str_to_date(concat('1980', '-01-01'), '%Y-%m-%d'))", "disallowed function: STR_TO_DATE"),
+        ("(1 + 1)", "neither a literal nor a call of a function"),
+    ],
+)
+def test_a_default_that_tidb_does_not_accept(default: str, what: str) -> None:
+    with pytest.raises(ScenarioError, match=what) as caught:
+        history_of(f"\ncreate table t (a int primary key, b varchar(9) default {default})")
+    assert (caught.value.line, caught.value.column) == (2, "b")

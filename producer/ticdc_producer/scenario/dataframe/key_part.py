@@ -9,18 +9,19 @@ from __future__ import annotations
 from decimal import Decimal
 from functools import lru_cache
 
+import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import arrow_udf
 
 from ticdc_producer.errors import UnsupportedSQL
-from ticdc_producer.model.collation import pads_space, sort_key
+from ticdc_producer.model.collation import compares_bytes, pads_space, sort_key
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, FLOATS, INTEGERS, NUMBERED, MySQLType
 
 T = MySQLType
 
 _BYTES, _INT, _UINT, _FLOAT, _DECIMAL, _DURATION = "01", "03", "04", "05", "06", "07"
-_BINARY_ORDER = {"binary", "utf8mb4_bin", "utf8_bin", "ascii_bin", "latin1_bin", "utf8mb4_0900_bin"}
 _GENERAL_CI = {"utf8mb4_general_ci", "utf8_general_ci"}
 _SIGN, _TWO_64, _TWO_32 = -(1 << 63), Decimal(1 << 64), Decimal(1 << 32)
 _DIGITS, _COMPLEMENTS = "0123456789ABCDEFabcdef", "FEDCBA9876543210543210"
@@ -44,7 +45,7 @@ def as_signed_long(column: ColumnInfo, value: Column) -> Column:
 def encode_part(column: ColumnInfo, value: Column) -> Column:
     """Encode one column of a key.
 
-    :raises UnsupportedSQL: for a column whose sort order is not implemented in the JVM.
+    :raises UnsupportedSQL: for a column whose sort order is not implemented in Spark.
     """
     code = column.type
     text = value.cast("string")
@@ -131,15 +132,24 @@ def _microseconds(text: Column) -> Column:
 
 def _weights(column: ColumnInfo, text: Column) -> Column:
     collation = column.collation
-    if collation not in _BINARY_ORDER | _GENERAL_CI:
-        what = f"collation {collation} of a key column is not supported in DataFrames"
-        raise UnsupportedSQL(what, column=column.name, hint="use a _bin or a _general_ci collation")
+    if not (compares_bytes(collation) or collation in _GENERAL_CI):
+        return _computed_weights(collation, text)
     stripped = F.rtrim(text) if pads_space(collation) else text
-    if collation in _BINARY_ORDER:
+    if compares_bytes(collation):
         return stripped.cast("binary")
     folded = F.translate(stripped, *_general_ci_folding())
     # All characters beyond the BMP are equal.
     return F.encode(F.regexp_replace(folded, r"[\x{10000}-\x{10FFFF}]", "\ufffd"), "UTF-16BE")
+
+
+def _computed_weights(collation: str, text: Column) -> Column:
+    """The sort key, in Python: the tables of these collations are too large for an expression."""
+
+    def keys(texts: pa.Array) -> pa.Array:
+        found = (None if text is None else sort_key(text.encode(), collation) for text in texts.to_pylist())
+        return pa.array(found, pa.binary())
+
+    return arrow_udf(keys, "binary")(text)  # type: ignore[call-overload,no-any-return]  # its stubs miss closures
 
 
 @lru_cache

@@ -9,6 +9,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
+from ticdc_producer.model.collation import in_charset
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import LOBS, MySQLType
 from ticdc_producer.scenario.dataframe.refusal import reject_value
@@ -65,13 +66,7 @@ def _character_class(charset: str) -> str:
         return r"\x{0}-\x{FFFF}"
     if charset not in ("ascii", "gbk"):
         return ""
-    known = [code for code in range(0x10000) if _encodes(chr(code), charset)]
+    characters = (code for code in range(0x10000) if not 0xD800 <= code <= 0xDFFF)
+    known = [code for code in characters if in_charset(chr(code), charset)]
     runs = [list(run) for _, run in groupby(enumerate(known), key=lambda numbered: numbered[1] - numbered[0])]
     return "".join(rf"\x{{{run[0][1]:X}}}-\x{{{run[-1][1]:X}}}" for run in runs)
-
-
-def _encodes(character: str, charset: str) -> bool:
-    try:
-        return bool(character.encode(charset))
-    except UnicodeEncodeError:
-        return False

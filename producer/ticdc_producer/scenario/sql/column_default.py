@@ -19,6 +19,7 @@ from ticdc_producer.model.mysql_type import FLOATS, LOBS, MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import BinaryLiteral, SQLValue
 from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.default_function import check_default_function
 from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate_constant
 from ticdc_producer.scenario.sql.scope import Scope
@@ -104,9 +105,11 @@ def with_default(column: ColumnInfo, text: str | None, now: int, mode: SQLMode, 
 def _stored_expression(column: ColumnInfo, text: str, mode: SQLMode, line: int) -> str:
     """The text that TiDB stores for a DEFAULT that is computed per row.
 
-    :raises ScenarioError: for an expression that does not parse, or that this tool does not compute.
+    :raises ScenarioError: for an expression that does not parse, or that TiDB or this tool does not compute.
     """
-    check_expression(parse_expression(text, line), Scope(mode))
+    expression = parse_expression(text, line)
+    check_expression(expression, Scope(mode))
+    check_default_function(column.name, expression, line)
     from ticdc_producer.scenario.sql.restore import print_default  # most scenarios do not need its grammar
 
     try:

@@ -11,7 +11,7 @@ from typing import Any
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.coerce_temporal import as_datetime, as_duration
 from ticdc_producer.model.coerce_text import to_bytes
-from ticdc_producer.model.collation import sort_key
+from ticdc_producer.model.collation import compare_texts, same_to_like
 from ticdc_producer.model.json_document import compare_json, json_of
 from ticdc_producer.model.number_text import as_float, as_number
 from ticdc_producer.model.sql_mode import SQLMode, display_value
@@ -70,7 +70,7 @@ def _order(left: Any, right: Any) -> int:
 def _compare_strings(left: SQLValue, right: SQLValue, collation: str) -> int:
     if isinstance(left, bytes) or isinstance(right, bytes):
         return _order(to_bytes(left), to_bytes(right))
-    return _order(sort_key(to_bytes(left), collation), sort_key(to_bytes(right), collation))
+    return compare_texts(to_bytes(left), to_bytes(right), collation)
 
 
 def _compare_numbers(left: SQLValue, right: SQLValue) -> int:
@@ -146,8 +146,4 @@ def _matches(text: list[str], pattern: list[object], collation: str) -> bool:
 
 
 def _one_matches(character: str, part: object, collation: str) -> bool:
-    if part is _ANY_ONE or part == character:
-        return True
-    if not isinstance(part, str) or collation.endswith("_bin") or collation == "binary":
-        return False
-    return sort_key(to_bytes(character + "|"), collation) == sort_key(to_bytes(part + "|"), collation)
+    return part is _ANY_ONE or (isinstance(part, str) and same_to_like(character, part, collation))

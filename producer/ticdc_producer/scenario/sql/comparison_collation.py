@@ -5,9 +5,18 @@ Rules: tidb ``pkg/expression/collation.go``, in short: an explicit COLLATE, othe
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import reduce
+
 from sqlglot import exp
 
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.collation import charset_of
 from ticdc_producer.scenario.sql.scope import Scope
+
+_BINARY = {"utf8mb4_bin", "utf8_bin", "ascii_bin", "latin1_bin", "gbk_bin"}
+_CONVERTIBLE = {"utf8mb4": 3, "utf8": 2, "ascii": 0}
+"""Texts are compared in the charset with the higher rank; other charsets cannot hold each other's texts."""
 
 DEFAULT_COLLATION = "utf8mb4_bin"
 
@@ -26,10 +35,44 @@ def collation_of(node: exp.Expr, scope: Scope) -> str:
 
 
 def shared_collation(node: exp.Expr, scope: Scope) -> str:
-    """The collation for comparing the two operands of a node; an explicit COLLATE has precedence."""
-    operands = [node.this, node.expression]
-    explicit = next((side for side in operands if isinstance(side, exp.Collate)), None)
-    if explicit is not None:
-        return collation_of(explicit, scope)
-    found = (collation_of(side, scope) for side in operands if isinstance(side, exp.Expr))
-    return next((name for name in found if name), DEFAULT_COLLATION)
+    """The collation for comparing the two operands of a node.
+
+    :raises ScenarioError: if TiDB cannot choose one.
+    """
+    return collation_of_all([node.this, node.expression], scope)
+
+
+def collation_of_all(operands: Iterable[object], scope: Scope) -> str:
+    """The collation for comparing operands with each other; an explicit COLLATE has precedence.
+
+    :raises ScenarioError: if TiDB cannot choose one.
+    """
+    sides = [side.unnest() for side in operands if isinstance(side, exp.Expr)]
+    explicit = list(
+        dict.fromkeys(collation_of(side, scope) for side in sides if isinstance(side, exp.Collate))
+    )
+    if len(explicit) > 1:
+        raise _illegal_mix(*explicit[:2])
+    implicit = (name for side in sides if (name := collation_of(side, scope)))
+    return explicit[0] if explicit else reduce(_stricter, implicit, "") or DEFAULT_COLLATION
+
+
+def _stricter(one: str, other: str) -> str:
+    """The collation for comparing two columns. Source: tidb ``inferCollation``."""
+    if one in ("", other):
+        return other
+    charsets = charset_of(one), charset_of(other)
+    if charsets[0] == charsets[1]:
+        binary = [name for name in (one, other) if name in _BINARY]
+        if not binary:
+            raise _illegal_mix(one, other)
+        return binary[0]
+    ranks = [_CONVERTIBLE.get(charset, 1) for charset in charsets]
+    if ranks[0] == ranks[1]:
+        raise _illegal_mix(one, other)
+    return one if ranks[0] > ranks[1] else other
+
+
+def _illegal_mix(one: str, other: str) -> ScenarioError:
+    what = f"Illegal mix of collations {one} and {other}"
+    return ScenarioError(what, hint="add COLLATE to one of the operands")

@@ -17,7 +17,12 @@ from ticdc_producer.scenario.sql import arithmetic
 from ticdc_producer.scenario.sql.call_normalizer import Call, normalized_call
 from ticdc_producer.scenario.sql.cast import cast, target_of
 from ticdc_producer.scenario.sql.compare import as_boolean, compare, like
-from ticdc_producer.scenario.sql.comparison_collation import DEFAULT_COLLATION, collation_of, shared_collation
+from ticdc_producer.scenario.sql.comparison_collation import (
+    DEFAULT_COLLATION,
+    collation_of,
+    collation_of_all,
+    shared_collation,
+)
 from ticdc_producer.scenario.sql.functions import function_named
 from ticdc_producer.scenario.sql.literal import LITERALS, is_typed_literal, typed_literal
 from ticdc_producer.scenario.sql.scope import Scope
@@ -190,7 +195,7 @@ def _in(node: exp.Expr, scope: Scope) -> SQLValue:
     if node.args.get("query") is not None or not node.expressions:
         raise UnsupportedSQL("IN with a subquery is not supported")
     value = evaluate(node.this, scope)
-    collation = collation_of(node.this, scope) or DEFAULT_COLLATION
+    collation = collation_of_all([node.this, *node.expressions], scope)
     orders = [compare(value, evaluate(one, scope), collation, scope.mode) for one in node.expressions]
     if 0 in orders:
         return True
@@ -199,7 +204,7 @@ def _in(node: exp.Expr, scope: Scope) -> SQLValue:
 
 def _between(node: exp.Expr, scope: Scope) -> SQLValue:
     value = evaluate(node.this, scope)
-    collation = collation_of(node.this, scope) or DEFAULT_COLLATION
+    collation = collation_of_all([node.this, node.args["low"], node.args["high"]], scope)
     low = compare(value, evaluate(node.args["low"], scope), collation, scope.mode)
     high = compare(value, evaluate(node.args["high"], scope), collation, scope.mode)
     if (low is not None and low < 0) or (high is not None and high > 0):

@@ -50,6 +50,11 @@ def _upper_character(one: str) -> str:
     return next((other for other in (one.upper(), one.title()) if len(other) == 1), one)
 
 
+def lower(text: str) -> str:
+    """A text in lower case by Unicode's simple mapping, as in Go: of the same length."""
+    return "".join(map(_lower_character, text))
+
+
 def _lower_character(one: str) -> str:
     return "i" if one == "\u0130" else one.lower()
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ticdc_producer.model.coerce_text import to_bytes, to_text
-from ticdc_producer.model.collation import sort_key
+from ticdc_producer.model.collation import sort_key, untrimmed_key
 from ticdc_producer.model.number_text import as_number
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.compare import compare
 from ticdc_producer.scenario.sql.functions.function import Function, is_binary, to_integer, value_function
+from ticdc_producer.scenario.sql.functions.text import lower
 
 
 def _locate(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> SQLValue:
@@ -24,15 +25,39 @@ def _locate(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> SQLVal
         sought, source = to_bytes(what), to_bytes(where)
         return source.find(sought, start) + 1 if 0 <= start <= len(source) else 0
     mark, text = to_text(what), to_text(where)
-    if not 0 <= start <= len(text):
-        return 0
-    if collation.endswith("_ci"):  # TiDB compares in lower case here, not by weights
-        mark, text = mark.lower(), text.lower()
-    return text.find(mark, start) + 1
+    if len(arguments) > 2:
+        if not 0 <= start <= len(text) - len(mark):
+            return 0
+        if collation.endswith("_ci"):
+            mark, text = lower(mark), lower(text)
+    found = _position(mark, text[start:], collation) if mark else 1
+    return start + found if found else 0
 
 
-def _instr(arguments: Sequence[SQLValue], mode: SQLMode, collation: str) -> SQLValue:
-    return _locate([arguments[1], arguments[0]], mode, collation)
+def _position(mark: str, text: str, collation: str) -> int:
+    """TiDB searches the bytes of sort keys; if a match begins within a character, the next one counts.
+
+    Source: tidb ``pkg/expression/util.go`` (``locateStringWithCollation``).
+    """
+    key = untrimmed_key(to_bytes(text), collation)
+    left = key.find(untrimmed_key(to_bytes(mark), collation))
+    if left <= 0:
+        return left + 1
+    for position, character in enumerate(text, start=2):
+        left -= len(untrimmed_key(to_bytes(character), collation))
+        if left <= 0:
+            return position
+    return 0
+
+
+def _instr(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> SQLValue:
+    """``INSTR(where, what)`` compares in lower case, not by weights."""
+    if is_binary(*arguments):
+        return to_bytes(arguments[0]).find(to_bytes(arguments[1])) + 1
+    text, mark = map(to_text, arguments)
+    if collation.endswith("_ci"):
+        text, mark = lower(text), lower(mark)
+    return text.find(mark) + 1
 
 
 def _strcmp(arguments: Sequence[SQLValue], mode: SQLMode, collation: str) -> SQLValue:

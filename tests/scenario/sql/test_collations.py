@@ -1,0 +1,119 @@
+"""Statements see texts as TiDB's collations do: keys, comparisons, order and members."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.scenario.sql.script_results import history_of, rows_of
+from ticdc_producer.errors import ScenarioError
+
+_UNICODE, _UNICODE_9 = "collate utf8mb4_unicode_ci", "collate utf8mb4_0900_ai_ci"
+_GBK = "character set gbk collate gbk_chinese_ci"
+
+
+@pytest.mark.parametrize(
+    ("column", "one", "other"),
+    [
+        (_UNICODE, "ß", "SS"),
+        (_UNICODE, "🍣", "🍺"),
+        (_UNICODE, "a", "a "),
+        (_UNICODE_9, "æ", "AE"),
+        (_UNICODE_9, "가", "\u1100\u1161"),
+        (_UNICODE_9, "か", "ガ"),
+        (_GBK, "[", "\\\\"),
+        ("collate utf8mb4_general_ci", "ǝ", "Ǝ"),
+    ],
+)
+@pytest.mark.parametrize("key", ["primary key", "unique"])
+def test_equal_texts_conflict(column: str, one: str, other: str, key: str) -> None:
+    script = f"create table t (id int, c varchar(9) {column} {key}); insert into t values (1, '{one}');"
+    with pytest.raises(ScenarioError, match="Duplicate entry"):
+        history_of(f"{script} insert into t values (2, '{other}')")
+    replaced = rows_of(f"{script} replace into t values (2, '{other}')")
+    assert [row[0] for row in replaced] == [b"2"]
+
+
+@pytest.mark.parametrize(
+    ("column", "one", "other"),
+    [
+        (_UNICODE, "가", "\u1100\u1161"),
+        (_UNICODE_9, "🍣", "🍺"),
+        (_UNICODE_9, "a", "a "),
+        (_GBK, "á", "a"),
+        ("collate utf8mb4_general_ci", "ß", "ss"),
+        ("collate utf8mb4_general_ci", "ƀ", "Ƀ"),
+    ],
+)
+def test_different_texts_do_not(column: str, one: str, other: str) -> None:
+    script = (
+        f"create table t (c varchar(9) {column} primary key); insert into t values ('{one}'), ('{other}')"
+    )
+    assert len(rows_of(script)) == 2
+
+
+@pytest.mark.parametrize(
+    ("column", "order"),
+    [
+        (_UNICODE, ["_", "1", "a", "ß", "st", "я", "あ", "中", "㍿", "가"]),
+        (_UNICODE_9, ["_", "1", "a", "ß", "st", "я", "가", "あ", "中", "㍿"]),
+        (_GBK, ["1", "a", "_", "é", "Ж", "啊", "吧", "文", "中"]),
+    ],
+)
+def test_the_order_of_rows(column: str, order: list[str]) -> None:
+    """Each UPDATE takes the first row in the order that has no rank."""
+    values = ", ".join(f"({number}, '{text}', null)" for number, text in enumerate(sorted(order)))
+    table = (
+        f"create table t (id int primary key, c varchar(9) {column}, n int); insert into t values {values};"
+    )
+    ranks = "".join(f"update t set n = {n} where n is null order by c limit 1;" for n in range(len(order)))
+    found = sorted((int(row[2] or b"-1"), row[1]) for row in rows_of(table + ranks))
+    assert [text for _, text in found] == [text.encode() for text in order]
+
+
+def test_conditions_and_members() -> None:
+    script = (
+        f"create table t (id int primary key, c varchar(9) {_UNICODE_9}, e enum('Straße', 'b') {_UNICODE_9});"
+        "insert into t values (1, 'Ａé', 'STRASSE'), (2, 'b', 2);"
+        "update t set id = 3 where c = 'ae' and e = 'strasse';"
+        "update t set id = 4 where c like 'B' and c between 'a' and 'c'"
+    )
+    assert rows_of(script) == [(b"3", "Ａé".encode(), b"1"), (b"4", b"b", b"2")]
+
+
+_MIXED = (
+    "create table t (id int primary key, g varchar(9) collate utf8mb4_general_ci,"
+    f" u varchar(9) {_UNICODE}, b varchar(9), k varchar(9) {_GBK}, l varchar(9) character set latin1);"
+    "insert into t values (1, 'a', 'A', 'A', 'A', 'a');"
+)
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ("g = b", False),
+        ("b = g", False),
+        ("u = lower(b)", False),
+        ("g = k", True),
+        ("k = g", True),
+        ("l = u", True),
+        ("g = u collate utf8mb4_unicode_ci", True),
+        ("b = (g collate utf8mb4_unicode_ci)", True),
+        ("b in ('x', 'a' collate utf8mb4_unicode_ci)", True),
+        ("b in ('x', 'a')", False),
+        ("b between 'a' collate utf8mb4_unicode_ci and 'b'", True),
+        ("b between 'a' and 'b'", False),
+        ("b like g", False),
+    ],
+)
+def test_the_collation_of_two_operands(condition: str, holds: bool) -> None:
+    (row,) = rows_of(f"{_MIXED} update t set id = 2 where {condition}")
+    assert row[0] == (b"2" if holds else b"1")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["g = u", "k = l", "g between u and 'x'", "'a' collate utf8mb4_bin = b collate utf8mb4_unicode_ci"],
+)
+def test_an_illegal_mix(condition: str) -> None:
+    with pytest.raises(ScenarioError, match="Illegal mix of collations"):
+        history_of(f"{_MIXED} update t set id = 2 where {condition}")
