@@ -67,7 +67,10 @@ class _Partition:
     def __init__(self, faults: MessageFaults, partition_index: int, notes: list[dict[str, Any]]) -> None:
         plan = faults.plan
         self._plan, self._notes = plan, notes
-        self._repeats = [_Repeats(one, plan, partition_index) for one in _repeats(plan)]
+        fidelity = registry.encoder(faults.protocol, faults.options).fidelity
+        # A reader cannot know that a delete without commit-ts is older than the insert that it follows.
+        nearest = fidelity.commit_ts in ("none", "not deletes")
+        self._repeats = [_Repeats(one, plan, partition_index, nearest) for one in _repeats(plan)]
         self._pending = _illegal_faults(faults, partition_index)
         self._decode = registry.decoder(faults.protocol, faults.options).events
         self._max_batch_size = int(faults.options.get("max_batch_size") or 0)
@@ -182,11 +185,15 @@ class _Retry:
 
 @dataclass(frozen=True, slots=True)
 class _Repeats:
-    """The messages of a partition that a trap delivers again."""
+    """The messages of a partition that a trap delivers again.
+
+    :param nearest: whether the second delivery directly follows the first.
+    """
 
     trap: RepeatTrap
     plan: FaultPlan
     partition_index: int
+    nearest: bool
 
     @property
     def _salt(self) -> str:
@@ -196,7 +203,8 @@ class _Repeats:
         return seeded_floats(self.plan.seed, self._salt, numbers) < self.plan.rates[self.trap.id]
 
     def distance(self, number: int) -> int:
-        return seeded_integer(self.plan.seed, self._salt, number) % self.trap.distances
+        distances = 1 if self.nearest else self.trap.distances
+        return seeded_integer(self.plan.seed, self._salt, number) % distances
 
 
 def _repeats(plan: FaultPlan) -> list[RepeatTrap]:

@@ -94,7 +94,7 @@ class Job:
             topics=self.stream.topic_partitions.topics,
             partitions=self.changefeed.partition_num,
             protocol=self.changefeed.protocol,
-            options=self.options,
+            options={**self.options, **({"schemas": self.known_schemas} if self.schemas else {})},
         )
 
     @cached_property

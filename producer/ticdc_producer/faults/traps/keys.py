@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ticdc_producer.faults.trap import ScenarioTrap
+from ticdc_producer.model.protocol_names import WITHOUT_AVRO
 from ticdc_producer.model.trap_coverage import seen_as
 
 
@@ -50,6 +51,7 @@ class DeleteDispatch(ScenarioTrap):
 
 class NoKeyTable(ScenarioTrap):
     id = "no-key-table"
+    protocols = WITHOUT_AVRO  # TiCDC refuses force-replicate with it
     summary = (
         "A table without a primary or unique key is replicated, and a repeated insert cannot be "
         "distinguished from a second row."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from ticdc_producer.faults.trap import ChangefeedTrap
+from ticdc_producer.model.protocol_names import WITHOUT_AVRO
 from ticdc_producer.model.trap_coverage import seen_as
 
 _LARGE_MESSAGES = "sink.kafka-config.large-message-handle.large-message-handle-option"
@@ -23,6 +24,7 @@ class RawKeyUpdate(ChangefeedTrap):
     id = "raw-key-update"
     summary = "An update that changes a primary or unique key is sent as one event with both images."
     issues = ("pingcap/tiflow#11297", "alibaba/canal#3152", "pingcap/tiflow#11270")
+    protocols = WITHOUT_AVRO  # its messages have no old image
     changefeed_settings = MappingProxyType({"sink.kafka-config.output-raw-change-event": True})
     may_report = ("INV-KEY-UPDATE-SPLIT", "INV-KEY-PARTITION")
     requires = "an update of a non-clustered primary key or of a unique key"
