@@ -75,9 +75,9 @@ class ApplyRequest(msgspec.Struct, frozen=True, kw_only=True):
         Meta(description="All messages of the topic, each partition in its order, interleaved."),
     ]
     tables: Annotated[list[str], Meta(description="The requested tables, each as database.table.")]
-    schemas: Annotated[
-        dict[str, str] | msgspec.UnsetType, Meta(description="As for the decode level.")
-    ] = msgspec.UNSET
+    schemas: Annotated[dict[str, str] | msgspec.UnsetType, Meta(description="As for the decode level.")] = (
+        msgspec.UNSET
+    )
     resolved_ts: Annotated[
         int | None, Meta(description="The rows as of this time stamp (TSO) are requested; null: at the end.")
     ] = None
