@@ -8,6 +8,7 @@ import pytest
 
 from ticdc_producer.cli import main
 from ticdc_producer.faults.catalogue import catalogue
+from ticdc_producer.faults.entry import TrapEntry
 
 
 def _listed(capsys: pytest.CaptureFixture[str], *options: str) -> list[str]:
@@ -37,7 +38,7 @@ def test_show_prints_every_field_of_one_trap(capsys: pytest.CaptureFixture[str])
     assert "INV-RESOLVED-MONO" in out
     assert " ".join(one.consumer_action.split()[:4]) in out
     assert main(["traps", "show", "resolved-fallback", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out) == one.model_dump(mode="json")
+    assert json.loads(capsys.readouterr().out) == TrapEntry.of(one).model_dump(mode="json")
 
 
 def test_an_unknown_trap_is_refused_with_the_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:

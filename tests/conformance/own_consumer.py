@@ -40,7 +40,8 @@ class Consumer:
 
     def events(self, request: ApplyRequest) -> Iterator[Event]:
         options = {name.replace("-", "_"): value for name, value in request.options.items()}
-        decoder = registry.decoder(request.protocol, options)
+        schemas = {int(number): schema for number, schema in (request.schemas or {}).items()}
+        decoder = registry.decoder(request.protocol, {**options, "schemas": schemas})
         for message in request.messages:
             key, value = (None if part is None else b64decode(part) for part in (message.key, message.value))
             for event in decoder.events(key, value):

@@ -14,7 +14,8 @@ from ticdc_producer.targets.decoding.event_rows import event_rows
 def decoded(request: Request) -> list[Event]:
     """:raises DecodeError: for a message that cannot be decoded."""
     options = {name.replace("-", "_"): value for name, value in request.options.items()}
-    decoder = registry.decoder(request.protocol, options)
+    schemas = {int(number): schema for number, schema in (request.schemas or {}).items()}
+    decoder = registry.decoder(request.protocol, {**options, "schemas": schemas})
     for described in request.described or ():
         list(decoder.events(None, b64decode(described)))
     key, value = (None if part is None else b64decode(part) for part in (request.key, request.value))

@@ -66,7 +66,9 @@ def test_our_decoders_yield_the_expected_rows(spark: SparkSession, one: ApplyCas
     case = build_case(one)
     assert case.expected
     assert bool(source.manifest(case.golden)["faults"]) == bool(one.topic_spec.inject)
-    assert table_differences(case.expected, Consumer().answer(case.request), _FLOATS) == []
+    # Avro's deletes have no commit-ts by which they could be sorted.
+    consumer = AsDelivered() if one.protocol == "avro" else Consumer()
+    assert table_differences(case.expected, consumer.answer(case.request), _FLOATS) == []
 
 
 @pytest.mark.slow
@@ -128,4 +130,4 @@ def test_the_sample_has_the_rows_of_every_topic(
     results = json.loads(capsys.readouterr().out)["cases"]
     assert {one["outcome"] for one in results} == {"passed", "skipped"}
     skipped = {one["case"].split(".")[1] for one in results if one["outcome"] == "skipped"}
-    assert skipped == {"debezium", "craft", "simple"}
+    assert skipped == {"debezium", "craft", "simple", "avro"}

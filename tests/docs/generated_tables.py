@@ -22,6 +22,7 @@ from ticdc_producer.scenario.spec import scenario_schema
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
 
 DOCS = Path(__file__).parents[2] / "docs"
+PAGES = sorted(page for folder in (DOCS, DOCS / "extending") for page in folder.glob("*.md"))
 _MARKED = re.compile(r"(<!-- generated: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -158,5 +159,5 @@ def names(text: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    for page in sorted(DOCS.glob("*.md")):
+    for page in PAGES:
         page.write_text(regenerated(page.read_text("utf-8")), "utf-8")

@@ -11,7 +11,11 @@ from pathlib import Path
 from tests.docs.markdown import FENCED
 
 ROOT = Path(__file__).parents[2]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs/extending").glob("*.md")),
+)
 _PROGRAM = re.compile(r"^(?:\S+/)?ticdc-producer (.+)|^cat (\S+) \| ticdc-producer (.+)")
 _EXIT_CODE = re.compile(r"# exit code (\d+)$")
 

@@ -14,7 +14,7 @@ import pytest
 import typer
 
 import ticdc_producer
-from tests.docs.generated_tables import DOCS, TABLES, names, regenerated
+from tests.docs.generated_tables import DOCS, PAGES, TABLES, names, regenerated
 from tests.docs.markdown import LINK, anchors, prose
 from tests.docs.page_commands import blocks, joined
 from ticdc_producer.cli.app import app
@@ -23,7 +23,6 @@ from ticdc_producer.scenario.library import shipped
 from ticdc_producer.scenario.load import load_scenario
 
 ROOT = DOCS.parent
-PAGES = sorted(DOCS.glob("*.md"))
 TEXTS = [*PAGES, ROOT / "README.md"]
 IDS = [page.name for page in TEXTS]
 _COMMAND = re.compile(r"(?:^|/bin/|[|&$] )ticdc-producer (.+)")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import get_args
 
 from tests.docs.markdown import code, listed, table
-from ticdc_producer.faults.catalogue import Protocol, Trap, catalogue
+from ticdc_producer.faults.catalogue import Trap, catalogue
+from ticdc_producer.model.protocol_names import PROTOCOLS
+from ticdc_producer.model.trap_coverage import VIEWS
 
 
 def _table(title: str, traps: Iterable[Trap], cell: Callable[[Trap], str]) -> str:
@@ -29,7 +30,7 @@ def values() -> str:
 
 
 def _requires(one: Trap) -> str:
-    only = f" ({', '.join(one.protocols)})" if len(one.protocols) < len(get_args(Protocol)) else ""
+    only = f" ({', '.join(one.protocols)})" if len(one.protocols) < len(PROTOCOLS) else ""
     return one.requires + only
 
 
@@ -49,9 +50,42 @@ def kafka_consumer() -> str:
     return table(["trap", "what `kafka-consumer` does", "what a consumer should do instead"], rows)
 
 
+def settings() -> str:
+    """How often legal traps occur."""
+    rows = [
+        [code(one.id), " or ".join(map(code, one.measures)), _default(one), one.occurrence]
+        for one in catalogue().values()
+        if one.legal and one.mechanism != "scenario"
+    ]
+    return table(["trap", "option", "by default", "an occurrence is"], rows)
+
+
+def _default(one: Trap) -> str:
+    if not one.measures:
+        return ""
+    if one.measures[0] == "times":
+        return "once"
+    return "every one" if one.default_rate == 1 else "a tenth"
+
+
+def views() -> str:
+    """What the coverage rule of a trap may test."""
+    rows = [
+        [
+            code(name),
+            what,
+            ", ".join(code(column) + (note and f" ({note})") for column, note in columns.items()),
+        ]
+        for name, (what, columns) in VIEWS.items()
+    ]
+    return table(["view", "a row is", "columns"], rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "traps-delivery": delivery,
     "traps-values": values,
     "traps-illegal": illegal,
     "traps-kafka-consumer": kafka_consumer,
+    "traps-settings": settings,
+    "trap-views": views,
 }

@@ -17,7 +17,8 @@ from ticdc_producer.runs.small_verification import SmallExpected, SmallVerificat
 from ticdc_producer.verifier.verdict import Verdict
 
 TOGETHER = Path(__file__).with_name("together.yaml")
-PROTOCOLS = ("open-protocol", "craft", "canal-json", "debezium", "simple")
+_WATERMARKS = {"avro": "&avro-enable-watermark=true"}
+"""Options without which a protocol has no resolved events."""
 _RATES = {
     "duplicate-event": "rate=0.3",
     "duplicate-message": "rate=0.3",
@@ -80,7 +81,7 @@ def outcome(
     job = prepare(
         TOGETHER,
         sink_uri=f"kafka:///together?protocol={protocol}&partition-num=3&profile={profile}"
-        f"&enable-tidb-extension=true&output-ddl=true{size}",
+        f"&enable-tidb-extension=true&output-ddl=true{_WATERMARKS.get(protocol, '')}{size}",
         overrides=overrides,
         inject=[f"{name}:{_RATES[name]}" if name in _RATES else name for name in traps],
     )

@@ -20,6 +20,7 @@ FAST = [
     ("open-protocol", "classic", "", ALMOST_ALL),
     ("canal-json", "new", "", ("duplicate-message", "replay-partial")),
     ("debezium", "new", "", ("replay-one-table", "raw-key-update")),
+    ("avro", "classic", "", ("duplicate-message", "replay-suffix")),
 ]
 ALWAYS = {"idle-partition", "raw-key-update", "claim-check", "handle-key-only"}
 """Traps of the changefeed, which no occurrence is listed of."""
@@ -28,6 +29,7 @@ MATRIX = [
     ("open-protocol", "new", "table"), ("open-protocol", "classic", "columns, columns: [id]"),
     ("craft", "classic", ""), ("canal-json", "classic", ""), ("canal-json", "new", ""),
     ("debezium", "new", ""), ("debezium", "classic", ""), ("simple", "classic", ""), ("simple", "new", "ts"),
+    ("avro", "classic", ""), ("avro", "new", ""),
 ]  # fmt: skip
 
 

@@ -7,11 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_producer.errors import FaultError
-from ticdc_producer.faults.plan import SEGMENT_FAULTS, WITHOUT_DDL, FaultPlan, plan_faults
+from ticdc_producer.faults.catalogue import traps_of
+from ticdc_producer.faults.event_traps import SegmentTrap
+from ticdc_producer.faults.fault_plan import FaultPlan
+from ticdc_producer.faults.plan import plan_faults
 from ticdc_producer.faults.trap_setting import TrapSetting
 from ticdc_producer.model.clock import Clock
 
 ILLEGAL = ("lost-row", "missing-ddl", "early-resolved", "poison")
+SEGMENT_FAULTS = {one.id: one for one in traps_of(SegmentTrap)}
 CLOCK = Clock(every_us=100_000)
 
 
@@ -38,7 +42,7 @@ def test_no_two_faults_share_a_segment(
     assert all(0 <= number < plan.segments.count for number in owned)
     assert len(plan.illegal) == sum(count for name, count in times.items() if name in ILLEGAL)
     for number, name in plan.fixed.items():
-        assert name not in WITHOUT_DDL or number not in plan.ddl_segments
+        assert not SEGMENT_FAULTS[name].without_ddl or number not in plan.ddl_segments
 
 
 def test_a_missing_ddl_gets_segments_with_a_ddl() -> None:

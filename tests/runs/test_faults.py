@@ -15,13 +15,13 @@ from ticdc_producer.errors import FaultError
 from ticdc_producer.faults.catalogue import catalogue, trap
 from ticdc_producer.model.event_line import event_line
 from ticdc_producer.model.json_value import json_line
+from ticdc_producer.model.protocol_names import PROTOCOLS
 from ticdc_producer.runs.faults_detected import reporting_invariants
 from ticdc_producer.runs.prepare import prepare
 from ticdc_producer.runs.run_report import RunReport
 
 FAULTY = Path(__file__).parent / "faulty.yaml"
 URI = "kafka:///faulty?protocol={}&partition-num=3&enable-tidb-extension=true&output-ddl=true"
-PROTOCOLS = ("open-protocol", "craft", "canal-json", "debezium", "simple")
 LEGAL = (
     "replay-suffix:times=2", "replay-partial", "replay-one-table", "resolved-fallback", "resolved-lag",
     "duplicate-event:rate=0.1", "duplicate-message:rate=0.1", "batch-boundaries:rate=0.1",

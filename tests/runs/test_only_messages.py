@@ -37,6 +37,7 @@ def test_the_messages_are_those_of_a_whole_run(spark: SparkSession, tmp_path: Pa
     decoded = [tuple(b64decode(line[name]) for name in ("key", "value")) for line in expected]
     assert [(bytes(row.key), bytes(row.value)) for row in in_order] == decoded
     assert sorted(path.name for path in (tmp_path / "alone").iterdir()) == [
+        "changefeed.toml",
         "manifest.json",
         "messages.parquet",
     ]

@@ -12,10 +12,13 @@ from ticdc_producer.errors import ChangefeedError, DecodeError, EncodeError, Pro
 from ticdc_producer.model.event import Message, Op, ResolvedEvent, RowEvent
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.base import Decoder
 from ticdc_producer.protocols.registry import BUILT_IN, decoder
 from ticdc_producer.testing.change_log import ChangeLog, RowChange, Transaction, row_key
+from ticdc_producer.testing.encoding import encoder_of
 from ticdc_producer.testing.registered import register
 from ticdc_producer.testing.strategies import (
+    avro_schema,
     changelogs,
     corrupted,
     encoded,
@@ -25,7 +28,9 @@ from ticdc_producer.testing.strategies import (
     transactions,
 )
 
-each_protocol = pytest.mark.parametrize("protocol", sorted(BUILT_IN.keys() - {"avro", "csv"}))
+each_protocol = pytest.mark.parametrize("protocol", sorted(BUILT_IN.keys() - {"csv"}))
+EXTENDED = {"avro": "avro&enable-tidb-extension=true"}
+"""Options without which a protocol does not name operations."""
 few = settings(max_examples=40)
 _SENT_FIRST = [Op.DELETE, Op.UPDATE, Op.INSERT]
 
@@ -99,16 +104,22 @@ def test_a_transaction_changes_the_given_tables(data: st.DataObject) -> None:
     assert {change.table for change in transaction.changes} == {table}
 
 
+def reader(protocol: str) -> Decoder:
+    return decoder(protocol, {"schema_of": avro_schema})
+
+
 @each_protocol
 def test_messages_decode_to_their_history(protocol: str) -> None:
     @few
-    @given(changelogs(protocol=protocol))
+    @given(changelogs(protocol=EXTENDED.get(protocol, protocol)))
     def check(log: ChangeLog) -> None:
-        reads = decoder(protocol, {})
-        events = [event for m in encoded(log, protocol=protocol) for event in reads.events(m.key, m.value)]
+        visible_name = encoder_of(protocol).fidelity.visible_name
+        reads, sent = reader(protocol), encoded(log, protocol=EXTENDED.get(protocol, protocol))
+        events = [event for m in sent for event in reads.events(m.key, m.value)]
         changed = [event for event in events if isinstance(event, RowEvent)]
         assert [(e.op, e.schema, e.table) for e in changed] == [
-            (change.op, change.table.schema, change.table.name) for change in log.changes()
+            (change.op, *map(visible_name, (change.table.schema, change.table.name)))
+            for change in log.changes()
         ]
         resolved = [event for event in events if isinstance(event, ResolvedEvent)]
         assert len(resolved) == (
@@ -123,7 +134,7 @@ def test_messages_contain_only_rows_that_the_encoder_accepts(protocol: str) -> N
     @few
     @given(messages(protocol=protocol))
     def check(drawn: list[Message]) -> None:
-        reads = decoder(protocol, {})
+        reads = reader(protocol)
         assert sum(len(list(reads.events(m.key, m.value))) for m in drawn) >= 1
 
     check()
@@ -141,7 +152,7 @@ def test_a_row_that_the_encoder_rejects_is_an_error() -> None:
 @each_protocol
 def test_damaged_messages_differ(protocol: str) -> None:
     made = messages(protocol=protocol)
-    reads, read = decoder(protocol, {}), []
+    reads, read = reader(protocol), []
 
     @few
     @given(st.data())
@@ -212,7 +223,7 @@ def test_an_invalid_argument_is_refused_at_once(make: Any, message: str) -> None
 
 @pytest.mark.parametrize("make", [messages, changelogs])
 def test_an_unknown_protocol_or_option_is_refused_at_once(make: Any) -> None:
-    for protocol in ("canal", "canal-json&enable-tidb-extensio=true", "avro"):
+    for protocol in ("canal", "canal-json&enable-tidb-extensio=true", "avro&force=1"):
         with pytest.raises(ChangefeedError):
             make(protocol=protocol)
 

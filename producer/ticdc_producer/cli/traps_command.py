@@ -11,7 +11,8 @@ import typer
 from ticdc_producer.cli.options import Json
 
 if TYPE_CHECKING:
-    from ticdc_producer.faults.catalogue import Trap
+    from ticdc_producer.faults.entry import TrapEntry
+    from ticdc_producer.faults.trap import Trap
 
 app = typer.Typer(
     help="List the events that break consumers of TiCDC's topics: legal and illegal ones.",
@@ -31,10 +32,15 @@ def list_traps(
 ) -> int:
     """List the traps of the catalogue. Without --legal or --illegal: all of them."""
     from ticdc_producer.faults.catalogue import catalogue
+    from ticdc_producer.faults.entry import TrapEntry
 
     chosen = [one for one in catalogue().values() if legal is None or one.legal is legal]
     if as_json:
-        typer.echo(json.dumps([one.model_dump(mode="json") for one in chosen], ensure_ascii=False, indent=2))
+        typer.echo(
+            json.dumps(
+                [TrapEntry.of(one).model_dump(mode="json") for one in chosen], ensure_ascii=False, indent=2
+            )
+        )
     else:
         _print_table(chosen)
     return 0
@@ -47,8 +53,9 @@ def show(
 ) -> int:
     """Show the catalogue's entry of one trap."""
     from ticdc_producer.faults.catalogue import trap
+    from ticdc_producer.faults.entry import TrapEntry
 
-    one = trap(name)
+    one = TrapEntry.of(trap(name))
     if as_json:
         typer.echo(one.model_dump_json(indent=2))
     else:
@@ -69,7 +76,7 @@ def _print_table(traps: Iterable[Trap]) -> None:
     Console(highlight=False, markup=False).print(table)
 
 
-def _print_fields(one: Trap) -> None:
+def _print_fields(one: TrapEntry) -> None:
     from rich.console import Console
     from rich.table import Table
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ticdc_producer.model.entry_points import PROTOCOLS, installed
 from ticdc_producer.model.option_type import Choice
-from ticdc_producer.protocols.entry_points import installed_protocols
 from ticdc_producer.protocols.registry import BUILT_IN
 
 
@@ -15,7 +15,7 @@ class ProtocolName(Choice):
 
     def read(self, text: str) -> str:
         name = text.strip().lower()
-        if name not in self.choices and name in installed_protocols():
+        if name not in self.choices and name in installed(PROTOCOLS):
             return name
         return Choice.read(self, text)
 

@@ -60,6 +60,8 @@ def build_apply_case(spec: ApplyCaseSpec, on_status: Callable[[str], None]) -> A
         options=dict(spec.options),
         messages=_delivered(cached.golden),
         tables=[table.name for table in requested],
+        schemas={str(number): schema for number, schema in source.schemas(cached.golden).items()}
+        or msgspec.UNSET,
         resolved_ts=topic_spec.resolved_ts,
     )
     return ApplyCase(

@@ -26,6 +26,7 @@ class TopicSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     :param overrides: ``path=value`` for keys of the scenario.
     :param inject: traps to inject.
     :param protocols: protocol → options; empty for all protocols with the options in ``_Corpus.protocols``.
+    :param without: protocols that cannot carry it.
     :param resolved_ts: time stamp (TSO) of the requested state; None for the state at the end.
     :param tables: the requested tables; empty for all tables of the topic.
     """
@@ -35,6 +36,7 @@ class TopicSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     overrides: tuple[str, ...] = msgspec.field(default=(), name="sets")
     inject: tuple[str, ...] = ()
     protocols: dict[ProtocolName, dict[str, Any]] = msgspec.field(default_factory=dict)
+    without: tuple[ProtocolName, ...] = ()
     resolved_ts: int | None = None
     tables: tuple[str, ...] = ()
 
@@ -98,6 +100,7 @@ def apply_case_specs() -> tuple[ApplyCaseSpec, ...]:
         )
         for name, topic_spec in corpus.topics.items()
         for protocol, options in (topic_spec.protocols or corpus.protocols).items()
+        if protocol not in topic_spec.without
     )
 
 

@@ -15,10 +15,12 @@ from ticdc_producer.conformance.decode_spec import DecodeCase, DecodeSpec
 from ticdc_producer.conformance.expected_events import expected_ddl, expected_resolved, expected_row
 from ticdc_producer.conformance.stream import CaseStream, run_spec
 from ticdc_producer.conformance.wire import Event, Request, event_of
+from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Message
 from ticdc_producer.model.event_line import event_line
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.protocols import registry
+from ticdc_producer.protocols.avro.schemas import SchemaIDs, assign_ids
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
 
 _SCHEMA_MESSAGE = "bootstrap"
@@ -54,7 +56,9 @@ def build_decode_case(decode_case: DecodeCase) -> Case:
         time_zone=changefeed.time_zone,
     )
     options = changefeed.codec_options()
-    plan = EncodePlan(protocol=decode_case.protocol, options=options, catalog=stream.catalog)
+    known = registered_schemas(decode_case.protocol, stream.catalog, options)
+    with_ids = {**options, "schema_ids": known}
+    plan = EncodePlan(protocol=decode_case.protocol, options=with_ids, catalog=stream.catalog)
     messages = list(PartitionEncoder(plan).messages(stream.batches(spec.resolved)))
     *described, message = messages
     if any(one.type != _SCHEMA_MESSAGE for one in described):
@@ -64,7 +68,7 @@ def build_decode_case(decode_case: DecodeCase) -> Case:
     return Case(
         id=decode_case.id,
         description=spec.description,
-        request=_request(decode_case, described, message),
+        request=_request(decode_case, described, message, known),
         expected=expected,
     )
 
@@ -78,7 +82,17 @@ def changefeed_of(protocol: str, options: Mapping[str, Any]) -> Changefeed:
     return Changefeed.from_manifest({**plain.as_manifest(), **options})
 
 
-def _request(decode_case: DecodeCase, described: Sequence[Message], message: Message) -> Request:
+def registered_schemas(protocol: str, catalog: Catalog, options: Mapping[str, Any]) -> SchemaIDs:
+    """The ids of the tables' schemas in the registry of a case; empty for protocols without a registry."""
+    spec = registry.protocol_spec(protocol)
+    if spec.schemas is None:
+        return {}
+    return assign_ids(spec.schemas.of_tables(catalog.tables, lambda _: "conformance", spec.typed(options)))
+
+
+def _request(
+    decode_case: DecodeCase, described: Sequence[Message], message: Message, known: SchemaIDs
+) -> Request:
     key, value = message.key, message.value
     if decode_case.spec.damage:
         key, value = DAMAGES[decode_case.spec.damage](key, value)
@@ -90,6 +104,7 @@ def _request(decode_case: DecodeCase, described: Sequence[Message], message: Mes
         key=_base64(key),
         value=_base64(value),
         described=[b64encode(one.value or b"").decode("ascii") for one in described] or msgspec.UNSET,
+        schemas={str(number): schema for (_, schema), number in known.items()} or msgspec.UNSET,
     )
 
 

@@ -17,12 +17,13 @@ from ticdc_producer.conformance.wire import Event
 from ticdc_producer.model import tso
 from ticdc_producer.model.event_line import event_line
 from ticdc_producer.targets.golden import write as sink
+from ticdc_producer.targets.golden.contents import schema_lines
 
 if TYPE_CHECKING:
     from ticdc_producer.conformance.apply_case import ApplyCase
 
 _TOPIC = "conformance"
-_COPIED = ("messages.jsonl", "events.jsonl", "faults.jsonl")
+_COPIED = ("messages.jsonl", "events.jsonl", "faults.jsonl", sink.SCHEMAS, sink.CHANGEFEED)
 
 
 def write_case(folder: Path, case: AnyCase) -> None:
@@ -37,7 +38,7 @@ def write_case(folder: Path, case: AnyCase) -> None:
 def _request_summary(case: AnyCase) -> dict[str, Any]:
     """The description and the request without its messages."""
     request = msgspec.to_builtins(case.request)
-    messages = ("key", "value", "described", "messages")
+    messages = ("key", "value", "described", "messages", "schemas")
     summary = {name: part for name, part in request.items() if name not in messages}
     return {"says": case.description, **summary}
 
@@ -53,6 +54,9 @@ def _write_message(folder: Path, case: Case) -> Mapping[str, Any]:
     before = ({**message, "type": "bootstrap", "key": None, "value": value} for value in described)
     messages = enumerate((*before, message))
     sink.write_lines(folder / "messages.jsonl", (_message_line(one, offset) for offset, one in messages))
+    if case.request.schemas:
+        schemas = {int(number): schema for number, schema in case.request.schemas.items()}
+        (folder / sink.SCHEMAS).write_bytes(schema_lines(schemas))
     if case.expected is not None:
         lines = (_event_line(event, len(described), index) for index, event in enumerate(case.expected))
         sink.write_lines(folder / "events.jsonl", lines)

@@ -20,8 +20,11 @@ _TYPE_OPTIONS: Mapping[ProtocolName, Mapping[str, Any]] = {
     "debezium": {"enable-tidb-extension": True},
     "craft": {},
     "simple": {},
+    "avro": {"enable-tidb-extension": True},
 }
 """Options of the cases of column types; only Debezium needs its extension in order to distinguish types."""
+_OPTIONS: Mapping[ProtocolName, Mapping[str, Any]] = {"avro": {"enable-tidb-extension": True}}
+"""Options of the cases without options: without them Avro's rows have neither operation nor commit-ts."""
 
 
 class ColumnType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,7 +44,7 @@ class DecodeSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     """SQL whose events make one message, in some protocols.
 
     :param description: one sentence: what the case requires of a consumer.
-    :param protocols: protocol → options; empty for all protocols without options.
+    :param protocols: protocol → options; empty for all protocols with the options in ``_OPTIONS``.
     :param setup: SQL that is run before; its events are not part of the message.
     :param sql: the SQL of the message. Each row change is one event; nothing is collapsed or split.
     :param resolved: whether a resolved event with the ts of the last commit follows.
@@ -100,7 +103,7 @@ def decode_cases() -> tuple[DecodeCase, ...]:
 
 
 def _without_options() -> dict[ProtocolName, dict[str, Any]]:
-    return {protocol: {} for protocol in PROTOCOLS}
+    return {protocol: dict(_OPTIONS.get(protocol, {})) for protocol in PROTOCOLS}
 
 
 def _of_types(types: Mapping[str, ColumnType]) -> Iterator[tuple[str, DecodeSpec]]:

@@ -41,13 +41,13 @@ def expected_row(
     return {
         "kind": "row",
         "commit_ts": fidelity.visible_commit_ts(commit_ts, op),
-        "schema": table.schema,
-        "table": table.name,
+        "schema": fidelity.visible_name(table.schema),
+        "table": fidelity.visible_name(table.name),
         "table_id": change.table_id if names_table else 0,
         "op": op.label,
         "columns": [
             {
-                "name": column.name,
+                "name": fidelity.visible_name(column.name),
                 "type": fidelity.visible_type(column, flag),
                 "flag": fidelity.visible_flag(flag),
             }
@@ -99,7 +99,7 @@ def _image(
     values: Sequence[Value], visible: _VisibleColumns, fidelity: Fidelity, sent: Callable[[int], bool]
 ) -> dict[str, Value]:
     return {
-        column.name: fidelity.full_projection(column)(values[index])
+        fidelity.visible_name(column.name): fidelity.full_projection(column)(values[index])
         for index, column, _ in visible
         if sent(index)
     }

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 VERSION: Final = 1
-ProtocolName: TypeAlias = Literal["open-protocol", "canal-json", "debezium", "craft", "simple"]
+ProtocolName: TypeAlias = Literal["open-protocol", "canal-json", "debezium", "craft", "simple", "avro"]
 
 
 class Hello(msgspec.Struct, frozen=True):
@@ -44,6 +44,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             "schema. Their events are not part of the answer."
         ),
     ] = msgspec.UNSET
+    schemas: Annotated[
+        dict[str, str] | msgspec.UnsetType,
+        Meta(
+            description="Only with Avro: the registry's schemas, as JSON texts, by the decimal id that the "
+            "bytes of key and value name."
+        ),
+    ] = msgspec.UNSET
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -68,6 +75,9 @@ class ApplyRequest(msgspec.Struct, frozen=True, kw_only=True):
         Meta(description="All messages of the topic, each partition in its order, interleaved."),
     ]
     tables: Annotated[list[str], Meta(description="The requested tables, each as database.table.")]
+    schemas: Annotated[dict[str, str] | msgspec.UnsetType, Meta(description="As for the decode level.")] = (
+        msgspec.UNSET
+    )
     resolved_ts: Annotated[
         int | None, Meta(description="The rows as of this time stamp (TSO) are requested; null: at the end.")
     ] = None

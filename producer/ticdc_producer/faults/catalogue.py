@@ -1,102 +1,55 @@
-"""The trap catalogue, ``schemas/traps.yaml``; its JSON Schema is generated from these models.
+"""The trap catalogue: the traps of this package, then those that other packages register.
 
-Legal traps are what TiCDC does or may do: a correct consumer handles them, and ``verify`` reports no error.
-Illegal traps violate a rule of the stream (docs/stream-semantics.md §11), and ``verify`` must name the
-invariant.
+``python -m ticdc_producer.faults.catalogue FOLDER`` writes it as ``traps.yaml``, with its JSON Schema.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from functools import cache
-from typing import Annotated, Any, Literal, TypeAlias
+from pathlib import Path
+from typing import Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ValidationError
 
 from ticdc_producer.errors import FaultError, nearest
-from ticdc_producer.resources import bundled_dir
+from ticdc_producer.faults.entry import TrapEntry, TrapFile
+from ticdc_producer.faults.trap import EXPECTED_EVENTS, Trap
+from ticdc_producer.model.entry_points import TRAPS, installed
 
-Mechanism: TypeAlias = Literal["event", "message", "changefeed", "scenario"]
-Protocol: TypeAlias = Literal["open-protocol", "craft", "canal-json", "debezium", "simple"]
-EXPECTED_EVENTS = "EXPECTED-EVENTS"
-"""The finding of the comparison with the scenario, for traps that violate no other invariant."""
+__all__ = ["EXPECTED_EVENTS", "Trap", "catalogue", "catalogue_schema", "catalogue_text", "trap", "traps_of"]
 
-Invariant: TypeAlias = Annotated[str, Field(pattern=r"^(INV-[A-Z]+(-[A-Z]+)*|EXPECTED-EVENTS)$")]
-Issue: TypeAlias = Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+#\d+$")]
-Text: TypeAlias = Annotated[str, Field(min_length=1)]
-_ALL: tuple[Protocol, ...] = ("open-protocol", "craft", "canal-json", "debezium", "simple")
-
-
-class _StrictModel(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Trap(_StrictModel):
-    """One entry of the catalogue."""
-
-    id: str = Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", description="Name of the trap.")
-    summary: Text = Field(description="What happens in the stream.")
-    legal: bool = Field(description="Whether TiCDC does this, or may do it.")
-    mechanism: Mechanism = Field(
-        description="What produces it: event (events are rewritten before they are encoded), message "
-        "(encoded messages are changed), changefeed (a changefeed setting) or scenario (the scenario's SQL)."
-    )
-    protocols: tuple[Protocol, ...] = Field(default=_ALL, description="Protocols in which it can happen.")
-    profiles: tuple[Literal["classic", "new"], ...] = Field(
-        default=("classic", "new"), description="Profiles (TiCDC programs) in which it can happen."
-    )
-    issues: tuple[Issue, ...] = Field(default=(), description="Public issues of users who were affected.")
-    violates: tuple[Invariant, ...] = Field(
-        default=(),
-        description="Only for illegal traps: the invariants that report it, wherever they can be checked.",
-    )
-    may_report: tuple[Invariant, ...] = Field(
-        default=(),
-        description="Further invariants that may report it; for a legal trap never as an error.",
-    )
-    changefeed_settings: dict[str, Any] = Field(
-        default_factory=dict,
-        description="Only for traps of the mechanism changefeed: keys of the changefeed file, dotted.",
-    )
-    requires: str = Field(default="", description="What the stream must contain for it to happen.")
-    consumer_action: Text = Field(description="What a correct consumer does.")
-    kafka_consumer: str = Field(
-        default="",
-        description="What TiCDC's own kafka-consumer does, as far as it was tried with a database behind it.",
-    )
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Trap:
-        if self.legal == bool(self.violates):
-            raise ValueError(f"{self.id}: illegal traps need `violates`, legal traps must not have it")
-        if (self.mechanism == "changefeed") != bool(self.changefeed_settings):
-            raise ValueError(
-                f"{self.id}: `changefeed_settings` is required for the mechanism changefeed, and only for it"
-            )
-        return self
-
-
-class TrapFile(_StrictModel):
-    """The catalogue as a file."""
-
-    version: Literal[1] = Field(description="Version of the file format.")
-    traps: tuple[Trap, ...] = Field(description="All traps; each id occurs once.")
-
-    @model_validator(mode="after")
-    def _ids_differ(self) -> TrapFile:
-        ids = [one.id for one in self.traps]
-        if duplicates := {name for name in ids if ids.count(name) > 1}:
-            raise ValueError(f"duplicate trap id: {', '.join(sorted(duplicates))}")
-        return self
+Kind = TypeVar("Kind", bound=Trap)
+_HEAD = """\
+# yaml-language-server: $schema=traps.schema.json
+#
+# Generated from the classes of ticdc_producer.faults.traps: python -m ticdc_producer.faults.catalogue schemas
+#
+# Situations in TiCDC's topics that make consumers fail (legal traps), and defects that must never occur
+# (illegal traps). The rules are in docs/stream-semantics.md. The issues are public reports of users who were
+# affected.
+"""
 
 
 @cache
 def catalogue() -> dict[str, Trap]:
-    """All traps by id, in the order of the file. The dictionary is cached and shared: do not modify it."""
-    text = bundled_dir("schemas").joinpath("traps.yaml").read_text(encoding="utf-8")
-    return {one.id: one for one in TrapFile.model_validate(yaml.safe_load(text)).traps}
+    """All traps by id: legal ones, illegal ones, those of SQL. The dictionary is cached: do not modify it.
+
+    :raises FaultError: for a registered trap that is none, contradicts itself or has the id of another one.
+    """
+    from ticdc_producer.faults.traps import built_in  # on first use: effects need numpy and Arrow
+
+    found: dict[str, Trap] = {}
+    for kind, where in (*((kind, "") for kind in built_in()), *_registered()):
+        one = _checked(kind, where)
+        if one.id in found:
+            raise FaultError("another trap has this id", trap=one.id, where=where)
+        found[one.id] = one
+    in_order = sorted(found.values(), key=lambda one: (one.mechanism == "scenario", not one.legal))
+    return {one.id: one for one in in_order}
 
 
 def trap(name: str) -> Trap:
@@ -111,6 +64,39 @@ def trap(name: str) -> Trap:
     return found
 
 
+def traps_of(kind: type[Kind]) -> list[Kind]:
+    """The traps of one kind, in the order of the catalogue."""
+    return [one for one in catalogue().values() if isinstance(one, kind)]
+
+
+def _registered() -> Iterator[tuple[Any, str]]:
+    """What other packages register, each with its origin for errors."""
+    for name, points in sorted(installed(TRAPS).items()):
+        for point in points:
+            where = f"entry point {name} = {point.value}"
+            try:
+                yield point.load(), where
+            except Exception as error:
+                what = f"a registered trap cannot be loaded: {type(error).__name__}: {error}"
+                raise FaultError(what, trap=name, where=where) from error
+
+
+def _checked(kind: Any, where: str) -> Trap:
+    if not (isinstance(kind, type) and issubclass(kind, Trap)):
+        raise FaultError(f"a registered trap must be a subclass of {Trap.__qualname__}", where=where)
+    one = kind()
+    try:
+        TrapEntry.of(one)
+    except ValidationError as error:
+        first = error.errors()[0]
+        what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}".lstrip(": ")
+        raise FaultError(what, trap=one.id, where=where or kind.__qualname__) from error
+    if one.legal == (one.coverage is None):
+        what = "legal traps need `coverage`, illegal ones must not have it"
+        raise FaultError(what, trap=one.id, where=where or kind.__qualname__)
+    return one
+
+
 def catalogue_schema() -> dict[str, Any]:
     """JSON Schema of the catalogue file (draft 7, which editors support)."""
     schema = TrapFile.model_json_schema(ref_template="#/definitions/{model}")
@@ -121,6 +107,15 @@ def catalogue_schema() -> dict[str, Any]:
         **_untitled(schema),
         "definitions": _untitled(definitions),
     }
+
+
+def catalogue_text() -> str:
+    """The catalogue as YAML, without values that are the defaults."""
+    entries = [
+        TrapEntry.of(one).model_dump(mode="json", exclude_defaults=True) for one in catalogue().values()
+    ]
+    body = {"version": 1, "traps": entries}
+    return _HEAD + yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=110)
 
 
 def _untitled(schema: Any) -> Any:
@@ -136,5 +131,11 @@ def _untitled(schema: Any) -> Any:
     }
 
 
+def _write(folder: Path) -> None:
+    schema = json.dumps(catalogue_schema(), indent=2, ensure_ascii=False) + "\n"
+    folder.joinpath("traps.schema.json").write_text(schema, "utf-8")
+    folder.joinpath("traps.yaml").write_text(catalogue_text(), "utf-8")
+
+
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(catalogue_schema(), indent=2, ensure_ascii=False) + "\n")
+    _write(Path(sys.argv[1]))

@@ -7,7 +7,9 @@ epoch 2n + 1. The checkpoint to which a restart returns is the beginning of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
@@ -15,18 +17,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.faults.catalogue import traps_of
 from ticdc_producer.faults.event_columns import Columns, chosen, integers, is_kind, replaced
-from ticdc_producer.faults.plan import SEGMENT_FAULTS, WITHOUT_DDL, FaultPlan
+from ticdc_producer.faults.event_traps import CopyTrap, EditTrap, SegmentEvents, SegmentTrap
+from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.faults.seeded_hash import seeded_hash, threshold
 from ticdc_producer.model.event import Kind
 from ticdc_producer.pipeline.row_images import Flags, Numbers
-
-_DUPLICATE = 2
-"""Added to ``delivery_no`` of a duplicate; 1 is the repetition after a restart."""
-_ONE_TABLE = "replay-one-table"
-_BATCH_BOUNDARIES = "batch-boundaries"
-_PRIVATE = "#"
-"""Separates a dispatch key from the private part of one row."""
 
 
 def legal_faults(
@@ -40,182 +37,112 @@ def legal_faults(
     :param moved: the result of ``moved_tables`` for all events.
     """
     if plan.repeats:
-        events = _with_restarts(events, plan, partitions, moved)
-    return _with_batch_boundaries(_with_duplicates(events, plan), plan)
+        events = _with_restarts(_Segments(events, plan, partitions, moved))
+    events = _with_copies(events, plan)
+    for one in traps_of(EditTrap):  # type: ignore[type-abstract]  # only for isinstance
+        if one.id in plan.rates:
+            events = one.edited(events, plan)
+    return events
+
+
+def moves_tables(plan: FaultPlan) -> bool:
+    """Whether a table is drawn in any segment."""
+    return any(one.of_one_table for one in _segment_traps(plan))
 
 
 def moved_tables(batches: Iterable[pa.RecordBatch], plan: FaultPlan) -> dict[int, tuple[int, int]]:
-    """The table that moves to another node in each segment with that fault: one of those with rows in it.
+    """The table that is drawn in each segment whose trap concerns one table, from those with rows in it.
 
     :param batches: events as for ``legal_faults``.
     :return: by segment, the hash by which the table was drawn, and its id. The lowest pair of several
         results counts.
     """
-    drawn: dict[int, tuple[int, int]] = {}
-    if not plan.moves_tables:
-        return drawn
+    found: dict[int, tuple[int, int]] = {}
+    if not moves_tables(plan):
+        return found
+    names = [one.id for one in _segment_traps(plan) if one.of_one_table]
     for events in batches:
         segments = plan.segments.numbers(integers(events, "deliver_after_ts"))
-        rows = is_kind(events, Kind.ROW) & (_segment_faults(plan, segments) == _ONE_TABLE)
+        rows = is_kind(events, Kind.ROW) & np.isin(_segment_faults(plan, segments), names)
         tables = np.stack([segments[rows], integers(events, "table_id")[rows]], axis=1)
         pairs = np.unique(tables, axis=0)
         hashes = seeded_hash(plan.seed, "table", len(pairs), *map(pa.array, pairs.T))
         for (segment, table_id), value in zip(pairs.tolist(), hashes.tolist(), strict=True):
-            drawn[segment] = min((value, table_id), drawn.get(segment, (value, table_id)))
-    return drawn
+            found[segment] = min((value, table_id), found.get(segment, (value, table_id)))
+    return found
 
 
-def _with_restarts(
-    events: pa.RecordBatch, plan: FaultPlan, partitions: int, moved: Mapping[int, int]
-) -> pa.RecordBatch:
+def _segment_traps(plan: FaultPlan) -> list[SegmentTrap]:
+    return [one for one in traps_of(SegmentTrap) if one.id in plan.segment_faults]
+
+
+@dataclass(frozen=True)
+class _Segments:
+    """Events, and the traps of their segments."""
+
+    events: pa.RecordBatch
+    plan: FaultPlan
+    partitions: int
+    moved: Mapping[int, int]
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        return self.plan.segments.numbers(integers(self.events, "deliver_after_ts"))
+
+    @cached_property
+    def faults(self) -> npt.NDArray[np.object_]:
+        """The id of the trap that the segment of each event has; None for none."""
+        return _segment_faults(self.plan, self.numbers)
+
+    def traps(self) -> Iterator[tuple[SegmentTrap, SegmentEvents]]:
+        """The traps of the segments, each with the events for which it decides."""
+        for one in _segment_traps(self.plan):
+            has: Flags = self.faults == one.id
+            if has.any():
+                found = SegmentEvents(self.events, self.numbers, has, self.plan, self.partitions, self.moved)
+                yield one, found
+
+
+def _with_restarts(segments: _Segments) -> pa.RecordBatch:
     """Put events into the restart epochs of their segments, and repeat what a restart repeats."""
-    after = integers(events, "deliver_after_ts")
-    segments = plan.segments.numbers(after)
-    faults = _segment_faults(plan, segments)
-    lags = _lags(events, plan, partitions, segments, faults)
+    events, numbers = segments.events, segments.numbers
+    delivered, repeated, delayed = np.ones(len(numbers), bool), *np.zeros((2, len(numbers)), bool)
+    for one, found in segments.traps():
+        delivered &= ~found.has | one.delivered(found)
+        repeated |= found.has & one.repeated(found)
+        delayed |= found.has & one.delayed(found)
+    faults = pa.array(segments.faults, pa.string())
+    after = np.where(delayed, segments.plan.segments.end(numbers), integers(events, "deliver_after_ts"))
     first: Columns = {
-        "restart_epoch": segments * 2,
-        "deliver_after_ts": np.where(lags, plan.segments.end(segments), after),
+        "restart_epoch": numbers * 2,
+        "deliver_after_ts": after,
         "delivery_no": 0,
-        "fault": pc.if_else(pa.array(lags), pa.array(faults, pa.string()), None),
+        "fault": pc.if_else(pa.array(delayed), faults, None),
     }
-    second: Columns = {
-        "restart_epoch": segments * 2 + 1,
-        "delivery_no": 1,
-        "fault": pa.array(faults, pa.string()),
-    }
-    deliveries = [
-        chosen(replaced(events, first), _delivered(events, plan, segments, faults)),
-        chosen(replaced(events, second), _repeated(events, segments, faults, moved)),
-    ]
-    return pa.concat_batches(deliveries)
+    second: Columns = {"restart_epoch": numbers * 2 + 1, "delivery_no": 1, "fault": faults}
+    return pa.concat_batches(
+        [chosen(replaced(events, first), delivered), chosen(replaced(events, second), repeated)]
+    )
 
 
 def _segment_faults(plan: FaultPlan, segments: Numbers) -> npt.NDArray[np.object_]:
-    """The id of the trap that the segment of each event has; None for none."""
-    with_rate = [name for name in reversed(SEGMENT_FAULTS) if name in plan.rates]
+    """The id of the trap that each of some segments has; None for none."""
+    with_rate = [one for one in reversed(traps_of(SegmentTrap)) if one.id in plan.segment_rates]
     values = seeded_hash(plan.seed, "again", len(segments), pa.array(segments))
     faults = np.full(len(segments), None, object)
-    limits = list(zip(with_rate, accumulate(plan.rates[name] for name in with_rate), strict=True))
+    sums = accumulate(plan.segment_rates[one.id] for one in with_rate)
     has_ddl = np.isin(segments, sorted(plan.ddl_segments))
-    for name, limit in reversed(limits):
+    for one, limit in reversed(list(zip(with_rate, sums, strict=True))):
         hit = values < threshold(limit)
-        faults[hit & ~has_ddl if name in WITHOUT_DDL else hit] = name
+        faults[hit & ~has_ddl if one.without_ddl else hit] = one.id
     for segment, name in plan.fixed.items():
         faults[segments == segment] = name
     return faults
 
 
-def _lags(
-    events: pa.RecordBatch,
-    plan: FaultPlan,
-    partitions: int,
-    segments: Numbers,
-    faults: npt.NDArray[np.object_],
-) -> Flags:
-    """Whether a resolved event is delayed: those of one partition in a segment with resolved-lag."""
-    lagging = seeded_hash(plan.seed, "lag", len(segments), pa.array(segments)) % partitions
-    in_partition = integers(events, "partition") == lagging
-    lags: Flags = (faults == "resolved-lag") & is_kind(events, Kind.RESOLVED) & in_partition
-    return lags
-
-
-def _delivered(
-    events: pa.RecordBatch, plan: FaultPlan, segments: Numbers, faults: npt.NDArray[np.object_]
-) -> Flags:
-    """Whether an event is delivered before the restart.
-
-    With replay-partial, rows are delivered up to the point that their partition reached, and no resolved
-    event is, because not all rows were acknowledged.
-    """
-    keys = events.column("partition_index"), pa.array(segments)
-    share = seeded_hash(plan.seed, "delivered", len(segments), *keys) % plan.segments.length
-    start = plan.segments.start + segments * plan.segments.length
-    reached = integers(events, "deliver_after_ts") <= start + share
-    delivered: Flags = (faults != "replay-partial") | (is_kind(events, Kind.ROW) & reached)
-    return delivered
-
-
-def _repeated(
-    events: pa.RecordBatch, segments: Numbers, faults: npt.NDArray[np.object_], moved: Mapping[int, int]
-) -> Flags:
-    """Whether an event is delivered again after the restart."""
-    repeated: Flags = (faults == "replay-suffix") | (faults == "replay-partial")
-    repeated |= (faults == "resolved-fallback") & is_kind(events, Kind.RESOLVED)
-    rows = is_kind(events, Kind.ROW) & (faults == _ONE_TABLE)
-    tables = integers(events, "table_id")
-    for segment in np.unique(segments[rows]).tolist():
-        repeated |= rows & (segments == segment) & (tables == moved[segment])
-    return repeated
-
-
-def _with_duplicates(events: pa.RecordBatch, plan: FaultPlan) -> pa.RecordBatch:
-    """Repeat single events: a retry follows its first delivery; a resolved event also precedes its DDL."""
-    duplicates = [events]
-    count, again = events.num_rows, integers(events, "delivery_no") + _DUPLICATE
-    if "duplicate-event" in plan.rates:
-        hit = is_kind(events, Kind.ROW) & _drawn(events, plan, "duplicate-event")
-        duplicates.append(_duplicates(events, hit, {"delivery_no": again, "fault": "duplicate-event"}))
-    if "duplicate-ddl" in plan.rates:
-        values = seeded_hash(plan.seed, "duplicate-ddl", count, events.column("ddl"))
-        hit = is_kind(events, Kind.DDL) & (values < threshold(plan.rates["duplicate-ddl"]))
-        duplicates.append(_duplicates(events, hit, {"delivery_no": again, "fault": "duplicate-ddl"}))
-    if "ddl-at-resolved-ts" in plan.rates and plan.ddl_ts:
-        values = seeded_hash(plan.seed, "ddl-at-resolved-ts", count, events.column("commit_ts"))
-        at_ddl = np.isin(integers(events, "commit_ts"), plan.ddl_ts) & (again == _DUPLICATE)
-        hit = is_kind(events, Kind.RESOLVED) & at_ddl & (values < threshold(plan.rates["ddl-at-resolved-ts"]))
-        before_ddl: Columns = {"kind_order": 1, "txn_order_key": pa.repeat(pa.scalar(b""), count)}
-        before_ddl |= {"delivery_no": again, "fault": "ddl-at-resolved-ts"}
-        duplicates.append(_duplicates(events, hit, before_ddl))
-    return pa.concat_batches(duplicates)
-
-
-def _duplicates(events: pa.RecordBatch, hit: Flags, changes: Columns) -> pa.RecordBatch:
-    return chosen(replaced(events, changes), hit)
-
-
-def _drawn(events: pa.RecordBatch, plan: FaultPlan, name: str) -> Flags:
-    """Which events a fault with a rate draws by their position in the stream."""
-    keys = (events.column(column) for column in ("partition_index", "commit_ts", "txn_order_key"))
-    return seeded_hash(plan.seed, name, events.num_rows, *keys) < threshold(plan.rates[name])
-
-
-def _with_batch_boundaries(events: pa.RecordBatch, plan: FaultPlan) -> pa.RecordBatch:
-    """Give some rows a private dispatch key, so that each gets its own message.
-
-    For the batcher they still have the key of their table or value: see :func:`batcher_keys`.
-    """
-    if _BATCH_BOUNDARIES not in plan.rates:
-        return events
-    unchanged = events.column("fault").is_null().to_numpy(zero_copy_only=False)
-    hit = is_kind(events, Kind.ROW) & unchanged & _drawn(events, plan, _BATCH_BOUNDARIES)
-    keys = [
-        key.hex().upper() if is_hit else None
-        for key, is_hit in zip(events.column("txn_order_key").to_pylist(), hit.tolist(), strict=True)
-    ]
-    prefix = pc.fill_null(events.column("dispatch_key"), "")
-    private_keys = pc.binary_join_element_wise(prefix, pa.array(keys, pa.string()), _PRIVATE)
-    return replaced(
-        events,
-        {
-            "dispatch_key": pc.if_else(pa.array(hit), private_keys, events.column("dispatch_key")),
-            "fault": pc.if_else(pa.array(hit), _BATCH_BOUNDARIES, events.column("fault")),
-        },
-    )
-
-
-def batcher_keys(events: pa.RecordBatch) -> pa.Array:
-    """The dispatch keys by which the batcher groups rows, without the private part of single rows.
-
-    The batcher appends rows of one key to one group, and thus preserves their order, into however many
-    messages the group is divided (docs/stream-semantics.md §8).
-    """
-    keys = events.column("dispatch_key")
-    private = np.flatnonzero(pc.fill_null(pc.equal(events.column("fault"), _BATCH_BOUNDARIES), False))
-    if not len(private):
-        return keys
-    # Names of tables may have the separator, hexadecimal digits never.
-    shared = [key.rpartition(_PRIVATE)[0] for key in keys.take(pa.array(private)).to_pylist()]
-    is_private = np.zeros(len(keys), bool)
-    is_private[private] = True
-    return pc.replace_with_mask(keys, pa.array(is_private), pa.array(shared, keys.type))
+def _with_copies(events: pa.RecordBatch, plan: FaultPlan) -> pa.RecordBatch:
+    """Deliver single events once more."""
+    found = traps_of(CopyTrap)  # type: ignore[type-abstract]  # only for isinstance
+    requested = [one for one in found if one.id in plan.rates]
+    copies = [chosen(replaced(events, one.copies(events)), one.copied(events, plan)) for one in requested]
+    return pa.concat_batches([events, *copies])

@@ -14,20 +14,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ticdc_producer.faults.catalogue import trap
-from ticdc_producer.faults.damage import corrupted, foreign, joined, truncated
-from ticdc_producer.faults.plan import FaultPlan, IllegalFault
+from ticdc_producer.faults.catalogue import trap, traps_of
+from ticdc_producer.faults.fault_plan import FaultPlan, IllegalFault
+from ticdc_producer.faults.message_traps import IllegalMessageTrap, MessageFacts, RepeatTrap, Replacement
 from ticdc_producer.faults.seeded_hash import seeded_floats, seeded_integer
 from ticdc_producer.model.event import Kind, Message
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
-
-_RETRY_DISTANCES = 3
-"""A retried message follows the first delivery directly, or with up to two messages in between."""
-_RETRY = "duplicate-message"
-SAME_EVENTS = frozenset({"poison", "mixed-kinds", "oversized"})
-"""Illegal faults after which a reader still decodes all events, unchanged and in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +42,7 @@ class MessageFaults:
     @property
     def repeat_distance(self) -> int:
         """A message is sent again at most this number of messages after its first delivery."""
-        return _RETRY_DISTANCES
+        return max((one.distances for one in _repeats(self.plan)), default=0)
 
     def __call__(
         self, batches: Iterable[MessageBatch], topic: str, partition: int, notes: list[dict[str, Any]]
@@ -73,18 +67,20 @@ class _Partition:
     def __init__(self, faults: MessageFaults, partition_index: int, notes: list[dict[str, Any]]) -> None:
         plan = faults.plan
         self._plan, self._notes = plan, notes
-        self._salt = f"{_RETRY}/{partition_index}"
-        self._rate = plan.rates.get(_RETRY, 0.0)
+        fidelity = registry.encoder(faults.protocol, faults.options).fidelity
+        # A reader cannot know that a delete without commit-ts is older than the insert that it follows.
+        nearest = fidelity.commit_ts in ("none", "not deletes")
+        self._repeats = [_Repeats(one, plan, partition_index, nearest) for one in _repeats(plan)]
         self._pending = _illegal_faults(faults, partition_index)
         self._decode = registry.decoder(faults.protocol, faults.options).events
         self._max_batch_size = int(faults.options.get("max_batch_size") or 0)
         self._number = self._offset = self._event = self._expected_event = 0
-        self._retries: deque[tuple[int, int, Message]] = deque()
+        self._retries: deque[_Retry] = deque()
 
     def altered(self, batches: Iterable[MessageBatch]) -> Iterator[MessageBatch]:
         for batch in batches:
             retried, due = self._retried(batch), self._due(batch)
-            if due or self._retries or retried.any():
+            if due or self._retries or (retried >= 0).any():
                 yield from_messages(list(self._messages(list(batch.messages()), retried)))
                 continue
             self._seek(self._event)
@@ -99,89 +95,63 @@ class _Partition:
         cut = self._plan.segments
         return np.clip((as_int64(batch.commit_ts) - cut.start) // cut.length, 0, cut.count - 1)
 
-    def _retried(self, batch: MessageBatch) -> NDArray[np.bool_]:
-        """Whether each message is delivered again."""
-        if not self._rate or not len(batch):
-            return np.zeros(len(batch), bool)
-        values = seeded_floats(
-            self._plan.seed, self._salt, np.arange(self._number, self._number + len(batch))
-        )
-        hit = values < self._rate
+    def _retried(self, batch: MessageBatch) -> Numbers:
+        """Which trap delivers each message again, as its number in ``_repeats``; -1 for none."""
+        found = np.full(len(batch), -1)
+        if not self._repeats or not len(batch):
+            return found
+        rows = ~np.isin(self._segments(batch), list(self._plan.reserved))
         if batch.types is not None:
-            hit &= np.array(batch.types.to_pylist()) == Kind.ROW.label
-        hit &= ~np.isin(self._segments(batch), list(self._plan.reserved))
-        return hit
+            rows &= np.array(batch.types.to_pylist()) == Kind.ROW.label
+        numbers = np.arange(self._number, self._number + len(batch))
+        for index, one in enumerate(self._repeats):
+            found[(found < 0) & rows & one.drawn(numbers)] = index
+        return found
 
     def _due(self, batch: MessageBatch) -> bool:
         """Whether an illegal fault may happen in the batch."""
         segments = set(self._segments(batch).tolist()) if self._pending else ()
-        return any(number in one.segments for one in self._pending for number in segments)
+        return any(number in fault.segments for fault, _ in self._pending for number in segments)
 
-    def _messages(self, messages: Sequence[Message], retried: NDArray[np.bool_]) -> Iterator[Message]:
+    def _messages(self, messages: Sequence[Message], retried: Numbers) -> Iterator[Message]:
         position = 0
         while position < len(messages):
-            fault = next((one for one in self._pending if self._fits(one, messages[position])), None)
-            changed = None if fault is None else self._changed(fault, messages[position:])
-            if fault is None or changed is None:
-                used, output = 1, [(messages[position], self._event)]
-                if retried[position]:
-                    later = seeded_integer(self._plan.seed, self._salt, self._number) % _RETRY_DISTANCES
-                    self._retries.append((self._number + later, self._event, messages[position]))
+            pending = next((one for one in self._pending if self._fits(one[0], messages[position])), None)
+            changed = None if pending is None else self._replacement(*pending, messages[position:])
+            if pending is None or changed is None:
+                used, output = 1, [(messages[position], 0)]
+                if retried[position] >= 0:
+                    self._repeat(self._repeats[retried[position]], messages[position])
             else:
-                self._pending.remove(fault)
+                self._pending.remove(pending)
                 used, output = changed
-                self._note(fault.trap, messages[position])
+                self._note(pending[0].trap, messages[position])
             for message, first_event in output:
-                yield self._sent(message, first_event)
+                yield self._sent(message, self._event + first_event)
             self._event += sum(message.events for message in messages[position : position + used])
             self._number += used
             position += used
-            while self._retries and self._retries[0][0] < self._number:
+            while self._retries and self._retries[0].due < self._number:
                 yield self._retry()
 
     def _fits(self, fault: IllegalFault, message: Message) -> bool:
         return message.type == Kind.ROW.label and self._plan.segments.of(message.commit_ts) in fault.segments
 
-    def _changed(
-        self, fault: IllegalFault, messages: Sequence[Message]
-    ) -> tuple[int, list[tuple[Message, int]]] | None:
-        """Apply a fault at the beginning of ``messages``; None if it cannot happen here.
+    def _replacement(
+        self, fault: IllegalFault, found: IllegalMessageTrap, messages: Sequence[Message]
+    ) -> Replacement | None:
+        """Apply a fault at the beginning of ``messages``; None if it cannot happen here."""
+        seed = seeded_integer(self._plan.seed, fault.trap, fault.number)
+        return found.replacement(messages, MessageFacts(seed, self._decode, self._max_batch_size))
 
-        :return: how many messages it replaces, and the new messages, each with the ordinal of its first
-            event.
-        """
-        first, seed = messages[0], seeded_integer(self._plan.seed, fault.trap, fault.number)
-        match fault.trap:
-            case "lost-message":
-                return 1, []
-            case "poison":
-                return 1, [(foreign(first), 0), (first, self._event)]
-            case "corrupt-bytes" | "truncated":
-                damage = corrupted if fault.trap == "corrupt-bytes" else truncated
-                damaged = damage(first, self._decode, seed)
-                return None if damaged is None else (1, [(damaged, 0)])
-            case "mixed-kinds":
-                if len(messages) < 2 or messages[1].type == first.type:
-                    return None
-                return 2, [(joined(first, messages[1]), self._event)]
-            case _:
-                return self._oversized(messages)
-
-    def _oversized(self, messages: Sequence[Message]) -> tuple[int, list[tuple[Message, int]]] | None:
-        """Join row messages until the result has more events than ``max-batch-size``."""
-        whole = messages[0]
-        for used, other in enumerate(messages[1:], start=2):
-            if other.type != whole.type:
-                return None
-            whole = joined(whole, other)
-            if whole.events > self._max_batch_size:
-                return used, [(whole, self._event)]
-        return None
+    def _repeat(self, repeats: _Repeats, message: Message) -> None:
+        due = self._number + repeats.distance(self._number)
+        self._retries.append(_Retry(due, self._event, message, repeats.trap.id))
 
     def _retry(self) -> Message:
-        _, first_event, message = self._retries.popleft()
-        self._note(_RETRY, message)
-        return self._sent(message, first_event)
+        retry = self._retries.popleft()
+        self._note(retry.trap, retry.message)
+        return self._sent(retry.message, retry.first_event)
 
     def _sent(self, message: Message, first_event: int) -> Message:
         if message.events:
@@ -199,12 +169,56 @@ class _Partition:
         self._notes.append({"trap": name, "offset": self._offset, "commit_ts": message.commit_ts})
 
 
-def _illegal_faults(faults: MessageFaults, partition_index: int) -> list[IllegalFault]:
-    """The illegal faults of one partition."""
+@dataclass(frozen=True, slots=True)
+class _Retry:
+    """A message that will be delivered again.
+
+    :param due: it follows the message of this number.
+    :param first_event: ordinal of its first event.
+    """
+
+    due: int
+    first_event: int
+    message: Message
+    trap: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Repeats:
+    """The messages of a partition that a trap delivers again.
+
+    :param nearest: whether the second delivery directly follows the first.
+    """
+
+    trap: RepeatTrap
+    plan: FaultPlan
+    partition_index: int
+    nearest: bool
+
+    @property
+    def _salt(self) -> str:
+        return f"{self.trap.id}/{self.partition_index}"
+
+    def drawn(self, numbers: Numbers) -> NDArray[np.bool_]:
+        return seeded_floats(self.plan.seed, self._salt, numbers) < self.plan.rates[self.trap.id]
+
+    def distance(self, number: int) -> int:
+        distances = 1 if self.nearest else self.trap.distances
+        return seeded_integer(self.plan.seed, self._salt, number) % distances
+
+
+def _repeats(plan: FaultPlan) -> list[RepeatTrap]:
+    return [one for one in traps_of(RepeatTrap) if one.id in plan.rates]
+
+
+def _illegal_faults(
+    faults: MessageFaults, partition_index: int
+) -> list[tuple[IllegalFault, IllegalMessageTrap]]:
+    """The illegal faults of one partition, with their traps."""
     count = len(faults.topics) * faults.partitions
     return [
-        one
+        (one, found)
         for one in faults.plan.illegal
-        if trap(one.trap).mechanism == "message"
+        if isinstance(found := trap(one.trap), IllegalMessageTrap)
         and seeded_integer(faults.plan.seed, f"slot/{one.trap}", one.number) % count == partition_index
     ]

@@ -12,75 +12,20 @@ from itertools import chain
 from typing import TypeAlias
 
 from ticdc_producer.errors import FaultError
-from ticdc_producer.faults.catalogue import trap
+from ticdc_producer.faults.catalogue import trap, traps_of
+from ticdc_producer.faults.event_traps import SegmentTrap
+from ticdc_producer.faults.fault_plan import FaultPlan, IllegalFault
+from ticdc_producer.faults.illegal_event import IllegalEventTrap
 from ticdc_producer.faults.seeded_hash import seeded_integer
 from ticdc_producer.faults.segments import Segments
 from ticdc_producer.faults.trap_setting import TrapSetting
 from ticdc_producer.model.clock import Clock
 
-SEGMENT_FAULTS = ("replay-suffix", "replay-partial", "replay-one-table", "resolved-fallback", "resolved-lag")
-"""Legal faults that concern a whole segment; a segment has at most one of them."""
-WITHOUT_DDL = ("replay-partial", "resolved-lag")
-"""Those of ``SEGMENT_FAULTS`` that need a segment without DDLs."""
-_AT_DDL = ("missing-ddl", "ddl-before-its-rows")
 _DEFAULT_RATE = 0.1
-_EVERY_DDL = ("duplicate-ddl", "ddl-at-resolved-ts")
-"""Faults that every DDL gets unless a rate is given: DDLs are few, and a share of them is easily none."""
 _RESERVED, _RESERVED_AT_DDL = 8, 3
 """Most segments that an illegal fault reserves."""
 _MAX_ILLEGAL = 1000
 _RANDOM_TRIES, _MAX_TRIES = 64, 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class IllegalFault:
-    """One illegal fault.
-
-    :param number: counts the faults of one trap from 0.
-    :param segments: the segments that are reserved for it; one event in them is changed.
-    """
-
-    trap: str
-    number: int
-    segments: range
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FaultPlan:
-    """The faults of one run.
-
-    :param rates: rates of legal faults, by trap id.
-    :param fixed: trap ids of the legal faults that were requested by number, by segment.
-    :param illegal: the illegal faults.
-    :param ddl_ts: commit-ts of the DDLs that are sent.
-    """
-
-    seed: int
-    segments: Segments
-    rates: Mapping[str, float] = field(default_factory=dict)
-    fixed: Mapping[int, str] = field(default_factory=dict)
-    illegal: tuple[IllegalFault, ...] = ()
-    ddl_ts: tuple[int, ...] = ()
-
-    @property
-    def ddl_segments(self) -> frozenset[int]:
-        """Segments in which a DDL is sent."""
-        return frozenset(map(self.segments.of, self.ddl_ts))
-
-    @property
-    def reserved(self) -> frozenset[int]:
-        """Segments that are reserved for illegal faults."""
-        return frozenset(number for one in self.illegal for number in one.segments)
-
-    @property
-    def moves_tables(self) -> bool:
-        """Whether a table moves to another node in any segment (replay-one-table)."""
-        return "replay-one-table" in {*self.rates, *self.fixed.values()}
-
-    @property
-    def repeats(self) -> bool:
-        """Whether any segment may have events that are delivered again or later."""
-        return bool(self.fixed or any(name in self.rates for name in SEGMENT_FAULTS))
 
 
 _Settings: TypeAlias = Mapping[str, TrapSetting]
@@ -108,7 +53,8 @@ def plan_faults(
     return FaultPlan(
         seed=seed,
         segments=segments,
-        rates=rates,
+        rates={name: rate for name, rate in rates.items() if not _spans_segment(name)},
+        segment_rates={name: rate for name, rate in rates.items() if _spans_segment(name)},
         fixed=planner.fixed(settings),
         illegal=illegal,
         ddl_ts=planner.ddl_ts,
@@ -117,24 +63,33 @@ def plan_faults(
 
 def _requested_segments(name: str, setting: TrapSetting) -> int:
     """Number of segments that a trap needs if it is requested by number."""
-    by_number = setting.rate is None and (name in SEGMENT_FAULTS or not trap(name).legal)
+    by_number = setting.rate is None and (_spans_segment(name) or not trap(name).legal)
     return (setting.times or 1) if by_number else 0
+
+
+def _spans_segment(name: str) -> bool:
+    return isinstance(trap(name), SegmentTrap)
+
+
+def _at_ddl(name: str) -> bool:
+    found = trap(name)
+    return isinstance(found, IllegalEventTrap) and found.at_ddl
 
 
 def _rates(settings: _Settings) -> dict[str, float]:
     legal = {name: value for name, value in settings.items() if trap(name).legal}
     rates = {name: value.rate for name, value in legal.items() if value.rate is not None}
     for name, value in legal.items():
-        if value.rate is None and name not in SEGMENT_FAULTS:
+        if value.rate is None and not _spans_segment(name):
             if value.times is not None:
                 what = f"{name} is set by rate, not by times"
                 raise FaultError(what, trap=name, hint=f"such as {name}:rate={_DEFAULT_RATE}")
-            rates[name] = 1.0 if name in _EVERY_DDL else _DEFAULT_RATE
-    if sum(rates.get(name, 0) for name in SEGMENT_FAULTS) > 1:
+            rates[name] = trap(name).default_rate or _DEFAULT_RATE
+    of_segments = [name for name in rates if _spans_segment(name)]
+    if sum(rates[name] for name in of_segments) > 1:
         what = "a segment has at most one of these faults, and their rates add up to more than 1"
-        raise FaultError(
-            what, trap=next(name for name in SEGMENT_FAULTS if name in rates), hint=", ".join(SEGMENT_FAULTS)
-        )
+        hint = ", ".join(one.id for one in traps_of(SegmentTrap))
+        raise FaultError(what, trap=of_segments[0], hint=hint)
     return rates
 
 
@@ -153,7 +108,7 @@ class _Planner:
         """Reserve segments for illegal faults, first for those at DDLs, which have the fewest candidates."""
         requested = [
             (name, number)
-            for name, value in sorted(settings.items(), key=lambda item: (item[0] not in _AT_DDL, item[0]))
+            for name, value in sorted(settings.items(), key=lambda item: (not _at_ddl(item[0]), item[0]))
             if not trap(name).legal
             for number in range(self._times(value))
         ]
@@ -173,7 +128,7 @@ class _Planner:
         return value.times or 1
 
     def _reserve(self, name: str, number: int, longest: int) -> range:
-        at_ddl = name in _AT_DDL and bool(self.ddl_ts)
+        at_ddl = _at_ddl(name) and bool(self.ddl_ts)
         for length in (min(longest, _RESERVED_AT_DDL) if at_ddl else longest, 1):
             for segment in self._candidates(name, number, self.ddl_ts if at_ddl else ()):
                 start = segment - length + 1 if at_ddl else segment - length // 2
@@ -187,10 +142,11 @@ class _Planner:
     def fixed(self, settings: _Settings) -> dict[int, str]:
         """Assign segments to the legal faults that were requested by number."""
         fixed: dict[int, str] = {}
-        for name in SEGMENT_FAULTS:
+        for one in traps_of(SegmentTrap):
+            name = one.id
             if name not in settings or settings[name].rate is not None:
                 continue
-            excluded = frozenset(map(self.segments.of, self.ddl_ts)) if name in WITHOUT_DDL else frozenset()
+            excluded = frozenset(map(self.segments.of, self.ddl_ts)) if one.without_ddl else frozenset()
             for number in range(settings[name].times or 1):
                 unavailable = self.reserved | excluded
                 candidates = self._candidates(name, number)

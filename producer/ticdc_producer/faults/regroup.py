@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.faults.event_columns import integers, is_kind, replaced
-from ticdc_producer.faults.legal import batcher_keys
+from ticdc_producer.faults.private_keys import batcher_keys
 from ticdc_producer.faults.seeded_hash import seeded_hash, threshold
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.shapes import EVENT_STREAM
@@ -35,11 +35,13 @@ class Regrouping:
 
     :param rate: share of the rounds.
     :param reserved: which events are in segments in which nothing is reordered.
+    :param fault: the id of the trap.
     """
 
     seed: int
     rate: float
     reserved: Callable[[pa.RecordBatch], Flags]
+    fault: str
 
     def regrouped(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Events in their new order.
@@ -71,7 +73,7 @@ class Regrouping:
             {
                 "txn_order_key": pc.if_else(pa.array(row), order_key, events.column("txn_order_key")),
                 "deliver_after_ts": np.where(row, integers(events, "run_start"), after),
-                "fault": pc.if_else(is_fault, "regrouped-batches", events.column("fault")),
+                "fault": pc.if_else(is_fault, self.fault, events.column("fault")),
             },
         )
 

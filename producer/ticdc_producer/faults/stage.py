@@ -9,11 +9,12 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from ticdc_producer.faults.catalogue import trap, traps_of
 from ticdc_producer.faults.event_columns import chosen, integers, replaced
-from ticdc_producer.faults.illegal import illegal_fault
-from ticdc_producer.faults.legal import legal_faults, moved_tables
-from ticdc_producer.faults.plan import FaultPlan
-from ticdc_producer.faults.regroup import Regrouping
+from ticdc_producer.faults.event_traps import OrderTrap
+from ticdc_producer.faults.fault_plan import FaultPlan
+from ticdc_producer.faults.illegal_event import EventGroup, IllegalEventTrap, with_illegal_fault
+from ticdc_producer.faults.legal import legal_faults, moved_tables, moves_tables
 from ticdc_producer.faults.table_facts import TableFacts, table_facts
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.pipeline.row_images import Flags
@@ -35,9 +36,9 @@ class EventFaults:
     illegal: bool = True
 
     def __call__(self, events: pa.RecordBatch) -> pa.RecordBatch:
-        """All events with faults, unordered; ``regrouped`` follows when they are sorted.
+        """All events with faults, unordered; ``reordered`` follows when they are sorted.
 
-        Removed events remain, with the kind ``illegal.DROPPED``.
+        Removed events remain, with the kind ``illegal_event.DROPPED``.
 
         :param events: shape ``EVENT_STREAM``, in any order.
         """
@@ -60,24 +61,36 @@ class EventFaults:
         return found
 
     def with_legal_faults(self, events: pa.RecordBatch, moved: dict[int, int]) -> pa.RecordBatch:
-        """Events of segments that are not reserved, with the legal faults other than reordered batches.
+        """Events of segments that are not reserved, with the legal faults other than a new order.
 
-        :param moved: the table that moves in each segment that has the fault replay-one-table.
+        :param moved: the table that was drawn in each segment whose trap concerns one table.
         """
         return legal_faults(events, self.plan, self.partitions, moved)
 
     @property
-    def regroups(self) -> bool:
-        """Whether batches are reordered, after the events were sorted."""
-        return "regrouped-batches" in self.plan.rates
+    def moves_tables(self) -> bool:
+        """Whether a table is drawn in any segment."""
+        return moves_tables(self.plan)
 
-    def regrouped(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Sorted events with reordered batches.
+    @property
+    def reorders(self) -> bool:
+        """Whether events are reordered, after they were sorted."""
+        return bool(self._order_traps)
+
+    def reordered(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Sorted events in another order.
 
         :param batches: whole partitions in delivery order, with the other faults.
         """
-        rate = self.plan.rates["regrouped-batches"]
-        return Regrouping(self.plan.seed, rate, self.reserved).regrouped(batches)
+        events = iter(batches)
+        for one in self._order_traps:
+            events = one.reordered(events, self.plan, self.reserved)
+        return events
+
+    @property
+    def _order_traps(self) -> list[OrderTrap]:
+        found = traps_of(OrderTrap)  # type: ignore[type-abstract]  # only for isinstance
+        return [one for one in found if one.id in self.plan.rates]
 
     def with_illegal_fault(self, events: pa.RecordBatch, number: int) -> pa.RecordBatch:
         """All events of the segments that are reserved for one illegal fault, with this fault.
@@ -86,9 +99,12 @@ class EventFaults:
         """
         if self.plan.repeats:
             events = replaced(events, {"restart_epoch": self._segments(events) * 2})
-        if not self.illegal:
+        fault = self.plan.illegal[number]
+        found = trap(fault.trap)
+        if not self.illegal or not isinstance(found, IllegalEventTrap) or not events.num_rows:
             return events
-        return illegal_fault(events, self.plan.illegal[number], self.plan.seed, self._facts, self.partitions)
+        group = EventGroup(events, self._facts, self.partitions)
+        return with_illegal_fault(group, found, fault, self.plan.seed)
 
     def _with_illegal_faults(self, reserved: pa.RecordBatch) -> list[pa.RecordBatch]:
         """All reserved events with the illegal faults; segments of legal faults by number are in none."""

@@ -123,15 +123,15 @@ class Faults(Protocol):
     """Injects faults into an event stream."""
 
     @property
-    def regroups(self) -> bool:
-        """Whether ``regrouped`` changes anything."""
+    def reorders(self) -> bool:
+        """Whether ``reordered`` changes anything."""
         ...
 
     def __call__(self, events: pa.RecordBatch) -> pa.RecordBatch:
         """All events with faults, in any order."""
         ...
 
-    def regrouped(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def reordered(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Events in delivery order with the faults that change the order."""
         ...
 
@@ -151,7 +151,7 @@ def event_stream(changes: pa.RecordBatch, plan: StreamPlan, faults: Faults | Non
     if faults is None:
         return in_delivery_order(events)
     faulted = in_delivery_order(faults(events))
-    return pa.concat_batches([*faults.regrouped([faulted])]) if faults.regroups else faulted
+    return pa.concat_batches([*faults.reordered([faulted])]) if faults.reorders else faulted
 
 
 def committed(changes: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:

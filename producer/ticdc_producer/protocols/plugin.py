@@ -15,11 +15,11 @@ from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ticdc_producer.errors import PluginError, ProducerError
+from ticdc_producer.model.entry_points import PROTOCOLS, installed
 from ticdc_producer.model.event import DDLEvent, Event, Message, ResolvedEvent, RowEvent
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import Decoder, Encoder
-from ticdc_producer.protocols.entry_points import installed_protocols
 from ticdc_producer.protocols.spec import Options, ProtocolSpec, Signature
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def plugin_spec(protocol: str) -> ProtocolSpec:
 
     :raises PluginError: if the entry point is not a ``ProtocolSpec`` of this name, or the plugin fails.
     """
-    points = installed_protocols()[protocol]
+    points = installed(PROTOCOLS)[protocol]
     source = _Source(protocol, ", ".join(map(_package, points)))
     if len(points) > 1:
         raise source.error("several packages have a protocol of this name")

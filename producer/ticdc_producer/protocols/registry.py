@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ticdc_producer.errors import ChangefeedError, nearest
+from ticdc_producer.model.entry_points import PROTOCOLS, installed
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.protocols.avro.spec import SPEC as AVRO
 from ticdc_producer.protocols.base import Decoder, Encoder
@@ -12,7 +13,6 @@ from ticdc_producer.protocols.canal_json.spec import SPEC as CANAL_JSON
 from ticdc_producer.protocols.craft.spec import SPEC as CRAFT
 from ticdc_producer.protocols.csv.spec import SPEC as CSV
 from ticdc_producer.protocols.debezium.spec import SPEC as DEBEZIUM
-from ticdc_producer.protocols.entry_points import installed_protocols
 from ticdc_producer.protocols.open_protocol.spec import SPEC as OPEN_PROTOCOL
 from ticdc_producer.protocols.simple.spec import SPEC as SIMPLE
 from ticdc_producer.protocols.spec import FileFormat, Options, ProtocolSpec
@@ -32,10 +32,10 @@ def protocol_spec(name: str) -> ProtocolSpec:
     """
     if name in BUILT_IN:
         return BUILT_IN[name]
-    installed = installed_protocols()
-    if name not in installed:
+    others = installed(PROTOCOLS)
+    if name not in others:
         raise ChangefeedError(
-            f"unknown protocol {name!r}", parameter="protocol", hint=nearest(name, [*BUILT_IN, *installed])
+            f"unknown protocol {name!r}", parameter="protocol", hint=nearest(name, [*BUILT_IN, *others])
         )
     from ticdc_producer.protocols.plugin import plugin_spec
 
@@ -45,7 +45,7 @@ def protocol_spec(name: str) -> ProtocolSpec:
 def protocol_specs() -> Iterator[ProtocolSpec]:
     """All protocols; those of other packages that cannot be used are left out."""
     yield from BUILT_IN.values()
-    if names := sorted(installed_protocols().keys() - BUILT_IN.keys()):
+    if names := sorted(installed(PROTOCOLS).keys() - BUILT_IN.keys()):
         from ticdc_producer.protocols.plugin import usable_specs
 
         yield from usable_specs(names)

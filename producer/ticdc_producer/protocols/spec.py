@@ -16,9 +16,11 @@ from ticdc_producer.protocols.base import Decoder, Encoder
 Options: TypeAlias = Mapping[str, Any]
 """Options of a codec by name, as its options class spells them, and ``INPUTS``."""
 
-INPUTS = frozenset({"schema_ids", "schemas", "schema_of", "table_descriptions", "csv_tables"})
-"""What codecs read from elsewhere: ids that a schema registry assigned, its schemas (by id, or a function),
-messages with the descriptions of tables, the tables of a storage folder. A codec uses what it needs."""
+INPUTS = frozenset({
+    "schema_ids", "schema_id", "schemas", "schema_of", "table_descriptions", "csv_tables",
+})  # fmt: skip
+"""What codecs read from elsewhere: ids that a schema registry assigned and its schemas (each as a mapping or a
+function), messages with the descriptions of tables, the tables of a storage folder. A codec uses what it needs."""
 
 DDLPartitions: TypeAlias = Literal["all", "first"]
 

@@ -26,7 +26,7 @@ from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.targets.decoding.dataframes import kafka_messages
 from ticdc_producer.targets.decoding.decode import decoded
 from ticdc_producer.targets.golden import read as golden
-from ticdc_producer.verifier.coverage import RULES, Found, Visibility, exercised
+from ticdc_producer.verifier.coverage import Found, Visibility, exercised
 from ticdc_producer.verifier.options import Strictness
 
 Status: TypeAlias = Literal["exercised", "not_exercised", "unobservable", "not_applicable", "illegal"]
@@ -139,11 +139,9 @@ def _covered(
     # Claim-check objects are not read: the messages that refer to them count.
     with materialized(decoded(read_messages, changefeed.protocol, options)) as stream:
         observable = _observability(changefeed, read_messages)
-        found = exercised(stream, observable)
-    # An incomplete row is one of two traps, depending on the changefeed.
-    other = "handle-key-only" if changefeed.large_message_handle_option == "claim-check" else "claim-check"
-    features = {**found, other: None}
-    return Coverage(changefeed.protocol, tuple(_trap_coverages(changefeed, observable, features, injected)))
+        rules = {one.id: one.coverage for one in catalogue().values() if one.coverage is not None}
+        found = exercised(stream, observable, rules)
+    return Coverage(changefeed.protocol, tuple(_trap_coverages(changefeed, observable, found, injected)))
 
 
 def _observability(changefeed: Changefeed, read_messages: DataFrame) -> Visibility:
@@ -152,7 +150,11 @@ def _observability(changefeed: Changefeed, read_messages: DataFrame) -> Visibili
     options = verify_options(changefeed, fidelity, topics, Strictness())
     flags = fidelity.visible_flag(ColumnFlag.UNSIGNED) != 0
     return Visibility(
-        options=options, types=fidelity.sql_types, flags=flags, decimals=not fidelity.float_decimals
+        options=options,
+        types=fidelity.sql_types,
+        flags=flags,
+        decimals=not fidelity.float_decimals,
+        claim_check=changefeed.large_message_handle_option == "claim-check",
     )
 
 
@@ -177,11 +179,11 @@ def _trap_coverages(
 def _status(
     trap: Trap, changefeed: Changefeed, observable: Visibility, features: Mapping[str, Found | None]
 ) -> tuple[Status, str]:
-    if not trap.legal:
+    if trap.coverage is None:
         return "illegal", "found by verify"
     if changefeed.protocol not in trap.protocols or changefeed.profile not in trap.profiles:
         return "not_applicable", f"not in {changefeed.protocol}, profile {changefeed.profile}"
     if trap.id not in features:
-        lacking = [need for need in RULES[trap.id].needs if observable.lacks(need)]
+        lacking = [need for need in trap.coverage.needs if observable.lacks(need)]
         return "unobservable", f"the messages do not carry: {', '.join(lacking)}"
     return ("not_exercised", trap.requires) if features[trap.id] is None else ("exercised", "")

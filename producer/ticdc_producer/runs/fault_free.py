@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import functions as F
 
 from ticdc_producer.faults.catalogue import trap
-from ticdc_producer.faults.illegal import DROPPED
+from ticdc_producer.faults.illegal_event import DROPPED
 from ticdc_producer.runs.change_log import ChangeLog
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.targets.encoding.ordered_events import EventFrame, OrderedEvents

@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 
 from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.faults.event_columns import integers
-from ticdc_producer.faults.illegal import DROPPED
-from ticdc_producer.faults.plan import SEGMENT_FAULTS
+from ticdc_producer.faults.event_traps import SegmentTrap
+from ticdc_producer.faults.illegal_event import DROPPED
 from ticdc_producer.runs.prepare import Job
 
 MAX_LISTED = 1000
@@ -92,7 +92,7 @@ class PartitionFaults:
         for ordinal, faults in self._events.items():
             offsets: list[int | None] = [*self._offsets.get(ordinal, ())] or [None]
             for (fault, epoch, commit_ts), offset in product(faults, offsets):
-                if fault in SEGMENT_FAULTS:
+                if isinstance(trap(fault), SegmentTrap):
                     redelivered.setdefault((fault, epoch), []).append((offset, commit_ts))
                 else:
                     found.append(self._occurrence(fault, [(offset, commit_ts)]))

@@ -14,7 +14,7 @@ from ticdc_producer.config import Changefeed
 from ticdc_producer.dispatch.rules import Router
 from ticdc_producer.errors import FolderError
 from ticdc_producer.faults.catalogue import catalogue
-from ticdc_producer.faults.message_faults import SAME_EVENTS
+from ticdc_producer.faults.message_traps import IllegalMessageTrap
 from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.model.table import TableInfo
@@ -202,7 +202,7 @@ def changes_events(name: str, counted: Mapping[str, Any]) -> bool:
     """
     known = catalogue().get(name)
     legal = bool(counted.get("legal", True)) if known is None else known.legal
-    return not legal and name not in SAME_EVENTS
+    return not legal and not (isinstance(known, IllegalMessageTrap) and known.keeps_events)
 
 
 def _objects(manifest: Mapping[str, Any], key: str) -> Iterator[Mapping[str, Any]]:

@@ -12,8 +12,9 @@ from typing import Any, Literal
 from ticdc_producer.config import Changefeed, load_changefeed_toml, resolve
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.errors import EncodeError, ScenarioError
+from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.faults.message_faults import MessageFaults
-from ticdc_producer.faults.plan import FaultPlan, plan_faults
+from ticdc_producer.faults.plan import plan_faults
 from ticdc_producer.faults.stage import EventFaults
 from ticdc_producer.faults.table_facts import with_drifted
 from ticdc_producer.faults.trap_setting import TrapSetting
@@ -93,7 +94,7 @@ class Job:
             topics=self.stream.topic_partitions.topics,
             partitions=self.changefeed.partition_num,
             protocol=self.changefeed.protocol,
-            options=self.options,
+            options={**self.options, **({"schemas": self.known_schemas} if self.schemas else {})},
         )
 
     @cached_property

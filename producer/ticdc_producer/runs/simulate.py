@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.faults.event_columns import integers
-from ticdc_producer.faults.illegal import DROPPED
+from ticdc_producer.faults.illegal_event import DROPPED
 from ticdc_producer.faults.stage import EventFaults
 from ticdc_producer.model.shapes import CHANGE_LOG, EXPECTED_EVENTS
 from ticdc_producer.pipeline.event_stream import event_stream

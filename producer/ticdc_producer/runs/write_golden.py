@@ -62,6 +62,7 @@ def write_folder(path: Path, encoded: Encoded, steps: StepRows, report: RunRepor
         tables = _write_states(folder, job, {ts: _in_key_order(job, steps, ts) for ts in _times(job)})
         if job.faults is not None:
             sink.write_faults(folder, fault_occurrences(encoded.entries))
+        sink.write_changefeed(folder, job.changefeed)
         manifest = _manifest(job, report.counts, report.discarded, report.skipped)
         sink.write_manifest(folder, {**manifest, "faults": list(report.faults.counts), "tables": tables})
 
@@ -122,6 +123,7 @@ def write_files(path: Path, job: Job, done: Outcome, report: RunReport) -> None:
             for ts in _times(job)
         }
         tables = _write_states(folder, job, of_steps)
+        sink.write_changefeed(folder, job.changefeed)
         manifest = _manifest(job, report.counts, report.discarded, report.skipped)
         sink.write_manifest(folder, {**manifest, "faults": list(report.faults.counts), "tables": tables})
 
@@ -146,6 +148,7 @@ def write_only_messages(path: Path, job: Job, events: OrderedEvents) -> tuple[Co
         if plan.claim_storage:
             sink.write_claims(folder, claims(events, plan))
         counts = count(events.spark.read.parquet(str(folder / sink.MESSAGE_FILES)))
+        sink.write_changefeed(folder, job.changefeed)
         sink.write_manifest(folder, _manifest(job, counts, discarded(job), skipped))
     return counts, skipped
 

@@ -27,13 +27,13 @@ def ordered_events(rows: DataFrame, plan: StreamPlan, faults: EventFaults | None
 
     :param rows: row events, unordered.
     :param faults: injects faults; evaluates the rows several times. Removed events remain, with the kind
-        ``illegal.DROPPED``.
+        ``illegal_event.DROPPED``.
     """
     events = rows.unionByName(_control_events(rows.sparkSession, plan))
     if faults is None:
         return order(events, plan.topic_partitions, faultless=True)
     ordered = order(_with_faults(events, faults), plan.topic_partitions)
-    return ordered.mapInArrow(faults.regrouped, EVENT_STREAM) if faults.regroups else ordered
+    return ordered.mapInArrow(faults.reordered, EVENT_STREAM) if faults.reorders else ordered
 
 
 def _control_events(spark: SparkSession, plan: StreamPlan) -> DataFrame:
@@ -60,7 +60,7 @@ def _with_faults(events: DataFrame, faults: EventFaults) -> DataFrame:
 
 
 def _moved_tables(events: DataFrame, faults: EventFaults) -> dict[int, int]:
-    """The table that moves in each segment with the fault replay-one-table."""
+    """The table that is drawn in each segment whose trap concerns one table."""
 
     def moved(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         unreserved = (chosen(batch, ~faults.reserved(batch)) for batch in batches)
@@ -69,7 +69,7 @@ def _moved_tables(events: DataFrame, faults: EventFaults) -> dict[int, int]:
         if columns:
             yield pa.record_batch(columns, names=["segment", "hash", "table_id"])
 
-    if not faults.plan.moves_tables:
+    if not faults.moves_tables:
         return {}
     drawn = (
         events.mapInArrow(moved, _MOVED).groupBy("segment").agg(F.min_by("table_id", "hash").alias("table"))

@@ -9,7 +9,6 @@ from typing import TypeAlias
 import pyarrow as pa
 
 from ticdc_producer.config import resolve
-from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.event import Message, Op, Value
 from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.table import TableInfo
@@ -17,6 +16,7 @@ from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Encoder, RowBatch
 from ticdc_producer.protocols.encoded_rows import EncodedRows
 from ticdc_producer.testing.change_log import ChangeLog, Image, RowChange, Transaction
+from ticdc_producer.testing.schema_ids import schema_id
 
 Values: TypeAlias = Sequence[Value]
 
@@ -66,16 +66,11 @@ def encoder_of(protocol: str) -> Encoder:
     """The encoder of a protocol with its options.
 
     :param protocol: a name, optionally followed by ``&`` and parameters of the sink URI.
-    :raises ChangefeedError: for an unknown protocol or parameter, and for Avro.
+    :raises ChangefeedError: for an unknown protocol or parameter.
     """
     changefeed = resolve(f"kafka:///topic?protocol={protocol}")
-    if changefeed.spec.schemas is not None:
-        what, hint = (
-            f"no messages of {changefeed.spec.title} can be drawn",
-            "they cannot be decoded without a schema registry: use a run",
-        )
-        raise ChangefeedError(what, parameter="protocol", hint=hint)
-    return registry.encoder(changefeed.protocol, changefeed.codec_options())
+    options = {**changefeed.codec_options(), "schema_id": schema_id}
+    return registry.encoder(changefeed.protocol, options)
 
 
 def log_messages(log: ChangeLog, encoder: Encoder, *, skip_refused: bool) -> list[Message]:

@@ -18,11 +18,13 @@ from ticdc_producer.testing.change_log import ChangeLog, Image, RowChange, Trans
 from ticdc_producer.testing.damage import DAMAGES, Damage, damaged_message
 from ticdc_producer.testing.random_history import accepted_by, images, random_history, random_transaction
 from ticdc_producer.testing.random_tables import COLUMN_TYPES, NAMES, ColumnType, Key, random_table
+from ticdc_producer.testing.schema_ids import avro_schema
 
 __all__ = [
     "ChangeLog",
     "RowChange",
     "Transaction",
+    "avro_schema",
     "changelogs",
     "corrupted",
     "encoded",
@@ -144,6 +146,7 @@ def encoded(log: ChangeLog, *, protocol: str) -> list[Message]:
     """The messages of a change log, as TiCDC sends them to one partition.
 
     A resolved event follows each transaction if the protocol has resolved events. There are no DDL events.
+    The schemas of Avro's messages are those of ``avro_schema``.
 
     :param protocol: a name, optionally followed by ``&`` and parameters of the sink URI.
     :raises ChangefeedError: for an unknown protocol or parameter.

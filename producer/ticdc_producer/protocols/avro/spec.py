@@ -18,7 +18,8 @@ def _encoder(options: AvroOptions, inputs: Options) -> Encoder:
     from ticdc_producer.protocols.avro.encoder import AvroEncoder
     from ticdc_producer.protocols.avro.schemas import schema_id_lookup
 
-    return AvroEncoder(options, schema_id=schema_id_lookup(inputs.get("schema_ids", {})))
+    schema_id = inputs.get("schema_id") or schema_id_lookup(inputs.get("schema_ids", {}))
+    return AvroEncoder(options, schema_id=schema_id)
 
 
 def _decoder(_options: AvroOptions, inputs: Options) -> Decoder:

@@ -18,6 +18,8 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
+from ticdc_producer.config import Changefeed
+from ticdc_producer.config.changefeed_toml import changefeed_toml
 from ticdc_producer.errors import FolderError
 from ticdc_producer.model.json_value import json_line
 from ticdc_producer.model.table import TableInfo
@@ -31,6 +33,7 @@ MAX_JSON_LINES = 100_000
 """Up to this number of messages, a folder has JSON lines; above it, Parquet with the same columns."""
 
 MANIFEST = "manifest.json"
+CHANGEFEED = "changefeed.toml"
 MESSAGE_FILES = "messages.parquet"
 SCHEMAS = "schemas.jsonl"
 CLAIMS = "claims"
@@ -156,6 +159,11 @@ def table_file(schema: str, name: str) -> str:
     if len(whole) <= _MAX_NAME:
         return whole
     return f"{whole[:_NAME_PREFIX]}-{sha256(whole.encode()).hexdigest()[:16]}"
+
+
+def write_changefeed(folder: Path, changefeed: Changefeed) -> None:
+    """Write ``changefeed.toml``: what TiCDC's ``--config`` takes, and the sink URI in a comment."""
+    (folder / CHANGEFEED).write_text(changefeed_toml(changefeed), "utf-8")
 
 
 def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:

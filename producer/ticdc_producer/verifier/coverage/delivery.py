@@ -1,4 +1,4 @@
-"""Features of delivery: repeated, reordered and late events, and the sizes of messages.
+"""Views of delivery: repeated, reordered and late events, and the sizes of messages.
 
 They are computed on the classified stream. A repeated row without handle key does not count as duplicate,
 because it may be a second row. Repeated events are grouped by *islands*: the events of a partition between
@@ -7,43 +7,30 @@ one first-time row and the next.
 
 from __future__ import annotations
 
-from functools import reduce
-
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
+from ticdc_producer.model.trap_coverage import View
 from ticdc_producer.verifier.coverage.columns import FIRST_ROW, PARTITION, TABLE, event_ref, preceding_events
-from ticdc_producer.verifier.coverage.features_found import features_found, features_of_groups, first_event
+from ticdc_producer.verifier.coverage.features_found import first_event, of_groups
 
 _BY_VALUE = "rule in ('index-value', 'columns')"
 _ROW_AGAIN = "kind = 'row' and again and not repeated"
 _STALE = "kind = 'resolved' and commit_ts <= resolved_max and not repeated"
 
-_CONDITIONS = {
-    "duplicate-message": "repeated and index = 0",
-    "duplicate-event": f"{_ROW_AGAIN} and rows_again = 1 and stale = 0",
-    "resolved-fallback": "kind = 'resolved' and commit_ts < resolved_max",
-    "duplicate-ddl": "kind = 'ddl' and not first_delivery",
-    "ddl-at-resolved-ts": "kind = 'ddl' and first_delivery and commit_ts = resolved_max",
-    "regrouped-batches": f"{FIRST_ROW} and commit_ts < table_max and {_BY_VALUE}",
-    "resolved-lag": "kind = 'resolved' and first_delivery and commit_ts < row_max and "
-    "commit_ts > coalesce(resolved_max, 0)",
-    "raw-key-update": "kind = 'row' and op = 'update' and size(key_change) > 0",
-    "delete-dispatch": f"{FIRST_ROW} and op = 'delete' and {_BY_VALUE}",
-    "replay-partial": f"{FIRST_ROW} and replaying and commit_ts <= replayed_max",
-}
 
-
-def delivery_features(events: DataFrame, max_batch_size: int | None) -> DataFrame:
-    """All features of delivery.
+def delivery_views(events: DataFrame, max_batch_size: int | None) -> dict[View, DataFrame]:
+    """The views ``event``, ``island``, ``partition`` and ``message``.
 
     :param events: the result of :func:`with_repetitions`; read several times.
     :param max_batch_size: maximum number of events in a message; None: unknown.
     """
-    found = [features_found(_replays(events), dict(_CONDITIONS)), _whole_replays(events), _idle(events)]
-    if max_batch_size is not None:
-        found.append(_batches(events, max_batch_size))
-    return reduce(DataFrame.union, found)
+    return {
+        "event": _replays(events),
+        "island": of_groups(_islands_with_rows_again(events)),
+        "partition": of_groups(_partitions(events)),
+        "message": of_groups(_messages(events, max_batch_size)),
+    }
 
 
 def with_repetitions(events: DataFrame) -> DataFrame:
@@ -100,14 +87,19 @@ def _replays(events: DataFrame) -> DataFrame:
     restart = sf.expr(f"({_STALE}) or ({_ROW_AGAIN} and (rows_again > 1 or stale > 0))")
     replayed = events.filter(restart & (sf.col("kind") == "row"))
     newest = replayed.groupBy("topic").agg(sf.max("commit_ts").alias("replayed_max"))
-    joined = events.join(sf.broadcast(newest), "topic", "left")
-    return joined.withColumn(
-        "replaying", sf.coalesce(sf.max(restart).over(preceding_events()), sf.lit(False))
+    replaying = sf.coalesce(sf.max(restart).over(preceding_events()), sf.lit(False))
+    return events.join(sf.broadcast(newest), "topic", "left").withColumns(
+        {
+            "replaying": replaying,
+            "first_row": sf.expr(FIRST_ROW),
+            "row_again": sf.expr(_ROW_AGAIN),
+            "by_value": sf.expr(_BY_VALUE),
+        }
     )
 
 
-def _whole_replays(events: DataFrame) -> DataFrame:
-    """Islands with repeated rows of the whole changefeed, or of one table only.
+def _islands_with_rows_again(events: DataFrame) -> DataFrame:
+    """Islands with repeated rows, of the whole changefeed or of one table only.
 
     A restart of the changefeed repeats rows of several tables, or a resolved-ts.
     """
@@ -116,28 +108,19 @@ def _whole_replays(events: DataFrame) -> DataFrame:
         sf.count_distinct(*TABLE).alias("tables"), first_event()
     )
     tables = events.filter("kind = 'row'").groupBy("topic").agg(sf.count_distinct(*TABLE).alias("of_tables"))
-    runs = by_island.filter("rows_again > 1").join(sf.broadcast(tables), "topic")
-    return features_of_groups(
-        runs,
-        {
-            "replay-suffix": "stale > 0 or tables > 1",
-            "replay-one-table": "stale = 0 and tables = 1 and of_tables > 1",
-        },
-    )
+    return by_island.filter("rows_again > 1").join(sf.broadcast(tables), "topic")
 
 
-def _idle(events: DataFrame) -> DataFrame:
-    partitions = events.groupBy(*PARTITION).agg(
+def _partitions(events: DataFrame) -> DataFrame:
+    return events.groupBy(*PARTITION).agg(
         sf.count_if(sf.col("kind") == "resolved").alias("resolved"),
         sf.count_if(sf.col("kind") == "row").alias("rows"),
         first_event(),
     )
-    return features_of_groups(partitions, {"idle-partition": "resolved > 0 and rows = 0"})
 
 
-def _batches(events: DataFrame, max_batch_size: int) -> DataFrame:
+def _messages(events: DataFrame, max_batch_size: int | None) -> DataFrame:
     rows = events.filter("kind = 'row'")
-    messages = rows.groupBy(*PARTITION, event_ref()["offset"]).agg(sf.count("*").alias("rows"), first_event())
-    return features_of_groups(
-        messages, {"message-of-one": "rows = 1", "message-full": f"rows = {max_batch_size}"}
-    )
+    messages = rows.groupBy(*PARTITION, event_ref()["offset"].alias("offset"))
+    counted = messages.agg(sf.count("*").alias("rows"), first_event())
+    return counted.withColumn("max_batch_size", sf.lit(max_batch_size).cast("int"))

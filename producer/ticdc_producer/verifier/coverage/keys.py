@@ -1,10 +1,11 @@
-"""Features of keys: rows that move to another key, swap keys, or have none."""
+"""Views of rows and keys: rows that move to another key, swap keys, or have none."""
 
 from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
+from ticdc_producer.model.trap_coverage import View
 from ticdc_producer.verifier.coverage.columns import (
     PARTITION,
     fingerprint,
@@ -13,29 +14,33 @@ from ticdc_producer.verifier.coverage.columns import (
     marked,
     position,
 )
-from ticdc_producer.verifier.coverage.features_found import (
-    EVENT_POSITION,
-    features_found,
-    features_of_groups,
-    first_event,
-)
+from ticdc_producer.verifier.coverage.features_found import EVENT_POSITION, first_event, of_groups
 
 _TRANSACTION = ("topic", "schema", "table", "commit_ts")
 
 
-def key_features(decoded: DataFrame) -> DataFrame:
-    """Moves and swaps of keys, and old images with columns that the row did not have before."""
-    rows = decoded.filter("kind = 'row'").withColumn("position", position())
-    keyed = rows.withColumn("size_of_key", sf.size(handle_entries()))
-    with_key = keyed.filter("size_of_key > 0")
-    moved = _moves(with_key)
-    return (
-        features_found(keyed, {"no-key-table": "size_of_key <= 0"})
-        .union(features_of_groups(moved, {"key-update": "left"}))
-        .union(features_of_groups(_swaps(moved), {"key-swap": "ways > 1"}))
-        .union(_paired(with_key))
-        .union(_filled(with_key))
+def key_views(decoded: DataFrame, *, claim_check: bool) -> dict[View, DataFrame]:
+    """The views ``row``, ``known-row``, ``row-commit``, ``moved-row`` and ``swapped-keys``.
+
+    :param decoded: decoded events (``DECODED``).
+    :param claim_check: whether the changefeed stores too large rows.
+    """
+    rows = decoded.filter("kind = 'row'").withColumns(
+        {
+            "position": position(),
+            "key_size": sf.size(handle_entries()),
+            "claim_check": sf.lit(claim_check),
+        }
     )
+    with_key = rows.filter("key_size > 0")
+    moved = _moves(with_key)
+    return {
+        "row": rows,
+        "known-row": _filled(with_key),
+        "row-commit": of_groups(_paired(with_key)),
+        "moved-row": of_groups(moved),
+        "swapped-keys": of_groups(_swaps(moved)),
+    }
 
 
 def _moves(rows: DataFrame) -> DataFrame:
@@ -92,23 +97,20 @@ def _swaps(moves: DataFrame) -> DataFrame:
 
 
 def _paired(rows: DataFrame) -> DataFrame:
-    """A delete and an insert of one row and commit-ts, which a net change never contains."""
+    """Whether a row was deleted and inserted at one commit-ts, which a net change never does."""
     key = fingerprint(marked(handle_entries()))
-    by_row = rows.groupBy(*_TRANSACTION, key.alias("key")).agg(
+    return rows.groupBy(*_TRANSACTION, key.alias("key")).agg(
         (sf.count_if(sf.col("op") == "delete") > 0).alias("deleted"),
         (sf.count_if(sf.col("op") == "insert") > 0).alias("inserted"),
         first_event(),
     )
-    return features_of_groups(by_row, {"unique-key-update": "deleted and inserted"})
 
 
 def _filled(rows: DataFrame) -> DataFrame:
-    """Updates whose old image has a value in a column that the row's previous event lacked."""
+    """Whether a row's old image has a value in a column that the row's previous event lacked."""
     key = fingerprint(sf.col("schema"), sf.col("table"), marked(handle_entries()))
     by_row = Window.partitionBy(*PARTITION, "row").orderBy("position")
     names = sf.transform("columns", lambda one: one["name"])
     values = sf.map_keys(sf.map_filter("before", lambda _name, value: value.isNotNull()))
     known = rows.withColumn("row", key).withColumn("known", sf.lag(names).over(by_row))
-    filled = sf.size(sf.array_except(values, sf.col("known"))) > 0
-    # A split update has its old image in a delete.
-    return features_found(known, {"added-column-default": sf.col("op").isin("update", "delete") & filled})
+    return known.withColumn("filled", sf.size(sf.array_except(values, sf.col("known"))) > 0)

@@ -1,4 +1,4 @@
-"""Finds protocols in other packages: the entry points of one group, by protocol name."""
+"""Finds what other packages register: the entry points of one group, by name."""
 
 from __future__ import annotations
 
@@ -8,19 +8,22 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
-GROUP = "ticdc_producer.protocols"
+PROTOCOLS = "ticdc_producer.protocols"
+"""Protocols, by name."""
+TRAPS = "ticdc_producer.traps"
+"""Traps, by any name."""
 
 
-def installed_protocols() -> Mapping[str, tuple[EntryPoint, ...]]:
-    """Protocol name to its entry points, without importing them. The caller handles duplicate names."""
-    return _found_on(tuple(sys.path))
+def installed(group: str) -> Mapping[str, tuple[EntryPoint, ...]]:
+    """Name to its entry points, without importing them. The caller handles duplicate names."""
+    return _found_on(tuple(sys.path), group)
 
 
 @cache
-def _found_on(_path: tuple[str, ...]) -> Mapping[str, tuple[EntryPoint, ...]]:
+def _found_on(_path: tuple[str, ...], group: str) -> Mapping[str, tuple[EntryPoint, ...]]:
     """Search the packages once for each import path."""
     found: dict[str, dict[tuple[str, str], EntryPoint]] = defaultdict(dict)
-    for point in entry_points(group=GROUP):
+    for point in entry_points(group=group):
         package = "" if point.dist is None else point.dist.name
         found[point.name.lower()][package, point.value] = point  # sys.path may contain a package twice
     return {name: tuple(points.values()) for name, points in found.items()}

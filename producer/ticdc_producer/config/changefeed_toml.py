@@ -1,0 +1,97 @@
+"""Writes a changefeed as the files that TiCDC reads: ``cdc cli changefeed create --config``, and a sink URI.
+
+The file has what TiCDC's file can have, except credentials; the sink URI has the rest. Other consumers, such
+as TiCDC's ``kafka-consumer --config``, learn the dispatch rules from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+from urllib.parse import urlencode
+
+import tomli_w
+
+from ticdc_producer.config.changefeed import Changefeed
+from ticdc_producer.config.filter_section import FilterSection
+from ticdc_producer.config.parameters import OF_MESSAGES, has_parameter
+from ticdc_producer.config.strict_model import StrictModel
+from ticdc_producer.model.option_type import Plain
+from ticdc_producer.model.parameter import KAFKA, STORAGE, Parameter, SinkKind
+
+_ALWAYS = ("protocol", "partition-num")
+"""Written even if they have their defaults, because consumers have others."""
+_OLD_VALUES = "sink.open.output-old-value"
+
+
+def changefeed_toml(changefeed: Changefeed) -> str:
+    """The changefeed file: options that differ from their defaults, dispatch rules, selectors and filter.
+
+    ``resolve(sink_uri_with_options(changefeed), …)`` with the parsed file returns an equal changefeed.
+    """
+    content: dict[str, Any] = {}
+    for option in OF_MESSAGES:
+        value, key = getattr(changefeed, option.field), _file_key(option, changefeed)
+        default = changefeed.spec.defaults.get(option.name, option.default)
+        if key and value is not None and (option.name in _ALWAYS or value != default):
+            _put(content, key, value)
+    sink = content.setdefault("sink", {})
+    for name, entries in (
+        ("dispatchers", changefeed.dispatchers),
+        ("column-selectors", changefeed.column_selectors),
+    ):
+        if entries:
+            sink[name] = [_plain(one) for one in entries]
+    if changefeed.filter != FilterSection():
+        content["filter"] = _plain(changefeed.filter)
+    return f"# sink URI: {sink_uri_with_options(changefeed)}\n\n{tomli_w.dumps(content)}"
+
+
+def sink_uri_with_options(changefeed: Changefeed) -> str:
+    """The sink URI with the protocol and the options that no changefeed file has, without credentials."""
+    parameters = {
+        option.name: _text(getattr(changefeed, option.field))
+        for option in _applicable(changefeed)
+        if option.in_uri and (option.name == "protocol" or not _file_key(option, changefeed))
+        if option.name == "protocol" or getattr(changefeed, option.field) != option.default
+    }
+    return f"{changefeed.sink_uri}?{urlencode(parameters)}"
+
+
+def _applicable(changefeed: Changefeed) -> Iterator[Parameter]:
+    """The options of the changefeed's protocol and sink."""
+    for option in OF_MESSAGES:
+        if has_parameter(changefeed.spec, option) and (
+            not option.sinks or changefeed.sink_uri.kind in option.sinks
+        ):
+            yield option
+
+
+def _file_key(option: Parameter, changefeed: Changefeed) -> str:
+    """The key of an option in the file; empty if it has none, or does not apply.
+
+    The tables ``sink.open``, ``sink.debezium`` and ``sink.csv`` share one key, and so do both kinds of sink.
+    """
+    if option not in _applicable(changefeed):
+        return ""
+    if option.file_key == _OLD_VALUES:
+        return _OLD_VALUES.replace("open", changefeed.spec.section, 1)
+    if option.name == "output-raw-change-event" and changefeed.sink_uri.kind is SinkKind.STORAGE:
+        return option.file_key.replace(KAFKA, STORAGE)
+    return option.file_key
+
+
+def _put(content: dict[str, Any], key: str, value: Plain) -> None:
+    *tables, name = key.split(".")
+    for table in tables:
+        content = content.setdefault(table, {})
+    content[name] = value
+
+
+def _plain(section: StrictModel) -> Mapping[str, Any]:
+    plain: Mapping[str, Any] = section.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return plain
+
+
+def _text(value: Plain) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

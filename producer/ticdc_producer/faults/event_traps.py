@@ -1,0 +1,138 @@
+"""Kinds of legal traps of the event stream: what a subclass decides, and what it knows (``faults.legal``).
+
+A legal trap rewrites the delivery key and never a commit-ts. What it decides depends on the event, the plan
+and hashes of both alone, so it needs no other events.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_producer.faults.event_columns import Columns, integers, is_kind
+from ticdc_producer.faults.fault_plan import FaultPlan
+from ticdc_producer.faults.seeded_hash import seeded_hash, threshold
+from ticdc_producer.faults.trap import Trap
+from ticdc_producer.model.event import Kind
+from ticdc_producer.pipeline.row_images import Flags, Numbers
+
+_DUPLICATE = 2
+"""Added to ``delivery_no`` of a copy; 1 is the repetition after a restart."""
+
+
+@dataclass(frozen=True)
+class SegmentEvents:
+    """The events for which a segment trap decides.
+
+    :param events: shape ``EVENT_STREAM``.
+    :param segments: the segment of each event.
+    :param has: which events are in segments that have the trap.
+    :param partitions: number of partitions of a topic.
+    :param moved: the table that was drawn for each segment whose trap concerns one table.
+    """
+
+    events: pa.RecordBatch
+    segments: Numbers
+    has: Flags
+    plan: FaultPlan
+    partitions: int
+    moved: Mapping[int, int]
+
+    def of_kind(self, kind: Kind) -> Flags:
+        """Which events are of a kind."""
+        return is_kind(self.events, kind)
+
+    def hashes(self, purpose: str, *columns: str) -> Numbers:
+        """A hash of each event's segment, after those of some columns."""
+        keys = (*(self.events.column(name) for name in columns), pa.array(self.segments))
+        return seeded_hash(self.plan.seed, purpose, len(self.segments), *keys)
+
+
+class SegmentTrap(Trap):
+    """Concerns a whole segment of the history, which has at most one such trap.
+
+    All events of the segment are delivered, unless ``delivered`` says otherwise; then those that ``repeated``
+    chooses are delivered again. Only events in segments with the trap count (``SegmentEvents.has``).
+
+    :cvar without_ddl: whether the segment must have no DDL.
+    :cvar of_one_table: whether the trap concerns one table, drawn from those with rows in the segment.
+    """
+
+    mechanism = "event"
+    measures = ("times", "rate")
+    occurrence = "a segment of the history"
+    without_ddl: ClassVar[bool] = False
+    of_one_table: ClassVar[bool] = False
+
+    def delivered(self, found: SegmentEvents) -> Flags:
+        """Which events are delivered at first."""
+        return np.ones(found.events.num_rows, bool)
+
+    def repeated(self, found: SegmentEvents) -> Flags:
+        """Which events are delivered again, after the segment."""
+        return np.zeros(found.events.num_rows, bool)
+
+    def delayed(self, found: SegmentEvents) -> Flags:
+        """Which events come at the end of the segment instead."""
+        return np.zeros(found.events.num_rows, bool)
+
+
+class CopyTrap(Trap, ABC):
+    """Delivers single events once more."""
+
+    mechanism = "event"
+    measures = ("rate",)
+
+    @abstractmethod
+    def copied(self, events: pa.RecordBatch, plan: FaultPlan) -> Flags:
+        """Which events are delivered once more."""
+
+    def changes(self, events: pa.RecordBatch) -> Columns:  # noqa: ARG002  # for traps to override
+        """New columns of the copies; without them a copy directly follows its event."""
+        return {}
+
+    def copies(self, events: pa.RecordBatch) -> Columns:
+        """All new columns of the copies."""
+        again = integers(events, "delivery_no") + _DUPLICATE
+        return {"delivery_no": again, "fault": self.id, **self.changes(events)}
+
+
+class EditTrap(Trap, ABC):
+    """Changes some events, after all copies were made."""
+
+    mechanism = "event"
+    measures = ("rate",)
+
+    @abstractmethod
+    def edited(self, events: pa.RecordBatch, plan: FaultPlan) -> pa.RecordBatch:
+        """All events; the column ``fault`` of those that it changes has its id."""
+
+
+class OrderTrap(Trap, ABC):
+    """Reorders events, after they were brought into delivery order."""
+
+    mechanism = "event"
+    measures = ("rate",)
+
+    @abstractmethod
+    def reordered(
+        self, batches: Iterable[pa.RecordBatch], plan: FaultPlan, reserved: Callable[[pa.RecordBatch], Flags]
+    ) -> Iterator[pa.RecordBatch]:
+        """Events in their new order.
+
+        :param batches: whole partitions in delivery order.
+        :param reserved: which events must not move, because their segments are reserved for illegal faults.
+        """
+
+
+def drawn(events: pa.RecordBatch, plan: FaultPlan, name: str, *columns: str) -> Flags:
+    """Which events a trap with a rate draws, by hashes of some columns; by default by their position."""
+    keys = columns or ("partition_index", "commit_ts", "txn_order_key")
+    values = seeded_hash(plan.seed, name, events.num_rows, *(events.column(key) for key in keys))
+    hit: Flags = values < threshold(plan.rates[name])
+    return hit

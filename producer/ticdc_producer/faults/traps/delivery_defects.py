@@ -1,0 +1,161 @@
+"""Illegal traps: events that are lost, reordered or in the wrong partition."""
+
+from __future__ import annotations
+
+from ticdc_producer.faults.event_columns import Columns, integers, is_kind
+from ticdc_producer.faults.illegal_event import (
+    AFTER_ORIGINAL,
+    Edit,
+    EventGroup,
+    IllegalEventTrap,
+    moved_before,
+    removal,
+)
+from ticdc_producer.model.event import Kind
+from ticdc_producer.model.shapes import DELIVERY_KEY
+
+
+class LostRow(IllegalEventTrap):
+    id = "lost-row"
+    summary = "One row event never arrives, although its neighbours do."
+    issues = ("pingcap/ticdc#4051",)
+    violates = ("EXPECTED-EVENTS",)
+    may_report = ("INV-ROW-STATE", "INV-OLD-IMAGE")
+    requires = "a row event"
+    consumer_action = (
+        "Cannot detect it alone, unless an old image or an absent row reveals it; compares with the source."
+    )
+
+    def edit(self, group: EventGroup) -> Edit:
+        return removal(group.rows())
+
+
+class ReorderedKey(IllegalEventTrap):
+    id = "reordered-key"
+    summary = "Two changes of one row are swapped, so the older one is delivered last."
+    issues = ("pingcap/tiflow#11823", "pingcap/tiflow#11237")
+    violates = ("INV-ORDER-KEY",)
+    may_report = (
+        "INV-ORDER-TABLE",
+        "INV-ROW-STATE",
+        "INV-OLD-IMAGE",
+        "INV-RESOLVED",
+        "INV-DDL-BARRIER-BEFORE",
+        "INV-DDL-BARRIER-AFTER",
+        "EXPECTED-EVENTS",
+    )
+    requires = "two changes of one row in one partition, with different commit-ts"
+    consumer_action = "Does not let an older commit-ts of a row overwrite a newer one."
+    kafka_consumer = "Does not notice it."
+
+    def edit(self, group: EventGroup) -> Edit:
+        following = group.neighbours.next_of_row
+        times = integers(group.events, "deliver_after_ts")
+        fits = (following >= 0) & (times[following] > times)
+
+        def changes(number: int) -> Columns:
+            position: Columns = {name: group.value(name, int(following[number])) for name in DELIVERY_KEY}
+            return {**position, "delivery_no": AFTER_ORIGINAL}
+
+        return Edit(fits, changes)
+
+
+class WrongPartition(IllegalEventTrap):
+    id = "wrong-partition"
+    summary = "A row is in another partition than its table's dispatch rule gives."
+    issues = ("pingcap/tiflow#10712", "alibaba/canal#959", "alibaba/canal#1507")
+    violates = ("INV-ROW-PARTITION",)
+    may_report = (
+        "INV-KEY-PARTITION",
+        "INV-ORDER-TABLE",
+        "INV-ORDER-KEY",
+        "INV-ROW-STATE",
+        "INV-OLD-IMAGE",
+        "INV-BATCH-KEY",
+        "EXPECTED-EVENTS",
+    )
+    requires = "a row event and at least two partitions"
+    consumer_action = "Stops, as TiCDC's own consumer does, because the order of the row's changes is lost."
+
+    def edit(self, group: EventGroup) -> Edit:
+        partition = integers(group.events, "partition")
+        index = integers(group.events, "partition_index")
+
+        def changes(number: int) -> Columns:
+            other = int(partition[number] + 1) % group.partitions
+            return {"partition": other, "partition_index": int(index[number] - partition[number]) + other}
+
+        return Edit(group.rows(), changes, several=True)
+
+
+class EarlyResolved(IllegalEventTrap):
+    id = "early-resolved"
+    summary = "A resolved event comes before a row whose commit-ts is smaller."
+    issues = ("pingcap/ticdc#4051",)
+    violates = ("INV-RESOLVED",)
+    may_report = (
+        "INV-RESOLVED-DDL",
+        "INV-RESOLVED-MONO",
+        "INV-RESOLVED-BROADCAST",
+        "INV-DDL-BARRIER-BEFORE",
+        "EXPECTED-EVENTS",
+    )
+    requires = "a row and a later resolved event (Canal-JSON and Debezium with enable-tidb-extension=true)"
+    consumer_action = "Reports the late row; the data that it finalized at the resolved-ts was incomplete."
+
+    def edit(self, group: EventGroup) -> Edit:
+        times, epochs = group.neighbours.row_before
+        fits = is_kind(group.events, Kind.RESOLVED) & (times >= 0)
+        return Edit(fits, lambda number: moved_before(times[number], epochs[number]))
+
+
+class MissingResolved(IllegalEventTrap):
+    id = "missing-resolved"
+    summary = "A resolved event is missing in one partition, although later ones arrive."
+    violates = ("INV-RESOLVED-BROADCAST",)
+    may_report = ("EXPECTED-EVENTS",)
+    requires = (
+        "resolved events (Canal-JSON and Debezium with enable-tidb-extension=true), more than one, in at "
+        "least two partitions"
+    )
+    consumer_action = "Waits; the next resolved event of the partition covers the missing one."
+
+    def edit(self, group: EventGroup) -> Edit:
+        # A later resolved event shows that the partition did not merely end.
+        return removal(group.neighbours.has_later_resolved, several=True)
+
+
+class MissingDDL(IllegalEventTrap):
+    id = "missing-ddl"
+    summary = "A DDL is missing in one partition that should have it."
+    issues = ("pingcap/tiflow#12107", "pingcap/tiflow#10678", "pingcap/ticdc#4454")
+    violates = ("INV-DDL-BROADCAST", "EXPECTED-EVENTS")
+    may_report = ("INV-DDL-BARRIER-AFTER", "INV-SCHEMA")
+    requires = (
+        "a DDL event (Debezium with output-ddl=true); INV-DDL-BROADCAST needs a second partition that has it"
+    )
+    consumer_action = (
+        "Accepts DDLs from any partition, and rejects rows that do not match the schema it knows."
+    )
+    occurrence = "a DDL"
+    at_ddl = True
+
+    def edit(self, group: EventGroup) -> Edit:
+        return removal(is_kind(group.events, Kind.DDL), several=True)
+
+
+class DDLBeforeItsRows(IllegalEventTrap):
+    id = "ddl-before-its-rows"
+    summary = "A DDL comes before a row that was committed before it."
+    issues = ("pingcap/tiflow#12107", "pingcap/tiflow#10678", "pingcap/ticdc#6165")
+    violates = ("INV-DDL-BARRIER-BEFORE",)
+    may_report = ("INV-SCHEMA", "INV-RESOLVED-DDL", "EXPECTED-EVENTS")
+    requires = "a row before a DDL of its table in one partition"
+    consumer_action = "Compares commit-ts, not offsets, and decodes the row with the schema before the DDL."
+    occurrence = "a DDL"
+    at_ddl = True
+
+    def edit(self, group: EventGroup) -> Edit:
+        times, epochs = group.neighbours.table_row_before
+        fits = is_kind(group.events, Kind.DDL) & (times >= 0)
+        return Edit(fits, lambda number: moved_before(times[number], epochs[number]))

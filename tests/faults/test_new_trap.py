@@ -1,0 +1,160 @@
+"""A trap is one class: what docs/extending/trap.md lists is all that a new one needs."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.docs import trap_tables
+from tests.docs.markdown import FENCED
+from tests.verifier.topic import Topic, account, ts
+from ticdc_producer.errors import FaultError
+from ticdc_producer.faults.catalogue import catalogue, catalogue_text, trap
+from ticdc_producer.faults.traps import built_in
+from ticdc_producer.model.event import Kind
+from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.runs.simulate import simulate
+from ticdc_producer.verifier import VerifyOptions
+from ticdc_producer.verifier.coverage import Visibility, exercised
+
+ROOT = Path(__file__).parents[2]
+SCENARIO = Path(__file__).with_name("together.yaml")
+_, CLASS, *_ = [
+    text for language, text in FENCED.findall((ROOT / "docs/extending/trap.md").read_text("utf-8"))
+]
+"""The class of the page."""
+LEGAL = """
+from ticdc_producer.faults.event_columns import has_op
+from ticdc_producer.faults.event_traps import CopyTrap, drawn
+from ticdc_producer.model.trap_coverage import seen_as
+
+
+class DeleteTwice(CopyTrap):
+    id = "delete-twice"
+    summary = "A delete is delivered twice."
+    consumer_action = "Applies it once."
+    default_rate = 1.0
+    occurrence = "a delete"
+    coverage = seen_as("event", "row_again and op = 'delete'")
+
+    def copied(self, events, plan):
+        return has_op(events, Op.DELETE) & drawn(events, plan, self.id)
+
+
+class Nothing:
+    pass
+
+
+class Silent(CopyTrap):
+    id = "silent"
+    summary = "It says nothing to consumers."
+    coverage = DeleteTwice.coverage
+
+    def copied(self, events, plan):
+        return has_op(events, Op.DELETE)
+"""
+
+
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch, **points: str) -> None:
+    """Install a package with traps, by entry point."""
+    module = f"acme_{abs(hash(folder)) % 10**8}"
+    (folder / f"{module}.py").write_text(CLASS + LEGAL)
+    info = folder / "acme_traps-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-traps\nVersion: 1.0\n")
+    lines = [f"{name.replace('_', '-')} = {module}:{found}" for name, found in points.items()]
+    (info / "entry_points.txt").write_text("\n".join(["[ticdc_producer.traps]", *lines, ""]))
+    monkeypatch.syspath_prepend(str(folder))
+    importlib.invalidate_caches()
+    catalogue.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def _own_catalogue() -> Iterator[None]:
+    yield
+    catalogue.cache_clear()
+
+
+@pytest.fixture
+def new_traps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, monkeypatch, lost_delete="LostDelete", delete_twice="DeleteTwice")
+
+
+@pytest.mark.usefixtures("new_traps")
+def test_a_registered_trap_is_in_the_catalogue_and_in_the_tables() -> None:
+    assert trap("lost-delete").requires == "a delete"
+    assert "- id: lost-delete\n" in catalogue_text()
+    assert "| `lost-delete` | A delete never arrives" in trap_tables.illegal()
+    assert "| `delete-twice` | A delete is delivered twice. |" in trap_tables.delivery()
+    assert "| `delete-twice` | `rate` | every one | a delete |" in trap_tables.settings()
+
+
+@pytest.mark.usefixtures("new_traps")
+@pytest.mark.parametrize(("name", "difference"), [("lost-delete", -1), ("delete-twice", 1)])
+def test_a_registered_trap_is_injected(name: str, difference: int) -> None:
+    uri = "kafka:///t?protocol=canal-json&partition-num=2&enable-tidb-extension=true"
+    sent, clean = (simulate(prepare(SCENARIO, sink_uri=uri, inject=inject)) for inject in ([name], []))
+    found = sent.fault_occurrences
+    assert {one["trap"] for one in found} == {name}
+    assert deletes(sent.events) - deletes(clean.events) == difference * len(found)
+
+
+def deletes(events: object) -> int:
+    return sum(row["kind"] == Kind.ROW and row["after"] is None for row in events.to_pylist())
+
+
+@pytest.mark.usefixtures("new_traps")
+def test_a_stream_is_searched_for_a_registered_trap(spark: SparkSession) -> None:
+    topic = Topic("t").row(0, ts(1), after=account(1)).row(0, ts(2), before=account(1))
+    rules = {"delete-twice": trap("delete-twice").coverage}
+    visibility = Visibility(options=VerifyOptions())
+    assert exercised(topic.frame(spark), visibility, rules)["delete-twice"] is None
+    again = topic.row(0, ts(3), after=account(1)).row(0, ts(2), before=account(1))
+    found = exercised(again.frame(spark), visibility, rules)["delete-twice"]
+    assert found is not None
+    assert found.location == "t/0@3[0]"
+
+
+@pytest.mark.parametrize(
+    ("found", "complaint"),
+    [
+        ("Nothing", "must be a subclass of Trap"),
+        ("Absent", "cannot be loaded: AttributeError"),
+        ("Silent", "consumer_action: Field required"),
+    ],
+)
+def test_a_registered_class_that_is_no_trap_is_refused_with_its_origin(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: str, complaint: str
+) -> None:
+    install(tmp_path, monkeypatch, strange=found)
+    with pytest.raises(FaultError, match=complaint) as caught:
+        catalogue()
+    assert "entry point strange = acme_" in str(caught.value)
+
+
+def test_two_traps_of_one_id_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install(tmp_path, monkeypatch, one="LostDelete", two="LostDelete")
+    with pytest.raises(FaultError, match="another trap has this id"):
+        catalogue()
+
+
+def test_the_package_names_a_trap_in_its_class_alone() -> None:
+    """Its id is no condition elsewhere: what all files but the trap's say is said of a kind of traps."""
+    package = ROOT / "producer/ticdc_producer"
+    traps = {
+        one.id: package / "faults/traps" / f"{one.__module__.rpartition('.')[2]}.py" for one in built_in()
+    }
+    quoted = re.compile("|".join(rf'["\']({re.escape(name)})["\']' for name in traps))
+    other_meanings = {"handle-key-only", "claim-check", "truncated"}
+    found = {
+        (name, path.relative_to(package).as_posix())
+        for path in package.rglob("*.py")
+        for match in quoted.finditer(path.read_text("utf-8"))
+        if (name := next(filter(None, match.groups()))) not in other_meanings and path != traps[name]
+    }
+    assert found == set()
