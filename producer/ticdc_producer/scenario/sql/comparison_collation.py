@@ -10,6 +10,8 @@ from sqlglot import exp
 from ticdc_producer.scenario.sql.scope import Scope
 
 DEFAULT_COLLATION = "utf8mb4_bin"
+SUBQUERIES = (exp.Query, exp.Exists, exp.Any, exp.All)
+"""Nodes that contain a query, whose columns are not those of the scope around it."""
 
 
 def collation_of(node: exp.Expr, scope: Scope) -> str:
@@ -20,8 +22,9 @@ def collation_of(node: exp.Expr, scope: Scope) -> str:
     if isinstance(node, exp.Collate):
         return str(node.expression.name).lower()
     if isinstance(node, exp.Column):
-        column = scope.column(node.name, node.text("table"), node.text("db"))
-        return "" if column.charset == "binary" else column.collation
+        return scope.collation(node.name, node.text("table"), node.text("db"))
+    if isinstance(node, SUBQUERIES):
+        return scope.required_context(node).collation(node, scope)
     return next((found for child in node.iter_expressions() if (found := collation_of(child, scope))), "")
 
 
