@@ -102,8 +102,8 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
     "queries": (
         Example(
             "[INNER] JOIN, CROSS JOIN, STRAIGHT_JOIN, comma",
-            "insert into u select a.id * 100 + b.id, 'x', c.n from t a join t b on a.id = b.id cross join t c,"
-            " t d straight_join t e on d.id = e.id",
+            "insert into u select a.id * 100 + b.id, 'x', c.n from t a join t b on a.id = b.id cross join t"
+            " c, t d straight_join t e on d.id = e.id",
             before=TWO,
         ),
         Example(
