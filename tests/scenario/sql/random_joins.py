@@ -16,6 +16,8 @@ DIFFERENCES = {
     "several matches of a row whose new value is that of the other table": "the first match counts, and the"
     " order of a join is not defined",
     "LIMIT without ORDER BY of a key": "the order is not defined",
+    "UPDATE of two tables by a condition on the columns that it assigns": "MariaDB updates the first table while"
+    " it joins the other one",
     "REPLACE, or INSERT IGNORE, of joined rows": "the order is not defined, and with it the row that remains",
     "AUTO_INCREMENT": "the ids that a failed statement, or an INSERT … SELECT, uses up",
     "division, AVG": "the scale of intermediate results",
@@ -405,6 +407,10 @@ class _Statements:
             clause = f"{left} x, {right} y"
             changes = draw(self._assignments(left, x, [x]))
             changes += draw(self._assignments(right, y, [y]))
+            assigned = [change.split(" = ")[0].partition(".")[2] for change in changes]
+            x, y = (
+                Named(one.name, tuple(c for c in one.columns if c.name not in assigned)) for one in (x, y)
+            )
         where = f" where {draw(self._condition([x, y]))}" if draw(st.booleans()) else ""
         return f"update {clause} set {', '.join(changes)}{where}"
 

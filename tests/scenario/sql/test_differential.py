@@ -39,7 +39,7 @@ class Server:
     def run(self, statement: str) -> tuple[tuple[Any, ...], ...]:
         with self._connection.cursor() as cursor:
             cursor.execute(statement)
-            return cursor.fetchall()
+            return tuple(cursor.fetchall())
 
     def script(self, text: str) -> None:
         """Run statements with ``;`` between; the first one that fails ends the transaction."""
@@ -101,24 +101,27 @@ def compare_all(server: Server, world: JoinWorld) -> None:
         _compare(server, session, statement, world.columns)
 
 
-def _compare(
-    server: Server, session: Session, statement: str, columns: dict[str, tuple[Column, ...]]
-) -> None:
-    refusal = None
+def _refusal_of_mariadb(server: Server, statement: str) -> pymysql.MySQLError | None:
     try:
         server.script(statement)
     except pymysql.MySQLError as error:
-        refusal = error
-    if refusal is not None and refusal.args[0] in REFUSED_BY_MARIADB:
+        return error
+    return None
+
+
+def _compare(
+    server: Server, session: Session, statement: str, columns: dict[str, tuple[Column, ...]]
+) -> None:
+    theirs, ours = _refusal_of_mariadb(server, statement), None
+    if theirs is not None and theirs.args[0] in REFUSED_BY_MARIADB:
         return
     try:
         session.run(statement)
     except ScenarioError as error:
+        ours = error
         with suppress(ScenarioError):
             session.run("rollback")
-        assert refusal is not None, f"refused here: {error}"
-    else:
-        assert refusal is None, f"refused by MariaDB: {refusal}"
+    assert (ours is None) == (theirs is None), f"here: {ours}, in MariaDB: {theirs}"
     for table, found in columns.items():
         assert _ours(session, table, found) == _theirs(server, table, found)
 
