@@ -16,8 +16,7 @@ DIFFERENCES = {
     "several matches of a row whose new value is that of the other table": "the first match counts, and the"
     " order of a join is not defined",
     "LIMIT without ORDER BY of a key": "the order is not defined",
-    "UPDATE of two tables by a condition on the columns that it assigns": "MariaDB updates the first table while"
-    " it joins the other one",
+    "UPDATE of two tables, WHERE uses columns that it assigns": "MariaDB updates one table while it joins",
     "REPLACE, or INSERT IGNORE, of joined rows": "the order is not defined, and with it the row that remains",
     "AUTO_INCREMENT": "the ids that a failed statement, or an INSERT … SELECT, uses up",
     "division, AVG": "the scale of intermediate results",

@@ -66,9 +66,12 @@ def _checked_parts(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
     call = normalized_call(node)
     if call is not None:
         return _checked_arguments(call, node, scope)
-    if type(node) not in RULES:
+    kind = type(node)
+    if kind in LITERALS:
+        return ()
+    if kind not in RULES:
         raise _unsupported(node)
-    if type(node) in _OF_CONTEXT or node.args.get("query") is not None:
+    if kind in _OF_CONTEXT or (kind is exp.In and node.args.get("query") is not None):
         return scope.required_context(node).check(node, scope)
     if isinstance(node, exp.Column):
         name = node.name, node.text("table"), node.text("db")
@@ -84,7 +87,7 @@ def _checked_parts(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
     if isinstance(node, exp.Collate):
         _known_collation(collation_of(node, scope))
         return (node.this,)
-    return () if type(node) in LITERALS else node.iter_expressions()
+    return node.iter_expressions()
 
 
 def _checked_arguments(call: Call, node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:

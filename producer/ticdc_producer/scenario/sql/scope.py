@@ -134,13 +134,9 @@ class Scope:
 
     def _offset(self, name: str, table: str, database: str) -> int:
         """Offset of a column of the scope's own table; -1 if it has none of that name."""
-        if self.table is None or not self._is_named(table, database):
+        if self.table is None or ((table or database) and not self._is_named(table, database)):
             return -1
-        lower = name.lower()
-        for offset, column in enumerate(self.table.columns):
-            if column.name.lower() == lower and not column.hidden:
-                return offset
-        return -1
+        return self.table.visible_offsets.get(name.lower(), -1)
 
     def _is_named(self, table: str, database: str) -> bool:
         info = self.table

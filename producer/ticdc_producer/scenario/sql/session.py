@@ -365,23 +365,21 @@ class Session:
             if is_joined(tree):
                 run_joined_update(tree, context, transaction)
             else:
-                run_update(tree, self._target(tree.this), self._scope(tree.this, context), transaction)
+                table = self._target(tree.this)
+                run_update(tree, table, _scope(tree.this, table, context), transaction)
         elif isinstance(tree, exp.Delete):
             refuse_other_clauses(tree, verb, "this", "where", "order", "limit", "with_", "tables", "using")
             if is_joined(tree):
                 run_joined_delete(tree, context, transaction)
             else:
-                run_delete(tree, self._target(tree.this), self._scope(tree.this, context), transaction)
+                table = self._target(tree.this)
+                run_delete(tree, table, _scope(tree.this, table, context), transaction)
         else:
             raise UnsupportedSQL(f"{verb} in this form is not supported")
 
     def _context(self, tree: exp.Expr) -> StatementContext:
         mode = replace(self._mode, strict=False) if tree.args.get("ignore") else self._mode
         return StatementContext(mode, self._target, self._values, tree.args.get("with_"))
-
-    def _scope(self, node: exp.Expr, context: StatementContext) -> Scope:
-        """The scope of a statement on one table."""
-        return Scope(context.mode, self._target(node).info, context=context, alias=node.alias)
 
     def _target(self, node: exp.Expr | None) -> Table:
         table = node.this if isinstance(node, exp.Schema) else node
@@ -415,6 +413,12 @@ class Session:
             raise error.at(self._file, line) from error.__cause__
         except RecursionError:
             raise ScenarioError("SQL is nested too deeply", file=self._file, line=line) from None
+
+
+def _scope(node: exp.Expr, table: Table, context: StatementContext) -> Scope:
+    """The scope of a statement on one table."""
+    alias = node.args.get("alias")
+    return Scope(context.mode, table.info, context=context, alias=alias.name if alias is not None else "")
 
 
 def _end(cursor: Cursor) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from functools import reduce
 
 from sqlglot import exp
 
@@ -17,7 +18,7 @@ from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import DateTimeValue, Duration, JsonText, SQLValue
 from ticdc_producer.scenario.sql.arithmetic import scale_of
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
-from ticdc_producer.scenario.sql.comparison_collation import DEFAULT_COLLATION, collation_of
+from ticdc_producer.scenario.sql.comparison_collation import DEFAULT_COLLATION, collation_of, merged_collation
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.ordering import SortKey, sort_rows
 from ticdc_producer.scenario.sql.query.equality import distinct_key
@@ -77,8 +78,7 @@ class SetPlan(QueryPlan):
         return [*operands, tree.expression]
 
     def _collation(self, number: int) -> str:
-        found = (operand.fields[number].collation for operand in self._operands)
-        return next((name for name in found if name), "")
+        return reduce(merged_collation, (operand.fields[number].collation for operand in self._operands))
 
     def _sort_keys(self) -> list[SortKey[QueryRow]]:
         order = self._tree.args.get("order")

@@ -10,7 +10,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.compare import compare
-from ticdc_producer.scenario.sql.comparison_collation import DEFAULT_COLLATION, collation_of
+from ticdc_producer.scenario.sql.comparison_collation import DEFAULT_COLLATION, collation_of, merged_collation
 from ticdc_producer.scenario.sql.evaluate import evaluate
 from ticdc_producer.scenario.sql.query.equality import ValueIndex
 from ticdc_producer.scenario.sql.query.plan import QueryPlan
@@ -93,7 +93,8 @@ class Subqueries:
         else:
             plan = self._plan(query, scope)
             collations = [
-                name or field.collation for name, field in zip(collations, plan.fields, strict=True)
+                merged_collation(name, field.collation)
+                for name, field in zip(collations, plan.fields, strict=True)
             ]
             rows = plan.rows(scope)
             if len(rows) >= _LONG and len(wanted) == 1 and not plan.correlated and wanted[0] is not None:
@@ -116,9 +117,10 @@ class Subqueries:
         quantifier = node.expression
         value = evaluate(node.this, scope)
         plan = self._plan(quantifier.this, scope)
-        collation = collation_of(node.this, scope) or plan.fields[0].collation or DEFAULT_COLLATION
+        collation = merged_collation(collation_of(node.this, scope), plan.fields[0].collation)
         accepts = _ACCEPTED[type(node)]
-        orders = (compare(value, row[0], collation, scope.mode) for row in plan.rows(scope))
+        rows = plan.rows(scope)
+        orders = (compare(value, row[0], collation or DEFAULT_COLLATION, scope.mode) for row in rows)
         outcomes = [None if order is None else accepts(order) for order in orders]
         if isinstance(quantifier, exp.Any):
             return _any_of(outcomes)
@@ -129,7 +131,7 @@ class Subqueries:
         columns = max(len(_parts(node.this)), len(_parts(node.expression)))
         left, right = (self._values(side, columns, scope) for side in (node.this, node.expression))
         collations = [
-            collation_of(one, scope) or collation_of(other, scope)
+            merged_collation(collation_of(one, scope), collation_of(other, scope))
             for one, other in zip(_parts(node.this), _parts(node.expression), strict=False)
         ]
         collations += [""] * (columns - len(collations))
