@@ -156,7 +156,7 @@ def test_indexes_find_what_a_comparison_of_all_rows_finds() -> None:
         "create table k (id int primary key, c varchar(9) collate utf8mb4_general_ci, d"
         " double, e enum('1', 'b'));"
         "insert into k values (1, 'A', 1, 'b'), (2, '2.0', 2.5, '1'), (3, 'ä ', 3, 'b');"
-        "create table f (n decimal(4,1), s varchar(9), x varbinary(9));"
+        "create table f (n decimal(4,1), s varchar(9) collate utf8mb4_general_ci, x varbinary(9));"
         " insert into f values (2.0, 'a', 'A'), (3, 'b', '3');"
         "create table r (w varchar(9), id int);"
     )
