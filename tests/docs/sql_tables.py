@@ -8,7 +8,9 @@ from tests.docs.markdown import code, listed, table
 from tests.scenario.sql.reference import ALTER_PARTS, DEFINITIONS, EXPRESSIONS, STATEMENTS, VARIABLES, Example
 from tests.scenario.sql.refusals import REFUSED
 from ticdc_producer.model.collation import DEFAULT_COLLATIONS, KNOWN
+from ticdc_producer.scenario.sql.aggregate_call import AGGREGATES
 from ticdc_producer.scenario.sql.column_type import TYPE_NAMES
+from ticdc_producer.scenario.sql.evaluate import SESSION_FUNCTIONS
 from ticdc_producer.scenario.sql.functions import MODULES
 from ticdc_producer.scenario.sql.functions.rejected import REASONS
 from ticdc_producer.scenario.sql.variables import SQL_MODES
@@ -41,8 +43,12 @@ def expressions() -> str:
 
 def functions() -> str:
     return "".join(
-        f"- {(module.__doc__ or '').splitlines()[0]} {listed(sorted(module.FUNCTIONS))}\n"
-        for module in MODULES
+        f"- {subject} {listed(sorted(names))}\n"
+        for subject, names in (
+            *(((module.__doc__ or "").splitlines()[0], module.FUNCTIONS) for module in MODULES),
+            ("Aggregate functions of queries.", AGGREGATES),
+            ("Functions of the session.", SESSION_FUNCTIONS),
+        )
     )
 
 

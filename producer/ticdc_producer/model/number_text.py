@@ -54,7 +54,7 @@ def as_number(value: SQLValue) -> tuple[int | Decimal | float, bool]:
         return (number, True) if value.fsp > 0 else (int(number), True)
     if isinstance(value, bool):
         return int(value), True
-    return value or 0, True  # callers handle NULL
+    return 0 if value is None else value, True  # callers handle NULL
 
 
 def _json_number(value: JsonText) -> tuple[int | Decimal | float, bool]:

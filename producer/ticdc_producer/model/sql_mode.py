@@ -24,6 +24,8 @@ class SQLMode:
     :param now: the value of ``NOW()``.
     :param utf8_check: False with ``tidb_skip_utf8_check``: text columns accept any bytes.
     :param foreign_key_checks: whether foreign keys are enforced.
+    :param only_full_group_by: ONLY_FULL_GROUP_BY: a group must determine all selected columns.
+    :param autocommit: whether a statement outside of BEGIN … COMMIT is a transaction of its own.
     """
 
     strict: bool = True
@@ -35,6 +37,8 @@ class SQLMode:
     now: datetime = DEFAULT_NOW
     utf8_check: bool = True
     foreign_key_checks: bool = True
+    only_full_group_by: bool = True
+    autocommit: bool = True
 
     def reject(self, column: str, value: object, what: str, instead: bytes) -> bytes:
         """Refuse a value in strict mode; otherwise return ``instead``, the value that TiDB stores.

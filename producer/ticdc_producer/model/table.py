@@ -60,6 +60,13 @@ class TableInfo:
         return next((index for index in self.indexes if index.primary), None)
 
     @cached_property
+    def visible_offsets(self) -> dict[str, int]:
+        """The offset of each column that statements can name, by its name in lower case."""
+        return {
+            column.name.lower(): offset for offset, column in enumerate(self.columns) if not column.hidden
+        }
+
+    @cached_property
     def handle_index(self) -> IndexInfo | None:
         """The handle key: the primary key, else the best unique index without NULLs, else None.
 

@@ -19,8 +19,8 @@ Options: TypeAlias = Mapping[str, Any]
 INPUTS = frozenset({
     "schema_ids", "schema_id", "schemas", "schema_of", "table_descriptions", "csv_tables",
 })  # fmt: skip
-"""What codecs read from elsewhere: ids that a schema registry assigned and its schemas (each as a mapping or a
-function), messages with the descriptions of tables, the tables of a storage folder. A codec uses what it needs."""
+"""What codecs read from elsewhere, each its own part: ids that a schema registry assigned and its schemas (a
+mapping or a function), messages with the descriptions of tables, the tables of a storage folder."""
 
 DDLPartitions: TypeAlias = Literal["all", "first"]
 

@@ -65,9 +65,10 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
             before=T,
         ),
         Example("INSERT IGNORE", "insert ignore into t values (1, 'b', 2)", before=T),
+        Example("INSERT … VALUES ROW(…)", "insert into t values row(2, 'b', 1), row(3, 'c', 1)", before=T),
         Example(
-            "INSERT … SELECT of one table, UNION ALL",
-            "insert into u select id, upper(v), 0 from t where id < 5 union all select 9, 'z', 1",
+            "INSERT … SELECT",
+            "insert into u select id, upper(v), 0 from t where id < 5 order by id limit 3 offset 0",
             before=TWO,
         ),
         Example("REPLACE", "replace into t values (1, 'b', 2)", before=T),
@@ -81,12 +82,89 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
             "delete from t where v like 'a%' order by n limit 1",
             before=T,
         ),
+        Example(
+            "UPDATE of several tables",
+            "update t x join u as y on x.id = y.id set x.v = y.v, y.n = x.n + 1 where x.id < 5",
+            before=TWO + "insert into u values (1, 'u', 1);",
+        ),
+        Example(
+            "DELETE of several tables, FROM or USING",
+            "delete t, u from t join u using (id); delete from x using t as x left join u on x.id = u.id",
+            before=TWO + "insert into u values (1, 'u', 1); insert into t values (2, 'b', 2);",
+            commits=2,
+        ),
+        Example(
+            "WITH … UPDATE, WITH … DELETE",
+            "with c (id) as (select 1) delete from t where id in (select id from c)",
+            before=TWO,
+        ),
+    ),
+    "queries": (
+        Example(
+            "[INNER] JOIN, CROSS JOIN, STRAIGHT_JOIN, comma",
+            "insert into u select a.id * 100 + b.id, 'x', c.n from t a join t b on a.id = b.id cross join t"
+            " c, t d straight_join t e on d.id = e.id",
+            before=TWO,
+        ),
+        Example(
+            "LEFT JOIN, RIGHT JOIN, USING, NATURAL",
+            "insert into u select id, x.v, u.n from t x left join u using (id) right join t y using (id)"
+            " where not exists (select 1 from t natural join u)",
+            before=TWO,
+        ),
+        Example(
+            "GROUP BY, HAVING, DISTINCT, aggregate functions",
+            "insert into u select distinct n, group_concat(v order by v separator '-'), count(*) from t"
+            " group by n having sum(id) > 0",
+            before=TWO,
+        ),
+        Example(
+            "UNION [ALL], INTERSECT, EXCEPT",
+            "insert into u select id, v, n from t union all (select 8, 'x', 2 union select 9, 'y', 3)"
+            " order by 1",
+            before=TWO,
+        ),
+        Example(
+            "WITH",
+            "insert into u with c as (select id, v from t) select a.id, b.v, 1 from c a join c b using (id)",
+            before=TWO,
+        ),
+        Example(
+            "derived tables, VALUES ROW(…)",
+            "insert into u select d.a, e.b, 1 from (select max(id) a from t) d,"
+            " (values row(1, 'x')) e (a, b)",
+            before=TWO,
+        ),
+        Example(
+            "subqueries: a value, IN, EXISTS, ANY, ALL",
+            "delete from t where n = (select max(n) from t x) and id in (select id from t x) and exists"
+            " (select 1 from t x where x.id = t.id) and id >= all (select id from t x)"
+            " and id = any (select 1)",
+            before=TWO,
+        ),
     ),
     "transactions": (
         Example(
             "BEGIN [PESSIMISTIC | OPTIMISTIC] … COMMIT", "begin optimistic; delete from t; commit", before=T
         ),
+        Example(
+            "SAVEPOINT, ROLLBACK TO, RELEASE SAVEPOINT",
+            "begin; savepoint a; delete from t; rollback to savepoint a; delete from t; release savepoint a;"
+            " commit",
+            before=T,
+        ),
         Example("START TRANSACTION … ROLLBACK", "start transaction; delete from t; rollback", 0, T),
+    ),
+    "values of the session": (
+        Example(
+            "user variables",
+            "set @a = 1, @b := @a + 1; update t set n = (@a := @a + 1) where n < @b;"
+            " select @a := max(n) from t",
+            before=T,
+        ),
+        Example(
+            "LAST_INSERT_ID(), ROW_COUNT()", "update t set n = last_insert_id(n + 1) + row_count()", before=T
+        ),
     ),
     "skipped": (
         Example("SELECT", "select * from t join u using (id)", 0),
@@ -345,4 +423,5 @@ VARIABLES = {
     "timestamp": "set @@timestamp = 1600000000.5",
     "foreign_key_checks": "set foreign_key_checks = 0",
     "tidb_skip_utf8_check": "set tidb_skip_utf8_check = on",
+    "autocommit": "set autocommit = 0",
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -12,14 +13,21 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.temporal_text import datetime_from_python
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.generated import expression_of
 from ticdc_producer.scenario.sql.scope import Scope
-from ticdc_producer.scenario.sql.select import SelectedValue
 
 T = MySQLType
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedValue:
+    """A value from a SELECT, used in place of an expression."""
+
+    value: SQLValue
 
 
 def is_default(node: exp.Expr) -> bool:

@@ -19,6 +19,8 @@ _CONVERTIBLE = {"utf8mb4": 3, "utf8": 2, "ascii": 0}
 """Texts are compared in the charset with the higher rank; other charsets cannot hold each other's texts."""
 
 DEFAULT_COLLATION = "utf8mb4_bin"
+SUBQUERIES = (exp.Query, exp.Exists, exp.Any, exp.All)
+"""Nodes that contain a query, whose columns are not those of the scope around it."""
 
 
 def collation_of(node: exp.Expr, scope: Scope) -> str:
@@ -29,9 +31,15 @@ def collation_of(node: exp.Expr, scope: Scope) -> str:
     if isinstance(node, exp.Collate):
         return str(node.expression.name).lower()
     if isinstance(node, exp.Column):
-        column = scope.column(node.name, node.text("table"), node.text("db"))
-        return "" if column.charset == "binary" else column.collation
-    return next((found for child in node.iter_expressions() if (found := collation_of(child, scope))), "")
+        return scope.collation(node.name, node.text("table"), node.text("db"))
+    if isinstance(node, SUBQUERIES):
+        return scope.required_context(node).collation(node, scope)
+    children = list(node.iter_expressions())
+    explicit = next((child for child in children if isinstance(child, exp.Collate)), None)
+    if explicit is not None:
+        return collation_of(explicit, scope)
+    found = [name for child in children if (name := collation_of(child, scope))]
+    return next((name for name in found if name in _BINARY), found[0] if found else "")
 
 
 def shared_collation(node: exp.Expr, scope: Scope) -> str:
@@ -54,13 +62,17 @@ def collation_of_all(operands: Iterable[object], scope: Scope) -> str:
     if len(explicit) > 1:
         raise _illegal_mix(*explicit[:2])
     implicit = (name for side in sides if (name := collation_of(side, scope)))
-    return explicit[0] if explicit else reduce(_stricter, implicit, "") or DEFAULT_COLLATION
+    return explicit[0] if explicit else reduce(merged_collation, implicit, "") or DEFAULT_COLLATION
 
 
-def _stricter(one: str, other: str) -> str:
-    """The collation for comparing two columns. Source: tidb ``inferCollation``."""
-    if one in ("", other):
-        return other
+def merged_collation(one: str, other: str) -> str:
+    """The collation for two operands without an explicit COLLATE. Source: tidb ``inferCollation``.
+
+    :param one: empty for an operand that gives none.
+    :raises ScenarioError: if TiDB cannot choose one.
+    """
+    if not one or not other or one == other:
+        return one or other
     charsets = charset_of(one), charset_of(other)
     if charsets[0] == charsets[1]:
         binary = [name for name in (one, other) if name in _BINARY]

@@ -13,8 +13,20 @@ from sqlglot.tokens import Token, TokenType  # type: ignore[attr-defined]  # re-
 
 from ticdc_producer.errors import ScenarioError
 
-__all__ = ["TiDB", "TiDBWords", "Token", "TokenType", "parse_dml", "parse_expression", "string_text", "words"]
+__all__ = [
+    "COMMA",
+    "TiDB",
+    "TiDBWords",
+    "Token",
+    "TokenType",
+    "parse_dml",
+    "parse_expression",
+    "string_text",
+    "words",
+]
 
+COMMA = "COMMA"
+"""Kind of a join that is written as a comma."""
 _SQLGLOT_INTERNALS = re.compile(r" (?:but got <Token|for <class) .*>", re.DOTALL)
 """The part of sqlglot's messages that names its own objects."""
 
@@ -28,6 +40,14 @@ class TiDB(MySQL):
     class Parser(MySQLParser):
         # Every function remains a call by the name that the user wrote; our own table implements it.
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
+
+        def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
+            """Mark joins by comma: JOIN binds tighter, but sqlglot's trees do not distinguish them."""
+            comma = self._curr is not None and self._curr.token_type == TokenType.COMMA
+            join = super()._parse_join(*args, **kwargs)
+            if comma and join is not None:
+                join.set("kind", COMMA)
+            return join
 
 
 class TiDBWords(MySQL):

@@ -1,6 +1,7 @@
 """Evaluates expressions: one rule per kind of node of sqlglot's tree.
 
-A node without a rule is refused by name. Logic is three-valued: TRUE, FALSE or NULL.
+A node without a rule is refused by name. Logic is three-valued: TRUE, FALSE or NULL. Nodes that need more
+than a row, such as subqueries and user variables, are evaluated by the scope's context.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from ticdc_producer.model.collation import KNOWN
 from ticdc_producer.model.sql_mode import SQLMode, display_value
 from ticdc_producer.model.sql_value import SQLValue, Unsigned
 from ticdc_producer.scenario.sql import arithmetic
+from ticdc_producer.scenario.sql.aggregate_call import AGGREGATES, aggregate_of
 from ticdc_producer.scenario.sql.call_normalizer import Call, normalized_call
 from ticdc_producer.scenario.sql.cast import cast, target_of
 from ticdc_producer.scenario.sql.compare import as_boolean, compare, like
@@ -30,6 +32,12 @@ from ticdc_producer.scenario.sql.scope import Scope
 __all__ = ["check_expression", "collation_of", "evaluate", "evaluate_constant"]
 
 _MAX_UNSIGNED = (1 << 64) - 1
+_OF_CONTEXT = frozenset({
+    exp.Subquery, exp.Exists, exp.Any, exp.All, exp.Tuple, exp.Parameter, exp.PropertyEQ,
+})  # fmt: skip
+"""Nodes that the context of the scope evaluates."""
+SESSION_FUNCTIONS = {"LAST_INSERT_ID": 1, "ROW_COUNT": 0}
+"""The largest number of arguments of each function of the session."""
 
 
 def evaluate(node: exp.Expr, scope: Scope) -> SQLValue:
@@ -62,17 +70,21 @@ def _checked_parts(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
     """Check one node alone; returns its child nodes, which are still to be checked."""
     call = normalized_call(node)
     if call is not None:
-        if call.name == "VALUES":
-            if len(call.arguments) != 1 or not isinstance(call.arguments[0], exp.Column | exp.Identifier):
-                raise ScenarioError("SQL does not parse: VALUES() needs the name of one column")
-            return ()
-        function_named(call.name).check(call.name, len(call.arguments))
-        return call.arguments
-    if type(node) not in RULES:
-        raise _unsupported(node)
-    if isinstance(node, exp.Column):
-        scope.offset(node.name, node.text("table"), node.text("db"))
+        return _checked_arguments(call, node, scope)
+    kind = type(node)
+    if kind in LITERALS:
         return ()
+    if kind not in RULES:
+        raise _unsupported(node)
+    if kind in _OF_CONTEXT or (kind is exp.In and node.args.get("query") is not None):
+        return scope.required_context(node).check(node, scope)
+    if isinstance(node, exp.Column):
+        name = node.name, node.text("table"), node.text("db")
+        if not scope.knows(*name):
+            raise scope.unknown_column(*name)
+        return ()
+    if isinstance(node, exp.GroupConcat | exp.JSONObjectAgg):
+        return _checked_aggregate(node, scope)
     if isinstance(node, exp.Cast):
         if not is_typed_literal(node):
             target_of(node.args["to"])
@@ -80,7 +92,33 @@ def _checked_parts(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
     if isinstance(node, exp.Collate):
         _known_collation(collation_of(node, scope))
         return (node.this,)
-    return () if type(node) in LITERALS else node.iter_expressions()
+    return node.iter_expressions()
+
+
+def _checked_arguments(call: Call, node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
+    if call.name == "VALUES":
+        if len(call.arguments) != 1 or not isinstance(call.arguments[0], exp.Column | exp.Identifier):
+            raise ScenarioError("SQL does not parse: VALUES() needs the name of one column")
+        return ()
+    if call.name in AGGREGATES:
+        return _checked_aggregate(node, scope)
+    if call.name in SESSION_FUNCTIONS:
+        scope.required_context(node)
+        if len(call.arguments) > SESSION_FUNCTIONS[call.name]:
+            raise ScenarioError(f"Incorrect parameter count in the call to {call.name}()")
+        return call.arguments
+    function_named(call.name).check(call.name, len(call.arguments))
+    return call.arguments
+
+
+def _checked_aggregate(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
+    scope.check_aggregate()
+    aggregate = aggregate_of(node)
+    if aggregate is None:
+        return ()
+    if any(aggregate_of(inner) for argument in aggregate.arguments for inner in argument.walk()):
+        raise ScenarioError("Invalid use of group function")
+    return (*aggregate.arguments, *(ordered.this for ordered in aggregate.order))
 
 
 def _unsupported(node: exp.Expr) -> UnsupportedSQL:
@@ -137,8 +175,23 @@ def _compared(node: exp.Expr, left: SQLValue, right: SQLValue, scope: Scope) -> 
     return compare(left, right, shared_collation(node, scope) if both_text else "", scope.mode)
 
 
+def _of_context(node: exp.Expr, scope: Scope) -> SQLValue:
+    return scope.required_context(node).evaluate(node, scope)
+
+
+def _of_group(node: exp.Expr, scope: Scope) -> SQLValue:
+    return scope.aggregate(node)
+
+
+def _is_contextual(node: exp.Expr) -> bool:
+    """Whether a comparison is with ANY or ALL of a query, or compares rows of several columns."""
+    return type(node.this) is exp.Tuple or type(node.expression) in (exp.Any, exp.All, exp.Tuple)
+
+
 def _comparison(accepts: Callable[[int], bool]) -> Callable[..., SQLValue]:
     def rule(node: exp.Expr, scope: Scope) -> SQLValue:
+        if _is_contextual(node):
+            return _of_context(node, scope)
         order = _compared(node, evaluate(node.this, scope), evaluate(node.expression, scope), scope)
         return None if order is None else accepts(order)
 
@@ -146,6 +199,8 @@ def _comparison(accepts: Callable[[int], bool]) -> Callable[..., SQLValue]:
 
 
 def _null_safe_equal(node: exp.Expr, scope: Scope) -> SQLValue:
+    if _is_contextual(node):
+        return _of_context(node, scope)
     left, right = evaluate(node.this, scope), evaluate(node.expression, scope)
     if left is None or right is None:
         return left is None and right is None
@@ -192,8 +247,10 @@ def _is(node: exp.Expr, scope: Scope) -> SQLValue:
 
 
 def _in(node: exp.Expr, scope: Scope) -> SQLValue:
-    if node.args.get("query") is not None or not node.expressions:
-        raise UnsupportedSQL("IN with a subquery is not supported")
+    if node.args.get("query") is not None or type(node.this) is exp.Tuple:
+        return _of_context(node, scope)
+    if not node.expressions:
+        raise ScenarioError("SQL does not parse: IN () needs a value")
     value = evaluate(node.this, scope)
     collation = collation_of_all([node.this, *node.expressions], scope)
     orders = [compare(value, evaluate(one, scope), collation, scope.mode) for one in node.expressions]
@@ -229,12 +286,29 @@ def _escape(node: exp.Expr, scope: Scope) -> SQLValue:
 
 
 def _call(call: Call, node: exp.Expr, scope: Scope) -> SQLValue:
-    if call.name == "VALUES":
-        return scope.proposed_value(call.arguments[0].name)
+    special = _SPECIAL_CALLS.get(call.name)
+    if special is not None:
+        return special(call, node, scope)
     function = function_named(call.name)
     arguments = [evaluate(argument, scope) for argument in call.arguments]
     collation = (collation_of(node, scope) or DEFAULT_COLLATION) if function.collated else ""
     return function(call.name, arguments, scope.mode, collation)
+
+
+def _proposed(call: Call, _: exp.Expr, scope: Scope) -> SQLValue:
+    return scope.proposed_value(call.arguments[0].name)
+
+
+def _of_session(call: Call, node: exp.Expr, scope: Scope) -> SQLValue:
+    arguments = [evaluate(argument, scope) for argument in call.arguments]
+    return scope.required_context(node).function(call.name, arguments)
+
+
+_SPECIAL_CALLS: dict[str, Callable[[Call, exp.Expr, Scope], SQLValue]] = {
+    "VALUES": _proposed,
+    **dict.fromkeys(SESSION_FUNCTIONS, _of_session),
+    **dict.fromkeys(AGGREGATES, lambda _, node, scope: scope.aggregate(node)),
+}
 
 
 def _cast(node: exp.Expr, scope: Scope) -> SQLValue:
@@ -259,6 +333,9 @@ def _case(node: exp.Expr, scope: Scope) -> SQLValue:
 
 RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], SQLValue]] = {
     **{kind: _literal(rule) for kind, rule in LITERALS.items()},
+    **dict.fromkeys(_OF_CONTEXT, _of_context),
+    exp.GroupConcat: _of_group,
+    exp.JSONObjectAgg: _of_group,
     exp.Column: _column,
     exp.Paren: _paren,
     exp.Collate: _paren,

@@ -8,7 +8,7 @@ the statement.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -17,9 +17,9 @@ from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.coerce import coerce
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.scenario.sql.allocator import ids_exhausted
 from ticdc_producer.scenario.sql.assign import (
+    SelectedValue,
     assign_in_order,
     assigned_value,
     check_assignments,
@@ -31,8 +31,10 @@ from ticdc_producer.scenario.sql.assign import (
 )
 from ticdc_producer.scenario.sql.evaluate import check_expression
 from ticdc_producer.scenario.sql.generated import fill_generated
+from ticdc_producer.scenario.sql.query.context import StatementContext, row_items
+from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
+from ticdc_producer.scenario.sql.query.select import SelectPlan
 from ticdc_producer.scenario.sql.scope import Scope
-from ticdc_producer.scenario.sql.select import SelectedValue, rows_of_select
 from ticdc_producer.scenario.sql.storage import Row, Table
 from ticdc_producer.scenario.sql.transaction import Transaction
 
@@ -45,42 +47,62 @@ def run_insert(
     verb: str,
     table: Table,
     transaction: Transaction,
-    mode: SQLMode,
-    find: Callable[[exp.Expr], Table],
+    context: StatementContext,
     has_parents: Callable[[Table, Sequence[Value]], bool],
 ) -> None:
     """Run an INSERT or REPLACE.
 
     :param verb: ``INSERT`` or ``REPLACE``.
-    :param find: finds the table that a node names, for INSERT … SELECT.
     :param has_parents: whether the rows exist that a new row refers to. INSERT IGNORE skips other rows before
         it stores the first one. Source: tidb ``FKCheckExec.checkRows``.
     :raises ScenarioError: for wrong column counts, values that do not fit, duplicate keys.
     """
-    ignore = bool(tree.args.get("ignore"))
-    mode = replace(mode, strict=False) if ignore else mode
-    offsets, tuples = _rows_of(tree, table, mode, find)
-    scope = Scope(mode, table.info)
-    for node in (node for row in tuples for node in row if not isinstance(node, SelectedValue)):
+    ignore, mode = bool(tree.args.get("ignore")), context.mode
+    source = _source_of(tree, table, context)
+    scope = Scope(mode, table.info, context=context, outer=source.scope)
+    for node in (node for row in source.tuples for node in row if not isinstance(node, SelectedValue)):
         if not is_default(node):
             check_expression(node, scope)
     # Without strict mode NULL becomes a zero value only in an INSERT of several rows.
     # Source: tidb ``ResetContextOfStmt``.
-    lenient = ignore or (not mode.strict and len(tuples) > 1)
+    lenient = ignore or (not mode.strict and len(source.tuples) > 1)
     updates = _on_duplicate(tree, verb)
     limit_ids = bool(updates) and not mode.strict
-    rows = [_evaluated(table, offsets, values, mode, lenient, limit_ids) for values in tuples]
+    rows = [
+        _evaluated(table, source.offsets, values, context, lenient, limit_ids) for values in source.tuples
+    ]
     check_assignments(updates, scope)
     if ignore and not updates:
         rows = [values for values in rows if has_parents(table, values)]
     table.load_conflicting(rows)
-    for values in rows:
+    for number, values in enumerate(rows):
         if verb == "REPLACE":
             _replace(table, values, transaction)
         elif updates:
-            _insert_or_update(table, values, updates, transaction, mode)
+            _insert_or_update(table, values, updates, transaction, source.scope_of(number, scope))
         elif not ignore or _fits(table, values):
             transaction.insert(table, _new_row(table, values))
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The rows of an INSERT.
+
+    :param offsets: the columns that they assign.
+    :param scope: the names of a SELECT, which ON DUPLICATE KEY UPDATE can use; None if it has none.
+    :param combinations: per row, what the SELECT computed it from.
+    """
+
+    offsets: list[int]
+    tuples: list[list[Cell]]
+    scope: QueryScope | None = None
+    combinations: Sequence[Combination] = ()
+
+    def scope_of(self, number: int, scope: Scope) -> Scope:
+        """The scope of ON DUPLICATE KEY UPDATE for a row."""
+        if self.scope is not None:
+            self.scope.combination = self.combinations[number]
+        return scope
 
 
 def _fits(table: Table, values: Sequence[Value]) -> bool:
@@ -90,34 +112,50 @@ def _fits(table: Table, values: Sequence[Value]) -> bool:
     return table.partitioning is None or table.partitioning.accepts(table.info, values)
 
 
-def _rows_of(
-    tree: exp.Insert, table: Table, mode: SQLMode, find: Callable[[exp.Expr], Table]
-) -> tuple[list[int], list[list[Cell]]]:
-    source = tree.expression
-    aliased = isinstance(source, exp.Values) and source.args.get("alias")
+def _source_of(tree: exp.Insert, table: Table, context: StatementContext) -> _Source:
+    rows = tree.expression
+    aliased = isinstance(rows, exp.Values) and rows.args.get("alias")
     if aliased or tree.args.get("alias") or tree.this.args.get("alias"):
-        raise UnsupportedSQL("a row alias in INSERT is not supported")
+        hint = "TiDB has none; VALUES(column) is the value of the new row"
+        raise UnsupportedSQL("a row alias in INSERT is not supported", hint=hint)
+    offsets = _assigned_offsets(tree, table, context)
+    if isinstance(rows, exp.Values):
+        source = _Source(offsets, [list(row_items(row)) for row in rows.expressions])
+    else:
+        source = _selected(rows, offsets, context)
+    _check_generated(table, offsets, source.tuples)
+    for number, row in enumerate(source.tuples, start=1):
+        if len(row) not in (len(offsets), 0) or (not row and tree.this.expressions):
+            raise _count_error(number, len(offsets), len(row))
+    return source
+
+
+def _assigned_offsets(tree: exp.Insert, table: Table, context: StatementContext) -> list[int]:
     named = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
-    columns = table.info.columns
-    scope = Scope(mode, table.info)
-    visible = [offset for offset, column in enumerate(columns) if not column.hidden]
+    scope = Scope(context.mode, table.info)
+    visible = [offset for offset, column in enumerate(table.info.columns) if not column.hidden]
     offsets = [scope.offset(name.name) for name in named] or visible
     if len(set(offsets)) < len(offsets):
         twice = next(name.name for name in named if offsets.count(scope.offset(name.name)) > 1)
         raise ScenarioError(f"Column {twice!r} specified twice", column=twice)
-    tuples: list[list[Cell]]
-    if isinstance(source, exp.Values):
-        tuples = [_tuple_items(row) for row in source.expressions]
-    else:
-        tuples = [list(row) for row in rows_of_select(source, find, mode)]
-    _check_generated(table, offsets, tuples)
-    for number, row in enumerate(tuples, start=1):
-        if len(row) not in (len(offsets), 0) or (not row and named):
-            raise ScenarioError(
-                f"Column count doesn't match value count at row {number}:"
-                f" columns {len(offsets)}, values {len(row)}"
-            )
-    return offsets, tuples
+    return offsets
+
+
+def _selected(tree: exp.Expr, offsets: list[int], context: StatementContext) -> _Source:
+    plan = context.plan(tree, None)
+    if len(plan.fields) != len(offsets):
+        raise _count_error(1, len(offsets), len(plan.fields))
+    if not isinstance(plan, SelectPlan):
+        return _Source(offsets, [[SelectedValue(value) for value in row] for row in plan.rows(None)])
+    rows = plan.selected(None)
+    tuples: list[list[Cell]] = [[SelectedValue(value) for value in row.values] for row in rows]
+    return _Source(offsets, tuples, plan.scope, [row.combination for row in rows])
+
+
+def _count_error(row: int, columns: int, values: int) -> ScenarioError:
+    return ScenarioError(
+        f"Column count doesn't match value count at row {row}: columns {columns}, values {values}"
+    )
 
 
 def _check_generated(table: Table, offsets: Sequence[int], tuples: Sequence[Sequence[Cell]]) -> None:
@@ -134,12 +172,6 @@ def _gives_value(row: Sequence[Cell], position: int) -> bool:
     return isinstance(cell, SelectedValue) or not is_default(cell)
 
 
-def _tuple_items(row: exp.Expr) -> list[Cell]:
-    if isinstance(row, exp.Tuple):
-        return list(row.expressions)
-    return [row.this if isinstance(row, exp.Paren) else row]
-
-
 def _on_duplicate(tree: exp.Insert, verb: str) -> list[exp.Expr]:
     conflict = tree.args.get("conflict")
     if conflict is None:
@@ -153,13 +185,13 @@ def _evaluated(
     table: Table,
     offsets: Sequence[int],
     nodes: list[Cell],
-    mode: SQLMode,
+    context: StatementContext,
     lenient: bool,
     limit_ids: bool,
 ) -> list[Value]:
     """One row's values; expressions see the columns to their left."""
-    columns = table.info.columns
-    scope = Scope(mode, table.info, [None] * len(columns), lenient_nulls=lenient)
+    columns, mode = table.info.columns, context.mode
+    scope = Scope(mode, table.info, [None] * len(columns), None, lenient, context)
     given = set(offsets) if nodes else set()
     for offset, column in enumerate(columns):
         if offset not in given and not column.auto_increment:
@@ -169,13 +201,15 @@ def _evaluated(
     fill_generated(scope)
     for offset, column in enumerate(columns):
         if column.auto_increment:
-            scope.row[offset] = _auto_increment(table, column, scope.row[offset], mode, limit_ids)
+            scope.row[offset] = _auto_increment(table, column, scope.row[offset], context, limit_ids)
         if column.auto_random and not int(scope.row[offset] or 0):
             raise UnsupportedSQL(f"AUTO_RANDOM depends on TiDB's clock: give {column.name!r} a value")
     return scope.row
 
 
-def _auto_increment(table: Table, column: ColumnInfo, value: Value, mode: SQLMode, limit_ids: bool) -> Value:
+def _auto_increment(
+    table: Table, column: ColumnInfo, value: Value, context: StatementContext, limit_ids: bool
+) -> Value:
     """The value of an AUTO_INCREMENT column: the next id for NULL and 0; other values advance the counter.
 
     :param limit_ids: whether an id beyond the column's range becomes its largest value. Without strict mode
@@ -187,9 +221,10 @@ def _auto_increment(table: Table, column: ColumnInfo, value: Value, mode: SQLMod
         table.ids.advance(int(value))
         return value
     taken = table.ids.take()
-    stored = coerce(column, taken, mode)
+    stored = coerce(column, taken, context.mode)
     if not limit_ids and stored is not None and int(stored) < taken:
         raise ids_exhausted(column)
+    context.note_generated(int(stored or 0))
     return stored
 
 
@@ -215,25 +250,27 @@ def _insert_or_update(
     values: list[Value],
     updates: list[exp.Expr],
     transaction: Transaction,
-    mode: SQLMode,
+    around: Scope,
 ) -> None:
     conflict = table.conflict(values)
     if conflict is None:
         transaction.insert(table, _new_row(table, values))
         return
     _, row = conflict
-    scope = Scope(mode, table.info, table.read(row), values)
+    scope = Scope(around.mode, table.info, table.read(row), values, False, around.context, "", around.outer)
     assigned = assign_in_order(updates, scope)
     update_row(table, row, scope, assigned, transaction)
 
 
-def update_row(table: Table, row: Row, scope: Scope, assigned: set[int], transaction: Transaction) -> None:
-    """Store a row after assignments; a row that did not change is not written."""
+def update_row(
+    table: Table, row: Row, scope: Scope, assigned: set[int], transaction: Transaction
+) -> Row | None:
+    """Store a row after assignments; returns it, or None if it did not change and is not written."""
     before = tuple(table.read(row))
     touch_updated_columns(before, scope, assigned)
     fill_generated(scope)
     if tuple(scope.row) == before:
-        return
+        return None
     for column, value in zip(table.info.columns, scope.row, strict=True):
         if value is None and not column.nullable:
             raise null_error(column)
@@ -243,3 +280,4 @@ def update_row(table: Table, row: Row, scope: Scope, assigned: set[int], transac
     if new.table_id != row.table_id and table.has_hidden_id:
         new = table.make_row(scope.row, table.ids.take())  # hidden row ids do not move between partitions
     transaction.update(table, row, new)
+    return new

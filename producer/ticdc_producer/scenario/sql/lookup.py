@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.mysql_type import INTEGERS
-from ticdc_producer.model.row_key import index_key, int_key
+from ticdc_producer.model.mysql_type import CHARSET_BEARING, INTEGERS, NUMBERED, integer_range
+from ticdc_producer.model.row_key import columns_key, index_key, int_key
+from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.literal_conditions import (
     equal_text_or_integer,
     integer_of,
@@ -28,6 +30,37 @@ def candidates(where: exp.Expr, table: Table) -> list[Row]:
     keys = sorted({int_key(number) for number in numbers})
     locations = [(table_id, key) for table_id in table.physical_ids for key in keys]
     return [table.rows[location] for location in locations if location in table.rows]
+
+
+def rows_equal(table: Table, offset: int, value: SQLValue, collation: str) -> list[Row] | None:
+    """The rows whose column equals a value, in the order of their keys.
+
+    :param collation: of the comparison, if the values are texts.
+    :return: None if an index cannot find them, because the comparison would convert the column's values.
+    """
+    column = table.info.columns[offset]
+    if value is None:
+        return []
+    if column.type in INTEGERS and isinstance(value, int):
+        low, high = integer_range(column.type, unsigned=column.unsigned)
+        if not low <= value <= high:
+            return []
+        stored = str(int(value)).encode()
+        if _handle_column(table) == column.name.lower():
+            locations = [(table_id, int_key(int(value))) for table_id in table.physical_ids]
+            return [table.rows[location] for location in locations if location in table.rows]
+    elif _is_text(column) and type(value) is str and collation == column.collation:
+        stored = value.encode("utf-8", "surrogateescape")
+    else:
+        return None
+    values: list[Value] = [None] * len(table.info.columns)
+    values[offset] = stored
+    key = columns_key(table.info.columns, (offset,), values)
+    return [] if key is None else table.rows_holding((offset,), key)
+
+
+def _is_text(column: ColumnInfo) -> bool:
+    return column.type in CHARSET_BEARING and column.type not in NUMBERED and column.charset != "binary"
 
 
 def _by_unique_key(where: exp.Expr, table: Table) -> list[Row]:

@@ -1,10 +1,14 @@
-"""The values that an expression can use: the current row, the row proposed for insertion, the session."""
+"""The values that an expression can use: columns of the current row, and what else its statement has."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Protocol
 
-from ticdc_producer.errors import ScenarioError, nearest
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL, nearest
 from ticdc_producer.model.coerce import read
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
@@ -13,14 +17,36 @@ from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.model.table import TableInfo
 
 
+class Context(Protocol):
+    """What the expressions of a statement can use besides a row: other tables and the session's values."""
+
+    def evaluate(self, node: exp.Expr, scope: Scope) -> SQLValue:
+        """The value of a subquery, of a comparison with rows, or of a user variable."""
+
+    def check(self, node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
+        """Check such a node; returns its child nodes, which are still to be checked."""
+
+    def collation(self, node: exp.Expr, scope: Scope) -> str:
+        """The collation that a subquery gives a comparison; empty if it gives none."""
+
+    def function(self, name: str, arguments: list[SQLValue]) -> SQLValue:
+        """The result of a function of the session, such as ``LAST_INSERT_ID()``."""
+
+    def note_generated(self, number: int) -> None:
+        """Note that an INSERT generated the value of an AUTO_INCREMENT column."""
+
+
 @dataclass(slots=True)
 class Scope:
-    """The scope of an expression.
+    """The scope of an expression on one table, or on none.
 
     :param table: the table of the statement; None for a constant.
     :param row: current values, one per column; assignments change the list.
     :param proposed: the row that ``VALUES(column)`` refers to in ON DUPLICATE KEY UPDATE.
     :param lenient_nulls: whether NULL in a NOT NULL column becomes its zero value instead of an error.
+    :param context: None where neither subqueries nor variables are possible, as in a DEFAULT.
+    :param alias: the name of the table in the statement; empty if it is the table's own.
+    :param outer: the scope of the statement around a subquery.
     """
 
     mode: SQLMode
@@ -28,43 +54,99 @@ class Scope:
     row: list[Value] = field(default_factory=list)
     proposed: list[Value] | None = None
     lenient_nulls: bool = False
+    context: Context | None = None
+    alias: str = ""
+    outer: Scope | None = None
 
     def column(self, name: str, table: str = "", database: str = "") -> ColumnInfo:
-        """The column of that name.
+        """The column of that name in the scope's own table.
 
         :raises ScenarioError: if the table has no such column.
         """
-        return self._table(table, database, name).columns[self.offset(name, table, database)]
+        return self._own_table(name).columns[self.offset(name, table, database)]
 
     def offset(self, name: str, table: str = "", database: str = "") -> int:
-        """Offset of the column in ``row``.
+        """Offset in ``row`` of a column of the scope's own table.
 
         :raises ScenarioError: if the table has no such column.
         """
-        info = self._table(table, database, name)
-        for offset, column in enumerate(info.columns):
-            if column.name.lower() == name.lower() and not column.hidden:
-                return offset
-        hint = nearest(name, [column.name for column in info.columns])
-        raise ScenarioError(f"Unknown column {name!r} in table {info.name!r}", column=name, hint=hint)
+        offset = self._offset(name, table, database)
+        if offset < 0:
+            raise self.unknown_column(name, table, database)
+        return offset
 
     def value(self, name: str, table: str = "", database: str = "") -> SQLValue:
         """The current value of a column."""
-        offset = self.offset(name, table, database)
-        return read(self.column(name, table, database), self.row[offset], self.mode)
+        offset = self._offset(name, table, database)
+        if offset >= 0 and self.table is not None:
+            return read(self.table.columns[offset], self.row[offset], self.mode)
+        if self.outer is None:
+            raise self.unknown_column(name, table, database)
+        return self.outer.value(name, table, database)
+
+    def knows(self, name: str, table: str = "", database: str = "") -> bool:
+        """Whether a column has that name, in this scope or around it."""
+        if self._offset(name, table, database) >= 0:
+            return True
+        return self.outer is not None and self.outer.knows(name, table, database)
+
+    def collation(self, name: str, table: str = "", database: str = "") -> str:
+        """The collation of a column; empty for numbers, times and binary strings."""
+        offset = self._offset(name, table, database)
+        if offset < 0 and self.outer is not None:
+            return self.outer.collation(name, table, database)
+        column = self.column(name, table, database)
+        return "" if column.charset == "binary" else column.collation
 
     def proposed_value(self, name: str) -> SQLValue:
         """``VALUES(column)``; NULL outside of ON DUPLICATE KEY UPDATE."""
         offset = self.offset(name)
         return None if self.proposed is None else read(self.column(name), self.proposed[offset], self.mode)
 
-    def _table(self, table: str, database: str, column: str) -> TableInfo:
+    def check_aggregate(self) -> None:
+        """:raises ScenarioError: where a function of a group of rows is not possible."""
+        raise ScenarioError("Invalid use of group function")
+
+    def aggregate(self, node: exp.Expr) -> SQLValue:
+        """The value of an aggregate function for the current group."""
+        self.check_aggregate()
+        raise KeyError(node)
+
+    def required_context(self, node: exp.Expr) -> Context:
+        """The context that evaluates a node.
+
+        :raises UnsupportedSQL: if the scope has none.
+        """
+        if self.context is None:
+            raise UnsupportedSQL(
+                f"{node.sql(dialect='mysql')[:80]!r} ({node.key.upper()}) is not supported here"
+            )
+        return self.context
+
+    def unknown_column(self, name: str, table: str, database: str) -> ScenarioError:
+        """The error for a column that neither this scope nor one around it has."""
+        info = self._own_table(name)
+        if not self._is_named(table, database):
+            qualifier = f"{database}.{table}" if database else table
+            return ScenarioError(f"Unknown table {qualifier!r} in {qualifier}.{name}", column=name)
+        hint = nearest(name, [column.name for column in info.columns])
+        return ScenarioError(f"Unknown column {name!r} in table {info.name!r}", column=name, hint=hint)
+
+    def _offset(self, name: str, table: str, database: str) -> int:
+        """Offset of a column of the scope's own table; -1 if it has none of that name."""
+        if self.table is None or ((table or database) and not self._is_named(table, database)):
+            return -1
+        return self.table.visible_offsets.get(name.lower(), -1)
+
+    def _is_named(self, table: str, database: str) -> bool:
         info = self.table
         if info is None:
+            return False
+        return (not table or table.lower() == (self.alias or info.name).lower()) and (
+            not database or database.lower() == info.schema.lower()
+        )
+
+    def _own_table(self, column: str) -> TableInfo:
+        if self.table is None:
             raise ScenarioError(f"Column {column!r} cannot be used here", column=column)
-        if (table and table.lower() != info.name.lower()) or (
-            database and database.lower() != info.schema.lower()
-        ):
-            qualifier = f"{database}.{table}" if database else table
-            raise ScenarioError(f"Unknown table {qualifier!r} in {qualifier}.{column}", column=column)
-        return info
+        return self.table

@@ -22,10 +22,16 @@ from ticdc_producer.scenario.sql.cluster import Cluster, Database
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl import DDLContext, is_ddl, run_ddl
 from ticdc_producer.scenario.sql.dialect import parse_dml
+from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.generated_table import GeneratedTable
 from ticdc_producer.scenario.sql.insert import run_insert
+from ticdc_producer.scenario.sql.joined_dml import is_joined, run_joined_delete, run_joined_update
+from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.references import References
 from ticdc_producer.scenario.sql.reserved_tables import ReservedTables
+from ticdc_producer.scenario.sql.savepoint import run_savepoint
+from ticdc_producer.scenario.sql.scope import Scope
+from ticdc_producer.scenario.sql.session_values import SessionValues
 from ticdc_producer.scenario.sql.statement_cache import MAX_STATEMENTS, StatementCache
 from ticdc_producer.scenario.sql.statements import Statement, split_statements
 from ticdc_producer.scenario.sql.storage import Table
@@ -40,8 +46,8 @@ READ_ONLY = frozenset({"SELECT", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE
 _MODIFIERS = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "IGNORE")
 _KNOWN_VERBS = frozenset({
     "CHECKSUM", "DELIMITER", "PLAN", "QUERY", "RECOMMEND", "SOURCE", "TRAFFIC",
-    "WITH", "TABLE", "VALUES", "CALL",
-    "DO", "LOAD", "IMPORT", "LOCK", "UNLOCK", "XA", "SAVEPOINT", "RELEASE", "PREPARE", "EXECUTE",
+    "TABLE", "VALUES", "CALL",
+    "DO", "LOAD", "IMPORT", "LOCK", "UNLOCK", "XA", "PREPARE", "EXECUTE",
     "DEALLOCATE", "GRANT", "REVOKE", "KILL", "FLUSH", "ADMIN", "SPLIT", "BATCH", "HANDLER", "CHECK",
     "OPTIMIZE", "REPAIR", "RESET", "PURGE", "INSTALL", "UNINSTALL", "BACKUP", "RESTORE", "START",
     "STOP", "TRACE", "BINLOG", "HELP", "CANCEL",
@@ -84,6 +90,7 @@ class Session:
         self._references = References(())
         self._reserved = ReservedTables()
         self._statements = StatementCache(_parsed, max_statements)
+        self._values = SessionValues()
         self._commits = 0
         self._snapshots = frozenset(snapshots)
         self._state_at: dict[int, State] = {0: {}} if 0 in self._snapshots else {}
@@ -110,7 +117,8 @@ class Session:
                 with self._located(statement.line):
                     self._statement(statement)
             if self._open is not None:
-                raise ScenarioError("BEGIN without COMMIT or ROLLBACK", line=self._open_line)
+                what = "BEGIN" if self._mode.autocommit else "a transaction under autocommit = 0"
+                raise ScenarioError(f"{what} without COMMIT or ROLLBACK", line=self._open_line)
 
     def transaction(self, text: str, *, line: int = 1) -> None:
         """Run DML statements as one transaction.
@@ -241,13 +249,46 @@ class Session:
         elif is_ddl(word):
             self._ddl(statement)
         elif word == "SET":
-            self._mode = run_set(Cursor(statement), self._mode, self._initial)
+            self._set(Cursor(statement))
         elif word == "USE":
             self._use(Cursor(statement, 1))
         elif word in READ_ONLY:
             _refuse_running(statement)
+            self._query(statement)
+        elif word == "WITH":
+            self._with(statement)
         else:
             self._control(statement, word)
+
+    def _set(self, cursor: Cursor) -> None:
+        before = self._mode
+        self._mode = run_set(cursor, self._mode, self._initial, self._set_user_variable)
+        if self._mode.autocommit and not before.autocommit:
+            self._commit()
+        self._values.end_statement(0)
+
+    def _set_user_variable(self, name: str, value: exp.Expr) -> None:
+        context = self._context(value)
+        scope = Scope(self._mode, context=context)
+        check_expression(value, scope)
+        self._values.assign(name, evaluate(value, scope))
+
+    def _query(self, statement: Statement) -> None:
+        """Skip a statement that changes no rows; a SELECT that assigns user variables is run."""
+        if statement.verb == "SELECT" and ":=" in statement.shape:
+            _, tree = self._statements.parsed(statement)
+            self._context(tree).plan(tree, None).rows(None)
+        self._values.end_statement(-1)
+
+    def _with(self, statement: Statement) -> None:
+        """Run the UPDATE or DELETE behind a WITH; a SELECT is skipped."""
+        _, tree = self._statements.parsed(statement)
+        if isinstance(tree, exp.Update | exp.Delete):
+            self._dml(statement)
+        elif isinstance(tree, exp.Query):
+            self._query(statement)
+        else:
+            raise ScenarioError("SQL does not parse: WITH belongs to a SELECT, UPDATE or DELETE")
 
     def _control(self, statement: Statement, word: str) -> None:
         cursor = Cursor(statement)
@@ -259,6 +300,10 @@ class Session:
         elif cursor.accept("COMMIT"):
             _end(cursor)
             self._commit()
+        elif word in ("SAVEPOINT", "RELEASE") or (
+            word == "ROLLBACK" and "TO" in (cursor.word(1), cursor.word(2))
+        ):
+            run_savepoint(cursor, self._open)
         elif cursor.accept("ROLLBACK"):
             _end(cursor)
             self._rollback()
@@ -266,6 +311,7 @@ class Session:
             raise UnsupportedSQL(f"{word} is not supported")
         else:
             raise cursor.error("expected a statement")
+        self._values.end_statement(0)
 
     def _use(self, cursor: Cursor) -> None:
         name = cursor.identifier("a database name")
@@ -281,6 +327,7 @@ class Session:
         self._reserved.check(self._cluster.tables())
         self._references = References(self._cluster.tables())
         self._database = context.database
+        self._values.end_statement(0)
 
     def _record_job(self, events: list[DDLJob]) -> None:
         self._ddls.extend(replace(event, commit_seq=self._commits) for event in events)
@@ -288,15 +335,19 @@ class Session:
 
     def _dml(self, statement: Statement) -> None:
         verb, tree = self._statements.parsed(statement)
+        if self._open is None and not self._mode.autocommit:
+            self._begin(statement.line)
         alone = self._open is None
         transaction = self._open or Transaction(self._commits)
         transaction.line, before = statement.line, len(transaction.steps)
         try:
             self._run_dml(verb, tree, transaction)
+            rows = transaction.affected_rows(before, updates_count_twice=verb == "INSERT")
             self._references.enforce(transaction, before, self._mode)
         except ScenarioError:
             transaction.rollback(before)
             raise
+        self._values.end_statement(rows)
         if alone:
             self._open = transaction
             self._commit()
@@ -305,24 +356,36 @@ class Session:
         return not self._mode.foreign_key_checks or self._references.has_parents(child, values)
 
     def _run_dml(self, verb: str, tree: exp.Expr, transaction: Transaction) -> None:
+        context = self._context(tree)
         if isinstance(tree, exp.Insert):
             refuse_other_clauses(tree, verb, "this", "expression", "conflict", "ignore")
-            target = self._target(tree.this)
-            run_insert(tree, verb, target, transaction, self._mode, self._target, self._has_parents)
+            run_insert(tree, verb, self._target(tree.this), transaction, context, self._has_parents)
         elif isinstance(tree, exp.Update):
-            refuse_other_clauses(tree, verb, "this", "expressions", "where", "order", "limit")
-            run_update(tree, self._target(tree.this), transaction, self._mode)
+            refuse_other_clauses(tree, verb, "this", "expressions", "where", "order", "limit", "with_")
+            if is_joined(tree):
+                run_joined_update(tree, context, transaction)
+            else:
+                table = self._target(tree.this)
+                run_update(tree, table, _scope(tree.this, table, context), transaction)
         elif isinstance(tree, exp.Delete):
-            refuse_other_clauses(tree, verb, "this", "where", "order", "limit")
-            run_delete(tree, self._target(tree.this), transaction, self._mode)
+            refuse_other_clauses(tree, verb, "this", "where", "order", "limit", "with_", "tables", "using")
+            if is_joined(tree):
+                run_joined_delete(tree, context, transaction)
+            else:
+                table = self._target(tree.this)
+                run_delete(tree, table, _scope(tree.this, table, context), transaction)
         else:
             raise UnsupportedSQL(f"{verb} in this form is not supported")
+
+    def _context(self, tree: exp.Expr) -> StatementContext:
+        mode = replace(self._mode, strict=False) if tree.args.get("ignore") else self._mode
+        return StatementContext(mode, self._target, self._values, tree.args.get("with_"))
 
     def _target(self, node: exp.Expr | None) -> Table:
         table = node.this if isinstance(node, exp.Schema) else node
         if not isinstance(table, exp.Table):
             raise UnsupportedSQL("DML of anything but one plain table is not supported")
-        refuse_other_clauses(table, "DML", "this", "db")
+        refuse_other_clauses(table, "DML", "this", "db", "alias", "joins", "hints")
         found = self._cluster.table(table.db or self._database, table.name)
         self._reserved.use(found)
         return found
@@ -350,6 +413,12 @@ class Session:
             raise error.at(self._file, line) from error.__cause__
         except RecursionError:
             raise ScenarioError("SQL is nested too deeply", file=self._file, line=line) from None
+
+
+def _scope(node: exp.Expr, table: Table, context: StatementContext) -> Scope:
+    """The scope of a statement on one table."""
+    alias = node.args.get("alias")
+    return Scope(context.mode, table.info, context=context, alias=alias.name if alias is not None else "")
 
 
 def _end(cursor: Cursor) -> None:

@@ -20,12 +20,14 @@ class Transaction:
     :param commit_seq: number of its commit.
     :param line: line of the statement that runs.
     :param steps: the row changes in execution order, for rollback.
+    :param savepoints: per name in lower case, the number of steps before it; the oldest one first.
     """
 
     commit_seq: int
     line: int = 0
     changes: list[Change] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
+    savepoints: dict[str, int] = field(default_factory=dict)
 
     def insert(self, table: Table, row: Row) -> None:
         """Store a new row.
@@ -62,6 +64,16 @@ class Transaction:
         for table, old, new in reversed(self.steps[to:]):
             _swap(table, new, old)
         del self.steps[to:], self.changes[to:]
+
+    def affected_rows(self, since: int, *, updates_count_twice: bool) -> int:
+        """Number of rows that a statement changed, as ``ROW_COUNT()`` returns it.
+
+        :param since: number of steps before the statement.
+        :param updates_count_twice: as those of INSERT … ON DUPLICATE KEY UPDATE do.
+        """
+        changes = self.steps[since:]
+        updates = sum(old is not None and new is not None for _, old, new in changes)
+        return len(changes) + (updates if updates_count_twice else 0)
 
     def _apply(self, table: Table, old: Row | None, new: Row | None) -> None:
         _swap(table, old, new)

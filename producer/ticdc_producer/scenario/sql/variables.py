@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
+from sqlglot import exp
+
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.coerce_text import to_text
 from ticdc_producer.model.number_text import as_number
@@ -25,13 +27,18 @@ SQL_MODES = frozenset({
     "ERROR_FOR_DIVISION_BY_ZERO", "ONLY_FULL_GROUP_BY", "NO_AUTO_CREATE_USER",
     "NO_ENGINE_SUBSTITUTION", "ALLOW_INVALID_DATES",
 })  # fmt: skip
-_DEFAULT_SQL_MODE = "STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO"
+_DEFAULT_SQL_MODE = (
+    "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO"
+)
 
 
-def run_set(cursor: Cursor, mode: SQLMode, initial: SQLMode) -> SQLMode:
+def run_set(
+    cursor: Cursor, mode: SQLMode, initial: SQLMode, assign: Callable[[str, exp.Expr], None]
+) -> SQLMode:
     """Run ``SET a = b, …`` and ``SET NAMES``.
 
     :param initial: the mode that the session started with: the value of ``DEFAULT``.
+    :param assign: assigns the value of an expression to a user variable.
     :return: the mode of the statements that follow.
     :raises UnsupportedSQL: for a variable that this tool does not have.
     """
@@ -40,7 +47,10 @@ def run_set(cursor: Cursor, mode: SQLMode, initial: SQLMode) -> SQLMode:
         _check_charset(cursor)
         return mode
     while True:
-        mode = _assign(cursor, mode, initial)
+        if cursor.word() == "@":
+            _assign_user_variable(cursor, assign)
+        else:
+            mode = _assign(cursor, mode, initial)
         if not cursor.accept(","):
             cursor.end()
             return mode
@@ -55,12 +65,18 @@ def _check_charset(cursor: Cursor) -> None:
     cursor.end()
 
 
+def _assign_user_variable(cursor: Cursor, assign: Callable[[str, exp.Expr], None]) -> None:
+    cursor.expect("@")
+    name = cursor.identifier("a variable name")
+    if not cursor.accept(":="):
+        cursor.expect("=")
+    assign(name, parse_expression(cursor.expression_source(), cursor.line))
+
+
 def _assign(cursor: Cursor, mode: SQLMode, initial: SQLMode) -> SQLMode:
     if cursor.accept_any("GLOBAL", "PERSIST"):
         raise cursor.unsupported("SET GLOBAL")
     cursor.accept_any("SESSION", "LOCAL")
-    if cursor.word() == "@":
-        raise cursor.unsupported("a user variable")
     if cursor.accept("@@") and cursor.word() in ("SESSION", "LOCAL", "GLOBAL") and cursor.word(1) == ".":
         if cursor.word() == "GLOBAL":
             raise cursor.unsupported("SET GLOBAL")
@@ -99,6 +115,7 @@ def _set_sql_mode(mode: SQLMode, value: SQLValue) -> SQLMode:
         zero_in_date="NO_ZERO_IN_DATE" not in flags,
         invalid_dates="ALLOW_INVALID_DATES" in flags,
         division_by_zero_error="ERROR_FOR_DIVISION_BY_ZERO" in flags,
+        only_full_group_by="ONLY_FULL_GROUP_BY" in flags,
     )
 
 
@@ -118,6 +135,10 @@ def _set_foreign_key_checks(mode: SQLMode, value: SQLValue) -> SQLMode:
     return replace(mode, foreign_key_checks=_switch("foreign_key_checks", value))
 
 
+def _set_autocommit(mode: SQLMode, value: SQLValue) -> SQLMode:
+    return replace(mode, autocommit=_switch("autocommit", value))
+
+
 def _switch(name: str, value: SQLValue) -> bool:
     word = to_text(value).upper()
     if word not in ("0", "1", "ON", "OFF", "TRUE", "FALSE"):
@@ -131,6 +152,7 @@ VARIABLES: dict[str, Callable[[SQLMode, SQLValue], SQLMode]] = {
     "timestamp": _set_timestamp,
     "tidb_skip_utf8_check": _set_skip_utf8_check,
     "foreign_key_checks": _set_foreign_key_checks,
+    "autocommit": _set_autocommit,
 }
 _FROM_INITIAL: dict[str, Callable[[SQLMode, SQLMode], SQLMode]] = {
     "time_zone": lambda mode, initial: replace(mode, zone=initial.zone),
@@ -138,4 +160,5 @@ _FROM_INITIAL: dict[str, Callable[[SQLMode, SQLMode], SQLMode]] = {
     "timestamp": lambda mode, initial: replace(mode, now=initial.now),
     "tidb_skip_utf8_check": lambda mode, _: replace(mode, utf8_check=True),
     "foreign_key_checks": lambda mode, _: replace(mode, foreign_key_checks=True),
+    "autocommit": lambda mode, _: replace(mode, autocommit=True),
 }

@@ -1,0 +1,48 @@
+"""ORDER BY: sorts rows by the values of expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cmp_to_key
+from typing import Generic, TypeVar
+
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import Member, SQLValue
+from ticdc_producer.scenario.sql.compare import compare
+
+RowT = TypeVar("RowT")
+
+
+@dataclass(frozen=True, slots=True)
+class SortKey(Generic[RowT]):
+    """One expression of ORDER BY.
+
+    :param value: computes it for a row.
+    :param collation: of comparisons between texts.
+    """
+
+    value: Callable[[RowT], SQLValue]
+    collation: str
+    descending: bool
+
+
+def sort_rows(rows: Iterable[RowT], keys: Sequence[SortKey[RowT]], mode: SQLMode) -> list[RowT]:
+    """Sort rows; rows with equal keys remain in their order, and NULLs are smallest."""
+    sorted_rows = list(rows)
+    for key in reversed(keys):
+        values = [_sortable(key.value(row)) for row in sorted_rows]
+
+        def order(a: int, b: int, values: Sequence[SQLValue] = values, collation: str = key.collation) -> int:
+            left, right = values[a], values[b]
+            found = compare(left, right, collation, mode)
+            return (left is not None) - (right is not None) if found is None else found
+
+        positions = sorted(range(len(values)), key=cmp_to_key(order), reverse=key.descending)
+        sorted_rows = [sorted_rows[position] for position in positions]
+    return sorted_rows
+
+
+def _sortable(value: SQLValue) -> SQLValue:
+    """ENUM and SET sort by their numbers."""
+    return value.number if isinstance(value, Member) else value

@@ -1,0 +1,185 @@
+"""What the expressions and queries of one statement share: its tables, its WITH, the session's values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.scenario.sql.clause import refuse_other_clauses
+from ticdc_producer.scenario.sql.comparison_collation import collation_of
+from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
+from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, check_column_counts
+from ticdc_producer.scenario.sql.query.select import SelectPlan
+from ticdc_producer.scenario.sql.query.set_operation import SetPlan
+from ticdc_producer.scenario.sql.query.source import Field, QuerySource, Source, TableSource
+from ticdc_producer.scenario.sql.query.subquery import Subqueries
+from ticdc_producer.scenario.sql.scope import Scope
+from ticdc_producer.scenario.sql.session_values import SessionValues
+from ticdc_producer.scenario.sql.storage import Table
+
+
+class StatementContext:
+    """The context of one statement; see ``Context`` of the module ``scope``.
+
+    :param find: finds the table that a node names.
+    :param values: the session's variables.
+    :param with_: the WITH clause of the statement, or of a query in it.
+    :param around: the context of the statement, for a query with a WITH of its own.
+    """
+
+    def __init__(
+        self,
+        mode: SQLMode,
+        find: Callable[[exp.Expr], Table],
+        values: SessionValues,
+        with_: exp.Expr | None = None,
+        around: StatementContext | None = None,
+    ) -> None:
+        self.mode, self.find, self.values = mode, find, values
+        self._plans: dict[int, QueryPlan] = {} if around is None else around._plans
+        self._subqueries = Subqueries(self.plan)
+        self._common: Mapping[str, QueryPlan] = {} if around is None else around._common
+        if with_ is not None:
+            self._add_common(with_)
+
+    def _add_common(self, with_: exp.Expr) -> None:
+        if with_.args.get("recursive"):
+            raise UnsupportedSQL("WITH RECURSIVE is not supported", hint="write the rows, or UNION ALL")
+        for table in with_.expressions:
+            name, plan = table.alias.lower(), self.plan(table.this, None)
+            if name in {one.alias.lower() for one in with_.expressions if one is not table}:
+                raise ScenarioError(f"Not unique table/alias: {table.alias!r}", value=table.alias)
+            self._common = {**self._common, name: _renamed(plan, table)}
+
+    def plan(self, node: exp.Expr, outer: Scope | None) -> QueryPlan:
+        """The checked query of a node.
+
+        :param outer: the scope of the statement around it.
+        """
+        found = self._plans.get(id(node))
+        if found is None:
+            found = self._plans[id(node)] = self._planned(node, outer)
+        return found
+
+    def _planned(self, node: exp.Expr, outer: Scope | None) -> QueryPlan:
+        with_ = node.args.get("with_")
+        inner = self if with_ is None else StatementContext(self.mode, self.find, self.values, with_, self)
+        if isinstance(node, exp.Select):
+            return SelectPlan(node, outer, inner, lambda source: inner.source(source, outer), self.mode)
+        if isinstance(node, exp.Values):
+            return ValuesPlan(node, outer, inner)
+        if isinstance(node, exp.Subquery) and not any(
+            node.args.get(part) for part in ("order", "limit", "offset")
+        ):
+            refuse_other_clauses(node, "a subquery", "this", "alias", "with_")
+            return inner.plan(node.this, outer)
+        if isinstance(node, exp.SetOperation | exp.Subquery):
+            return SetPlan(node, outer, inner, inner.plan, self.mode)
+        raise UnsupportedSQL(f"{node.key.upper()} is not supported as a query")
+
+    def source(self, node: exp.Expr, outer: Scope | None) -> Source:
+        """The source that a node of FROM names or contains."""
+        alias = node.args.get("alias")
+        if isinstance(node, exp.Table) and not node.db:
+            common = self._common.get(node.name.lower())
+            if common is not None:
+                refuse_other_clauses(node, "FROM", "this", "alias", "joins")
+                return _query_source(common, node.alias_or_name)
+        if isinstance(node, exp.Table):
+            return TableSource(self.find(node), node.alias, self.mode)
+        if not isinstance(node, exp.Subquery | exp.Values):
+            raise UnsupportedSQL(f"{node.key.upper()} is not supported in FROM")
+        if alias is None or not node.alias:
+            raise ScenarioError("Every derived table must have its own alias")
+        plan = self.plan(node, outer)
+        return _query_source(_renamed(plan, node), node.alias)
+
+    def check(self, node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
+        if isinstance(node, exp.Parameter):
+            return ()
+        if isinstance(node, exp.PropertyEQ):
+            if not isinstance(node.this, exp.Parameter):
+                raise ScenarioError("SQL does not parse: := needs a user variable on its left")
+            return (node.expression,)
+        return self._subqueries.check(node, scope)
+
+    def evaluate(self, node: exp.Expr, scope: Scope) -> SQLValue:
+        if isinstance(node, exp.Parameter):
+            return self.values.variable(node.name)
+        if isinstance(node, exp.PropertyEQ):
+            return self.values.assign(node.this.name, evaluate(node.expression, scope))
+        return self._subqueries.evaluate(node, scope)
+
+    def collation(self, node: exp.Expr, scope: Scope) -> str:
+        query = node.this if isinstance(node, exp.Any | exp.All) else node
+        return "" if isinstance(node, exp.Exists) else self.plan(query, scope).fields[0].collation
+
+    def function(self, name: str, arguments: list[SQLValue]) -> SQLValue:
+        return self.values.function(name, arguments)
+
+    def note_generated(self, number: int) -> None:
+        self.values.note_generated(number)
+
+
+class ValuesPlan(QueryPlan):
+    """``VALUES ROW(…), ROW(…)``; its columns are ``column_0``, ``column_1`` and so on."""
+
+    def __init__(self, tree: exp.Expr, outer: Scope | None, context: StatementContext) -> None:
+        super().__init__()
+        self._scope = Scope(context.mode, context=context, outer=outer)
+        self._tuples = [row_items(row) for row in tree.expressions]
+        check_column_counts([len(row) for row in self._tuples])
+        for node in (node for row in self._tuples for node in row):
+            check_expression(node, self._scope)
+        collations = [collation_of(node, self._scope) for node in self._tuples[0]]
+        self.fields = [Field(f"column_{number}", name) for number, name in enumerate(collations)]
+        self.correlated = outer is not None
+
+    def _run(self, outer: Scope | None) -> list[QueryRow]:
+        self._scope.outer = outer
+        return [[evaluate(node, self._scope) for node in row] for row in self._tuples]
+
+
+class _RenamedPlan(QueryPlan):
+    """A query with other names for its columns."""
+
+    def __init__(self, plan: QueryPlan, names: list[str]) -> None:
+        super().__init__()
+        self._plan, self.correlated = plan, plan.correlated
+        self.fields = [Field(name, field.collation) for name, field in zip(names, plan.fields, strict=True)]
+
+    def _run(self, outer: Scope | None) -> list[QueryRow]:
+        return self._plan.rows(outer)
+
+
+def row_items(row: exp.Expr) -> list[exp.Expr]:
+    """The expressions of one row of VALUES: ``(1, 2)``, ``ROW(1, 2)`` or, of one column, ``(1)``."""
+    if not isinstance(row, exp.Tuple):
+        return [row.this if isinstance(row, exp.Paren) else row]
+    first = row.expressions[0] if len(row.expressions) == 1 else None
+    is_constructor = isinstance(first, exp.Anonymous) and str(first.this).upper() == "ROW"
+    return list(first.expressions if is_constructor and first is not None else row.expressions)
+
+
+def _renamed(plan: QueryPlan, node: exp.Expr) -> QueryPlan:
+    """The query with the column names that its alias gives; their uniqueness is checked."""
+    alias = node.args.get("alias")
+    names = [column.name for column in alias.args.get("columns") or ()] if alias is not None else []
+    if names and len(names) != len(plan.fields):
+        raise ScenarioError(
+            "In definition of view, derived table or common table expression, SELECT list and column names"
+            " list have different column counts"
+        )
+    found = [name.lower() for name in names or (field.name for field in plan.fields)]
+    for name in found:
+        if found.count(name) > 1:
+            raise ScenarioError(f"Duplicate column name {name!r}", column=name)
+    return _RenamedPlan(plan, names) if names else plan
+
+
+def _query_source(plan: QueryPlan, name: str) -> Source:
+    return QuerySource(name, plan.fields, plan.rows, changes=plan.correlated)

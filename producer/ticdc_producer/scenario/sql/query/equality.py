@@ -1,0 +1,125 @@
+"""Finds equal values without comparing each with each: keys of groups, and indexes of values.
+
+Equality is that of ``compare``, which depends on the types of both sides. So an index has one table of keys
+for each way of comparing, made when it is first needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+from ticdc_producer.model.coerce_text import to_bytes
+from ticdc_producer.model.collation import sort_key
+from ticdc_producer.model.json_document import JsonScalar, document_of
+from ticdc_producer.model.number_text import as_float, as_number
+from ticdc_producer.model.sql_value import (
+    Bits,
+    DateTimeValue,
+    Duration,
+    JsonText,
+    SQLValue,
+)
+
+_TEXT, _BYTES, _NUMBER, _DATETIME, _DURATION, _JSON = (
+    "text",
+    "bytes",
+    "number",
+    "datetime",
+    "duration",
+    "json",
+)
+
+
+def distinct_key(value: SQLValue, collation: str) -> Hashable:
+    """A key that two values of one column share if they are equal; NULLs are equal, too."""
+    if value is None:
+        return None
+    kind = _kind(value)
+    if kind == _NUMBER:
+        return as_number(value)[0]
+    if kind == _JSON and isinstance(value, JsonText):
+        return _JSON, _json_key(document_of(value))
+    return kind, _key(value, kind, collation)
+
+
+class ValueIndex:
+    """The positions of values that may equal another value.
+
+    :param values: NULL equals nothing.
+    :param collation: of comparisons between texts.
+    """
+
+    def __init__(self, values: Iterable[SQLValue], collation: str) -> None:
+        self._collation = collation
+        self._by_kind: dict[str, list[tuple[int, SQLValue]]] = {}
+        self._keys: dict[tuple[str, str], dict[Hashable, list[int]]] = {}
+        for position, value in enumerate(values):
+            if value is not None:
+                self._by_kind.setdefault(_kind(value), []).append((position, value))
+
+    def candidates(self, wanted: SQLValue) -> list[int]:
+        """All positions whose values equal a value, and possibly others, in ascending order."""
+        if wanted is None:
+            return []
+        kind = _kind(wanted)
+        found: list[int] = []
+        for stored in self._by_kind:
+            found += self._of_kind(stored, wanted, _method(kind, stored))
+        return found if len(self._by_kind) == 1 else sorted(found)
+
+    def _of_kind(self, stored: str, wanted: SQLValue, method: str) -> Sequence[int]:
+        if not method:
+            return [position for position, _ in self._by_kind[stored]]
+        keys = self._keys.get((stored, method))
+        if keys is None:
+            keys = self._keys[stored, method] = {}
+            for position, value in self._by_kind[stored]:
+                keys.setdefault(_key(value, method, self._collation), []).append(position)
+        return keys.get(_key(wanted, method, self._collation), ())
+
+
+def _kind(value: SQLValue) -> str:
+    if isinstance(value, JsonText):
+        return _JSON
+    if isinstance(value, DateTimeValue):
+        return _DATETIME
+    if isinstance(value, Duration):
+        return _DURATION
+    if isinstance(value, str):
+        return _TEXT
+    return _BYTES if isinstance(value, bytes) and not isinstance(value, Bits) else _NUMBER
+
+
+def _method(one: str, other: str) -> str:
+    """How values of two kinds are compared; empty where only ``compare`` can say it."""
+    if one == other:
+        return "" if one == _JSON else one
+    kinds = {one, other}
+    if kinds == {_TEXT, _BYTES}:
+        return _BYTES
+    return _NUMBER if kinds <= {_TEXT, _BYTES, _NUMBER} else ""
+
+
+def _key(value: SQLValue, method: str, collation: str) -> Any:
+    if method == _TEXT:
+        return sort_key(to_bytes(value), collation)
+    if method == _BYTES:
+        return to_bytes(value)
+    if isinstance(value, DateTimeValue) and method == _DATETIME:
+        return value.fields
+    if isinstance(value, Duration) and method == _DURATION:
+        return value.microseconds
+    return as_float(value)  # equal numbers have equal doubles; the converse is left to the comparison
+
+
+def _json_key(document: Any) -> Hashable:
+    if isinstance(document, list):
+        return "array", tuple(_json_key(element) for element in document)
+    if isinstance(document, dict):
+        return "object", frozenset((name, _json_key(member)) for name, member in document.items())
+    if isinstance(document, bool) or document is None:
+        return "constant", str(document)
+    if isinstance(document, JsonScalar):
+        return document.kind, str(document)
+    return ("string", document) if isinstance(document, str) else ("number", document)

@@ -1,0 +1,149 @@
+"""FROM: finds the sources that it names, and the names that each join makes visible.
+
+Rules: MySQL manual "JOIN Clause"; tidb ``pkg/planner/core/logical_plan_builder.go`` (``buildJoin``,
+``coalesceCommonColumns``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.scenario.sql.aggregate_call import own_nodes
+from ticdc_producer.scenario.sql.clause import refuse_other_clauses
+from ticdc_producer.scenario.sql.dialect import COMMA
+from ticdc_producer.scenario.sql.literal_conditions import joined_by_and
+from ticdc_producer.scenario.sql.query.join import Join, Leaf, Node, conditions_of
+from ticdc_producer.scenario.sql.query.scope import Names, Position
+from ticdc_producer.scenario.sql.query.source import Source
+
+_JOIN_CLAUSES = ("this", "on", "side", "kind", "using", "method")
+_KINDS = ("", "INNER", "CROSS", "OUTER", "STRAIGHT_JOIN")
+
+
+class FromClause:
+    """The sources of a FROM clause, of an UPDATE or of a DELETE, and their joins.
+
+    :param find: finds the source that a node names or contains.
+    :ivar tree: None without FROM.
+    :ivar names: the names that the other clauses see.
+    """
+
+    def __init__(
+        self, first: exp.Expr | None, joins: Iterable[exp.Expr], find: Callable[[exp.Expr], Source]
+    ) -> None:
+        self.sources: list[Source] = []
+        self.tree: Node | None = None
+        self.names = Names(self.sources)
+        self._find = find
+        if first is not None and not _is_dual(first):
+            self.tree, self.names = self._joined(first, joins)
+
+    @property
+    def conditions(self) -> list[exp.Expr]:
+        """The conditions of all joins."""
+        return [] if self.tree is None else list(conditions_of(self.tree))
+
+    def _joined(self, first: exp.Expr, joins: Iterable[exp.Expr] = ()) -> tuple[Node, Names]:
+        """Join an operand with what follows it. JOIN binds tighter than a comma."""
+        before: tuple[Node, Names] | None = None
+        current = self._source(first)
+        for join in (*(first.args.get("joins") or ()), *joins):
+            refuse_other_clauses(join, "a join", *_JOIN_CLAUSES)
+            if join.args.get("kind") == COMMA:
+                before = current if before is None else _crossed(before, current)
+                current = self._operand(join.this)
+            else:
+                current = _join(current, self._operand(join.this), join)
+        return current if before is None else _crossed(before, current)
+
+    def _operand(self, node: exp.Expr) -> tuple[Node, Names]:
+        return self._joined(node) if node.args.get("joins") else self._source(node)
+
+    def _source(self, node: exp.Expr) -> tuple[Node, Names]:
+        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
+            return self._joined(node.this)  # joins in parentheses
+        source = self._find(node)
+        name = source.schema.lower(), source.name.lower()
+        if name in ((other.schema.lower(), other.name.lower()) for other in self.sources):
+            raise ScenarioError(f"Not unique table/alias: {source.name!r}", value=source.name)
+        number = len(self.sources)
+        self.sources.append(source)
+        columns = tuple((number, offset) for offset in range(len(source.fields)))
+        return Leaf(number), Names(self.sources, (number,), columns)
+
+
+def _is_dual(table: exp.Expr) -> bool:
+    """``FROM DUAL``: no table."""
+    return isinstance(table, exp.Table) and table.name.upper() == "DUAL" and not table.this.args.get("quoted")
+
+
+def _crossed(left: tuple[Node, Names], right: tuple[Node, Names]) -> tuple[Node, Names]:
+    return Join(left[0], right[0], outer=False), _both(left[1], right[1])
+
+
+def _both(left: Names, right: Names) -> Names:
+    return Names(left.sources, (*left.numbers, *right.numbers), (*left.columns, *right.columns))
+
+
+def _join(left: tuple[Node, Names], right: tuple[Node, Names], join: exp.Expr) -> tuple[Node, Names]:
+    side, kind = join.args.get("side") or "", join.args.get("kind") or ""
+    natural = (join.args.get("method") or "").upper() == "NATURAL"
+    using = [identifier.name for identifier in join.args.get("using") or ()]
+    on = join.args.get("on")
+    if side not in ("", "LEFT", "RIGHT") or kind not in _KINDS:
+        raise UnsupportedSQL(f"{side} {kind} JOIN is not supported".replace("  ", " ").lstrip())
+    if side and not (natural or using or on is not None):
+        raise ScenarioError(f"SQL does not parse: {side} JOIN needs ON or USING")
+    if side == "RIGHT":  # the same rows as of a LEFT JOIN with its sides exchanged
+        left, right = right, left
+    if natural or using:
+        names, conditions = _coalesced(left[1], right[1], using)
+    else:
+        swapped = side == "RIGHT"
+        names = _both(right[1], left[1]) if swapped else _both(left[1], right[1])
+        conditions = [] if on is None else [_qualified(one, names) for one in joined_by_and(on)]
+    return Join(left[0], right[0], bool(side), tuple(conditions)), names
+
+
+def _coalesced(left: Names, right: Names, using: list[str]) -> tuple[Names, list[exp.Expr]]:
+    """The names of NATURAL JOIN or USING: common columns first, in the order of the left side.
+
+    :param using: the common columns; empty for NATURAL.
+    """
+    wanted = {name.lower() for name in using}
+    for name in using:
+        if left.find(name) is None or right.find(name) is None:
+            raise ScenarioError(f"Unknown column {name!r} in 'from clause'", column=name)
+    common: dict[Position, Position] = {}
+    for position in left.columns:
+        name = left.field(position).name
+        if not wanted or name.lower() in wanted:
+            other = right.find(name)
+            if other is not None and left.find(name) is not None:
+                common[position] = other
+    rest = [position for position in left.columns if position not in common]
+    rest += [position for position in right.columns if position not in common.values()]
+    names = replace(_both(left, right), columns=(*common, *rest), _found={})
+    return names, [
+        exp.EQ(this=left.expression(one), expression=right.expression(other)) for one, other in common.items()
+    ]
+
+
+def _qualified(condition: exp.Expr, names: Names) -> exp.Expr:
+    """A condition of ON whose columns have the names of their tables: ON sees only the sides of its join."""
+    if isinstance(condition, exp.Column):
+        return _qualified_column(condition, names)
+    qualified = condition.copy()
+    for node in [*own_nodes(qualified)]:
+        if isinstance(node, exp.Column):
+            node.replace(_qualified_column(node, names))
+    return qualified
+
+
+def _qualified_column(node: exp.Column, names: Names) -> exp.Expr:
+    position = None if node.args.get("table") else names.find(node.name)
+    return node if position is None else names.expression(position)

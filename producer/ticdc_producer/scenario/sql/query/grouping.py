@@ -1,0 +1,137 @@
+"""GROUP BY: brings rows into groups, and checks ONLY_FULL_GROUP_BY.
+
+Rules: tidb ``pkg/planner/core/logical_plan_builder.go`` (``checkOnlyFullGroupBy``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.scenario.sql.aggregate_call import aggregate_of, aggregates_in
+from ticdc_producer.scenario.sql.comparison_collation import DEFAULT_COLLATION, collation_of
+from ticdc_producer.scenario.sql.evaluate import evaluate
+from ticdc_producer.scenario.sql.literal_conditions import joined_by_and
+from ticdc_producer.scenario.sql.query.aggregate import aggregate_value
+from ticdc_producer.scenario.sql.query.equality import distinct_key
+from ticdc_producer.scenario.sql.query.scope import Combination, Names, Position, QueryScope
+from ticdc_producer.scenario.sql.query.source import TableSource
+
+
+class Grouping:
+    """The groups of a query.
+
+    :param keys: the expressions of GROUP BY; empty if all rows are one group.
+    :param uses: the expressions that are computed for a group: SELECT list, HAVING, ORDER BY.
+    :param names: the names of FROM.
+    """
+
+    def __init__(self, keys: Sequence[exp.Expr], uses: Iterable[exp.Expr], names: Names) -> None:
+        self.keys = tuple(keys)
+        self._names = names
+        self._calls = {id(node): call for tree in uses for node, call in aggregates_in(tree)}
+
+    def groups(self, combinations: Iterable[Combination], scope: QueryScope) -> list[list[Combination]]:
+        """The groups, in the order of their first rows. Without GROUP BY an empty group is a group."""
+        if not self.keys:
+            return [list(combinations)]
+        collations = [collation_of(key, scope) or DEFAULT_COLLATION for key in self.keys]
+        found: dict[object, list[Combination]] = {}
+        for combination in combinations:
+            scope.combination = combination
+            values = [evaluate(key, scope) for key in self.keys]
+            key = tuple(distinct_key(*pair) for pair in zip(values, collations, strict=True))
+            found.setdefault(key, []).append(combination)
+        return list(found.values())
+
+    def enter(self, group: Sequence[Combination], scope: QueryScope) -> None:
+        """Make a group the current one: columns are those of its first row."""
+        scope.aggregates = {node: aggregate_value(call, group, scope) for node, call in self._calls.items()}
+        scope.combination = group[0] if group else (None,) * len(self._names.sources)
+
+    def check_full(self, expression: exp.Expr, where: exp.Expr | None, what: str) -> None:
+        """Check that a group determines the value of an expression, as ONLY_FULL_GROUP_BY requires.
+
+        :param what: the expression's position, for the message.
+        :raises ScenarioError: if it does not.
+        """
+        determined = self._determined(where)
+        waiting = [expression]
+        while waiting:
+            node = waiting.pop()
+            if node in self.keys or aggregate_of(node) is not None or isinstance(node, exp.Query):
+                continue
+            if isinstance(node, exp.Column):
+                position = self._names.position(node)
+                if position is not None and position not in determined:
+                    raise self._not_full(node, what)
+            waiting.extend(node.iter_expressions())
+
+    def _determined(self, where: exp.Expr | None) -> set[Position]:
+        """The columns that the group determines: of GROUP BY, equal to constants, and by unique keys."""
+        known = {position for key in self.keys if (position := self._names.position(key)) is not None}
+        equal: list[tuple[Position | None, Position | None]] = []
+        for condition in () if where is None else joined_by_and(where):
+            if isinstance(condition, exp.EQ):
+                sides = condition.this, condition.expression
+                equal.append((self._names.position(sides[0]), self._names.position(sides[1])))
+                known |= {
+                    position
+                    for one, other in (sides, sides[::-1])
+                    if (position := self._names.position(one)) is not None and isinstance(other, exp.Literal)
+                }
+        while True:
+            more = {b for a, b in (*equal, *((b, a) for a, b in equal)) if a in known and b is not None}
+            more |= {position for number in self._names.numbers for position in self._by_key(number, known)}
+            if more <= known:
+                return known
+            known |= more
+
+    def _by_key(self, number: int, known: set[Position]) -> set[Position]:
+        """All columns of a table of which a unique key without NULLs is known."""
+        source = self._names.sources[number]
+        if not isinstance(source, TableSource):
+            return set()
+        info = source.table.info
+        names = {source.fields[offset].name.lower() for found, offset in known if found == number}
+        for index in info.indexes:
+            columns = [info.columns[offset] for offset in index.offsets]
+            if index.unique and all(c.name.lower() in names and not c.nullable for c in columns):
+                return {(number, offset) for offset in range(len(source.fields))}
+        return set()
+
+    def _not_full(self, node: exp.Expr, what: str) -> ScenarioError:
+        name = node.sql(dialect="mysql")
+        if not self.keys:
+            text = f"In aggregated query without GROUP BY, {what} contains nonaggregated column {name!r}"
+        else:
+            text = f"{what} is not in GROUP BY clause and contains nonaggregated column {name!r}"
+        hint = "use ANY_VALUE(), or remove ONLY_FULL_GROUP_BY from sql_mode"
+        return ScenarioError(
+            f"{text}; this is incompatible with sql_mode=only_full_group_by", column=node.name, hint=hint
+        )
+
+
+def group_expressions(group: exp.Expr | None, items: Sequence[exp.Expr]) -> list[exp.Expr]:
+    """The expressions of GROUP BY; a number means an expression of the SELECT list.
+
+    :raises UnsupportedSQL: for ROLLUP and the like.
+    """
+    if group is None:
+        return []
+    others = sorted(name for name, part in group.args.items() if part and name != "expressions")
+    if others:
+        raise UnsupportedSQL(f"GROUP BY with {others[0].upper()} is not supported", hint="write a UNION ALL")
+    return [by_position(node, items, "group statement") for node in group.expressions]
+
+
+def by_position(node: exp.Expr, items: Sequence[exp.Expr], clause: str) -> exp.Expr:
+    """The expression of the SELECT list that a number means; any other expression as it is."""
+    if not isinstance(node, exp.Literal) or node.is_string or not str(node.this).isdigit():
+        return node
+    number = int(str(node.this)[:20])
+    if not 0 < number <= len(items):
+        raise ScenarioError(f"Unknown column '{number}' in '{clause}'", column=str(number))
+    return items[number - 1]

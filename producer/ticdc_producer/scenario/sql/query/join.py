@@ -1,0 +1,199 @@
+"""Joins: the combinations of rows that satisfy the conditions of FROM and WHERE.
+
+Sources are joined in their order, one row after the other. Each condition is checked as soon as all of its
+sources are joined, and an equality with a column of the next source finds that source's rows by an index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from ticdc_producer.scenario.sql.aggregate_call import own_nodes
+from ticdc_producer.scenario.sql.compare import as_boolean
+from ticdc_producer.scenario.sql.comparison_collation import SUBQUERIES, shared_collation
+from ticdc_producer.scenario.sql.evaluate import evaluate
+from ticdc_producer.scenario.sql.literal_conditions import joined_by_and
+from ticdc_producer.scenario.sql.query.scope import Combination, Names, QueryScope
+from ticdc_producer.scenario.sql.query.source import SourceRow
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """One source, by its number.
+
+    :param lookups: per equality of one of its fields with an expression on sources before it: the offset of
+        the field, the expression, and the equality.
+    :param filters: conditions that are checked as soon as the source is joined.
+    :param own: the conditions on this source alone, joined by AND; None if there are none.
+    """
+
+    source: int
+    lookups: tuple[tuple[int, exp.Expr, exp.Expr], ...] = ()
+    filters: tuple[exp.Expr, ...] = ()
+    own: exp.Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """A join of two sides.
+
+    :param outer: whether the rows of the left side without a match remain, with NULLs on the right.
+    :param conditions: those of ON.
+    """
+
+    left: Node
+    right: Node
+    outer: bool
+    conditions: tuple[exp.Expr, ...] = ()
+
+
+Node: TypeAlias = Leaf | Join
+
+
+def leaves(node: Node) -> Iterator[int]:
+    """The numbers of a node's sources."""
+    if isinstance(node, Leaf):
+        yield node.source
+    else:
+        yield from leaves(node.left)
+        yield from leaves(node.right)
+
+
+def conditions_of(node: Node) -> Iterator[exp.Expr]:
+    """The conditions of all joins of a node."""
+    if isinstance(node, Join):
+        yield from (*node.conditions, *conditions_of(node.left), *conditions_of(node.right))
+
+
+class JoinPlan:
+    """A FROM clause with its conditions.
+
+    :param tree: None without FROM.
+    :param where: the condition of WHERE, if there is one.
+    """
+
+    def __init__(self, tree: Node | None, where: exp.Expr | None, names: Names) -> None:
+        self._names = names
+        conditions = [] if where is None else list(joined_by_and(where))
+        self._tree, self._rest = tree, conditions
+        if tree is not None:
+            self._tree, self._rest = self._planned(tree, conditions, frozenset())
+
+    def combinations(self, scope: QueryScope) -> Iterator[Combination]:
+        """The combinations that satisfy all conditions, in the order of the sources and of their rows."""
+        empty: Combination = (None,) * len(self._names.sources)
+        found = iter([empty]) if self._tree is None else _combined(self._tree, empty, scope)
+        return (one for one in found if _holds(self._rest, one, scope))
+
+    def prepare(self) -> None:
+        """Load the rows of tables that are not stored yet.
+
+        :raises UnsupportedSQL: if the conditions do not give their keys.
+        """
+        pending = [] if self._tree is None else [self._tree]
+        while pending:
+            node = pending.pop()
+            if isinstance(node, Leaf):
+                self._names.sources[node.source].prepare(node.own)
+            else:
+                pending += [node.left, node.right]
+
+    def _planned(
+        self, node: Node, conditions: Sequence[exp.Expr], bound: frozenset[int]
+    ) -> tuple[Node, list[exp.Expr]]:
+        """The node with the conditions that it can check itself; and the others.
+
+        :param conditions: they may remove any row of this node.
+        :param bound: the sources before it.
+        """
+        if isinstance(node, Leaf):
+            return self._planned_leaf(node, conditions, bound)
+        inherited = list(conditions) if node.outer else [*conditions, *node.conditions]
+        left, rest = self._planned(node.left, inherited, bound)
+        bound |= set(leaves(left))
+        if node.outer:
+            right, late = self._planned(node.right, node.conditions, bound)
+            return Join(left, right, True, tuple(late)), rest
+        right, rest = self._planned(node.right, rest, bound)
+        return Join(left, right, False), rest
+
+    def _planned_leaf(
+        self, leaf: Leaf, conditions: Sequence[exp.Expr], bound: frozenset[int]
+    ) -> tuple[Node, list[exp.Expr]]:
+        filters, rest, own = [], [], []
+        for condition in conditions:
+            used = self._sources_of(condition)
+            if used is None or not used <= bound | {leaf.source}:
+                rest.append(condition)
+                continue
+            filters.append(condition)
+            own += [condition] if used == {leaf.source} else []
+        lookups = [found for condition in filters if (found := self._lookup(condition, leaf.source, bound))]
+        joined = reduce(lambda one, other: exp.And(this=one, expression=other), own) if own else None
+        return replace(leaf, lookups=tuple(lookups), filters=tuple(filters), own=joined), rest
+
+    def _lookup(
+        self, condition: exp.Expr, source: int, bound: frozenset[int]
+    ) -> tuple[int, exp.Expr, exp.Expr] | None:
+        if type(condition) is not exp.EQ:
+            return None
+        for field, other in ((condition.this, condition.expression), (condition.expression, condition.this)):
+            position = self._names.position(field)
+            used = self._sources_of(other)
+            if position is not None and position[0] == source and used is not None and used <= bound:
+                return position[1], other, condition
+        return None
+
+    def _sources_of(self, condition: exp.Expr) -> frozenset[int] | None:
+        """The sources that a condition uses; None if it has a subquery, or assigns a variable."""
+        used = set()
+        for node in own_nodes(condition):
+            if isinstance(node, (*SUBQUERIES, exp.PropertyEQ)):
+                return None
+            position = self._names.position(node)
+            used |= set() if position is None else {position[0]}
+        return frozenset(used)
+
+
+def _combined(node: Node, before: Combination, scope: QueryScope) -> Iterator[Combination]:
+    if isinstance(node, Leaf):
+        yield from _leaf_rows(node, before, scope)
+        return
+    for left in _combined(node.left, before, scope):
+        matched = False
+        for both in _combined(node.right, left, scope):
+            if _holds(node.conditions, both, scope):
+                matched = True
+                yield both
+        if node.outer and not matched:
+            yield left
+
+
+def _leaf_rows(leaf: Leaf, before: Combination, scope: QueryScope) -> Iterator[Combination]:
+    number = leaf.source
+    for row in _candidates(leaf, before, scope):
+        combination = (*before[:number], row, *before[number + 1 :])
+        if _holds(leaf.filters, combination, scope):
+            yield combination
+
+
+def _candidates(leaf: Leaf, before: Combination, scope: QueryScope) -> Sequence[SourceRow]:
+    source = scope.names.sources[leaf.source]
+    scope.combination = before
+    found = [
+        source.matching(offset, evaluate(other, scope), shared_collation(equality, scope))
+        for offset, other, equality in leaf.lookups
+    ]
+    if found:
+        return min(found, key=len)
+    return source.rows() if leaf.own is None else source.selected(leaf.own)
+
+
+def _holds(conditions: Sequence[exp.Expr], combination: Combination, scope: QueryScope) -> bool:
+    scope.combination = combination
+    return all(as_boolean(evaluate(condition, scope)) is True for condition in conditions)

@@ -1,0 +1,59 @@
+"""The interface of queries that were checked and can run: their columns, and their rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TypeAlias, TypeVar
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.scenario.sql.limit import row_count
+from ticdc_producer.scenario.sql.query.source import Field
+from ticdc_producer.scenario.sql.scope import Scope
+
+QueryRow: TypeAlias = list[SQLValue]
+RowT = TypeVar("RowT")
+
+
+class QueryPlan(ABC):
+    """A checked query.
+
+    :ivar fields: its columns.
+    :ivar correlated: whether it uses columns of the statement around it.
+    """
+
+    fields: Sequence[Field]
+    correlated: bool
+
+    def __init__(self) -> None:
+        self._rows: list[QueryRow] | None = None
+
+    @abstractmethod
+    def _run(self, outer: Scope | None) -> list[QueryRow]: ...
+
+    def rows(self, outer: Scope | None) -> list[QueryRow]:
+        """The rows; those of a query that is not correlated are computed once.
+
+        :param outer: the scope of the statement around it.
+        """
+        if self.correlated:
+            return self._run(outer)
+        if self._rows is None:
+            self._rows = self._run(outer)
+        return self._rows
+
+
+def limited(rows: list[RowT], tree: exp.Expr) -> list[RowT]:
+    """The rows that LIMIT and OFFSET leave."""
+    offset, limit = tree.args.get("offset"), tree.args.get("limit")
+    first = 0 if offset is None else row_count(offset)
+    return rows[first:] if limit is None else rows[first : first + row_count(limit)]
+
+
+def check_column_counts(counts: Sequence[int]) -> None:
+    """:raises ScenarioError: if the numbers of columns differ."""
+    if len(set(counts)) > 1:
+        raise ScenarioError("The used SELECT statements have a different number of columns")

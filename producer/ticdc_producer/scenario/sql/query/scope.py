@@ -1,0 +1,191 @@
+"""The scope of an expression in a query: the names of all tables in FROM, and the current row of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, nearest
+from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.scenario.sql.comparison_collation import collation_of
+from ticdc_producer.scenario.sql.evaluate import evaluate
+from ticdc_producer.scenario.sql.query.source import Field, Source, SourceRow
+from ticdc_producer.scenario.sql.scope import Scope
+
+Combination: TypeAlias = tuple[SourceRow | None, ...]
+"""One row of each source; None for a source that is not joined yet, or that an outer join fills with NULL."""
+Position: TypeAlias = tuple[int, int]
+"""Number of a source, and the offset of one of its fields."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names that a FROM clause, or one side of a join, defines.
+
+    :param sources: all sources of the clause.
+    :param numbers: the sources that are visible here.
+    :param columns: the columns of ``*``; a column of USING or NATURAL appears once.
+    """
+
+    sources: Sequence[Source] = ()
+    numbers: tuple[int, ...] = ()
+    columns: tuple[Position, ...] = ()
+    _found: dict[tuple[str, str, str], Position | None] = field(default_factory=dict, compare=False)
+
+    def field(self, position: Position) -> Field:
+        source, offset = position
+        return self.sources[source].fields[offset]
+
+    def expression(self, position: Position) -> exp.Column:
+        """A column as an expression, with the name of its source."""
+        source = self.sources[position[0]]
+        return exp.column(
+            exp.to_identifier(self.field(position).name, quoted=True),
+            exp.to_identifier(source.name, quoted=True),
+            exp.to_identifier(source.schema, quoted=True) if source.schema else None,
+        )
+
+    def find(self, name: str, table: str = "", database: str = "") -> Position | None:
+        """The column of a name; None if there is none.
+
+        :raises ScenarioError: if several columns have the name.
+        """
+        key = name, table, database
+        if key not in self._found:
+            lower = name.lower()
+            visible = self.columns if not table else self.columns_of(table, database)
+            found = [position for position in visible if self.field(position).name.lower() == lower]
+            if len(found) > 1:
+                raise ScenarioError(f"Column {name!r} is ambiguous", column=name, hint="write table.column")
+            self._found[key] = found[0] if found else None
+        return self._found[key]
+
+    def position(self, node: exp.Expr) -> Position | None:
+        """The column that a node names; None for any other expression, and for an unknown name."""
+        if not isinstance(node, exp.Column):
+            return None
+        return self.find(node.name, node.text("table"), node.text("db"))
+
+    def columns_of(self, table: str, database: str = "") -> tuple[Position, ...]:
+        """The columns of the source with a name; of none if there is no such source."""
+        return tuple(
+            (number, offset)
+            for number in self.numbers
+            if self.sources[number].name.lower() == table.lower()
+            and (not database or self.sources[number].schema.lower() == database.lower())
+            for offset in range(len(self.sources[number].fields))
+        )
+
+    def unknown(self, name: str, table: str, database: str) -> ScenarioError:
+        """The error for a name that no source has."""
+        if table and not self.columns_of(table, database):
+            qualifier = f"{database}.{table}" if database else table
+            tables = [self.sources[number].name for number in self.numbers]
+            what = f"Unknown table {qualifier!r} in {qualifier}.{name}"
+            return ScenarioError(what, column=name, hint=nearest(table, tables) if tables else "")
+        visible = self.columns_of(table, database) if table else self.columns
+        if not visible:
+            return ScenarioError(f"Column {name!r} cannot be used here", column=name)
+        hint = nearest(name, [self.field(position).name for position in visible])
+        where = table or ", ".join(self.sources[number].name for number in self.numbers)
+        return ScenarioError(f"Unknown column {name!r} in {where}", column=name, hint=hint)
+
+
+@dataclass(slots=True)
+class QueryScope(Scope):
+    """The scope of a query's expressions.
+
+    :param aliases: the expressions of the SELECT list by their names in lower case.
+    :param aliases_first: whether an alias has precedence over a column, as in HAVING and ORDER BY.
+    :param groups: whether aggregate functions are possible, as in a SELECT list.
+    :param aggregates: their values for the current group, by the identity of their nodes.
+    :param correlated: whether an expression used a column of the scope around it.
+    """
+
+    names: Names = field(default_factory=Names)
+    combination: Combination = ()
+    aliases: Mapping[str, exp.Expr] = field(default_factory=dict)
+    aliases_first: bool = False
+    groups: bool = False
+    aggregates: Mapping[int, SQLValue] = field(default_factory=dict)
+    correlated: bool = False
+
+    def value(self, name: str, table: str = "", database: str = "") -> SQLValue:
+        alias = self._alias(name, table)
+        if alias is not None:
+            with self._without_aliases():
+                return evaluate(alias, self)
+        position = self.names.find(name, table, database)
+        if position is not None:
+            return self.value_at(position)
+        return self._around(name, table, database).value(name, table, database)
+
+    def value_at(self, position: Position) -> SQLValue:
+        source, offset = position
+        row = self.combination[source]
+        return None if row is None else row.values[offset]
+
+    def knows(self, name: str, table: str = "", database: str = "") -> bool:
+        if self._alias(name, table) is not None or self.names.find(name, table, database) is not None:
+            return True
+        if self.outer is None or not self.outer.knows(name, table, database):
+            return False
+        self.correlated = True
+        return True
+
+    def collation(self, name: str, table: str = "", database: str = "") -> str:
+        alias = self._alias(name, table)
+        if alias is not None:
+            with self._without_aliases():
+                return collation_of(alias, self)
+        position = self.names.find(name, table, database)
+        if position is not None:
+            return self.names.field(position).collation
+        return self._around(name, table, database).collation(name, table, database)
+
+    def check_aggregate(self) -> None:
+        if not self.groups:
+            raise ScenarioError("Invalid use of group function")
+
+    def aggregate(self, node: exp.Expr) -> SQLValue:
+        self.check_aggregate()
+        return self.aggregates[id(node)]
+
+    def unknown_column(self, name: str, table: str, database: str) -> ScenarioError:
+        return self.names.unknown(name, table, database)
+
+    def _around(self, name: str, table: str, database: str) -> Scope:
+        if self.outer is None:
+            raise self.unknown_column(name, table, database)
+        self.correlated = True
+        return self.outer
+
+    def _alias(self, name: str, table: str) -> exp.Expr | None:
+        """The expression of the SELECT list that a name means here; None if it means a column."""
+        expression = None if table or not self.aliases else self.aliases.get(name.lower())
+        if expression is None or self.aliases_first:
+            return expression
+        return expression if self.names.find(name) is None else None
+
+    @contextmanager
+    def clause(
+        self, aliases: Mapping[str, exp.Expr], *, aliases_first: bool = False, groups: bool = False
+    ) -> Iterator[None]:
+        """Context in which the expressions of a clause are evaluated.
+
+        :param aliases: the names of the SELECT list, if the clause sees them.
+        """
+        before = self.aliases, self.aliases_first, self.groups
+        self.aliases, self.aliases_first, self.groups = aliases, aliases_first, groups
+        try:
+            yield
+        finally:
+            self.aliases, self.aliases_first, self.groups = before
+
+    def _without_aliases(self) -> AbstractContextManager[None]:
+        """Context in which the expression of an alias is evaluated: it does not see the aliases itself."""
+        return self.clause({}, groups=self.groups)

@@ -1,0 +1,212 @@
+"""SELECT: checks one, and runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.scenario.sql.aggregate_call import aggregates_in
+from ticdc_producer.scenario.sql.clause import refuse_other_clauses
+from ticdc_producer.scenario.sql.compare import as_boolean
+from ticdc_producer.scenario.sql.comparison_collation import DEFAULT_COLLATION, collation_of
+from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
+from ticdc_producer.scenario.sql.ordering import SortKey, sort_rows
+from ticdc_producer.scenario.sql.query.equality import distinct_key
+from ticdc_producer.scenario.sql.query.from_clause import FromClause
+from ticdc_producer.scenario.sql.query.grouping import Grouping, by_position, group_expressions
+from ticdc_producer.scenario.sql.query.join import JoinPlan
+from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, limited
+from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
+from ticdc_producer.scenario.sql.query.source import Field, Source
+from ticdc_producer.scenario.sql.scope import Context, Scope
+
+_KNOWN = (
+    "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct",
+    "locks", "with_", "kind",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedRow:
+    """A row of the result.
+
+    :param sort: the values of ORDER BY.
+    :param combination: the rows of FROM that it was computed from; the first ones of a group.
+    """
+
+    values: QueryRow
+    sort: Sequence[SQLValue]
+    combination: Combination
+
+
+class SelectPlan(QueryPlan):
+    """A checked SELECT.
+
+    :param outer: the scope of the statement around it.
+    :param find: finds the source that a node of FROM names or contains.
+    :raises ScenarioError: for names that do not exist, or a use that TiDB rejects.
+    :raises UnsupportedSQL: for a clause or expression that this tool does not compute.
+    """
+
+    def __init__(
+        self,
+        tree: exp.Expr,
+        outer: Scope | None,
+        context: Context,
+        find: Callable[[exp.Expr], Source],
+        mode: SQLMode,
+    ) -> None:
+        super().__init__()
+        refuse_other_clauses(tree, "SELECT", *_KNOWN)
+        self._tree = tree
+        source = tree.args.get("from_")
+        from_clause = FromClause(None if source is None else source.this, tree.args.get("joins") or (), find)
+        self._sources, names = from_clause.sources, from_clause.names
+        self.scope = QueryScope(mode, context=context, outer=outer, names=names)
+        self.scope.combination = (None,) * len(self._sources)
+        named = [one for node in tree.expressions for one in self._expanded(node)]
+        self._items = [item for _, item in named]
+        self._aliases = {name.lower(): item for name, item in reversed(named) if name}
+        self._where, self._having = (_condition(tree, clause) for clause in ("where", "having"))
+        order = tree.args.get("order")
+        ordered = () if order is None else order.expressions
+        self._order = [by_position(one.this, self._items, "order clause") for one in ordered]
+        self._check(from_clause)
+        self._grouping = self._grouped(tree)
+        self.fields = [
+            Field(name or item.sql(dialect="mysql"), collation_of(item, self.scope)) for name, item in named
+        ]
+        self._sort_keys = self._made_sort_keys(ordered)
+        self._joins = JoinPlan(from_clause.tree, self._where, names)
+        self.correlated = self.scope.correlated or any(source.changes for source in self._sources)
+
+    def _expanded(self, node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
+        """Names and expressions of one item of the SELECT list, which may be a ``*``."""
+        if not node.is_star:
+            yield node.alias_or_name, node.unalias()
+            return
+        names, table = self.scope.names, node.text("table")
+        positions = names.columns_of(table, node.text("db")) if table else names.columns
+        if not positions and table:
+            raise ScenarioError(f"Unknown table {table!r}", value=table)
+        if not positions:
+            raise ScenarioError("No tables used")
+        yield from ((names.field(position).name, names.expression(position)) for position in positions)
+
+    def _check(self, from_clause: FromClause) -> None:
+        """Check all expressions, even if there are no rows."""
+        scope = self.scope
+        for condition in (*from_clause.conditions, *([] if self._where is None else [self._where])):
+            check_expression(condition, scope)
+        with scope.clause({}, groups=True):
+            for item in self._items:
+                check_expression(item, scope)
+        with scope.clause(self._aliases, aliases_first=True, groups=True):
+            for expression in (*self._order, *([] if self._having is None else [self._having])):
+                check_expression(expression, scope)
+
+    def _grouped(self, tree: exp.Expr) -> Grouping | None:
+        """The grouping; None without GROUP BY and aggregate functions."""
+        uses = [*self._items, *self._order, *([] if self._having is None else [self._having])]
+        group = tree.args.get("group")
+        if group is None and not any(True for use in uses for _ in aggregates_in(use)):
+            return None
+        keys = [self._without_alias(key) for key in group_expressions(group, self._items)]
+        for key in keys:
+            check_expression(key, self.scope)
+        grouping = Grouping(keys, uses, self.scope.names)
+        if self.scope.mode.only_full_group_by:
+            for number, item in enumerate(self._items, start=1):
+                grouping.check_full(item, self._where, f"Expression #{number} of SELECT list")
+            for number, item in enumerate(self._order, start=1):
+                grouping.check_full(
+                    self._without_alias(item), self._where, f"Expression #{number} of ORDER BY"
+                )
+        return grouping
+
+    def _without_alias(self, node: exp.Expr) -> exp.Expr:
+        """The expression that an alias means in GROUP BY or ORDER BY; any other node as it is."""
+        if not isinstance(node, exp.Column) or node.text("table") or self.scope.names.find(node.name):
+            return node
+        return self._aliases.get(node.name.lower(), node)
+
+    def _is_selected(self, expression: exp.Expr) -> bool:
+        """Whether an expression is an item of the SELECT list."""
+        wanted = self._without_alias(expression)
+        position = self.scope.names.position(wanted)
+        return any(
+            item == wanted or (position is not None and position == self.scope.names.position(item))
+            for item in self._items
+        )
+
+    def _made_sort_keys(self, ordered: Sequence[exp.Expr]) -> list[SortKey[SelectedRow]]:
+        keys: list[SortKey[SelectedRow]] = []
+        with self.scope.clause(self._aliases, aliases_first=True):
+            for number, (expression, one) in enumerate(zip(self._order, ordered, strict=True)):
+                if self._tree.args.get("distinct") and not self._is_selected(expression):
+                    what = f"Expression #{number + 1} of ORDER BY clause is not in SELECT list"
+                    raise ScenarioError(f"{what}; this is incompatible with DISTINCT")
+                collation = collation_of(expression, self.scope) or DEFAULT_COLLATION
+                keys.append(SortKey(_sort_value(number), collation, bool(one.args.get("desc"))))
+        return keys
+
+    def _run(self, outer: Scope | None) -> list[QueryRow]:
+        return [row.values for row in self.selected(outer)]
+
+    def selected(self, outer: Scope | None) -> list[SelectedRow]:
+        """The rows, with what they were computed from."""
+        self.scope.outer = outer
+        for source in self._sources:
+            source.begin(outer)
+        self._joins.prepare()
+        rows = list(self._computed())
+        if self._tree.args.get("distinct"):
+            rows = self._distinct(rows)
+        return limited(sort_rows(rows, self._sort_keys, self.scope.mode), self._tree)
+
+    def _computed(self) -> Iterator[SelectedRow]:
+        """The rows before DISTINCT, ORDER BY and LIMIT."""
+        scope = self.scope
+        for _ in self._current_rows():
+            with scope.clause(self._aliases, aliases_first=True, groups=True):
+                if self._having is not None and as_boolean(evaluate(self._having, scope)) is not True:
+                    continue
+            with scope.clause({}, groups=True):
+                values = [evaluate(item, scope) for item in self._items]
+            with scope.clause(self._aliases, aliases_first=True, groups=True):
+                sort = [evaluate(expression, scope) for expression in self._order]
+            yield SelectedRow(values, sort, scope.combination)
+
+    def _current_rows(self) -> Iterator[None]:
+        """Make one row or group after the other the current one of the scope."""
+        scope = self.scope
+        combinations = self._joins.combinations(scope)
+        if self._grouping is None:
+            for scope.combination in combinations:
+                yield
+            return
+        for group in self._grouping.groups(combinations, scope):
+            self._grouping.enter(group, scope)
+            yield
+
+    def _distinct(self, rows: list[SelectedRow]) -> list[SelectedRow]:
+        found: dict[object, SelectedRow] = {}
+        for row in rows:
+            pairs = zip(row.values, self.fields, strict=True)
+            key = tuple(distinct_key(value, field.collation or DEFAULT_COLLATION) for value, field in pairs)
+            found.setdefault(key, row)
+        return list(found.values())
+
+
+def _condition(tree: exp.Expr, clause: str) -> exp.Expr | None:
+    found = tree.args.get(clause)
+    return None if found is None else found.this
+
+
+def _sort_value(number: int) -> Callable[[SelectedRow], SQLValue]:
+    return lambda row: row.sort[number]

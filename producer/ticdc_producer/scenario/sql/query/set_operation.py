@@ -1,0 +1,189 @@
+"""UNION, INTERSECT and EXCEPT, and queries in parentheses with clauses of their own.
+
+Rules: tidb ``pkg/planner/core/logical_plan_builder.go`` (``buildSetOpr``): INTERSECT binds tighter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from functools import reduce
+
+from sqlglot import exp
+
+from ticdc_producer.errors import UnsupportedSQL
+from ticdc_producer.model.coerce_text import to_bytes, to_text
+from ticdc_producer.model.number_text import EXACT, as_float
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import DateTimeValue, Duration, JsonText, SQLValue
+from ticdc_producer.scenario.sql.arithmetic import scale_of
+from ticdc_producer.scenario.sql.clause import refuse_other_clauses
+from ticdc_producer.scenario.sql.comparison_collation import DEFAULT_COLLATION, collation_of, merged_collation
+from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
+from ticdc_producer.scenario.sql.ordering import SortKey, sort_rows
+from ticdc_producer.scenario.sql.query.equality import distinct_key
+from ticdc_producer.scenario.sql.query.grouping import by_position
+from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, check_column_counts, limited
+from ticdc_producer.scenario.sql.query.scope import Names, QueryScope
+from ticdc_producer.scenario.sql.query.source import Field, QuerySource, SourceRow
+from ticdc_producer.scenario.sql.scope import Context, Scope
+
+_OPERATORS = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
+
+
+class SetPlan(QueryPlan):
+    """A checked UNION, INTERSECT or EXCEPT; or a query in parentheses with ORDER BY or LIMIT behind them.
+
+    :param outer: the scope of the statement around it.
+    :param plan: checks a query.
+    """
+
+    def __init__(
+        self,
+        tree: exp.Expr,
+        outer: Scope | None,
+        context: Context,
+        plan: Callable[[exp.Expr, Scope | None], QueryPlan],
+        mode: SQLMode,
+    ) -> None:
+        super().__init__()
+        refuse_other_clauses(
+            tree, tree.key.upper(), "this", "expression", "distinct", "order", "limit", "offset", "with_"
+        )
+        self._tree, self._mode = tree, mode
+        self._operators: list[str] = []
+        self._operands = [plan(operand, outer) for operand in self._flattened(tree)]
+        check_column_counts([len(operand.fields) for operand in self._operands])
+        self.correlated = any(operand.correlated for operand in self._operands)
+        first = self._operands[0].fields
+        self.fields = [Field(field.name, self._collation(number)) for number, field in enumerate(first)]
+        source = QuerySource("", self.fields, lambda _: [], changes=False)
+        positions = tuple((0, offset) for offset in range(len(first)))
+        self._names = Names([source], (0,), positions)
+        self._scope = QueryScope(mode, context=context, names=self._names, combination=(None,))
+        self._keys = self._sort_keys()
+
+    def _flattened(self, tree: exp.Expr) -> list[exp.Expr]:
+        """The operands from left to right; notes the operators between them."""
+        if not isinstance(tree, exp.SetOperation):
+            return [tree.this]
+        left = tree.this
+        nested = isinstance(left, exp.SetOperation)
+        operands = self._flattened(left) if nested else [left]
+        name = _OPERATORS[type(tree)]
+        distinct = tree.args.get("distinct")
+        if not distinct and name != "UNION":
+            raise UnsupportedSQL(f"{name} ALL is not supported")
+        self._operators.append(name if distinct else "UNION ALL")
+        return [*operands, tree.expression]
+
+    def _collation(self, number: int) -> str:
+        return reduce(merged_collation, (operand.fields[number].collation for operand in self._operands))
+
+    def _sort_keys(self) -> list[SortKey[QueryRow]]:
+        order = self._tree.args.get("order")
+        items = [self._names.expression((0, offset)) for offset in range(len(self.fields))]
+        keys: list[SortKey[QueryRow]] = []
+        for one in () if order is None else order.expressions:
+            expression = by_position(one.this, items, "order clause")
+            check_expression(expression, self._scope)
+            collation = collation_of(expression, self._scope) or DEFAULT_COLLATION
+            keys.append(SortKey(self._value_of(expression), collation, bool(one.args.get("desc"))))
+        return keys
+
+    def _value_of(self, expression: exp.Expr) -> Callable[[QueryRow], SQLValue]:
+        def value(row: QueryRow) -> SQLValue:
+            self._scope.combination = (SourceRow(row),)
+            return evaluate(expression, self._scope)
+
+        return value
+
+    def _run(self, outer: Scope | None) -> list[QueryRow]:
+        results = [operand.rows(outer) for operand in self._operands]
+        if len(results) > 1:
+            results = _with_shared_types(results, len(self.fields))
+        rows = self._combined(results)
+        return limited(sort_rows(rows, self._keys, self._mode), self._tree)
+
+    def _combined(self, results: list[list[QueryRow]]) -> list[QueryRow]:
+        operands, operators = [results[0]], []
+        for name, rows in zip(self._operators, results[1:], strict=True):
+            if name == "INTERSECT":
+                wanted = {self._key(row) for row in rows}
+                operands[-1] = [row for row in self._distinct(operands[-1]) if self._key(row) in wanted]
+            else:
+                operands.append(rows)
+                operators.append(name)
+        found = operands[0]
+        for name, rows in zip(operators, operands[1:], strict=True):
+            if name == "EXCEPT":
+                unwanted = {self._key(row) for row in rows}
+                found = [row for row in self._distinct(found) if self._key(row) not in unwanted]
+            else:
+                found = [*found, *rows]
+                found = self._distinct(found) if name == "UNION" else found
+        return found
+
+    def _distinct(self, rows: list[QueryRow]) -> list[QueryRow]:
+        found: dict[object, QueryRow] = {}
+        for row in rows:
+            found.setdefault(self._key(row), row)
+        return list(found.values())
+
+    def _key(self, row: QueryRow) -> object:
+        pairs = zip(row, self.fields, strict=True)
+        return tuple(distinct_key(value, field.collation or DEFAULT_COLLATION) for value, field in pairs)
+
+
+def _with_shared_types(results: list[list[QueryRow]], columns: int) -> list[list[QueryRow]]:
+    """The rows with the values of each column converted to one type.
+
+    TiDB takes the type from the expressions, this tool from the values: NULL has none.
+    """
+    conversions = [
+        _conversion([row[column] for rows in results for row in rows]) for column in range(columns)
+    ]
+    if not any(conversions):
+        return results
+    return [
+        [
+            [
+                value if value is None or convert is None else convert(value)
+                for value, convert in zip(row, conversions, strict=True)
+            ]
+            for row in rows
+        ]
+        for rows in results
+    ]
+
+
+def _conversion(values: Sequence[SQLValue]) -> Callable[[SQLValue], SQLValue] | None:
+    """The conversion of a column's values to their common type; None if they have one."""
+    present = [value for value in values if value is not None]
+    if len({type(value) for value in present}) < 2 and not any(isinstance(v, Decimal) for v in present):
+        return None
+    if all(isinstance(value, int | Decimal | float) for value in present):
+        return _number_conversion(present)
+    if all(isinstance(value, DateTimeValue) for value in present) or all(
+        isinstance(value, Duration) for value in present
+    ):
+        return None
+    if any(isinstance(value, bytes) for value in present):
+        return to_bytes
+    return to_text if any(not isinstance(value, JsonText) for value in present) else None
+
+
+def _number_conversion(values: Sequence[SQLValue]) -> Callable[[SQLValue], SQLValue] | None:
+    if any(isinstance(value, float) for value in values):
+        return as_float
+    if not any(isinstance(value, Decimal) for value in values):
+        return None
+    scale = max(scale_of(value) if isinstance(value, Decimal) else 0 for value in values)
+    return lambda value: _scaled(value, scale)
+
+
+def _scaled(value: SQLValue, scale: int) -> SQLValue:
+    if not isinstance(value, int | Decimal):
+        return value
+    exact = Decimal(value)
+    return exact if scale_of(exact) == scale else EXACT.quantize(exact, Decimal(1).scaleb(-scale))

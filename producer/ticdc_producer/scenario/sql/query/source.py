@@ -1,0 +1,162 @@
+"""The tables and queries of a FROM clause: their columns and rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from ticdc_producer.model.coerce import read
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.scenario.sql.comparison_collation import DEFAULT_COLLATION
+from ticdc_producer.scenario.sql.lookup import candidates, rows_equal
+from ticdc_producer.scenario.sql.query.equality import ValueIndex
+from ticdc_producer.scenario.sql.scope import Scope
+from ticdc_producer.scenario.sql.storage import Row, RowLocation, Table
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of a source.
+
+    :param collation: empty for numbers, times and binary strings.
+    :param column: None for a column of a query.
+    """
+
+    name: str
+    collation: str
+    column: ColumnInfo | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SourceRow:
+    """A row of a source; ``stored`` is the row of its table, None for a row of a query."""
+
+    values: Sequence[SQLValue]
+    stored: Row | None = None
+
+
+class Source(ABC):
+    """A table or a query in FROM.
+
+    :ivar name: its alias, or its own name.
+    :ivar schema: its database; empty for a query.
+    :ivar changes: whether its rows depend on the statement around it.
+    """
+
+    name: str
+    schema: str
+    fields: tuple[Field, ...]
+    changes = False
+
+    def __init__(self) -> None:
+        self._rows: list[SourceRow] | None = None
+        self._indexes: dict[tuple[int, str], ValueIndex] = {}
+
+    @abstractmethod
+    def _read_all(self) -> list[SourceRow]: ...
+
+    def begin(self, outer: Scope | None) -> None:  # noqa: B027  # a table has nothing to do
+        """Begin a run of the query whose FROM this is.
+
+        :param outer: the scope of the statement around that query.
+        """
+
+    def prepare(self, condition: exp.Expr | None) -> None:  # noqa: B027  # a query has nothing to do
+        """Load the rows that a condition may select, if they are not stored yet."""
+
+    def rows(self) -> list[SourceRow]:
+        """All rows; those of a table in the order of their locations."""
+        if self._rows is None:
+            self._rows = self._read_all()
+        return self._rows
+
+    def selected(self, condition: exp.Expr) -> Sequence[SourceRow]:
+        """The rows that may satisfy a condition on this source alone."""
+        del condition  # a query has no index by literals
+        return self.rows()
+
+    def matching(self, offset: int, value: SQLValue, collation: str) -> Sequence[SourceRow]:
+        """The rows whose field may equal a value."""
+        collation = collation or DEFAULT_COLLATION
+        index = self._indexes.get((offset, collation))
+        if index is None:
+            values = [row.values[offset] for row in self.rows()]
+            index = self._indexes[offset, collation] = ValueIndex(values, collation)
+        rows = self.rows()
+        return [rows[position] for position in index.candidates(value)]
+
+
+class TableSource(Source):
+    """A table with the rows that it has when the statement starts."""
+
+    def __init__(self, table: Table, alias: str, mode: SQLMode) -> None:
+        super().__init__()
+        self.table, self._mode = table, mode
+        self.name, self.schema = alias or table.info.name, table.info.schema
+        self._offsets = [offset for offset, column in enumerate(table.info.columns) if not column.hidden]
+        columns = [table.info.columns[offset] for offset in self._offsets]
+        self.fields = tuple(
+            Field(column.name, "" if column.charset == "binary" else column.collation, column)
+            for column in columns
+        )
+        self._known: dict[RowLocation, SourceRow] = {}
+
+    def prepare(self, condition: exp.Expr | None) -> None:
+        self.table.load_selected(condition)
+
+    def selected(self, condition: exp.Expr) -> Sequence[SourceRow]:
+        return [self._row(row) for row in candidates(condition, self.table)]
+
+    def matching(self, offset: int, value: SQLValue, collation: str) -> Sequence[SourceRow]:
+        rows = rows_equal(self.table, self._offsets[offset], value, collation)
+        return (
+            super().matching(offset, value, collation) if rows is None else [self._row(row) for row in rows]
+        )
+
+    def _read_all(self) -> list[SourceRow]:
+        return [self._row(row) for row in self.table.scan()]
+
+    def _row(self, row: Row) -> SourceRow:
+        known = self._known.get(row.location)
+        if known is None:
+            values = self.table.read(row)
+            columns = self.table.info.columns
+            known = self._known[row.location] = SourceRow(
+                [read(columns[offset], values[offset], self._mode) for offset in self._offsets], row
+            )
+        return known
+
+
+class QuerySource(Source):
+    """A query in FROM, or a common table expression.
+
+    :param run: returns its rows; called with the scope of the statement around.
+    :param changes: whether they depend on the statement around it, so that each run may give others.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        fields: Sequence[Field],
+        run: Callable[[Scope | None], list[list[SQLValue]]],
+        *,
+        changes: bool,
+    ) -> None:
+        super().__init__()
+        self.name, self.schema, self.fields = name, "", tuple(fields)
+        self._run, self.changes = run, changes
+        self._outer: Scope | None = None
+
+    def begin(self, outer: Scope | None) -> None:
+        self._outer = outer
+        if self.changes:
+            self._rows = None
+            self._indexes.clear()
+
+    def _read_all(self) -> list[SourceRow]:
+        return [SourceRow(values) for values in self._run(self._outer)]

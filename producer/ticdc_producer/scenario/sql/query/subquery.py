@@ -1,0 +1,186 @@
+"""Subqueries in expressions, and comparisons of rows of several columns. Logic is three-valued."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.scenario.sql.compare import compare
+from ticdc_producer.scenario.sql.comparison_collation import DEFAULT_COLLATION, collation_of, merged_collation
+from ticdc_producer.scenario.sql.evaluate import evaluate
+from ticdc_producer.scenario.sql.query.equality import ValueIndex
+from ticdc_producer.scenario.sql.query.plan import QueryPlan
+from ticdc_producer.scenario.sql.scope import Scope
+
+_ACCEPTED: dict[type[exp.Expr], Callable[[int], bool]] = {
+    exp.EQ: lambda order: order == 0,
+    exp.NEQ: lambda order: order != 0,
+    exp.LT: lambda order: order < 0,
+    exp.LTE: lambda order: order <= 0,
+    exp.GT: lambda order: order > 0,
+    exp.GTE: lambda order: order >= 0,
+}
+_LONG = 8
+"""Number of rows from which IN uses an index of the values."""
+
+
+class Subqueries:
+    """Evaluates nodes with subqueries, and comparisons of rows.
+
+    :param plan: returns the checked query of a node.
+    """
+
+    def __init__(self, plan: Callable[[exp.Expr, Scope], QueryPlan]) -> None:
+        self._plan = plan
+        self._indexes: dict[int, ValueIndex] = {}
+
+    def check(self, node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
+        """Check one node; returns the nodes in it that are still to be checked."""
+        if isinstance(node, exp.In):
+            columns = len(_parts(node.this))
+            self._check_columns(node.args["query"], columns, scope)
+            return _parts(node.this)
+        if isinstance(node, exp.Exists):
+            self._plan(node.this, scope)
+            return ()
+        if isinstance(node, exp.Tuple):
+            return node.expressions
+        wanted = 1
+        compared = node.parent
+        if compared is not None and type(compared) in (*_ACCEPTED, exp.NullSafeEQ):
+            other = compared.this if compared.expression is node else compared.expression
+            wanted = len(_parts(other))
+        self._check_columns(node.this if isinstance(node, exp.Any | exp.All) else node, wanted, scope)
+        return ()
+
+    def _check_columns(self, node: exp.Expr, columns: int, scope: Scope) -> None:
+        if len(self._plan(node, scope).fields) != columns:
+            raise ScenarioError(f"Operand should contain {columns} column(s)")
+
+    def evaluate(self, node: exp.Expr, scope: Scope) -> SQLValue:
+        """The value of a subquery, or the outcome of a comparison with one."""
+        if isinstance(node, exp.Exists):
+            return bool(self._plan(node.this, scope).rows(scope))
+        if isinstance(node, exp.In):
+            return self._in(node, scope)
+        if isinstance(node.expression, exp.Any | exp.All):
+            return self._quantified(node, scope)
+        if type(node) in _ACCEPTED or isinstance(node, exp.NullSafeEQ):
+            return self._row_comparison(node, scope)
+        if isinstance(node, exp.Tuple):
+            raise ScenarioError("Operand should contain 1 column(s)")
+        row = self._single_row(node, scope)
+        return None if row is None else row[0]
+
+    def _single_row(self, node: exp.Expr, scope: Scope) -> Sequence[SQLValue] | None:
+        rows = self._plan(node, scope).rows(scope)
+        if len(rows) > 1:
+            raise ScenarioError("Subquery returns more than 1 row")
+        return rows[0] if rows else None
+
+    def _in(self, node: exp.Expr, scope: Scope) -> SQLValue:
+        wanted = [evaluate(part, scope) for part in _parts(node.this)]
+        collations = [collation_of(part, scope) for part in _parts(node.this)]
+        query = node.args.get("query")
+        if query is None:
+            rows: Sequence[Sequence[SQLValue]] = [
+                self._values(one, len(wanted), scope) for one in node.expressions
+            ]
+        else:
+            plan = self._plan(query, scope)
+            collations = [
+                merged_collation(name, field.collation)
+                for name, field in zip(collations, plan.fields, strict=True)
+            ]
+            rows = plan.rows(scope)
+            if len(rows) >= _LONG and len(wanted) == 1 and not plan.correlated and wanted[0] is not None:
+                return self._indexed(plan, wanted[0], collations[0], scope.mode)
+        return _any_of(_equal(wanted, row, collations, scope.mode) for row in rows)
+
+    def _indexed(self, plan: QueryPlan, wanted: SQLValue, collation: str, mode: SQLMode) -> SQLValue:
+        values = [row[0] for row in plan.rows(None)]
+        collation = collation or DEFAULT_COLLATION
+        index = self._indexes.get(id(plan))
+        if index is None:
+            index = self._indexes[id(plan)] = ValueIndex(values, collation)
+        found = _any_of(
+            _equal([wanted], [values[position]], [collation], mode) for position in index.candidates(wanted)
+        )
+        return True if found else (None if None in values else False)
+
+    def _quantified(self, node: exp.Expr, scope: Scope) -> SQLValue:
+        """``a > ANY (…)`` and ``a > ALL (…)``."""
+        quantifier = node.expression
+        value = evaluate(node.this, scope)
+        plan = self._plan(quantifier.this, scope)
+        collation = merged_collation(collation_of(node.this, scope), plan.fields[0].collation)
+        accepts = _ACCEPTED[type(node)]
+        rows = plan.rows(scope)
+        orders = (compare(value, row[0], collation or DEFAULT_COLLATION, scope.mode) for row in rows)
+        outcomes = [None if order is None else accepts(order) for order in orders]
+        if isinstance(quantifier, exp.Any):
+            return _any_of(outcomes)
+        found = _any_of(None if outcome is None else not outcome for outcome in outcomes)
+        return None if found is None else not found
+
+    def _row_comparison(self, node: exp.Expr, scope: Scope) -> SQLValue:
+        columns = max(len(_parts(node.this)), len(_parts(node.expression)))
+        left, right = (self._values(side, columns, scope) for side in (node.this, node.expression))
+        collations = [
+            merged_collation(collation_of(one, scope), collation_of(other, scope))
+            for one, other in zip(_parts(node.this), _parts(node.expression), strict=False)
+        ]
+        collations += [""] * (columns - len(collations))
+        if isinstance(node, exp.NullSafeEQ):
+            pairs = zip(left, right, collations, strict=True)
+            return all(
+                a is b is None or compare(a, b, name or DEFAULT_COLLATION, scope.mode) == 0
+                for a, b, name in pairs
+            )
+        equal = _equal(left, right, collations, scope.mode)
+        if isinstance(node, exp.EQ | exp.NEQ):
+            return equal if isinstance(node, exp.EQ) or equal is None else not equal
+        for a, b, name in zip(left, right, collations, strict=True):
+            order = compare(a, b, name or DEFAULT_COLLATION, scope.mode)
+            if order is None or order != 0:
+                return None if order is None else _ACCEPTED[type(node)](order)
+        return _ACCEPTED[type(node)](0)
+
+    def _values(self, node: exp.Expr, columns: int, scope: Scope) -> Sequence[SQLValue]:
+        """The values of one side of a comparison of rows."""
+        if isinstance(node, exp.Query):
+            row = self._single_row(node, scope)
+            return [None] * columns if row is None else row
+        if len(_parts(node)) != columns:
+            raise ScenarioError(f"Operand should contain {columns} column(s)")
+        return [evaluate(part, scope) for part in _parts(node)]
+
+
+def _parts(node: exp.Expr) -> list[exp.Expr]:
+    """The columns of a row in parentheses; any other node is a single column."""
+    return list(node.expressions) if isinstance(node, exp.Tuple) else [node]
+
+
+def _equal(
+    left: Sequence[SQLValue], right: Sequence[SQLValue], collations: Sequence[str], mode: SQLMode
+) -> bool | None:
+    orders = [
+        compare(a, b, name or DEFAULT_COLLATION, mode)
+        for a, b, name in zip(left, right, collations, strict=True)
+    ]
+    if any(order is not None and order != 0 for order in orders):
+        return False
+    return None if None in orders else True
+
+
+def _any_of(outcomes: Iterable[bool | None]) -> bool | None:
+    found: bool | None = False
+    for outcome in outcomes:
+        if outcome:
+            return True
+        found = None if outcome is None else found
+    return found

@@ -1,0 +1,139 @@
+"""Random joins, subqueries and statements give the same rows here and in a MariaDB of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from decimal import Decimal
+from typing import Any
+from urllib.parse import urlsplit
+
+import pymysql
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+
+from tests.consumer_state.servers import mariadb
+from tests.scenario.sql.random_joins import REFUSED_BY_MARIADB, Column, JoinWorld, join_worlds
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.sql.session import Session
+
+_MODE = (
+    "SIMULTANEOUS_ASSIGNMENT,STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,"
+    "ONLY_FULL_GROUP_BY"
+)
+_STATEMENTS = 10
+_SUPPRESSED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
+
+
+class Server:
+    """A connection to MariaDB."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self._connection: pymysql.Connection[Any] = pymysql.connect(
+            host=parts.hostname, port=parts.port or 0, user=parts.username, password=parts.password or "",
+            charset="utf8mb4", autocommit=True,
+        )  # fmt: skip
+        self.run(f"set sql_mode = '{_MODE}', time_zone = '+00:00', @@max_statement_time = 20")
+
+    def run(self, statement: str) -> tuple[tuple[Any, ...], ...]:
+        with self._connection.cursor() as cursor:
+            cursor.execute(statement)
+            return tuple(cursor.fetchall())
+
+    def script(self, text: str) -> None:
+        """Run statements with ``;`` between; the first one that fails ends the transaction."""
+        try:
+            for statement in text.split("; "):
+                self.run(statement)
+        except pymysql.MySQLError:
+            self.run("rollback")
+            raise
+
+    def renew(self) -> None:
+        for statement in (
+            "drop database if exists test", "create database test charset utf8mb4 collate utf8mb4_bin",
+            "use test", "set @v = null, @w = null",
+        ):  # fmt: skip
+            self.run(statement)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with mariadb() as url:
+        yield Server(url)
+
+
+def _theirs(server: Server, table: str, columns: tuple[Column, ...]) -> list[tuple[object, ...]]:
+    as_bytes = "cast({} as binary)"
+    forms = {"number": "{}", "text": as_bytes, "date": as_bytes}
+    items = [
+        f"{one.name} + 0" if one.type.startswith("enum") else forms[one.kind].format(one.name)
+        for one in columns
+    ]
+    rows = server.run(f"select {', '.join(items)} from {table} order by id")
+    return [tuple(_comparable(value, one) for value, one in zip(row, columns, strict=True)) for row in rows]
+
+
+def _ours(session: Session, table: str, columns: tuple[Column, ...]) -> list[tuple[object, ...]]:
+    rows = session.history().state["test", table].rows
+    return [tuple(_comparable(value, one) for value, one in zip(row, columns, strict=True)) for row in rows]
+
+
+def _comparable(value: object, column: Column) -> object:
+    """A value of either side as one of the same type."""
+    if value is None:
+        return None
+    text = value.decode() if isinstance(value, bytes) else str(value)
+    if column.type == "double":
+        return float(text)
+    return Decimal(text) if column.kind == "number" or column.type.startswith("enum") else text
+
+
+def compare_all(server: Server, world: JoinWorld) -> None:
+    server.renew()
+    session = Session()
+    for statement in world.ddl:
+        server.run(statement)
+        session.run(statement)
+    for statement in world.statements:
+        note(statement)
+        _compare(server, session, statement, world.columns)
+
+
+def _refusal_of_mariadb(server: Server, statement: str) -> pymysql.MySQLError | None:
+    try:
+        server.script(statement)
+    except pymysql.MySQLError as error:
+        return error
+    return None
+
+
+def _compare(
+    server: Server, session: Session, statement: str, columns: dict[str, tuple[Column, ...]]
+) -> None:
+    theirs, ours = _refusal_of_mariadb(server, statement), None
+    if theirs is not None and theirs.args[0] in REFUSED_BY_MARIADB:
+        return
+    try:
+        session.run(statement)
+    except ScenarioError as error:
+        ours = error
+        with suppress(ScenarioError):
+            session.run("rollback")
+    assert (ours is None) == (theirs is None), f"here: {ours}, in MariaDB: {theirs}"
+    for table, found in columns.items():
+        assert _ours(session, table, found) == _theirs(server, table, found)
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=_SUPPRESSED)
+@given(join_worlds(_STATEMENTS))
+def test_statements_leave_the_rows_of_mariadb(server: Server, world: JoinWorld) -> None:
+    compare_all(server, world)
+
+
+@pytest.mark.slow
+@settings(max_examples=2000, deadline=None, suppress_health_check=_SUPPRESSED)
+@given(join_worlds(_STATEMENTS))
+def test_twenty_thousand_statements_leave_the_rows_of_mariadb(server: Server, world: JoinWorld) -> None:
+    compare_all(server, world)

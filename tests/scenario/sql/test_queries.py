@@ -1,0 +1,169 @@
+"""The rows of queries: joins, groups, set operations, WITH, and the types of their values."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.scenario.sql.script_results import history_of, rows_of
+from ticdc_producer.errors import ScenarioError
+
+TABLES = (
+    "create table a (id int primary key, g int, x varchar(9) collate utf8mb4_general_ci);"
+    "insert into a values (1, 1, 'k'), (2, 1, 'K'), (3, 2, 'm'), (4, null, null);"
+    "create table b (id int primary key, g int, y decimal(6,2));"
+    "insert into b values (1, 2, 1.50), (2, 3, 2.25), (3, 2, -1);"
+    "create table r (p varchar(40), q varchar(40), s varchar(40));"
+)
+
+
+def rows(query: str) -> list[str]:
+    """The rows of a query with three columns or fewer, in the order of the result; NULL as ``-``."""
+    found = rows_of(f"{TABLES} insert into r {query}", "r")
+    return [",".join("-" if value is None else value.decode() for value in row) for row in found]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("(p, q) select a.id, b.id from a join b on a.g = b.g", ["3,1,-", "3,3,-"]),
+        (
+            "(p, q) select a.id, b.id from a left join b on a.g = b.g and b.id > 1 where a.id > 2",
+            ["3,3,-", "4,-,-"],
+        ),
+        ("(p, q) select a.id, b.id from a right join b using (g)", ["3,1,-", "-,2,-", "3,3,-"]),
+        ("select * from (select 1 a, 2 b) x natural join (select 2 b, 1 a) y join (select 3 c) z", ["1,2,3"]),
+        ("select * from (select 1 a, 2 b) x right join (select 2 b, 3 c) y using (b)", ["2,3,1"]),
+        (
+            "select a.id, c.id, d.id from a, b c left join b d on d.id = c.id + 1 where a.id = c.id",
+            ["1,1,2", "2,2,3", "3,3,-"],
+        ),
+        (
+            "(p, q) select x.id, y.id from a x left join (a y join b on y.g = b.id) on y.id = x.id",
+            ["1,1,-", "2,2,-", "3,3,-", "4,-,-"],
+        ),
+        (
+            "(p) select id from a where g in (select g from b) or x is null order by id desc",
+            ["4,-,-", "3,-,-"],
+        ),
+        ("(p) select id from a order by g desc, id limit 2 offset 1", ["1,-,-", "2,-,-"]),
+        ("(p) select distinct x from a order by x", ["-,-,-", "k,-,-", "m,-,-"]),
+        ("select g, count(*), count(g) from a group by g", ["1,2,2", "2,1,1", "-,1,0"]),
+        ("select x, sum(id), max(id) as m from a group by x having m > 2 order by m", ["m,3,3", "-,4,4"]),
+        ("select sum(y), avg(y), min(y) from b", ["2.75,0.916667,-1.00"]),
+        ("select sum(id), avg(g), count(distinct g) from a where id > 9", ["-,-,0"]),
+        (
+            (
+                "(p, q) select group_concat(id order by id desc separator '+'), group_concat(distinct"
+                " x order by x) from a"
+            ),
+            ["4+3+2+1,k,m,-"],
+        ),
+        ("(p, q) select bit_or(id), bit_and(id) from a", ["7,0,-"]),
+        (
+            "(p, q) select json_arrayagg(g), json_objectagg(id, g) from a where id > 2",
+            ['[2, null],{"3": 2, "4": null},-'],
+        ),
+        ("(p, q) select count(*), 'x' from a having count(*) > 9", []),
+        ("(p, q) select 2 as k, max(id) from a group by k", ["2,4,-"]),
+        ("(p, q) select g + 1, count(*) from a group by 1 order by 1", ["-,1,-", "2,2,-", "3,1,-"]),
+        ("(p, q) select a.id, a.x from a group by a.id order by a.id limit 1", ["1,k,-"]),
+        ("(p) select 1 union select 1.0 union select 2", ["1.0,-,-", "2.0,-,-"]),
+        ("(p) select 1 union all select 'a' union select '1'", ["1,-,-", "a,-,-"]),
+        (
+            "(p) select id from a except select id from b union all select 9 order by 1 desc",
+            ["9,-,-", "4,-,-"],
+        ),
+        ("(p) select 5 union select id from a intersect select 2", ["5,-,-", "2,-,-"]),
+        (
+            "(p) (select id from a order by id desc limit 1) union all (select id from b limit 1)",
+            ["4,-,-", "1,-,-"],
+        ),
+        (
+            (
+                "(p, q) with c as (select g, count(*) n from a group by g), d as (select * from c"
+                " where n > 1) select * from d"
+            ),
+            ["1,2,-"],
+        ),
+        ("(p, q) select x, y from (values row(1, 'a'), row(2, 'b')) v (x, y) where x > 1", ["2,b,-"]),
+        (
+            "(p) select (select max(y) from b where b.g = a.g) from a order by id",
+            ["-,-,-", "-,-,-", "1.50,-,-", "-,-,-"],
+        ),
+        (
+            "(p) select id from a where g > any (select g from b) or g <= all (select g from b where id > 9)",
+            ["1,-,-", "2,-,-", "3,-,-", "4,-,-"],
+        ),
+        ("(p, q) select null in (select id from a where id > 9), 9 not in (select g from a)", ["0,-,-"]),
+        ("(p) select 1 from dual where false", []),
+    ],
+)
+def test_rows_of_queries(query: str, expected: list[str]) -> None:
+    assert rows(query) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("(p) select g from a group by x", "Expression #1 of SELECT list is not in GROUP BY clause"),
+        ("(p, q) select id, count(*) from a", "In aggregated query without GROUP BY"),
+        ("(p) select id from a, b", "Column 'id' is ambiguous"),
+        ("(p) select distinct x from a order by id", "this is incompatible with DISTINCT"),
+        ("(p) select 1 union select 1, 2", "The used SELECT statements have a different number of columns"),
+        ("(p) select 1 from (select 1)", "Every derived table must have its own alias"),
+        ("(p) select 1 from (select 1, 1) d", "Duplicate column name '1'"),
+        ("(p) select id from a order by 2", "Unknown column '2' in 'order clause'"),
+        ("(p) select id from a having nope > 1", "Unknown column 'nope'"),
+        ("(p) select sum(count(*)) from a", "Invalid use of group function"),
+        ("(p) select id from a join b using (z)", "Unknown column 'z' in 'from clause'"),
+        ("(p) select 1, 2", "Column count doesn't match value count at row 1"),
+        ("(p) select (1, 2)", "Operand should contain 1 column(s)"),
+        ("(p) select nope.* from a", "Unknown table 'nope'"),
+        ("(p) select count(id, g) from a", "Incorrect parameter count in the call to COUNT()"),
+        ("(p) select id from a limit 'x'", "LIMIT needs a whole number"),
+        ("(p) with c as (select 1), c as (select 2) select 1", "Not unique table/alias: 'c'"),
+    ],
+)
+def test_what_tidb_rejects(query: str, message: str) -> None:
+    with pytest.raises(ScenarioError) as raised:
+        history_of(f"{TABLES}\ninsert into r {query}")
+    assert message in raised.value.what
+    assert raised.value.line == 2
+
+
+def test_any_column_may_be_selected_without_only_full_group_by() -> None:
+    script = f"{TABLES} set sql_mode = ''; insert into r (p) select x from a group by g order by g"
+    assert [row[0] for row in rows_of(script, "r")] == [None, b"k", b"m"]
+
+
+def test_on_duplicate_key_update_reads_the_selected_row() -> None:
+    script = (
+        f"{TABLES} insert into a (id, g) select id, g from b z on duplicate key update x = z.y, g = values(g)"
+    )
+    assert rows_of(script, "a")[:2] == [(b"1", b"2", b"1.50"), (b"2", b"3", b"2.25")]
+
+
+def test_a_statement_reads_the_rows_from_before_it() -> None:
+    script = f"{TABLES} insert into a (id) select id + 10 from a;"
+    counts = "((select count(*) from r)), ((select count(*) from a))"
+    assert [row[0] for row in rows_of(f"{script} insert into r (p) values {counts}", "r")] == [b"0", b"8"]
+
+
+def test_indexes_find_what_a_comparison_of_all_rows_finds() -> None:
+    """Values of other types than the column's are compared as numbers, or in the"
+    " collation of the column."""
+    script = (
+        "create table k (id int primary key, c varchar(9) collate utf8mb4_general_ci, d"
+        " double, e enum('1', 'b'));"
+        "insert into k values (1, 'A', 1, 'b'), (2, '2.0', 2.5, '1'), (3, 'ä ', 3, 'b');"
+        "create table f (n decimal(4,1), s varchar(9) collate utf8mb4_general_ci, x varbinary(9));"
+        " insert into f values (2.0, 'a', 'A'), (3, 'b', '3');"
+        "create table r (w varchar(9), id int);"
+    )
+    joins = {
+        "id = f.n": {2, 3}, "c = f.n": {2}, "c = f.s": {1, 3}, "c = f.x": {1}, "d = f.n": {3},
+        "e = f.s": {1, 3}, "id = f.x": {3},
+    }  # fmt: skip
+    for condition, expected in joins.items():
+        found = rows_of(f"{script} insert into r (id) select k.id from f join k on k.{condition}", "r")
+        assert {int(row[1] or 0) for row in found} == expected, condition
