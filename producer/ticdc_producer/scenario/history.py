@@ -15,6 +15,7 @@ from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Op, Value
 from ticdc_producer.scenario.data_step import DataPlan
 from ticdc_producer.scenario.generate.plan import GeneratePlan
+from ticdc_producer.scenario.passed_over import PassedOver
 
 RowImage: TypeAlias = tuple[Value, ...]
 """Canonical values of the columns that reach the sink, in table order (``TableInfo.sent``)."""
@@ -79,6 +80,7 @@ class History:
     :param data: plans of the ``data`` steps, likewise.
     :param state: rows at the end by ``(schema, table)``, also of tables that TiCDC does not replicate.
     :param state_at: the state after each requested number of commits.
+    :param passed_over: the statements that were not run.
     """
 
     catalog: Catalog
@@ -90,6 +92,7 @@ class History:
     data: tuple[DataPlan, ...] = ()
     state: State = field(default_factory=dict)
     state_at: Mapping[int, State] = field(default_factory=dict)
+    passed_over: PassedOver = field(default_factory=PassedOver)
 
     @property
     def row_changes(self) -> int:

@@ -18,6 +18,7 @@ from ticdc_producer.scenario.fault_spec import Fault
 from ticdc_producer.scenario.generate.spec import Generate
 from ticdc_producer.scenario.library import shipped
 from ticdc_producer.scenario.spec import Step
+from ticdc_producer.scenario.sql.lexer import is_utf8_outside_of_strings
 from ticdc_producer.scenario.validate import validate_spec
 from ticdc_producer.scenario.yaml_tree import YAMLTree, read_yaml
 
@@ -91,7 +92,7 @@ class ScenarioFile:
     :param start: TSO of the first commit.
     :param every: time from one commit to the next.
     :param build_time: build time in messages; None: each message's commit time.
-    :param now: result of ``NOW()``, in UTC.
+    :param now: result of ``NOW()``, in UTC; None: the time of each commit.
     :param resolved_every: time between resolved events; None: one after each transaction.
     :param changefeed: content of ``changefeed:``, for ``ticdc_producer.config.resolve``.
     :param start_given: whether the scenario sets ``start``.
@@ -110,7 +111,7 @@ class ScenarioFile:
     build_time: datetime | Literal["now"] | None
     database: str
     time_zone: str
-    now: datetime
+    now: datetime | None
     resolved_every: timedelta | None
     changefeed: Mapping[str, Any]
     steps: tuple[ScenarioStep, ...]
@@ -145,7 +146,7 @@ def load_scenario(path_or_name: str | Path, overrides: Sequence[str] = ()) -> Sc
         build_time=scenario.clock.build_time,
         database=scenario.session.database,
         time_zone=scenario.session.time_zone,
-        now=scenario.session.now,
+        now=None if scenario.session.now == "commit" else scenario.session.now,
         resolved_every=scenario.resolved.every,
         changefeed=tree.data.get("changefeed") or {},
         steps=tuple(_step(step, tree, index) for index, step in enumerate(scenario.steps)),
@@ -186,8 +187,11 @@ def _text(content: bytes, file: str) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        hint = "save it in that encoding"
-        raise ScenarioError("the scenario is not UTF-8", file=file, line=line, hint=hint) from None
+    text = content.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+    if file.endswith(".sql") and is_utf8_outside_of_strings(text):
+        return text
+    hint = "save it in that encoding"
+    raise ScenarioError("the scenario is not UTF-8", file=file, line=line, hint=hint) from None
 
 
 def _tree(text: str, file: str) -> YAMLTree:

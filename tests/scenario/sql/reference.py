@@ -94,6 +94,17 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
         Example("DESC, DESCRIBE", "desc t; describe t", 0),
         Example("EXPLAIN", "explain delete from t", 0),
         Example("ANALYZE TABLE", "analyze table t", 0),
+        Example("LOCK TABLES, UNLOCK TABLES", "lock tables t write; unlock tables", 0),
+        Example(
+            "CREATE, ALTER, DROP of TRIGGER, PROCEDURE, FUNCTION, EVENT, which TiDB does not have",
+            "create trigger g before insert on t for each row set new.v = 'x'; drop procedure if exists p",
+            0,
+        ),
+        Example(
+            "DELIMITER",
+            "delimiter //\ncreate procedure p() begin delete from t; end//\ndelimiter ;",
+            0,
+        ),
     ),
 }
 
@@ -172,7 +183,12 @@ ALTER_PARTS: dict[str, tuple[Example, ...]] = {
         Example(
             "PLACEMENT POLICY", "alter table t placement policy = p", before=T + "create placement policy p;"
         ),
-        Example("ENGINE, ROW_FORMAT, ALGORITHM, LOCK, FORCE (no job)", "alter table t engine = innodb", 0, T),
+        Example(
+            "ENGINE, ROW_FORMAT, ALGORITHM, LOCK, FORCE, DISABLE KEYS, ENABLE KEYS (no job)",
+            "alter table t engine = innodb; alter table t disable keys; alter table t enable keys",
+            0,
+            T,
+        ),
         Example(
             "several parts in one job",
             "alter table t add column x int, drop column v, add index (n)",
@@ -255,6 +271,10 @@ DEFINITIONS: dict[str, tuple[Example, ...]] = {
         ),
         Example(
             "expression indexes", "create table x (a int primary key, b varchar(9), index k ((upper(b))))"
+        ),
+        Example(
+            "FULLTEXT KEY (not created, as in TiDB)",
+            "create table x (a int primary key, b text, fulltext key w (b) with parser ngram)",
         ),
         Example(
             "FOREIGN KEY … REFERENCES",

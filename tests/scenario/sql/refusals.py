@@ -14,10 +14,10 @@ class Refusal(NamedTuple):
 
 REFUSED: dict[str, tuple[Refusal, ...]] = {
     "other statements": (
-        Refusal("CREATE PROCEDURE", "create procedure p() begin end"),
-        Refusal("CREATE FUNCTION", "create function f() returns int return 1"),
-        Refusal("CREATE TRIGGER", "create trigger g before insert on t for each row set new.v = 'x'"),
-        Refusal("CREATE EVENT", "create event e on schedule every 1 day do delete from t"),
+        Refusal(
+            "CREATE PROCEDURE with a body that ends at its first ';'",
+            "create procedure p() begin delete from t; end",
+        ),
         Refusal("CREATE USER", "create user 'ann'@'%' identified by 'x'"),
         Refusal("GRANT", "grant all on *.* to ann"),
         Refusal("CALL", "call p()"),
@@ -25,7 +25,6 @@ REFUSED: dict[str, tuple[Refusal, ...]] = {
         Refusal("LOAD", "load data infile 'x' into table t"),
         Refusal("IMPORT", "import into t from 'x'"),
         Refusal("PREPARE", "prepare s from 'delete from t'"),
-        Refusal("LOCK", "lock tables t write"),
         Refusal("SAVEPOINT", "savepoint s"),
         Refusal("ROLLBACK TO SAVEPOINT", "rollback to savepoint s"),
         Refusal("COMMIT AND CHAIN", "commit and chain"),
@@ -36,7 +35,6 @@ REFUSED: dict[str, tuple[Refusal, ...]] = {
         Refusal("FLASHBACK TABLE", "flashback table t to x"),
         Refusal("RECOVER TABLE", "recover table t"),
         Refusal("ADMIN", "admin check table t"),
-        Refusal("DELIMITER", "delimiter //"),
         Refusal("ALTER VIEW", "alter view w as select 2"),
     ),
     "rows": (
@@ -87,7 +85,8 @@ REFUSED: dict[str, tuple[Refusal, ...]] = {
         Refusal("the column attribute INVISIBLE", "create table x (a int invisible)"),
         Refusal("the column attribute REFERENCES", "create table x (a int references t (id))"),
         Refusal("the table option SHARD_ROW_ID_BITS", "create table x (a int) shard_row_id_bits = 4"),
-        Refusal("a FULLTEXT index", "create table x (a varchar(9), fulltext key (a))"),
+        Refusal("CREATE FULLTEXT INDEX", "create fulltext index i on t (v)"),
+        Refusal("a SPATIAL index", "create table x (a int, spatial key (a))"),
         Refusal("CREATE SPATIAL INDEX", "create spatial index i on t (v)"),
         Refusal("a VECTOR index", "create table x (a vector(3), vector index ((vec_l2_distance(a))))"),
         Refusal(
@@ -115,12 +114,10 @@ REFUSED: dict[str, tuple[Refusal, ...]] = {
         Refusal("DROP CONSTRAINT", "alter table t drop constraint c"),
         Refusal("ORDER BY", "alter table t order by id"),
         Refusal("SHARD_ROW_ID_BITS", "alter table t shard_row_id_bits = 4"),
-        Refusal("DISABLE KEYS", "alter table t disable keys"),
     ),
     "session": (
+        Refusal("SET TRANSACTION", "set transaction read only"),
         Refusal("SET GLOBAL", "set global time_zone = '+01:00'"),
-        Refusal("SET TRANSACTION", "set transaction isolation level read committed"),
-        Refusal("SET NAMES latin1", "set names latin1"),
         Refusal("a user variable", "set @name = 5"),
         Refusal("the variable autocommit", "set autocommit = 0"),
         Refusal("the variable auto_increment_increment", "set auto_increment_increment = 2"),

@@ -176,14 +176,16 @@ def _evaluated(
 
 
 def _auto_increment(table: Table, column: ColumnInfo, value: Value, mode: SQLMode, limit_ids: bool) -> Value:
-    """The value of an AUTO_INCREMENT column: the next id for NULL and 0; other values advance the counter.
+    """The value of an AUTO_INCREMENT column: the next id for NULL, and for 0 by default.
+
+    Other values advance the counter.
 
     :param limit_ids: whether an id beyond the column's range becomes its largest value. Without strict mode
         TiDB does so for ON DUPLICATE KEY UPDATE alone; elsewhere the id could be that of an unrelated row.
         Source: tidb ``setDatumAutoIDAndCast``.
     :raises ScenarioError: if the counter leaves the column's range.
     """
-    if value is not None and int(value) != 0:
+    if value is not None and (int(value) != 0 or not mode.auto_value_on_zero):
         table.ids.advance(int(value))
         return value
     taken = table.ids.take()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -17,6 +17,8 @@ from ticdc_producer.model.sql_mode import DEFAULT_NOW, SQLMode
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.history import Change, History, State, TableState
+from ticdc_producer.scenario.passed_over import PassedOver
+from ticdc_producer.scenario.sql.advice import with_advice
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.cluster import Cluster, Database
 from ticdc_producer.scenario.sql.cursor import Cursor
@@ -24,10 +26,12 @@ from ticdc_producer.scenario.sql.ddl import DDLContext, is_ddl, run_ddl
 from ticdc_producer.scenario.sql.dialect import parse_dml
 from ticdc_producer.scenario.sql.generated_table import GeneratedTable
 from ticdc_producer.scenario.sql.insert import run_insert
+from ticdc_producer.scenario.sql.lexer import is_utf8
 from ticdc_producer.scenario.sql.references import References
+from ticdc_producer.scenario.sql.refusals import Refusals
 from ticdc_producer.scenario.sql.reserved_tables import ReservedTables
 from ticdc_producer.scenario.sql.statement_cache import MAX_STATEMENTS, StatementCache
-from ticdc_producer.scenario.sql.statements import Statement, split_statements
+from ticdc_producer.scenario.sql.statements import Statement, split_statements, stored_program
 from ticdc_producer.scenario.sql.storage import Table
 from ticdc_producer.scenario.sql.transaction import Transaction
 from ticdc_producer.scenario.sql.update import run_delete, run_update
@@ -36,12 +40,12 @@ from ticdc_producer.scenario.sql.variables import time_zone as zone_of
 
 _DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
 READ_ONLY = frozenset({"SELECT", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE"})
-"""Statements that change nothing in the stream; they are skipped."""
+"""Statements that change nothing in the stream; they are counted and passed over."""
 _MODIFIERS = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "IGNORE")
 _KNOWN_VERBS = frozenset({
     "CHECKSUM", "DELIMITER", "PLAN", "QUERY", "RECOMMEND", "SOURCE", "TRAFFIC",
     "WITH", "TABLE", "VALUES", "CALL",
-    "DO", "LOAD", "IMPORT", "LOCK", "UNLOCK", "XA", "SAVEPOINT", "RELEASE", "PREPARE", "EXECUTE",
+    "DO", "LOAD", "IMPORT", "XA", "SAVEPOINT", "RELEASE", "PREPARE", "EXECUTE",
     "DEALLOCATE", "GRANT", "REVOKE", "KILL", "FLUSH", "ADMIN", "SPLIT", "BATCH", "HANDLER", "CHECK",
     "OPTIMIZE", "REPAIR", "RESET", "PURGE", "INSTALL", "UNINSTALL", "BACKUP", "RESTORE", "START",
     "STOP", "TRACE", "BINLOG", "HELP", "CANCEL",
@@ -56,10 +60,11 @@ class Session:
     :param file: the scenario file, for messages.
     :param database: the current database; it and ``test`` exist and are empty.
     :param time_zone: initial value of the session variable.
-    :param now: constant result of ``NOW()``.
+    :param now: result of ``NOW()``; a function: of the number of the commit that the statement belongs to.
     :param force_replicate: whether TiCDC replicates tables without a handle key.
     :param profile: the TiCDC architecture that replicates.
     :param snapshots: numbers of commits after which the history contains the state of all tables.
+    :param refusals: collects the errors of statements, which are then left out; None: errors are raised.
     :param max_statements: number of syntax trees in the statement cache.
     """
 
@@ -69,18 +74,26 @@ class Session:
         file: str = "",
         database: str = _FIRST_DATABASE,
         time_zone: str = "+00:00",
-        now: datetime = DEFAULT_NOW,
+        now: datetime | Callable[[int], datetime] = DEFAULT_NOW,
         force_replicate: bool = False,
         profile: Profile = "classic",
         snapshots: Collection[int] = (),
+        refusals: Refusals | None = None,
         max_statements: int = MAX_STATEMENTS,
     ) -> None:
+        self._refusals = refusals
+        self._in_refused_body = False
         self._file = file
         self._database = database
         self._force_replicate = force_replicate
         databases = {name.lower(): Database(name) for name in (_FIRST_DATABASE, database)}
         self._cluster = Cluster(databases, profile=profile)
-        self._mode = self._initial = SQLMode(zone=zone_of(time_zone), now=now)
+        self._time_of = now if callable(now) else None
+        self._timed = -1  # the commit whose time the mode has
+        first = now(0) if callable(now) else now
+        self._mode = self._initial = SQLMode(zone=zone_of(time_zone), now=first, now_moves=callable(now))
+        self._saved: dict[str, SQLMode] = {}
+        self._passed_over = PassedOver()
         self._references = References(())
         self._reserved = ReservedTables()
         self._statements = StatementCache(_parsed, max_statements)
@@ -107,10 +120,13 @@ class Session:
         with self._located(line):
             self._announce(text)
             for statement in split_statements(text, line):
-                with self._located(statement.line):
-                    self._statement(statement)
+                if not self._is_rest_of_body(statement):
+                    with self._collected(statement), self._located(statement.line):
+                        self._statement(statement)
             if self._open is not None:
-                raise ScenarioError("BEGIN without COMMIT or ROLLBACK", line=self._open_line)
+                line = self._open_line
+                self._rollback()
+                raise ScenarioError("BEGIN without COMMIT or ROLLBACK", line=line)
 
     def transaction(self, text: str, *, line: int = 1) -> None:
         """Run DML statements as one transaction.
@@ -124,7 +140,7 @@ class Session:
             self._announce(text)
             try:
                 for statement in split_statements(text, line):
-                    with self._located(statement.line):
+                    with self._collected(statement), self._located(statement.line):
                         self._step(statement)
             except ScenarioError:
                 self._rollback()
@@ -206,6 +222,7 @@ class Session:
             commits=self._commits,
             state=self._state(),
             state_at=dict(self._state_at),
+            passed_over=self._passed_over,
         )
 
     def _state(self) -> State:
@@ -228,7 +245,14 @@ class Session:
             self._state_at.update(dict.fromkeys(counts, self._state()))
             self._reserved.take_snapshot(self._cluster, counts)
 
+    def _move_clock(self) -> None:
+        """Set the time of the next statement, which is that of its commit."""
+        if self._time_of is not None and self._mode.now_moves and self._timed != self._commits:
+            self._mode = replace(self._mode, now=self._time_of(self._commits))
+            self._timed = self._commits
+
     def _step(self, statement: Statement) -> None:
+        self._move_clock()
         if statement.verb not in _DML:
             what = f"{statement.verb or 'this'} is not allowed in a transaction step"
             raise ScenarioError(what, hint="only INSERT, REPLACE, UPDATE and DELETE are")
@@ -236,16 +260,24 @@ class Session:
 
     def _statement(self, statement: Statement) -> None:
         word = statement.verb
+        self._move_clock()
         if word in _DML:
             self._dml(statement)
+        elif program := stored_program(statement):
+            self._program(statement, program)
         elif is_ddl(word):
             self._ddl(statement)
         elif word == "SET":
-            self._mode = run_set(Cursor(statement), self._mode, self._initial)
+            self._mode = run_set(Cursor(statement), self._mode, self._initial, self._saved)
+            self._timed = -1
         elif word == "USE":
             self._use(Cursor(statement, 1))
         elif word in READ_ONLY:
             _refuse_running(statement)
+            self._passed_over.count(word)
+        elif word in ("LOCK", "UNLOCK") and statement.word(1) in ("TABLES", "TABLE"):
+            self._commit()
+            self._passed_over.count(f"{word} TABLES")
         else:
             self._control(statement, word)
 
@@ -267,6 +299,17 @@ class Session:
         else:
             raise cursor.error("expected a statement")
 
+    def _program(self, statement: Statement, kind: str) -> None:
+        """Pass over a stored program, which must not have been divided at a ``;`` of its body."""
+        last = len(statement.tokens) - 1
+        words = [statement.word(index) for index in range(last + 1)]
+        if "BEGIN" in words and "END" not in words[-2:]:  # a label may follow END
+            raise UnsupportedSQL(
+                f"CREATE {kind} with a body that ends at its first ';' is not supported",
+                hint="write DELIMITER // in a line before it, // behind it, then DELIMITER ; in a line",
+            )
+        self._passed_over.note_program(kind, statement.verb, statement.line)
+
     def _use(self, cursor: Cursor) -> None:
         name = cursor.identifier("a database name")
         cursor.end()
@@ -274,6 +317,8 @@ class Session:
 
     def _ddl(self, statement: Statement) -> None:
         self._commit()
+        if not statement.text.isascii() and not is_utf8(statement.text):
+            raise ScenarioError("a DDL has bytes that are not UTF-8")
         context = DDLContext(
             self._cluster, self._mode, self._database, self._force_replicate, self._record_job
         )
@@ -342,10 +387,41 @@ class Session:
             self._open = None
 
     @contextmanager
+    def _collected(self, statement: Statement) -> Iterator[None]:
+        """Context that collects the error of a statement, if the session collects errors."""
+        try:
+            yield
+        except ScenarioError as error:
+            if self._refusals is None:
+                raise
+            self._refusals.add(error, statement)
+            self._go_on_without(statement)
+
+    def _is_rest_of_body(self, statement: Statement) -> bool:
+        """Whether a statement belongs to the body of a refused stored program, which ends with ``END``."""
+        if self._in_refused_body:
+            self._in_refused_body = statement.shape[:3].upper() != "END"
+            return True
+        return False
+
+    def _go_on_without(self, statement: Statement) -> None:
+        """Let the statements behind a refused one find the state in which they can be checked."""
+        words = statement.shape.lower().split()
+        if stored_program(statement):
+            self._in_refused_body = True
+        elif words[:1] == ["commit"]:
+            self._commit()
+        elif words[:1] == ["create"] and words[1:2] in (["database"], ["schema"]):
+            name = next((word.strip("`") for word in words[2:] if word not in ("if", "not", "exists")), "")
+            self._cluster.databases.setdefault(name, Database(name))
+
+    @contextmanager
     def _located(self, line: int) -> Iterator[None]:
         """Context that adds file and line to errors."""
         try:
             yield
+        except UnsupportedSQL as error:
+            raise with_advice(error.at(self._file, line)) from error.__cause__
         except ScenarioError as error:
             raise error.at(self._file, line) from error.__cause__
         except RecursionError:
