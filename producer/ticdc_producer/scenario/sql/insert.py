@@ -31,6 +31,7 @@ from ticdc_producer.scenario.sql.assign import (
 )
 from ticdc_producer.scenario.sql.evaluate import check_expression
 from ticdc_producer.scenario.sql.generated import fill_generated
+from ticdc_producer.scenario.sql.literal_rows import LiteralRows
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.select import SelectedValue, rows_of_select
 from ticdc_producer.scenario.sql.storage import Row, Table
@@ -108,6 +109,8 @@ def _rows_of(
     tuples: list[list[Cell]]
     if isinstance(source, exp.Values):
         tuples = [_tuple_items(row) for row in source.expressions]
+    elif isinstance(source, LiteralRows):
+        tuples = [[SelectedValue(value) for value in row] for row in source.args["rows"]]
     else:
         tuples = [list(row) for row in rows_of_select(source, find, mode)]
     _check_generated(table, offsets, tuples)

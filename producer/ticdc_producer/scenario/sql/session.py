@@ -27,6 +27,7 @@ from ticdc_producer.scenario.sql.dialect import parse_dml
 from ticdc_producer.scenario.sql.generated_table import GeneratedTable
 from ticdc_producer.scenario.sql.insert import run_insert
 from ticdc_producer.scenario.sql.lexer import is_utf8
+from ticdc_producer.scenario.sql.literal_rows import parse_literal_insert
 from ticdc_producer.scenario.sql.references import References
 from ticdc_producer.scenario.sql.refusals import Refusals
 from ticdc_producer.scenario.sql.reserved_tables import ReservedTables
@@ -443,6 +444,9 @@ def _refuse_running(statement: Statement) -> None:
 
 
 def _parsed(statement: Statement) -> tuple[str, exp.Expr]:
+    literal_insert = parse_literal_insert(statement)
+    if literal_insert is not None:
+        return literal_insert
     _refuse_modifiers(statement)
     return parse_dml(statement.sql, statement.line)
 
