@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from ticdc_producer.errors import ScenarioError, ScenarioProblems
 from ticdc_producer.model import tso
@@ -14,6 +15,7 @@ from ticdc_producer.model.clock import Clock
 from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.data_step import DataPlan, bind_data
+from ticdc_producer.scenario.dump_step import DumpPlan, DumpStep
 from ticdc_producer.scenario.generate.alterations import Alterations
 from ticdc_producer.scenario.generate.bind import bind
 from ticdc_producer.scenario.generate.bind_versions import with_table_versions
@@ -90,7 +92,7 @@ def _execute_steps(
     )
     resolved: list[tuple[int, int]] = []
     generated: list[GeneratePlan] = []
-    data: list[DataPlan] = []
+    data: list[DataPlan | DumpPlan] = []
     for step in scenario.steps:
         if isinstance(step, ResolvedStep):
             resolved.append((session.commits, step.ts))
@@ -104,6 +106,8 @@ def _execute_steps(
                 generated.extend(_bind_generate_step(session, step, scenario, edited))
             elif isinstance(step, DataStep):
                 data.append(_bind_data_step(session, step, scenario))
+            elif isinstance(step, DumpStep):
+                data.append(_bind_dump_step(session, step, scenario, _clock(scenario, dict(pinned))))
             else:
                 _run(session, step)
             if step.commit_ts is not None:
@@ -205,9 +209,24 @@ def _bind_data_step(session: Session, step: DataStep, scenario: ScenarioFile) ->
     return plan
 
 
+def _bind_dump_step(session: Session, step: DumpStep, scenario: ScenarioFile, clock: Clock) -> DumpPlan:
+    table, mode = session.reserve_dumped(*step.table, line=step.line)
+    plan = DumpPlan(
+        file=str(Path(scenario.file).absolute()),
+        step=step,
+        table=table.info,
+        partitioning=table.partitioning,
+        mode=mode,
+        clock=clock if scenario.now is None else None,
+        first_commit=session.commits,
+    )
+    session.skip_commits(step.statements)
+    return plan
+
+
 def _check_pin(
     scenario: ScenarioFile,
-    step: SQLStep | GenerateStep | DataStep,
+    step: SQLStep | GenerateStep | DataStep | DumpStep,
     pinned: dict[int, int],
     before: int,
     commits: int,

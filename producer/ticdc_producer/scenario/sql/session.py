@@ -177,6 +177,23 @@ class Session:
         with self._located(line):
             self._reserved.add(self._named(name), self._cluster.tables())
 
+    def reserve_dumped(self, database: str, name: str, *, line: int) -> tuple[Table, SQLMode]:
+        """Reserve a table whose rows Spark reads from a dump.
+
+        :param database: empty for the current one.
+        :return: the table, and the settings of the session.
+        :raises UnsupportedSQL: if the table has rows, or foreign keys that are enforced.
+        """
+        with self._located(line):
+            table = self._cluster.table(database or self._database, name)
+            self._reserved.add(table, self._cluster.tables(), enforced=self._mode.foreign_key_checks)
+            return table, self._mode
+
+    def adopt(self, table: Table, mode: SQLMode, commits: int) -> None:
+        """Run the following SQL as if the session had this table, these settings and commits."""
+        self._cluster.add(table)
+        self._mode, self._commits = mode, commits
+
     def alter_reserved(self, table: TableInfo, ddl: str, name: str, *, line: int) -> TableInfo:
         """Run a DDL on a reserved table, on behalf of its ``generate`` step.
 
@@ -370,7 +387,7 @@ class Session:
             raise UnsupportedSQL("DML of anything but one plain table is not supported")
         refuse_other_clauses(table, "DML", "this", "db")
         found = self._cluster.table(table.db or self._database, table.name)
-        self._reserved.use(found)
+        self._reserved.use(found, enforced=self._mode.foreign_key_checks)
         return found
 
     def _begin(self, line: int) -> None:
