@@ -76,6 +76,13 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
             "update t set n = n + 1, v = concat(v, n) where id > 0 order by id desc limit 5",
             before=T,
         ),
+        Example("UPDATE IGNORE", "update ignore t set id = 2", before=T),
+        Example(
+            "LOW_PRIORITY, HIGH_PRIORITY, DELAYED, QUICK (no effect)",
+            "insert high_priority into t values (2, 'b', 2); delete low_priority quick from t",
+            2,
+            T,
+        ),
         Example(
             "DELETE … WHERE … ORDER BY … LIMIT",
             "delete from t where v like 'a%' order by n limit 1",
@@ -86,7 +93,13 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
         Example(
             "BEGIN [PESSIMISTIC | OPTIMISTIC] … COMMIT", "begin optimistic; delete from t; commit", before=T
         ),
-        Example("START TRANSACTION … ROLLBACK", "start transaction; delete from t; rollback", 0, T),
+        Example(
+            "START TRANSACTION [WITH CONSISTENT SNAPSHOT] … ROLLBACK",
+            "start transaction with consistent snapshot; delete from t; rollback",
+            0,
+            T,
+        ),
+        Example("COMMIT AND CHAIN", "begin; delete from t; commit and chain; rollback", 1, T),
     ),
     "skipped": (
         Example("SELECT", "select * from t join u using (id)", 0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -23,11 +24,11 @@ from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.cluster import Cluster, Database
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl import DDLContext, is_ddl, run_ddl
-from ticdc_producer.scenario.sql.dialect import parse_dml
 from ticdc_producer.scenario.sql.generated_table import GeneratedTable
 from ticdc_producer.scenario.sql.insert import run_insert
 from ticdc_producer.scenario.sql.lexer import is_utf8
 from ticdc_producer.scenario.sql.literal_rows import parse_literal_insert
+from ticdc_producer.scenario.sql.modifiers import parse_modified_dml
 from ticdc_producer.scenario.sql.references import References
 from ticdc_producer.scenario.sql.refusals import Refusals
 from ticdc_producer.scenario.sql.reserved_tables import ReservedTables
@@ -35,6 +36,7 @@ from ticdc_producer.scenario.sql.statement_cache import MAX_STATEMENTS, Statemen
 from ticdc_producer.scenario.sql.statements import Statement, split_statements, stored_program
 from ticdc_producer.scenario.sql.storage import Table
 from ticdc_producer.scenario.sql.transaction import Transaction
+from ticdc_producer.scenario.sql.transaction_control import read_begin, read_completion
 from ticdc_producer.scenario.sql.update import run_delete, run_update
 from ticdc_producer.scenario.sql.variables import run_set
 from ticdc_producer.scenario.sql.variables import time_zone as zone_of
@@ -42,7 +44,6 @@ from ticdc_producer.scenario.sql.variables import time_zone as zone_of
 _DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
 READ_ONLY = frozenset({"SELECT", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE"})
 """Statements that change nothing in the stream; they are counted and passed over."""
-_MODIFIERS = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "IGNORE")
 _KNOWN_VERBS = frozenset({
     "CHECKSUM", "DELIMITER", "PLAN", "QUERY", "RECOMMEND", "SOURCE", "TRAFFIC",
     "WITH", "TABLE", "VALUES", "CALL",
@@ -52,6 +53,7 @@ _KNOWN_VERBS = frozenset({
     "STOP", "TRACE", "BINLOG", "HELP", "CANCEL",
 })  # fmt: skip
 """Statements that TiDB has and a scenario cannot contain."""
+_INTO_VARIABLE = re.compile(r"\bINTO\s+@", re.IGNORECASE)
 _FIRST_DATABASE = "test"
 
 
@@ -302,16 +304,17 @@ class Session:
     def _control(self, statement: Statement, word: str) -> None:
         cursor = Cursor(statement)
         if cursor.accept("BEGIN") or cursor.accept("START", "TRANSACTION"):
-            cursor.accept_any("PESSIMISTIC", "OPTIMISTIC")
-            _end(cursor)
+            read_begin(cursor)
             self._commit()
             self._begin(statement.line)
         elif cursor.accept("COMMIT"):
-            _end(cursor)
+            chained = read_completion(cursor)
             self._commit()
+            self._chain(chained, statement.line)
         elif cursor.accept("ROLLBACK"):
-            _end(cursor)
+            chained = read_completion(cursor)
             self._rollback()
+            self._chain(chained, statement.line)
         elif word in _KNOWN_VERBS:
             raise UnsupportedSQL(f"{word} is not supported")
         else:
@@ -327,6 +330,11 @@ class Session:
                 hint="write DELIMITER // in a line before it, // behind it, then DELIMITER ; in a line",
             )
         self._passed_over.note_program(kind, statement.verb, statement.line)
+
+    def _chain(self, chained: bool, line: int) -> None:
+        """``AND CHAIN``: begin a transaction behind the one that ended."""
+        if chained:
+            self._begin(line)
 
     def _use(self, cursor: Cursor) -> None:
         name = cursor.identifier("a database name")
@@ -373,8 +381,11 @@ class Session:
             target = self._target(tree.this)
             run_insert(tree, verb, target, transaction, self._mode, self._target, self._has_parents)
         elif isinstance(tree, exp.Update):
-            refuse_other_clauses(tree, verb, "this", "expressions", "where", "order", "limit")
-            run_update(tree, self._target(tree.this), transaction, self._mode)
+            refuse_other_clauses(tree, verb, "this", "expressions", "where", "order", "limit", "ignore")
+            ignore = bool(tree.args.get("ignore"))
+            mode = replace(self._mode, strict=False) if ignore else self._mode
+            with transaction.ignoring_conflicts(ignore):
+                run_update(tree, self._target(tree.this), transaction, mode)
         elif isinstance(tree, exp.Delete):
             refuse_other_clauses(tree, verb, "this", "where", "order", "limit")
             run_delete(tree, self._target(tree.this), transaction, self._mode)
@@ -446,31 +457,16 @@ class Session:
             raise ScenarioError("SQL is nested too deeply", file=self._file, line=line) from None
 
 
-def _end(cursor: Cursor) -> None:
-    """Require the end of BEGIN, COMMIT or ROLLBACK; refuse ``AND CHAIN``, ``TO SAVEPOINT`` and the like."""
-    if cursor.word() in ("AND", "NO", "READ", "RELEASE", "TO", "WITH", "WORK"):
-        verb = " ".join(cursor.statement.word(index) for index in range(cursor.position))
-        raise cursor.unsupported(f"{verb} {cursor.word()} {cursor.word(1)}".rstrip())
-    cursor.end()
-
-
 def _refuse_running(statement: Statement) -> None:
-    """Refuse EXPLAIN ANALYZE, which runs the statement that it explains."""
+    """Refuse EXPLAIN ANALYZE, which runs the statement that it explains, and SELECT … INTO a variable."""
     if statement.word(0) != "ANALYZE" and statement.word(1) == "ANALYZE":
         raise UnsupportedSQL(f"{statement.word(0)} ANALYZE is not supported", line=statement.line)
+    if statement.verb == "SELECT" and _INTO_VARIABLE.search(statement.shape):
+        raise UnsupportedSQL("SELECT … INTO a variable is not supported", line=statement.line)
 
 
 def _parsed(statement: Statement) -> tuple[str, exp.Expr]:
     literal_insert = parse_literal_insert(statement)
     if literal_insert is not None:
         return literal_insert
-    _refuse_modifiers(statement)
-    return parse_dml(statement.sql, statement.line)
-
-
-def _refuse_modifiers(statement: Statement) -> None:
-    verb, word = statement.word(0), statement.word(1)
-    known = verb == "INSERT" and word == "IGNORE"
-    quick = verb == "DELETE" and word == "QUICK" and statement.word(2) == "FROM"
-    if (word in _MODIFIERS and not known) or quick:
-        raise UnsupportedSQL(f"{verb} {word} is not supported", line=statement.line)
+    return parse_modified_dml(statement)
