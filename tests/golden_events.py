@@ -16,7 +16,9 @@ from ticdc_producer.bench.recorded import Image, image_of, recorded_row
 from ticdc_producer.bench.recorded import RecordedRow as GoldenRow
 
 GOLDEN = Path(__file__).parent / "golden"
-__all__ = ["GOLDEN", "GoldenRow", "Image", "image_of"]
+NOW_OF_GOLDEN = "session.now=2021-12-20T13:30:49Z"
+"""Setting of a scenario: the result of NOW() while the golden files were recorded."""
+__all__ = ["GOLDEN", "NOW_OF_GOLDEN", "GoldenRow", "Image", "image_of"]
 
 
 @dataclass(frozen=True, kw_only=True)

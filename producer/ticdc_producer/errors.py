@@ -37,7 +37,11 @@ class ProducerError(Exception):
     def __str__(self) -> str:
         location = f"{self.where}: " if self.where else ""
         hint = f" ({self.hint})" if self.hint else ""
-        return f"{location}{self.what}{hint}"
+        return f"{location}{self._body()}{hint}"
+
+    def _body(self) -> str:
+        """The text between location and hint."""
+        return self.what
 
     def about(self, *arguments: str) -> Self:
         """The error, whose text has the names of these arguments in backticks."""
@@ -62,6 +66,7 @@ class ScenarioError(ProducerError):
     :param line: line in that file, from 1; 0 for the whole file.
     :param column: name of the table column, if any.
     :param value: the invalid value as text, if any.
+    :param found: the words of the scenario that the error is about; empty if ``what`` has them.
     """
 
     def __init__(
@@ -73,15 +78,20 @@ class ScenarioError(ProducerError):
         column: str = "",
         value: str = "",
         hint: str = "",
+        found: str = "",
     ) -> None:
         where = f"{file}:{line}" if file and line else file or (f"line {line}" if line else "")
-        super().__init__(what, where=where, hint=hint)
+        super().__init__(_printable(what), where=where, hint=hint)
         self.file = file
         self.line = line
         self.column = column
-        self.value = value
+        self.value = _printable(value)
+        self.found = _printable(found)
 
-    def at(self, file: str, line: int) -> ScenarioError:
+    def _body(self) -> str:
+        return f"{self.what}, in {self.found!r}" if self.found else self.what
+
+    def at(self, file: str, line: int) -> Self:
         """The same error with file and line, for the caller that knows the location of the statement."""
         return type(self)(
             self.what,
@@ -90,11 +100,21 @@ class ScenarioError(ProducerError):
             column=self.column,
             value=self.value,
             hint=self.hint,
+            found=self.found,
         ).about(*self.arguments)
+
+
+def _printable(text: str) -> str:
+    """A text without the surrogates that represent bytes that are not UTF-8."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 class UnsupportedSQL(ScenarioError):
     """SQL that parses but is not supported; rejected with its name, never skipped."""
+
+
+class RowConflict(ScenarioError):
+    """A row that contradicts other rows: its key exists, or the row that it refers to does not."""
 
 
 class ScenarioProblems(ProducerError):

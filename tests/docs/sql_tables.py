@@ -13,7 +13,7 @@ from ticdc_producer.scenario.sql.column_type import TYPE_NAMES
 from ticdc_producer.scenario.sql.evaluate import SESSION_FUNCTIONS
 from ticdc_producer.scenario.sql.functions import MODULES
 from ticdc_producer.scenario.sql.functions.rejected import REASONS
-from ticdc_producer.scenario.sql.variables import SQL_MODES
+from ticdc_producer.scenario.sql.variables import SQL_MODES, WITHOUT_EFFECT
 
 _LONGEST = 90
 
@@ -61,6 +61,7 @@ def variables() -> str:
     return (
         table(["variable", "example"], rows)
         + f"\nSupported values of `sql_mode`: {listed(sorted(SQL_MODES))}.\n"
+        + f"\nAccepted without an effect: {listed(sorted(WITHOUT_EFFECT))}.\n"
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import ticdc_producer
-from tests.golden_events import GOLDEN, GoldenDDL, GoldenResolved, GoldenRow, load_events
+from tests.golden_events import GOLDEN, NOW_OF_GOLDEN, GoldenDDL, GoldenResolved, GoldenRow, load_events
 from tests.protocols.golden_messages import load_messages
 
 FAST = ("binaries", "keys")
@@ -30,7 +30,9 @@ def golden_run(
     """Name of a golden file, and the folder that a run of its SQL made."""
     name: str = request.param
     folder = tmp_path_factory.mktemp("golden") / name
-    report = ticdc_producer.run(GOLDEN / "visible" / f"{name}.sql", sink_uri=SINK_URI, out=folder)
+    report = ticdc_producer.run(
+        GOLDEN / "visible" / f"{name}.sql", sink_uri=SINK_URI, out=folder, overrides=[NOW_OF_GOLDEN]
+    )
     assert report.ok, report.to_json()
     return name, folder
 

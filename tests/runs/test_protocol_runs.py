@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import ticdc_producer
-from tests.golden_events import GOLDEN
+from tests.golden_events import GOLDEN, NOW_OF_GOLDEN
 from tests.protocols.canal_json_messages import in_column_order
 from tests.protocols.golden_messages import load_messages
 from ticdc_producer.runs.run_report import RunReport
@@ -46,7 +46,7 @@ FEW = [
 def _run(name: str, query: str, out: Path) -> RunReport:
     path = next(GOLDEN.glob(f"*/{name}.sql"))
     return ticdc_producer.run(
-        path, sink_uri=f"kafka:///golden?{query}", out=out, overrides=["on-error=skip", BUILT]
+        path, sink_uri=f"kafka:///golden?{query}", out=out, overrides=["on-error=skip", BUILT, NOW_OF_GOLDEN]
     )
 
 

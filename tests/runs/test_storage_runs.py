@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import ticdc_producer
-from tests.golden_events import GOLDEN, GoldenRow
+from tests.golden_events import GOLDEN, NOW_OF_GOLDEN, GoldenRow
 from tests.protocols.canal_json_messages import in_column_order
 from tests.protocols.golden_messages import events_of, load_messages
 from ticdc_producer.errors import ArgumentError, EncodeError, FolderError
@@ -23,7 +23,7 @@ START, STEP = 429918007904436226, 1000 << 18
 def _run(name: str, query: str, out: Path, *overrides: str) -> RunReport:
     path = GOLDEN / "visible" / f"{name}.sql"
     return ticdc_producer.run(
-        path, sink_uri=f"file://{out}?{query}", overrides=["on-error=skip", BUILT, *overrides]
+        path, sink_uri=f"file://{out}?{query}", overrides=["on-error=skip", BUILT, NOW_OF_GOLDEN, *overrides]
     )
 
 

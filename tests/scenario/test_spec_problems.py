@@ -231,4 +231,7 @@ def test_no_such_scenario(name: str, expected: str) -> None:
 
 def test_a_file_that_is_too_large(problems: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load, "MAX_BYTES", 1 << 20)
-    assert problems(b"-" * (1 << 20) + b"-", (), "s.sql") == ["s.sql: the scenario is larger than 1 MiB"]
+    too_large = b"-" * (1 << 20) + b"-"
+    assert problems(too_large, (), "s.yaml") == ["s.yaml: the scenario is larger than 1 MiB"]
+    what = "statements other than INSERT of large tables have more than 1 MiB"
+    assert problems(too_large, (), "s.sql") == [f"s.sql:1: {what}"]

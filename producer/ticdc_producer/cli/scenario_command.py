@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ticdc_producer.cli.options import fail
-from ticdc_producer.errors import ProducerError
+
+if TYPE_CHECKING:
+    from ticdc_producer.runs.validate import Validation
 
 app = typer.Typer(
     help="Check scenario files, list the shipped ones, print their JSON Schema.", no_args_is_help=True
@@ -20,19 +22,39 @@ def validate(
     files: Annotated[
         list[str], typer.Argument(metavar="FILE…", help=".yaml or .sql files, or shipped names.")
     ],
+    json_output: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> int:
     """Read scenarios, run their SQL and report all errors; nothing is written."""
     from ticdc_producer.runs.validate import validate_scenario
 
-    worst = 0
-    for file in files:
-        try:
-            history = validate_scenario(file)
-        except ProducerError as error:
-            worst = max(worst, fail(error))
-        else:
-            typer.echo(f"{file}: ok, {history.commits} commits, {history.row_changes} row changes")
-    return worst
+    results = [validate_scenario(file) for file in files]
+    for result in results:
+        for problem in result.problems:
+            fail(problem)
+        if not json_output:
+            _print(result)
+    if json_output:
+        typer.echo(json.dumps([result.to_json() for result in results], indent=2, ensure_ascii=False))
+    return max(result.exit_code for result in results)
+
+
+def _print(result: Validation) -> None:
+    """Print the result of one scenario, without its errors."""
+    for note in result.passed_over.notes:
+        typer.echo(f"{result.scenario}:{note.line}: note: {note.text}", err=True)
+    if not result.ok:
+        errors = _counted(len(result.problems), "error")
+        unchecked = f"; {_counted(result.unchecked, 'statement')} not checked" if result.unchecked else ""
+        typer.echo(f"{result.scenario}: {errors}{unchecked}", err=True)
+        return
+    counts = ", ".join(f"{count} {word}" for word, count in sorted(result.passed_over.counts.items()))
+    passed_over = f", passed over: {counts}" if counts else ""
+    changed = f"{result.commits} commits, {result.row_changes} row changes"
+    typer.echo(f"{result.scenario}: ok, {changed}{passed_over}")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'s' if count != 1 else ''}"
 
 
 @app.command("list")

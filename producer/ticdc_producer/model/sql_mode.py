@@ -21,7 +21,9 @@ class SQLMode:
     :param zero_in_date: NO_ZERO_IN_DATE is off: ``2021-00-00`` is accepted.
     :param invalid_dates: ALLOW_INVALID_DATES: every month of a DATE or DATETIME has 31 days.
     :param zone: the session's time zone; TIMESTAMP columns store UTC.
+    :param auto_value_on_zero: NO_AUTO_VALUE_ON_ZERO is off: 0 in an AUTO_INCREMENT column is the next id.
     :param now: the value of ``NOW()``.
+    :param now_moves: whether ``now`` is the time of the transaction's commit; False: it is fixed.
     :param utf8_check: False with ``tidb_skip_utf8_check``: text columns accept any bytes.
     :param foreign_key_checks: whether foreign keys are enforced.
     :param only_full_group_by: ONLY_FULL_GROUP_BY: a group must determine all selected columns.
@@ -33,8 +35,10 @@ class SQLMode:
     zero_in_date: bool = False
     invalid_dates: bool = False
     division_by_zero_error: bool = True
+    auto_value_on_zero: bool = True
     zone: tzinfo = UTC
     now: datetime = DEFAULT_NOW
+    now_moves: bool = False
     utf8_check: bool = True
     foreign_key_checks: bool = True
     only_full_group_by: bool = True

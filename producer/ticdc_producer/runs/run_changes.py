@@ -23,7 +23,6 @@ from ticdc_producer.runs.targets import checked_targets
 from ticdc_producer.scenario.dataframe import Tables
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import ScenarioFile
-from ticdc_producer.scenario.spec import DEFAULT_NOW
 from ticdc_producer.scenario.update_ts import with_update_ts
 from ticdc_producer.spark.worker_errors import translate_worker_errors
 
@@ -108,7 +107,7 @@ def _scenario(name: str, start: int, every_ms: int) -> ScenarioFile:
         database="test",
         time_zone="+00:00",
         build_time=None,
-        now=DEFAULT_NOW,
+        now=None,
         resolved_every=None,
         changefeed={},
         steps=(),

@@ -18,6 +18,7 @@ from ticdc_producer.pipeline.select import reduced_tables
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.scenario.data_step import DataPlan
 from ticdc_producer.scenario.dataframe.data import data_rows
+from ticdc_producer.scenario.dump_step import DumpPlan
 from ticdc_producer.scenario.generate.cells import Expressions
 from ticdc_producer.scenario.generate.changes import ROWS, ChangeSource, part_of_rows
 from ticdc_producer.scenario.generate.edited_rows import rows_of_table
@@ -32,7 +33,7 @@ class StepRows:
 
     spark: SparkSession
     plans: Sequence[GeneratePlan] = ()
-    data: Sequence[DataPlan] = ()
+    data: Sequence[DataPlan | DumpPlan] = ()
 
     def at(self, job: Job, commits: int | None) -> Iterator[tuple[TableInfo, DataFrame]]:
         """The replicated tables and their rows (shape ``ROWS``), as the changefeed sends them.
@@ -63,7 +64,7 @@ class StepRows:
 
         return made_in_tasks(self.spark, [plan], tasks, made, made, from_arrow_schema(ROWS))
 
-    def _read(self, job: Job, source: DataPlan, commits: int | None) -> DataFrame:
+    def _read(self, job: Job, source: DataPlan | DumpPlan, commits: int | None) -> DataFrame:
         def replicated(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             return (replicated_rows(job, source.table, batch) for batch in batches)
 

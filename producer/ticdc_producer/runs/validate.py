@@ -2,32 +2,115 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.dispatch.column_selection import ColumnSelection
 from ticdc_producer.dispatch.rules import Router
 from ticdc_producer.dispatch.table_filter import TableFilter
+from ticdc_producer.errors import ProducerError, ScenarioError, ScenarioProblems
 from ticdc_producer.runs.rule_errors import locate_rule_errors
 from ticdc_producer.runs.traps import check_protocol, with_traps
 from ticdc_producer.scenario.execute import check_commits, clock_of, execute
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
+from ticdc_producer.scenario.passed_over import PassedOver
+from ticdc_producer.scenario.sql.refusals import Refusals
 
 
-def validate_scenario(path_or_name: str | Path) -> History:
-    """Read a scenario, run its SQL, compute the route of every table.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """The result of checking one scenario.
 
-    :raises ProducerError: for any error in the scenario.
+    :param scenario: the scenario as the user named it.
+    :param commits: number of commits, without the statements that were refused.
+    :param row_changes: number of row changes, likewise.
+    :param passed_over: the statements that were not run, because they change nothing.
+    :param problems: all errors, in file order.
+    :param unchecked: number of statements that could not be checked, because they depend on a refused one.
     """
-    scenario, traps = with_traps(load_scenario(path_or_name), ())
-    changefeed = resolve(scenario=scenario.changefeed, name=scenario.name)
-    history = execute(scenario, force_replicate=changefeed.force_replicate, profile=changefeed.profile)
-    check_protocol(traps, changefeed)
-    check_commits(scenario, history)
-    with locate_rule_errors(scenario):
-        _check_rules(scenario, changefeed, history)
-    return history
+
+    scenario: str
+    commits: int = 0
+    row_changes: int = 0
+    passed_over: PassedOver = field(default_factory=PassedOver)
+    problems: tuple[ProducerError, ...] = ()
+    unchecked: int = 0
+
+    @property
+    def ok(self) -> bool:
+        return not self.problems
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code of a command that prints the result."""
+        return max((problem.exit_code for problem in self.problems), default=0)
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as plain values."""
+        return {
+            "scenario": self.scenario,
+            "ok": self.ok,
+            "commits": self.commits,
+            "row_changes": self.row_changes,
+            "passed_over": dict(sorted(self.passed_over.counts.items())),
+            "notes": [{"line": note.line, "text": note.text} for note in self.passed_over.notes],
+            "problems": [_problem(problem) for problem in self.problems],
+            "unchecked": self.unchecked,
+        }
+
+
+def _problem(problem: ProducerError) -> dict[str, Any]:
+    located = problem if isinstance(problem, ScenarioError) else ScenarioError("", file=problem.where)
+    return {
+        "file": located.file,
+        "line": located.line or None,
+        "what": problem.what,
+        "found": located.found,
+        "instead": problem.hint,
+    }
+
+
+def validate_scenario(path_or_name: str | Path) -> Validation:
+    """Read a scenario, run its SQL, compute the route of every table. All errors are in the result."""
+    name = str(path_or_name)
+    try:
+        scenario, traps = with_traps(load_scenario(path_or_name), ())
+        changefeed = resolve(scenario=scenario.changefeed, name=scenario.name)
+        check_protocol(traps, changefeed)
+    except ProducerError as error:
+        return Validation(scenario=name, problems=tuple(_each(error)))
+    refusals = Refusals()
+    history = execute(
+        scenario, force_replicate=changefeed.force_replicate, profile=changefeed.profile, refusals=refusals
+    )
+    problems: list[ProducerError] = [*refusals.problems]
+    try:
+        if not problems:
+            check_commits(scenario, history)
+        with locate_rule_errors(scenario):
+            _check_rules(scenario, changefeed, history)
+    except ProducerError as error:
+        problems.extend(_each(error))
+    return Validation(
+        scenario=name,
+        commits=history.commits,
+        row_changes=history.row_changes,
+        passed_over=history.passed_over,
+        problems=tuple(problems),
+        unchecked=refusals.unchecked,
+    )
+
+
+def _each(error: ProducerError) -> Iterator[ProducerError]:
+    """The errors that an error consists of."""
+    if isinstance(error, ScenarioProblems):
+        yield from error.problems
+    else:
+        yield error
 
 
 def _check_rules(scenario: ScenarioFile, changefeed: Changefeed, history: History) -> None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from pathlib import Path
 
-from ticdc_producer.errors import ScenarioError
+from ticdc_producer.errors import ScenarioError, ScenarioProblems
+from ticdc_producer.model import tso
 from ticdc_producer.model.clock import Clock
 from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.data_step import DataPlan, bind_data
+from ticdc_producer.scenario.dump_step import DumpPlan, DumpStep
 from ticdc_producer.scenario.generate.alterations import Alterations
 from ticdc_producer.scenario.generate.bind import bind
 from ticdc_producer.scenario.generate.bind_versions import with_table_versions
@@ -21,6 +25,7 @@ from ticdc_producer.scenario.generate.source_lines import SourceLines
 from ticdc_producer.scenario.generate.spec import Generate
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import DataStep, GenerateStep, ResolvedStep, ScenarioFile, SQLStep
+from ticdc_producer.scenario.sql.refusals import Refusals
 from ticdc_producer.scenario.sql.session import Session
 
 
@@ -30,15 +35,17 @@ def execute(
     force_replicate: bool = False,
     profile: Profile = "classic",
     state_at: Sequence[int] = (),
+    refusals: Refusals | None = None,
 ) -> History:
     """Run all steps.
 
     :param force_replicate: whether tables without a handle key are replicated too.
     :param profile: the TiCDC architecture that replicates.
     :param state_at: time stamps for which the history contains the state of all tables.
+    :param refusals: collects the errors of statements and steps, which are then left out.
     :raises ScenarioError: with file and line, for SQL that fails and time stamps that do not increase.
     """
-    history = _execute_steps(scenario, force_replicate, profile)
+    history = _execute_steps(scenario, force_replicate, profile, refusals=refusals)
     if not state_at:
         return history
     # The number of commits up to a time stamp is known only after a first run.
@@ -62,36 +69,49 @@ def commits_until(scenario: ScenarioFile, history: History, ts: int) -> int:
 
 
 def _execute_steps(
-    scenario: ScenarioFile, force_replicate: bool, profile: Profile, snapshots: Collection[int] = ()
+    scenario: ScenarioFile,
+    force_replicate: bool,
+    profile: Profile,
+    snapshots: Collection[int] = (),
+    refusals: Refusals | None = None,
 ) -> History:
+    pinned: dict[int, int] = {}
+
+    def commit_time(commit: int) -> datetime:
+        return tso.to_datetime(_clock(scenario, pinned).ts(commit))
+
     session = Session(
         file=scenario.file,
         database=scenario.database,
         time_zone=scenario.time_zone,
-        now=scenario.now,
+        now=scenario.now or commit_time,
         force_replicate=force_replicate,
         profile=profile,
         snapshots=snapshots,
+        refusals=refusals,
     )
-    pinned: dict[int, int] = {}
     resolved: list[tuple[int, int]] = []
     generated: list[GeneratePlan] = []
-    data: list[DataPlan] = []
+    data: list[DataPlan | DumpPlan] = []
     for step in scenario.steps:
         if isinstance(step, ResolvedStep):
             resolved.append((session.commits, step.ts))
             continue
-        before = session.commits
-        if isinstance(step, GenerateStep):
-            edited = [session.edited(plan) for plan in generated]
-            generated.extend(_bind_generate_step(session, step, scenario, edited))
-        elif isinstance(step, DataStep):
-            data.append(_bind_data_step(session, step, scenario))
-        else:
-            _run(session, step)
-        if step.commit_ts is not None:
-            pinned[before] = step.commit_ts
-            _check_pin(scenario, step, pinned, before, session.commits)
+        with _collected(refusals):
+            before = session.commits
+            if step.commit_ts is not None:
+                pinned[before] = step.commit_ts
+            if isinstance(step, GenerateStep):
+                edited = [session.edited(plan) for plan in generated]
+                generated.extend(_bind_generate_step(session, step, scenario, edited))
+            elif isinstance(step, DataStep):
+                data.append(_bind_data_step(session, step, scenario))
+            elif isinstance(step, DumpStep):
+                data.append(_bind_dump_step(session, step, scenario, _clock(scenario, dict(pinned))))
+            else:
+                _run(session, step)
+            if step.commit_ts is not None:
+                _check_pin(scenario, step, pinned, before, session.commits)
     return replace(
         session.history(),
         pinned=pinned,
@@ -101,13 +121,29 @@ def _execute_steps(
     )
 
 
+@contextmanager
+def _collected(refusals: Refusals | None) -> Iterator[None]:
+    """Context that collects the errors of a step, if errors are collected."""
+    try:
+        yield
+    except ScenarioError as error:
+        if refusals is None:
+            raise
+        refusals.add_step(error)
+    except ScenarioProblems as error:
+        if refusals is None:
+            raise
+        for problem in error.problems:
+            refusals.add_step(problem)
+
+
 def clock_of(scenario: ScenarioFile, history: History) -> Clock:
     """The commit clock of an executed scenario."""
-    return Clock(start=scenario.start, every_us=_microseconds(scenario), pinned=history.pinned)
+    return _clock(scenario, history.pinned)
 
 
-def _microseconds(scenario: ScenarioFile) -> int:
-    return scenario.every // timedelta(microseconds=1)
+def _clock(scenario: ScenarioFile, pinned: Mapping[int, int]) -> Clock:
+    return Clock(start=scenario.start, every_us=scenario.every // timedelta(microseconds=1), pinned=pinned)
 
 
 def _run(session: Session, step: SQLStep) -> None:
@@ -173,9 +209,24 @@ def _bind_data_step(session: Session, step: DataStep, scenario: ScenarioFile) ->
     return plan
 
 
+def _bind_dump_step(session: Session, step: DumpStep, scenario: ScenarioFile, clock: Clock) -> DumpPlan:
+    table, mode = session.reserve_dumped(*step.table, line=step.line)
+    plan = DumpPlan(
+        file=str(Path(scenario.file).absolute()),
+        step=step,
+        table=table.info,
+        partitioning=table.partitioning,
+        mode=mode,
+        clock=clock if scenario.now is None else None,
+        first_commit=session.commits,
+    )
+    session.skip_commits(step.statements)
+    return plan
+
+
 def _check_pin(
     scenario: ScenarioFile,
-    step: SQLStep | GenerateStep | DataStep,
+    step: SQLStep | GenerateStep | DataStep | DumpStep,
     pinned: dict[int, int],
     before: int,
     commits: int,
@@ -184,7 +235,7 @@ def _check_pin(
         raise ScenarioError(
             "the step has a commit-ts and commits nothing", file=scenario.file, line=step.line
         )
-    clock = Clock(start=scenario.start, every_us=_microseconds(scenario), pinned=pinned)
+    clock = _clock(scenario, pinned)
     if before and clock.ts(before) <= clock.ts(before - 1):
         raise ScenarioError(
             f"commit-ts {step.commit_ts} must be greater than the previous commit-ts, {clock.ts(before - 1)}",

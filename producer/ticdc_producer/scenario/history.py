@@ -14,7 +14,9 @@ from typing import TypeAlias
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Op, Value
 from ticdc_producer.scenario.data_step import DataPlan
+from ticdc_producer.scenario.dump_step import DumpPlan
 from ticdc_producer.scenario.generate.plan import GeneratePlan
+from ticdc_producer.scenario.passed_over import PassedOver
 
 RowImage: TypeAlias = tuple[Value, ...]
 """Canonical values of the columns that reach the sink, in table order (``TableInfo.sent``)."""
@@ -76,9 +78,10 @@ class History:
     :param pinned: explicit ``commit-ts`` of single commits, by ``commit_seq``.
     :param resolved: explicit resolved steps: ``(number of commits before it, ts)``.
     :param generated: plans of the ``generate`` steps, whose changes are not in ``changes`` and ``state``.
-    :param data: plans of the ``data`` steps, likewise.
+    :param data: plans of the ``data`` steps and of the steps of large dumps, likewise.
     :param state: rows at the end by ``(schema, table)``, also of tables that TiCDC does not replicate.
     :param state_at: the state after each requested number of commits.
+    :param passed_over: the statements that were not run.
     """
 
     catalog: Catalog
@@ -87,9 +90,10 @@ class History:
     pinned: Mapping[int, int] = field(default_factory=dict)
     resolved: tuple[tuple[int, int], ...] = ()
     generated: tuple[GeneratePlan, ...] = ()
-    data: tuple[DataPlan, ...] = ()
+    data: tuple[DataPlan | DumpPlan, ...] = ()
     state: State = field(default_factory=dict)
     state_at: Mapping[int, State] = field(default_factory=dict)
+    passed_over: PassedOver = field(default_factory=PassedOver)
 
     @property
     def row_changes(self) -> int:

@@ -14,10 +14,13 @@ from ticdc_producer.config.model_errors import Path as KeyPath
 from ticdc_producer.config.model_errors import spell
 from ticdc_producer.errors import ScenarioError, nearest
 from ticdc_producer.scenario.data_step import Data
+from ticdc_producer.scenario.dump_file import divide_dump
+from ticdc_producer.scenario.dump_step import DumpStep
 from ticdc_producer.scenario.fault_spec import Fault
 from ticdc_producer.scenario.generate.spec import Generate
 from ticdc_producer.scenario.library import shipped
 from ticdc_producer.scenario.spec import Step
+from ticdc_producer.scenario.sql.lexer import is_utf8_outside_of_strings
 from ticdc_producer.scenario.validate import validate_spec
 from ticdc_producer.scenario.yaml_tree import YAMLTree, read_yaml
 
@@ -79,7 +82,7 @@ class DataStep:
     commit_ts: int | None = None
 
 
-ScenarioStep: TypeAlias = SQLStep | ResolvedStep | GenerateStep | DataStep
+ScenarioStep: TypeAlias = SQLStep | ResolvedStep | GenerateStep | DataStep | DumpStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +94,7 @@ class ScenarioFile:
     :param start: TSO of the first commit.
     :param every: time from one commit to the next.
     :param build_time: build time in messages; None: each message's commit time.
-    :param now: result of ``NOW()``, in UTC.
+    :param now: result of ``NOW()``, in UTC; None: the time of each commit.
     :param resolved_every: time between resolved events; None: one after each transaction.
     :param changefeed: content of ``changefeed:``, for ``ticdc_producer.config.resolve``.
     :param start_given: whether the scenario sets ``start``.
@@ -110,7 +113,7 @@ class ScenarioFile:
     build_time: datetime | Literal["now"] | None
     database: str
     time_zone: str
-    now: datetime
+    now: datetime | None
     resolved_every: timedelta | None
     changefeed: Mapping[str, Any]
     steps: tuple[ScenarioStep, ...]
@@ -131,12 +134,17 @@ def load_scenario(path_or_name: str | Path, overrides: Sequence[str] = ()) -> Sc
     """
     source = _find(str(path_or_name))
     file = str(source)
-    content = _read(source, file)
-    tree = _tree(_text(content, file), file)
+    if _is_large_dump(source):
+        tree = _tree("-- divided below", file)
+        dump_steps, sha256 = _dump_steps(Path(file)), _file_sha256(Path(file))
+    else:
+        content = _read(source, file)
+        tree = _tree(_text(content, file), file)
+        dump_steps, sha256 = (), hashlib.sha256(content).hexdigest()
     scenario = validate_spec(tree, file, overrides)
     return ScenarioFile(
         file=file,
-        sha256=hashlib.sha256(content).hexdigest(),
+        sha256=sha256,
         name=scenario.name or source.name.rpartition(".")[0],
         description=scenario.description,
         seed=scenario.seed,
@@ -145,10 +153,10 @@ def load_scenario(path_or_name: str | Path, overrides: Sequence[str] = ()) -> Sc
         build_time=scenario.clock.build_time,
         database=scenario.session.database,
         time_zone=scenario.session.time_zone,
-        now=scenario.session.now,
+        now=None if scenario.session.now == "commit" else scenario.session.now,
         resolved_every=scenario.resolved.every,
         changefeed=tree.data.get("changefeed") or {},
-        steps=tuple(_step(step, tree, index) for index, step in enumerate(scenario.steps)),
+        steps=dump_steps or tuple(_step(step, tree, index) for index, step in enumerate(scenario.steps)),
         on_error=scenario.on_error,
         start_given="start" in scenario.clock.model_fields_set,
         faults=scenario.faults,
@@ -170,6 +178,40 @@ def _find(name: str) -> Traversable:
     raise ScenarioError(f"there is no shipped scenario {name!r}", hint=nearest(name, library))
 
 
+def _is_large_dump(source: Traversable) -> bool:
+    return isinstance(source, Path) and source.name.endswith(".sql") and _size(source) > MAX_BYTES
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0  # reading it reports the error
+
+
+def _file_sha256(path: Path) -> str:
+    with path.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
+def _dump_steps(path: Path) -> tuple[ScenarioStep, ...]:
+    """The steps of a dump that is too large for the SQL engine: SQL, and INSERTs that Spark reads."""
+    steps: list[ScenarioStep] = []
+    with path.open("rb") as content:
+        for part in divide_dump(path):
+            if part.table is not None:
+                steps.append(DumpStep(table=part.table, spans=part.spans))
+                continue
+            [span] = part.spans
+            if span.end - span.start > MAX_BYTES:
+                what = f"statements other than INSERT of large tables have more than {MAX_BYTES >> 20} MiB"
+                raise ScenarioError(what, file=str(path), line=span.line)
+            content.seek(span.start)
+            text = _text(content.read(span.end - span.start), str(path))
+            steps.append(SQLStep(text=text, line=span.line))
+    return tuple(steps)
+
+
 def _read(source: Traversable, file: str) -> bytes:
     try:
         with source.open("rb") as content:
@@ -186,8 +228,11 @@ def _text(content: bytes, file: str) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        hint = "save it in that encoding"
-        raise ScenarioError("the scenario is not UTF-8", file=file, line=line, hint=hint) from None
+    text = content.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
+    if file.endswith(".sql") and is_utf8_outside_of_strings(text):
+        return text
+    hint = "save it in that encoding"
+    raise ScenarioError("the scenario is not UTF-8", file=file, line=line, hint=hint) from None
 
 
 def _tree(text: str, file: str) -> YAMLTree:

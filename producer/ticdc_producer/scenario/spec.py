@@ -31,7 +31,6 @@ from ticdc_producer.scenario.generate.spec import Generate
 from ticdc_producer.scenario.strict_model import StrictModel
 
 DEFAULT_START = 429918007904436226
-DEFAULT_NOW = datetime(2021, 12, 20, 13, 30, 49, tzinfo=UTC)
 KEYS_REFUSED = {f"changefeed.{key}": reason for key, reason in REFUSED_KEYS.items()}
 """Keys, without list indexes, that are not supported yet, with the reason; they are refused by name."""
 
@@ -78,6 +77,13 @@ def read_tso(value: object) -> int:
         raise ValueError(f"{error}, or a TSO such as {DEFAULT_START}") from None
 
 
+def _read_now(value: object) -> datetime:
+    try:
+        return read_time(value)
+    except ValueError as error:
+        raise ValueError(f"{error}, or commit") from None
+
+
 _TIME_SCHEMA: dict[str, Any] = {"type": "string", "examples": ["2021-12-20T13:30:49Z"]}
 _DURATION_SCHEMA = {
     "type": "string",
@@ -92,6 +98,11 @@ Duration: TypeAlias = Annotated[
     WithJsonSchema(_DURATION_SCHEMA),
 ]
 Time: TypeAlias = Annotated[datetime, BeforeValidator(read_time), WithJsonSchema(_TIME_SCHEMA)]
+Now: TypeAlias = Annotated[
+    datetime | Literal["commit"],
+    BeforeValidator(lambda value: value if value == "commit" else _read_now(value)),
+    WithJsonSchema({"anyOf": [{"const": "commit"}, _TIME_SCHEMA]}),
+]
 BuildTime: TypeAlias = Annotated[
     datetime | Literal["now"],
     BeforeValidator(lambda value: value if value == "now" else read_time(value)),
@@ -128,7 +139,10 @@ class Session(StrictModel):
 
     database: str = Field(default="test", min_length=1, description="Current database; exists and is empty.")
     time_zone: Zone = Field(default="+00:00", description="Session variable time_zone.")
-    now: Time = Field(default=DEFAULT_NOW, description="Constant result of NOW().")
+    now: Now = Field(
+        default="commit",
+        description="Result of NOW(): commit, the commit time of the transaction or DDL; or a fixed time.",
+    )
 
 
 class Resolved(StrictModel):

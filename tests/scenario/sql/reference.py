@@ -77,6 +77,13 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
             "update t set n = n + 1, v = concat(v, n) where id > 0 order by id desc limit 5",
             before=T,
         ),
+        Example("UPDATE IGNORE", "update ignore t set id = 2", before=T),
+        Example(
+            "LOW_PRIORITY, HIGH_PRIORITY, DELAYED, QUICK (no effect)",
+            "insert high_priority into t values (2, 'b', 2); delete low_priority quick from t",
+            2,
+            T,
+        ),
         Example(
             "DELETE … WHERE … ORDER BY … LIMIT",
             "delete from t where v like 'a%' order by n limit 1",
@@ -153,7 +160,13 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
             " commit",
             before=T,
         ),
-        Example("START TRANSACTION … ROLLBACK", "start transaction; delete from t; rollback", 0, T),
+        Example(
+            "START TRANSACTION [WITH CONSISTENT SNAPSHOT] … ROLLBACK",
+            "start transaction with consistent snapshot; delete from t; rollback",
+            0,
+            T,
+        ),
+        Example("COMMIT AND CHAIN", "begin; delete from t; commit and chain; rollback", 1, T),
     ),
     "values of the session": (
         Example(
@@ -172,6 +185,17 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
         Example("DESC, DESCRIBE", "desc t; describe t", 0),
         Example("EXPLAIN", "explain delete from t", 0),
         Example("ANALYZE TABLE", "analyze table t", 0),
+        Example("LOCK TABLES, UNLOCK TABLES", "lock tables t write; unlock tables", 0),
+        Example(
+            "CREATE, ALTER, DROP of TRIGGER, PROCEDURE, FUNCTION, EVENT, which TiDB does not have",
+            "create trigger g before insert on t for each row set new.v = 'x'; drop procedure if exists p",
+            0,
+        ),
+        Example(
+            "DELIMITER",
+            "delimiter //\ncreate procedure p() begin delete from t; end//\ndelimiter ;",
+            0,
+        ),
     ),
 }
 
@@ -250,7 +274,12 @@ ALTER_PARTS: dict[str, tuple[Example, ...]] = {
         Example(
             "PLACEMENT POLICY", "alter table t placement policy = p", before=T + "create placement policy p;"
         ),
-        Example("ENGINE, ROW_FORMAT, ALGORITHM, LOCK, FORCE (no job)", "alter table t engine = innodb", 0, T),
+        Example(
+            "ENGINE, ROW_FORMAT, ALGORITHM, LOCK, FORCE, DISABLE KEYS, ENABLE KEYS (no job)",
+            "alter table t engine = innodb; alter table t disable keys; alter table t enable keys",
+            0,
+            T,
+        ),
         Example(
             "several parts in one job",
             "alter table t add column x int, drop column v, add index (n)",
@@ -333,6 +362,10 @@ DEFINITIONS: dict[str, tuple[Example, ...]] = {
         ),
         Example(
             "expression indexes", "create table x (a int primary key, b varchar(9), index k ((upper(b))))"
+        ),
+        Example(
+            "FULLTEXT KEY (not created, as in TiDB)",
+            "create table x (a int primary key, b text, fulltext key w (b) with parser ngram)",
         ),
         Example(
             "FOREIGN KEY … REFERENCES",

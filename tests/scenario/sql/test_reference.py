@@ -51,6 +51,7 @@ def test_every_refused_construct_is_refused_by_name(refusal: Refusal) -> None:
     error = failure(f"{refusal.sql};")
     assert isinstance(error, UnsupportedSQL)
     assert refusal.named in error.what
+    assert error.hint
     assert (error.file, error.line) == ("a.sql", LINE)
 
 

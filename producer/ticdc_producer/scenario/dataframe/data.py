@@ -11,16 +11,20 @@ from pyspark.sql import functions as F
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.data_step import DataPlan
 from ticdc_producer.scenario.dataframe.changes import changes
+from ticdc_producer.scenario.dataframe.dump import dump_changes
 from ticdc_producer.scenario.dataframe.refusal import stop_job
+from ticdc_producer.scenario.dump_step import DumpPlan
 from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
 
 
-def data_changes(spark: SparkSession, plan: DataPlan) -> DataFrame:
+def data_changes(spark: SparkSession, plan: DataPlan | DumpPlan) -> DataFrame:
     """The step's changes (shape ``CHANGE_LOG``).
 
     :raises ScenarioError: with the step's file and line, for a source that Spark cannot read, and for columns
         that do not fit the table.
     """
+    if isinstance(plan, DumpPlan):
+        return dump_changes(spark, plan)
     spec = plan.spec
     with _located(plan):
         log = changes(_loaded(spark, plan), plan.table, op=spec.op, order=spec.order, before=spec.before)
@@ -32,7 +36,7 @@ def data_changes(spark: SparkSession, plan: DataPlan) -> DataFrame:
     return log.withColumn("commit_seq", shifted)
 
 
-def data_rows(spark: SparkSession, plan: DataPlan, commits: int | None = None) -> DataFrame:
+def data_rows(spark: SparkSession, plan: DataPlan | DumpPlan, commits: int | None = None) -> DataFrame:
     """The rows that exist after the step: columns ``row_key`` and ``row`` (an image).
 
     :param commits: number of commits of the whole history after which the rows are taken; None: all.

@@ -31,6 +31,7 @@ from ticdc_producer.scenario.sql.assign import (
 )
 from ticdc_producer.scenario.sql.evaluate import check_expression
 from ticdc_producer.scenario.sql.generated import fill_generated
+from ticdc_producer.scenario.sql.literal_rows import LiteralRows
 from ticdc_producer.scenario.sql.query.context import StatementContext, row_items
 from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
 from ticdc_producer.scenario.sql.query.select import SelectPlan
@@ -121,6 +122,8 @@ def _source_of(tree: exp.Insert, table: Table, context: StatementContext) -> _So
     offsets = _assigned_offsets(tree, table, context)
     if isinstance(rows, exp.Values):
         source = _Source(offsets, [list(row_items(row)) for row in rows.expressions])
+    elif isinstance(rows, LiteralRows):
+        source = _Source(offsets, [[SelectedValue(value) for value in row] for row in rows.args["rows"]])
     else:
         source = _selected(rows, offsets, context)
     _check_generated(table, offsets, source.tuples)
@@ -210,14 +213,16 @@ def _evaluated(
 def _auto_increment(
     table: Table, column: ColumnInfo, value: Value, context: StatementContext, limit_ids: bool
 ) -> Value:
-    """The value of an AUTO_INCREMENT column: the next id for NULL and 0; other values advance the counter.
+    """The value of an AUTO_INCREMENT column: the next id for NULL, and for 0 by default.
+
+    Other values advance the counter.
 
     :param limit_ids: whether an id beyond the column's range becomes its largest value. Without strict mode
         TiDB does so for ON DUPLICATE KEY UPDATE alone; elsewhere the id could be that of an unrelated row.
         Source: tidb ``setDatumAutoIDAndCast``.
     :raises ScenarioError: if the counter leaves the column's range.
     """
-    if value is not None and int(value) != 0:
+    if value is not None and (int(value) != 0 or not context.mode.auto_value_on_zero):
         table.ids.advance(int(value))
         return value
     taken = table.ids.take()

@@ -41,19 +41,42 @@ _LEXEME = re.compile(
 )
 
 
-def lexemes(text: str, line: int = 1) -> Iterator[Lexeme]:
+def lexemes(text: str, line: int = 1, start: int = 0, end: int | None = None) -> Iterator[Lexeme]:
     """The lexemes of a script; together they are the whole text.
 
     :param line: line of the file at which ``text`` starts.
+    :param start: and ``end``: offsets of the part of the text to read; the default is all of it.
     :raises ScenarioError: where a quote or comment is not closed.
     """
-    offset, match = 0, _LEXEME.match
-    while offset < len(text):
-        found = match(text, offset)
+    offset, match, end = start, _LEXEME.match, len(text) if end is None else end
+    while offset < end:
+        found = match(text, offset, end)
         if found is None:
             raise _not_closed(text, offset, line)
         offset = found.end()
         yield found.lastgroup or "", found.group(), offset
+
+
+def is_utf8_outside_of_strings(text: str) -> bool:
+    """Whether only strings and comments have bytes that are not UTF-8: dumps write BLOBs as they are.
+
+    :param text: such bytes are surrogates in it.
+    """
+    try:
+        return not any(
+            kind not in ("string", "comment") and not is_utf8(lexeme) for kind, lexeme, _ in lexemes(text)
+        )
+    except ScenarioError:
+        return True  # the statement with the open quote or comment is reported when the script runs
+
+
+def is_utf8(text: str) -> bool:
+    """Whether a text has no surrogates, which represent bytes that are not UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _not_closed(text: str, offset: int, line: int) -> ScenarioError:

@@ -47,16 +47,16 @@ def _plain(node: exp.Expr, _: SQLMode) -> SQLValue:
     return str(node.this) if node.is_string else literal_number(str(node.this))
 
 
-def _hex(node: exp.Expr, _: SQLMode) -> SQLValue:
-    digits = str(node.this)
+def hex_value(digits: str) -> SQLValue:
+    """The value of ``x'…'`` or ``0x…``."""
     try:
         return BinaryLiteral(bytes.fromhex(digits.zfill(len(digits) + len(digits) % 2)))
     except ValueError:
         raise ScenarioError(f"not hexadecimal digits: {digits!r}", value=digits) from None
 
 
-def _bits(node: exp.Expr, _: SQLMode) -> SQLValue:
-    digits = str(node.this)
+def bits_value(digits: str) -> SQLValue:
+    """The value of ``b'…'`` or ``0b…``."""
     if digits.strip("01"):
         raise ScenarioError(f"not binary digits: {digits!r}", value=digits)
     return BinaryLiteral(int(digits or "0", 2).to_bytes((len(digits) + 7) // 8, "big"))
@@ -129,8 +129,8 @@ def _octets(node: exp.Expr, mode: SQLMode) -> bytes:
 LITERALS: dict[type[exp.Expr], Callable[[exp.Expr, SQLMode], SQLValue]] = {
     exp.Literal: _plain,
     exp.National: lambda node, _: str(node.this),
-    exp.HexString: _hex,
-    exp.BitString: _bits,
+    exp.HexString: lambda node, _: hex_value(str(node.this)),
+    exp.BitString: lambda node, _: bits_value(str(node.this)),
     exp.Introducer: _introduced,
     exp.Null: lambda _, __: None,
     exp.Boolean: _boolean,

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ticdc_producer.errors import ScenarioError
+from ticdc_producer.errors import RowConflict, ScenarioError
 from ticdc_producer.model.coerce import coerce, read
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.row_key import columns_key
@@ -71,7 +71,7 @@ class Reference:
         """The error for a row of one of the two tables."""
         values = [(row.values[offset] or b"").decode("utf-8", "replace") for offset in offsets]
         constraint = self.key.constraint_text(self.child.info)
-        return ScenarioError(
+        return RowConflict(
             f"Cannot {what} row: a foreign key constraint fails ({constraint})",
             column=table.info.columns[offsets[0]].name,
             value=", ".join(display_value(value) for value in values),

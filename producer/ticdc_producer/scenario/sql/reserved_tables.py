@@ -1,4 +1,4 @@
-"""Tables that a ``generate`` or ``data`` step fills: the SQL session does not hold all their rows."""
+"""Tables that a step or a large dump fills: the SQL session does not hold all their rows."""
 
 from __future__ import annotations
 
@@ -22,16 +22,18 @@ class ReservedTables:
     def __init__(self) -> None:
         self._reserved: dict[tuple[str, str], TableInfo] = {}
         self._generated: dict[tuple[str, str], GeneratedTable] = {}
+        self._dumped: dict[tuple[str, str], Table] = {}
         self._altering = False
 
     def __contains__(self, name: tuple[str, str]) -> bool:
         """Whether the table of that schema and name is reserved."""
         return (name[0].lower(), name[1].lower()) in self._reserved
 
-    def add(self, table: Table, tables: Iterable[Table]) -> None:
+    def add(self, table: Table, tables: Iterable[Table], *, enforced: bool = True) -> None:
         """Reserve a table for a step.
 
         :param tables: all tables of the session.
+        :param enforced: whether foreign keys are enforced; a dump turns that off.
         :raises UnsupportedSQL: if the table holds rows, or has a foreign key, or is referenced by one.
         """
         info = table.info
@@ -39,7 +41,9 @@ class ReservedTables:
             raise _refused(info, "one step fills a table; use another table")
         if table.rows:
             raise UnsupportedSQL(f"table {info.qualified_name} holds rows already: generate needs it empty")
-        if table.foreign_keys:
+        if not enforced:
+            self._dumped[_name(info)] = table
+        elif table.foreign_keys:
             raise UnsupportedSQL(
                 f"table {info.qualified_name} has a foreign key: generate does not follow it"
             )
@@ -85,9 +89,10 @@ class ReservedTables:
         if generated is not None:
             generated.announce(table, where)
 
-    def use(self, table: Table) -> None:
+    def use(self, table: Table, *, enforced: bool = True) -> None:
         """Prepare a table for a DML statement.
 
+        :param enforced: whether foreign keys are enforced.
         :raises UnsupportedSQL: if the table is reserved, and its rows cannot be looked up.
         """
         name = _name(table.info)
@@ -95,6 +100,15 @@ class ReservedTables:
             self._generated[name].use(table)
         elif name in self._reserved:
             raise _refused(table.info, _HINT)
+        if enforced and self._is_related_to_dumped(table):
+            what = f"a foreign key between {table.info.qualified_name} and a table of a large dump"
+            raise UnsupportedSQL(f"{what} is not enforced", hint="set foreign_key_checks = 0 before")
+
+    def _is_related_to_dumped(self, table: Table) -> bool:
+        if any(_lower(key.parent) in self._dumped for key in table.foreign_keys):
+            return True
+        name = _name(table.info)
+        return any(_lower(key.parent) == name for one in self._dumped.values() for key in one.foreign_keys)
 
     def check(self, tables: Iterable[Table]) -> None:
         """Check all tables after a DDL.
@@ -109,7 +123,7 @@ class ReservedTables:
             self._follow(name, info, existing[name].info if name in existing else None)
         for table in existing.values():
             for key in table.foreign_keys:
-                if key.parent in self:
+                if key.parent in self and _lower(key.parent) not in self._dumped:
                     what = f"a foreign key to {'.'.join(key.parent)}, whose rows were generated"
                     raise UnsupportedSQL(f"{what}, is not supported", hint=_HINT)
 
@@ -133,6 +147,10 @@ class ReservedTables:
 
 def _name(table: TableInfo) -> tuple[str, str]:
     return table.schema.lower(), table.name.lower()
+
+
+def _lower(name: tuple[str, str]) -> tuple[str, str]:
+    return name[0].lower(), name[1].lower()
 
 
 def _refused(table: TableInfo, hint: str) -> UnsupportedSQL:

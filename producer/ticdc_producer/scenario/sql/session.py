@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
@@ -17,42 +18,48 @@ from ticdc_producer.model.sql_mode import DEFAULT_NOW, SQLMode
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.history import Change, History, State, TableState
+from ticdc_producer.scenario.passed_over import PassedOver
+from ticdc_producer.scenario.sql.advice import with_advice
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.cluster import Cluster, Database
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl import DDLContext, is_ddl, run_ddl
-from ticdc_producer.scenario.sql.dialect import parse_dml
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.generated_table import GeneratedTable
 from ticdc_producer.scenario.sql.insert import run_insert
 from ticdc_producer.scenario.sql.joined_dml import is_joined, run_joined_delete, run_joined_update
+from ticdc_producer.scenario.sql.lexer import is_utf8
+from ticdc_producer.scenario.sql.literal_rows import parse_literal_insert
+from ticdc_producer.scenario.sql.modifiers import parse_modified_dml
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.references import References
+from ticdc_producer.scenario.sql.refusals import Refusals
 from ticdc_producer.scenario.sql.reserved_tables import ReservedTables
 from ticdc_producer.scenario.sql.savepoint import run_savepoint
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.session_values import SessionValues
 from ticdc_producer.scenario.sql.statement_cache import MAX_STATEMENTS, StatementCache
-from ticdc_producer.scenario.sql.statements import Statement, split_statements
+from ticdc_producer.scenario.sql.statements import Statement, split_statements, stored_program
 from ticdc_producer.scenario.sql.storage import Table
 from ticdc_producer.scenario.sql.transaction import Transaction
+from ticdc_producer.scenario.sql.transaction_control import read_begin, read_completion
 from ticdc_producer.scenario.sql.update import run_delete, run_update
 from ticdc_producer.scenario.sql.variables import run_set
 from ticdc_producer.scenario.sql.variables import time_zone as zone_of
 
 _DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
 READ_ONLY = frozenset({"SELECT", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE"})
-"""Statements that change nothing in the stream; they are skipped."""
-_MODIFIERS = ("LOW_PRIORITY", "HIGH_PRIORITY", "DELAYED", "IGNORE")
+"""Statements that change nothing in the stream; they are counted and passed over."""
 _KNOWN_VERBS = frozenset({
     "CHECKSUM", "DELIMITER", "PLAN", "QUERY", "RECOMMEND", "SOURCE", "TRAFFIC",
     "TABLE", "VALUES", "CALL",
-    "DO", "LOAD", "IMPORT", "LOCK", "UNLOCK", "XA", "PREPARE", "EXECUTE",
+    "DO", "LOAD", "IMPORT", "XA", "PREPARE", "EXECUTE",
     "DEALLOCATE", "GRANT", "REVOKE", "KILL", "FLUSH", "ADMIN", "SPLIT", "BATCH", "HANDLER", "CHECK",
     "OPTIMIZE", "REPAIR", "RESET", "PURGE", "INSTALL", "UNINSTALL", "BACKUP", "RESTORE", "START",
     "STOP", "TRACE", "BINLOG", "HELP", "CANCEL",
 })  # fmt: skip
 """Statements that TiDB has and a scenario cannot contain."""
+_INTO_VARIABLE = re.compile(r"\bINTO\s+@", re.IGNORECASE)
 _FIRST_DATABASE = "test"
 
 
@@ -62,10 +69,11 @@ class Session:
     :param file: the scenario file, for messages.
     :param database: the current database; it and ``test`` exist and are empty.
     :param time_zone: initial value of the session variable.
-    :param now: constant result of ``NOW()``.
+    :param now: result of ``NOW()``; a function: of the number of the commit that the statement belongs to.
     :param force_replicate: whether TiCDC replicates tables without a handle key.
     :param profile: the TiCDC architecture that replicates.
     :param snapshots: numbers of commits after which the history contains the state of all tables.
+    :param refusals: collects the errors of statements, which are then left out; None: errors are raised.
     :param max_statements: number of syntax trees in the statement cache.
     """
 
@@ -75,18 +83,26 @@ class Session:
         file: str = "",
         database: str = _FIRST_DATABASE,
         time_zone: str = "+00:00",
-        now: datetime = DEFAULT_NOW,
+        now: datetime | Callable[[int], datetime] = DEFAULT_NOW,
         force_replicate: bool = False,
         profile: Profile = "classic",
         snapshots: Collection[int] = (),
+        refusals: Refusals | None = None,
         max_statements: int = MAX_STATEMENTS,
     ) -> None:
+        self._refusals = refusals
+        self._in_refused_body = False
         self._file = file
         self._database = database
         self._force_replicate = force_replicate
         databases = {name.lower(): Database(name) for name in (_FIRST_DATABASE, database)}
         self._cluster = Cluster(databases, profile=profile)
-        self._mode = self._initial = SQLMode(zone=zone_of(time_zone), now=now)
+        self._time_of = now if callable(now) else None
+        self._timed = -1  # the commit whose time the mode has
+        first = now(0) if callable(now) else now
+        self._mode = self._initial = SQLMode(zone=zone_of(time_zone), now=first, now_moves=callable(now))
+        self._saved: dict[str, SQLMode] = {}
+        self._passed_over = PassedOver()
         self._references = References(())
         self._reserved = ReservedTables()
         self._statements = StatementCache(_parsed, max_statements)
@@ -114,11 +130,14 @@ class Session:
         with self._located(line):
             self._announce(text)
             for statement in split_statements(text, line):
-                with self._located(statement.line):
-                    self._statement(statement)
+                if not self._is_rest_of_body(statement):
+                    with self._collected(statement), self._located(statement.line):
+                        self._statement(statement)
             if self._open is not None:
-                what = "BEGIN" if self._mode.autocommit else "a transaction under autocommit = 0"
-                raise ScenarioError(f"{what} without COMMIT or ROLLBACK", line=self._open_line)
+                line, autocommit = self._open_line, self._mode.autocommit
+                self._rollback()
+                what = "BEGIN" if autocommit else "a transaction under autocommit = 0"
+                raise ScenarioError(f"{what} without COMMIT or ROLLBACK", line=line)
 
     def transaction(self, text: str, *, line: int = 1) -> None:
         """Run DML statements as one transaction.
@@ -132,7 +151,7 @@ class Session:
             self._announce(text)
             try:
                 for statement in split_statements(text, line):
-                    with self._located(statement.line):
+                    with self._collected(statement), self._located(statement.line):
                         self._step(statement)
             except ScenarioError:
                 self._rollback()
@@ -167,6 +186,23 @@ class Session:
         """
         with self._located(line):
             self._reserved.add(self._named(name), self._cluster.tables())
+
+    def reserve_dumped(self, database: str, name: str, *, line: int) -> tuple[Table, SQLMode]:
+        """Reserve a table whose rows Spark reads from a dump.
+
+        :param database: empty for the current one.
+        :return: the table, and the settings of the session.
+        :raises UnsupportedSQL: if the table has rows, or foreign keys that are enforced.
+        """
+        with self._located(line):
+            table = self._cluster.table(database or self._database, name)
+            self._reserved.add(table, self._cluster.tables(), enforced=self._mode.foreign_key_checks)
+            return table, self._mode
+
+    def adopt(self, table: Table, mode: SQLMode, commits: int) -> None:
+        """Run the following SQL as if the session had this table, these settings and commits."""
+        self._cluster.add(table)
+        self._mode, self._commits = mode, commits
 
     def alter_reserved(self, table: TableInfo, ddl: str, name: str, *, line: int) -> TableInfo:
         """Run a DDL on a reserved table, on behalf of its ``generate`` step.
@@ -214,6 +250,7 @@ class Session:
             commits=self._commits,
             state=self._state(),
             state_at=dict(self._state_at),
+            passed_over=self._passed_over,
         )
 
     def _state(self) -> State:
@@ -236,7 +273,14 @@ class Session:
             self._state_at.update(dict.fromkeys(counts, self._state()))
             self._reserved.take_snapshot(self._cluster, counts)
 
+    def _move_clock(self) -> None:
+        """Set the time of the next statement, which is that of its commit."""
+        if self._time_of is not None and self._mode.now_moves and self._timed != self._commits:
+            self._mode = replace(self._mode, now=self._time_of(self._commits))
+            self._timed = self._commits
+
     def _step(self, statement: Statement) -> None:
+        self._move_clock()
         if statement.verb not in _DML:
             what = f"{statement.verb or 'this'} is not allowed in a transaction step"
             raise ScenarioError(what, hint="only INSERT, REPLACE, UPDATE and DELETE are")
@@ -244,8 +288,11 @@ class Session:
 
     def _statement(self, statement: Statement) -> None:
         word = statement.verb
+        self._move_clock()
         if word in _DML:
             self._dml(statement)
+        elif program := stored_program(statement):
+            self._program(statement, program)
         elif is_ddl(word):
             self._ddl(statement)
         elif word == "SET":
@@ -254,15 +301,20 @@ class Session:
             self._use(Cursor(statement, 1))
         elif word in READ_ONLY:
             _refuse_running(statement)
+            self._passed_over.count(word)
             self._query(statement)
         elif word == "WITH":
             self._with(statement)
+        elif word in ("LOCK", "UNLOCK") and statement.word(1) in ("TABLES", "TABLE"):
+            self._commit()
+            self._passed_over.count(f"{word} TABLES")
         else:
             self._control(statement, word)
 
     def _set(self, cursor: Cursor) -> None:
         before = self._mode
-        self._mode = run_set(cursor, self._mode, self._initial, self._set_user_variable)
+        self._mode = run_set(cursor, self._mode, self._initial, self._saved, self._set_user_variable)
+        self._timed = -1
         if self._mode.autocommit and not before.autocommit:
             self._commit()
         self._values.end_statement(0)
@@ -293,25 +345,42 @@ class Session:
     def _control(self, statement: Statement, word: str) -> None:
         cursor = Cursor(statement)
         if cursor.accept("BEGIN") or cursor.accept("START", "TRANSACTION"):
-            cursor.accept_any("PESSIMISTIC", "OPTIMISTIC")
-            _end(cursor)
+            read_begin(cursor)
             self._commit()
             self._begin(statement.line)
         elif cursor.accept("COMMIT"):
-            _end(cursor)
+            chained = read_completion(cursor)
             self._commit()
+            self._chain(chained, statement.line)
         elif word in ("SAVEPOINT", "RELEASE") or (
             word == "ROLLBACK" and "TO" in (cursor.word(1), cursor.word(2))
         ):
             run_savepoint(cursor, self._open)
         elif cursor.accept("ROLLBACK"):
-            _end(cursor)
+            chained = read_completion(cursor)
             self._rollback()
+            self._chain(chained, statement.line)
         elif word in _KNOWN_VERBS:
             raise UnsupportedSQL(f"{word} is not supported")
         else:
             raise cursor.error("expected a statement")
         self._values.end_statement(0)
+
+    def _program(self, statement: Statement, kind: str) -> None:
+        """Pass over a stored program, which must not have been divided at a ``;`` of its body."""
+        last = len(statement.tokens) - 1
+        words = [statement.word(index) for index in range(last + 1)]
+        if "BEGIN" in words and "END" not in words[-2:]:  # a label may follow END
+            raise UnsupportedSQL(
+                f"CREATE {kind} with a body that ends at its first ';' is not supported",
+                hint="write DELIMITER // in a line before it, // behind it, then DELIMITER ; in a line",
+            )
+        self._passed_over.note_program(kind, statement.verb, statement.line)
+
+    def _chain(self, chained: bool, line: int) -> None:
+        """``AND CHAIN``: begin a transaction behind the one that ended."""
+        if chained:
+            self._begin(line)
 
     def _use(self, cursor: Cursor) -> None:
         name = cursor.identifier("a database name")
@@ -320,6 +389,8 @@ class Session:
 
     def _ddl(self, statement: Statement) -> None:
         self._commit()
+        if not statement.text.isascii() and not is_utf8(statement.text):
+            raise ScenarioError("a DDL has bytes that are not UTF-8")
         context = DDLContext(
             self._cluster, self._mode, self._database, self._force_replicate, self._record_job
         )
@@ -361,12 +432,10 @@ class Session:
             refuse_other_clauses(tree, verb, "this", "expression", "conflict", "ignore")
             run_insert(tree, verb, self._target(tree.this), transaction, context, self._has_parents)
         elif isinstance(tree, exp.Update):
-            refuse_other_clauses(tree, verb, "this", "expressions", "where", "order", "limit", "with_")
-            if is_joined(tree):
-                run_joined_update(tree, context, transaction)
-            else:
-                table = self._target(tree.this)
-                run_update(tree, table, _scope(tree.this, table, context), transaction)
+            clauses = ("this", "expressions", "where", "order", "limit", "with_", "ignore")
+            refuse_other_clauses(tree, verb, *clauses)
+            with transaction.ignoring_conflicts(bool(tree.args.get("ignore"))):
+                self._run_update(tree, context, transaction)
         elif isinstance(tree, exp.Delete):
             refuse_other_clauses(tree, verb, "this", "where", "order", "limit", "with_", "tables", "using")
             if is_joined(tree):
@@ -376,6 +445,13 @@ class Session:
                 run_delete(tree, table, _scope(tree.this, table, context), transaction)
         else:
             raise UnsupportedSQL(f"{verb} in this form is not supported")
+
+    def _run_update(self, tree: exp.Update, context: StatementContext, transaction: Transaction) -> None:
+        if is_joined(tree):
+            run_joined_update(tree, context, transaction)
+        else:
+            table = self._target(tree.this)
+            run_update(tree, table, _scope(tree.this, table, context), transaction)
 
     def _context(self, tree: exp.Expr) -> StatementContext:
         mode = replace(self._mode, strict=False) if tree.args.get("ignore") else self._mode
@@ -387,7 +463,7 @@ class Session:
             raise UnsupportedSQL("DML of anything but one plain table is not supported")
         refuse_other_clauses(table, "DML", "this", "db", "alias", "joins", "hints")
         found = self._cluster.table(table.db or self._database, table.name)
-        self._reserved.use(found)
+        self._reserved.use(found, enforced=self._mode.foreign_key_checks)
         return found
 
     def _begin(self, line: int) -> None:
@@ -405,10 +481,41 @@ class Session:
             self._open = None
 
     @contextmanager
+    def _collected(self, statement: Statement) -> Iterator[None]:
+        """Context that collects the error of a statement, if the session collects errors."""
+        try:
+            yield
+        except ScenarioError as error:
+            if self._refusals is None:
+                raise
+            self._refusals.add(error, statement)
+            self._go_on_without(statement)
+
+    def _is_rest_of_body(self, statement: Statement) -> bool:
+        """Whether a statement belongs to the body of a refused stored program, which ends with ``END``."""
+        if self._in_refused_body:
+            self._in_refused_body = statement.shape[:3].upper() != "END"
+            return True
+        return False
+
+    def _go_on_without(self, statement: Statement) -> None:
+        """Let the statements behind a refused one find the state in which they can be checked."""
+        words = statement.shape.lower().split()
+        if stored_program(statement):
+            self._in_refused_body = True
+        elif words[:1] == ["commit"]:
+            self._commit()
+        elif words[:1] == ["create"] and words[1:2] in (["database"], ["schema"]):
+            name = next((word.strip("`") for word in words[2:] if word not in ("if", "not", "exists")), "")
+            self._cluster.databases.setdefault(name, Database(name))
+
+    @contextmanager
     def _located(self, line: int) -> Iterator[None]:
         """Context that adds file and line to errors."""
         try:
             yield
+        except UnsupportedSQL as error:
+            raise with_advice(error.at(self._file, line)) from error.__cause__
         except ScenarioError as error:
             raise error.at(self._file, line) from error.__cause__
         except RecursionError:
@@ -421,28 +528,16 @@ def _scope(node: exp.Expr, table: Table, context: StatementContext) -> Scope:
     return Scope(context.mode, table.info, context=context, alias=alias.name if alias is not None else "")
 
 
-def _end(cursor: Cursor) -> None:
-    """Require the end of BEGIN, COMMIT or ROLLBACK; refuse ``AND CHAIN``, ``TO SAVEPOINT`` and the like."""
-    if cursor.word() in ("AND", "NO", "READ", "RELEASE", "TO", "WITH", "WORK"):
-        verb = " ".join(cursor.statement.word(index) for index in range(cursor.position))
-        raise cursor.unsupported(f"{verb} {cursor.word()} {cursor.word(1)}".rstrip())
-    cursor.end()
-
-
 def _refuse_running(statement: Statement) -> None:
-    """Refuse EXPLAIN ANALYZE, which runs the statement that it explains."""
+    """Refuse EXPLAIN ANALYZE, which runs the statement that it explains, and SELECT … INTO a variable."""
     if statement.word(0) != "ANALYZE" and statement.word(1) == "ANALYZE":
         raise UnsupportedSQL(f"{statement.word(0)} ANALYZE is not supported", line=statement.line)
+    if statement.verb == "SELECT" and _INTO_VARIABLE.search(statement.shape):
+        raise UnsupportedSQL("SELECT … INTO a variable is not supported", line=statement.line)
 
 
 def _parsed(statement: Statement) -> tuple[str, exp.Expr]:
-    _refuse_modifiers(statement)
-    return parse_dml(statement.sql, statement.line)
-
-
-def _refuse_modifiers(statement: Statement) -> None:
-    verb, word = statement.word(0), statement.word(1)
-    known = verb == "INSERT" and word == "IGNORE"
-    quick = verb == "DELETE" and word == "QUICK" and statement.word(2) == "FROM"
-    if (word in _MODIFIERS and not known) or quick:
-        raise UnsupportedSQL(f"{verb} {word} is not supported", line=statement.line)
+    literal_insert = parse_literal_insert(statement)
+    if literal_insert is not None:
+        return literal_insert
+    return parse_modified_dml(statement)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.sql.delimiter import sections
 from ticdc_producer.scenario.sql.dialect import Token, TokenType, words
 from ticdc_producer.scenario.sql.lexer import Lexeme, lexemes
 
@@ -59,20 +60,63 @@ class Statement:
 def split_statements(text: str, line: int = 1) -> Iterator[Statement]:
     """Yield the statements of a script; ``;`` inside quotes and comments does not end one.
 
+    ``DELIMITER`` is a command of the mysql client, which dumps contain too.
+
     :param line: line of the file at which ``text`` starts.
     :raises ScenarioError: where a quote or comment is not closed, after the statements before it.
     """
     draft = _Draft(text, line)
-    for lexeme in lexemes(text, line):
+    for section in sections(text, line):
+        for start, end in section.parts(text, line):
+            yield from _split(draft, text, line, start, end, whole=section.delimiter != ";")
+        draft.check_closed()
+
+
+def _split(draft: _Draft, text: str, line: int, start: int, end: int, *, whole: bool) -> Iterator[Statement]:
+    """Yield the statements of a part of a script.
+
+    :param whole: whether a stored program is not divided at the ``;`` of its body.
+    """
+    if whole:
+        draft.skip(start)
+        for lexeme in lexemes(text, line, start, end):
+            draft.add(lexeme)
+        if draft.started and stored_program(program := draft.take()):
+            yield program
+            return
+    draft.skip(start)
+    for lexeme in lexemes(text, line, start, end):
         if lexeme[0] != "end":
             draft.add(lexeme)
             continue
         if draft.started:
             yield draft.take()
         draft.skip(lexeme[2])
-    draft.check_closed()
     if draft.started:
         yield draft.take()
+
+
+_KINDS_OF_PROGRAM = ("TRIGGER", "PROCEDURE", "FUNCTION", "EVENT")
+
+
+def stored_program(statement: Statement) -> str:
+    """The kind of stored program that a statement creates, alters or drops; empty for other statements."""
+    if statement.verb not in ("CREATE", "ALTER", "DROP"):
+        return ""
+    index = 1
+    while (word := statement.word(index)) in _BEFORE_KIND or _is_of_definer(statement, index):
+        index += 1
+    return word if word in _KINDS_OF_PROGRAM else ""
+
+
+_BEFORE_KIND = ("OR", "REPLACE", "AGGREGATE", "DEFINER", "=", "@", "CURRENT_USER", "CURRENT_ROLE", "(", ")")
+
+
+def _is_of_definer(statement: Statement, index: int) -> bool:
+    """Whether a word is the user or the host of ``DEFINER = user@host``."""
+    return (statement.word(index - 1) in ("=", "@") or statement.word(index + 1) == "@") and "DEFINER" in (
+        statement.word(back) for back in range(1, index)
+    )
 
 
 class _Draft:

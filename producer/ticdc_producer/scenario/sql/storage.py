@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 
 from sqlglot import exp
 
-from ticdc_producer.errors import ScenarioError
+from ticdc_producer.errors import RowConflict, ScenarioError
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
@@ -199,7 +199,7 @@ class Table:
         )
         column = self.info.columns[index.offsets[0]].name
         what = f"Duplicate entry {entry!r} for key '{self.info.name}.{index.name}'"
-        return ScenarioError(what, column=column, value=entry)
+        return RowConflict(what, column=column, value=entry)
 
     def _unique_indexes(self) -> list[IndexInfo]:
         unique = [index for index in self.info.indexes if index.unique]

@@ -24,13 +24,21 @@ from ticdc_producer.scenario.sql.column_definition import (
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.foreign_key import ForeignKey, missing_index, read_foreign_key
 from ticdc_producer.scenario.sql.generated import check_generated
-from ticdc_producer.scenario.sql.key_definition import KeyDraft, add_keys, inline_keys, never_null, read_key
+from ticdc_producer.scenario.sql.key_definition import (
+    KeyDraft,
+    add_keys,
+    inline_keys,
+    never_null,
+    read_key,
+    read_key_parts,
+)
 from ticdc_producer.scenario.sql.partition_definition import PartitioningDraft, read_partition_by
 
 _IGNORED_OPTIONS = (
     "ENGINE", "ROW_FORMAT", "AVG_ROW_LENGTH", "CHECKSUM", "COMPRESSION", "DELAY_KEY_WRITE", "MAX_ROWS",
     "MIN_ROWS", "KEY_BLOCK_SIZE", "STATS_PERSISTENT", "STATS_AUTO_RECALC", "PACK_KEYS", "AUTO_RANDOM_BASE",
     "PRE_SPLIT_REGIONS", "TTL_ENABLE", "TTL_JOB_INTERVAL", "STATS_SAMPLE_PAGES", "INSERT_METHOD",
+    "ENCRYPTION", "TABLESPACE",
 )  # fmt: skip
 
 
@@ -78,7 +86,10 @@ def _read_element(cursor: Cursor, draft: TableDraft, database: str) -> None:
     name = ""
     if cursor.accept("CONSTRAINT") and cursor.word() not in ("PRIMARY", "UNIQUE", "FOREIGN", "CHECK"):
         name = cursor.identifier("a constraint name")
-    if cursor.word() in ("FULLTEXT", "SPATIAL", "VECTOR") and cursor.word(1) in ("KEY", "INDEX"):
+    if cursor.word() == "FULLTEXT" and not name:
+        skip_fulltext(cursor)
+        return
+    if cursor.word() in ("SPATIAL", "VECTOR") and cursor.word(1) in ("KEY", "INDEX"):
         raise cursor.unsupported(f"a {cursor.word()} index")
     if cursor.accept("FOREIGN", "KEY"):
         draft.foreign_keys.append(read_foreign_key(cursor, name, database))
@@ -102,6 +113,16 @@ def read_check(cursor: Cursor) -> None:
     cursor.expect(")")
     cursor.accept("NOT")
     cursor.accept("ENFORCED")
+
+
+def skip_fulltext(cursor: Cursor) -> None:
+    """Step over a FULLTEXT key: TiDB warns that it does not have these, and creates the table without it."""
+    cursor.expect("FULLTEXT")
+    cursor.accept_any("KEY", "INDEX")
+    name = "" if cursor.word() == "(" else cursor.identifier("an index name")
+    read_key_parts(cursor, "index", name, cursor.line)
+    if cursor.accept("WITH", "PARSER"):
+        cursor.identifier("a parser")
 
 
 def read_option(cursor: Cursor, draft: TableDraft) -> None:

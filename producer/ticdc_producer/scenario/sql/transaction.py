@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -28,6 +30,19 @@ class Transaction:
     changes: list[Change] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
     savepoints: dict[str, int] = field(default_factory=dict)
+    _ignores_conflicts: bool = False
+
+    @contextmanager
+    def ignoring_conflicts(self, ignore: bool) -> Iterator[None]:
+        """Context of UPDATE IGNORE, in which a row whose new key exists is left as it was.
+
+        :param ignore: False: the context has no effect.
+        """
+        self._ignores_conflicts = ignore
+        try:
+            yield
+        finally:
+            self._ignores_conflicts = False
 
     def insert(self, table: Table, row: Row) -> None:
         """Store a new row.
@@ -43,9 +58,11 @@ class Transaction:
     def update(self, table: Table, old: Row, new: Row) -> None:
         """Replace a row, whose key may change.
 
-        :raises ScenarioError: if one of its unique keys exists.
+        :raises ScenarioError: if one of its unique keys exists, unless conflicts are ignored.
         """
         conflict = table.conflict(new.values, ignoring=old.location)
+        if conflict is not None and self._ignores_conflicts:
+            return
         if conflict is not None:
             raise table.duplicate_error(conflict[0], new.values)
         self._apply(table, old, new)

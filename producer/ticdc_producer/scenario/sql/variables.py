@@ -21,75 +21,119 @@ from ticdc_producer.scenario.sql.zone import time_zone
 
 __all__ = ["run_set", "time_zone"]
 
-_CONNECTION_CHARSETS = ("utf8mb4", "utf8", "utf8mb3", "default")
 SQL_MODES = frozenset({
     "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_DATE", "NO_ZERO_IN_DATE",
     "ERROR_FOR_DIVISION_BY_ZERO", "ONLY_FULL_GROUP_BY", "NO_AUTO_CREATE_USER",
-    "NO_ENGINE_SUBSTITUTION", "ALLOW_INVALID_DATES",
+    "NO_ENGINE_SUBSTITUTION", "ALLOW_INVALID_DATES", "NO_AUTO_VALUE_ON_ZERO",
 })  # fmt: skip
-_DEFAULT_SQL_MODE = (
-    "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO"
-)
+WITHOUT_EFFECT = frozenset({
+    "character_set_client", "character_set_connection", "character_set_results", "collation_connection",
+    "default_storage_engine", "gtid_purged", "information_schema_stats_expiry",
+    "innodb_lock_wait_timeout", "innodb_stats_auto_recalc", "interactive_timeout", "lock_wait_timeout",
+    "max_allowed_packet", "net_read_timeout", "net_write_timeout", "note_verbosity", "optimizer_switch",
+    "placement_checks", "sql_log_bin", "sql_notes", "sql_quote_show_create", "sql_safe_updates",
+    "sql_warnings", "storage_engine", "tidb_mem_quota_query", "transaction_isolation", "tx_isolation",
+    "unique_checks", "wait_timeout",
+})  # fmt: skip
+"""Variables that dumps and scripts set, and that do not change what a changefeed sends."""
+_SQL_MODE = (
+    "strict", "zero_dates", "zero_in_date", "invalid_dates", "division_by_zero_error", "auto_value_on_zero",
+    "only_full_group_by",
+)  # fmt: skip
+"""The fields of ``SQLMode`` that ``sql_mode`` sets."""
 
 
 def run_set(
-    cursor: Cursor, mode: SQLMode, initial: SQLMode, assign: Callable[[str, exp.Expr], None]
+    cursor: Cursor,
+    mode: SQLMode,
+    initial: SQLMode,
+    saved: dict[str, SQLMode],
+    assign: Callable[[str, exp.Expr], None],
 ) -> SQLMode:
-    """Run ``SET a = b, …`` and ``SET NAMES``.
+    """Run ``SET a = b, …``, ``SET NAMES`` and ``SET TRANSACTION ISOLATION LEVEL``.
 
     :param initial: the mode that the session started with: the value of ``DEFAULT``.
+    :param saved: by the name of a user variable, the mode when it was set to a session variable
+        (``SET @old_sql_mode = @@sql_mode``); this function adds to it.
     :param assign: assigns the value of an expression to a user variable.
     :return: the mode of the statements that follow.
     :raises UnsupportedSQL: for a variable that this tool does not have.
     """
     cursor.expect("SET")
-    if cursor.accept("NAMES"):
-        _check_charset(cursor)
+    if cursor.accept("NAMES") or cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
+        _skip_charset(cursor)
+        return mode
+    if _skip_isolation_level(cursor):
         return mode
     while True:
-        if cursor.word() == "@":
-            _assign_user_variable(cursor, assign)
+        if cursor.word() == "@" and cursor.word(3) != "@@":
+            _assign_user_variable(cursor, saved, assign)
         else:
-            mode = _assign(cursor, mode, initial)
+            mode = _assign(cursor, mode, initial, saved)
         if not cursor.accept(","):
             cursor.end()
             return mode
 
 
-def _check_charset(cursor: Cursor) -> None:
-    name = (cursor.string() if cursor.is_string() else cursor.identifier("a charset")).lower()
-    if name not in _CONNECTION_CHARSETS:
-        raise cursor.unsupported(f"SET NAMES {name}")
+def _skip_charset(cursor: Cursor) -> None:
+    """Step over the charset of the connection: a scenario is UTF-8, whatever its name for that is."""
+    if cursor.is_string():
+        cursor.string()
+    else:
+        cursor.identifier("a charset")
     if cursor.accept("COLLATE"):
         cursor.position += 1
     cursor.end()
 
 
-def _assign_user_variable(cursor: Cursor, assign: Callable[[str, exp.Expr], None]) -> None:
+def _assign_user_variable(
+    cursor: Cursor, saved: dict[str, SQLMode], assign: Callable[[str, exp.Expr], None]
+) -> None:
     cursor.expect("@")
     name = cursor.identifier("a variable name")
     if not cursor.accept(":="):
         cursor.expect("=")
+    saved.pop(name.lower(), None)
     assign(name, parse_expression(cursor.expression_source(), cursor.line))
 
 
-def _assign(cursor: Cursor, mode: SQLMode, initial: SQLMode) -> SQLMode:
-    if cursor.accept_any("GLOBAL", "PERSIST"):
-        raise cursor.unsupported("SET GLOBAL")
-    cursor.accept_any("SESSION", "LOCAL")
-    if cursor.accept("@@") and cursor.word() in ("SESSION", "LOCAL", "GLOBAL") and cursor.word(1) == ".":
-        if cursor.word() == "GLOBAL":
-            raise cursor.unsupported("SET GLOBAL")
-        cursor.position += 2
+def _skip_isolation_level(cursor: Cursor) -> bool:
+    """Step over ``[SESSION] TRANSACTION ISOLATION LEVEL …``, which one session alone cannot notice."""
+    ahead = cursor.word() in ("SESSION", "LOCAL")
+    if [cursor.word(ahead + more) for more in range(3)] != ["TRANSACTION", "ISOLATION", "LEVEL"]:
+        return False
+    cursor.position += ahead + 3
+    if not (
+        cursor.accept("SERIALIZABLE")
+        or cursor.accept("REPEATABLE", "READ")
+        or cursor.accept("READ", "COMMITTED")
+        or cursor.accept("READ", "UNCOMMITTED")
+    ):
+        raise cursor.error("expected an isolation level")
+    cursor.end()
+    return True
+
+
+def _assign(cursor: Cursor, mode: SQLMode, initial: SQLMode, saved: dict[str, SQLMode]) -> SQLMode:
+    is_global = _read_scope(cursor)
+    if cursor.word() == "@":
+        _save(cursor, mode, saved)
+        return mode
     name = cursor.identifier("a variable name").lower()
+    if is_global and name not in WITHOUT_EFFECT:
+        raise cursor.unsupported("SET GLOBAL")
     if cursor.word() not in ("=", ":="):
         raise cursor.unsupported(f"SET {name.upper()}")
     setter = VARIABLES.get(name)
-    if setter is None:
+    if setter is None and name not in WITHOUT_EFFECT:
         raise cursor.unsupported(f"the variable {name}")
     if not cursor.accept(":="):
         cursor.expect("=")
     source = cursor.expression_source()
+    if setter is None:
+        return mode
+    if source.startswith("@") and source[1:].strip("`").lower() in saved:
+        return _FROM_INITIAL[name](mode, saved[source[1:].strip("`").lower()])
     if source.upper() == "DEFAULT":
         return _FROM_INITIAL[name](mode, initial)
     bare_word = source.isidentifier() and source.upper() != "NULL"
@@ -97,6 +141,31 @@ def _assign(cursor: Cursor, mode: SQLMode, initial: SQLMode) -> SQLMode:
     if value is None:
         raise ScenarioError(f"Variable {name!r} can't be set to the value of NULL", value="NULL")
     return setter(mode, value)
+
+
+def _read_scope(cursor: Cursor) -> bool:
+    """Step over ``SESSION``, ``@@GLOBAL.`` and the like; whether the scope is the whole cluster."""
+    word = cursor.accept_any("SESSION", "LOCAL", "GLOBAL", "PERSIST")
+    if cursor.accept("@@") and cursor.word() in ("SESSION", "LOCAL", "GLOBAL") and cursor.word(1) == ".":
+        word = cursor.word()
+        cursor.position += 2
+    return word in ("GLOBAL", "PERSIST")
+
+
+def _save(cursor: Cursor, mode: SQLMode, saved: dict[str, SQLMode]) -> None:
+    """``@name = @@variable``: dumps save a session variable this way, and restore it at their end.
+
+    :raises UnsupportedSQL: for another value.
+    """
+    cursor.expect("@")
+    name = cursor.identifier("a variable name").lower()
+    if not (cursor.accept("=") or cursor.accept(":=")) or cursor.word() != "@@":
+        raise cursor.unsupported("a user variable")
+    _read_scope(cursor)
+    variable = cursor.identifier("a variable name").lower()
+    if variable not in VARIABLES and variable not in WITHOUT_EFFECT:
+        raise cursor.unsupported(f"the variable {variable}")
+    saved[name] = mode
 
 
 def _set_time_zone(mode: SQLMode, value: SQLValue) -> SQLMode:
@@ -116,6 +185,7 @@ def _set_sql_mode(mode: SQLMode, value: SQLValue) -> SQLMode:
         invalid_dates="ALLOW_INVALID_DATES" in flags,
         division_by_zero_error="ERROR_FOR_DIVISION_BY_ZERO" in flags,
         only_full_group_by="ONLY_FULL_GROUP_BY" in flags,
+        auto_value_on_zero="NO_AUTO_VALUE_ON_ZERO" not in flags,
     )
 
 
@@ -124,7 +194,8 @@ def _set_timestamp(mode: SQLMode, value: SQLValue) -> SQLMode:
     exact = Decimal(number)
     if not complete or not 0 < exact < 1 << 31:
         raise ScenarioError("timestamp must be a Unix time in seconds", value=to_text(value))
-    return replace(mode, now=datetime.fromtimestamp(0, UTC) + timedelta(microseconds=int(exact * 1_000_000)))
+    moment = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=int(exact * 1_000_000))
+    return replace(mode, now=moment, now_moves=False)
 
 
 def _set_skip_utf8_check(mode: SQLMode, value: SQLValue) -> SQLMode:
@@ -156,9 +227,9 @@ VARIABLES: dict[str, Callable[[SQLMode, SQLValue], SQLMode]] = {
 }
 _FROM_INITIAL: dict[str, Callable[[SQLMode, SQLMode], SQLMode]] = {
     "time_zone": lambda mode, initial: replace(mode, zone=initial.zone),
-    "sql_mode": lambda mode, _: _set_sql_mode(mode, _DEFAULT_SQL_MODE),
-    "timestamp": lambda mode, initial: replace(mode, now=initial.now),
-    "tidb_skip_utf8_check": lambda mode, _: replace(mode, utf8_check=True),
-    "foreign_key_checks": lambda mode, _: replace(mode, foreign_key_checks=True),
-    "autocommit": lambda mode, _: replace(mode, autocommit=True),
+    "sql_mode": lambda mode, initial: replace(mode, **{name: getattr(initial, name) for name in _SQL_MODE}),
+    "timestamp": lambda mode, initial: replace(mode, now=initial.now, now_moves=initial.now_moves),
+    "tidb_skip_utf8_check": lambda mode, initial: replace(mode, utf8_check=initial.utf8_check),
+    "foreign_key_checks": lambda mode, initial: replace(mode, foreign_key_checks=initial.foreign_key_checks),
+    "autocommit": lambda mode, initial: replace(mode, autocommit=initial.autocommit),
 }

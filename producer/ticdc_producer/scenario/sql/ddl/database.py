@@ -30,7 +30,7 @@ def create_database(cursor: Cursor, context: DDLContext) -> None:
 
 def alter_database(cursor: Cursor, context: DDLContext) -> None:
     """Existing tables do not change their charset; new tables get the database's."""
-    named = cursor.word() not in ("DEFAULT", "CHARSET", "CHARACTER", "COLLATE", "PLACEMENT")
+    named = cursor.word() not in ("DEFAULT", "CHARSET", "CHARACTER", "COLLATE", "PLACEMENT", "ENCRYPTION")
     name = cursor.identifier("a database name") if named else context.database
     database = context.cluster.database(name)
     charset, collation, placement = _read_options(cursor)
@@ -70,6 +70,9 @@ def _read_options(cursor: Cursor) -> tuple[str, str, bool]:
             cursor.accept("=")
             cursor.identifier("a placement policy")
             placement = True
+        elif cursor.accept("ENCRYPTION"):  # of the data at rest
+            cursor.accept("=")
+            cursor.string()
         else:
             raise cursor.unsupported(f"the database option {cursor.word() or 'here'}")
     return charset, collation, placement

@@ -17,7 +17,7 @@ from ticdc_producer.scenario.sql.key_definition import (
     read_key_parts,
 )
 from ticdc_producer.scenario.sql.partition_bounds import check_keys
-from ticdc_producer.scenario.sql.table_definition import read_check
+from ticdc_producer.scenario.sql.table_definition import read_check, skip_fulltext
 
 _KEY_WORDS = ("PRIMARY", "UNIQUE", "INDEX", "KEY", "CONSTRAINT", "FOREIGN", "CHECK", "FULLTEXT", "SPATIAL")
 
@@ -36,7 +36,9 @@ def add_key(cursor: Cursor, alteration: Alteration) -> None:
         _add_foreign_key(cursor, alteration, name)
     elif cursor.word() == "CHECK":
         read_check(cursor)
-    elif cursor.word() in ("FULLTEXT", "SPATIAL"):
+    elif cursor.word() == "FULLTEXT":
+        skip_fulltext(cursor)
+    elif cursor.word() == "SPATIAL":
         raise cursor.unsupported(f"a {cursor.word()} index")
     else:
         _add_index(cursor, alteration, name)

@@ -137,8 +137,8 @@ def _tiflash(cursor: Cursor, alteration: Alteration) -> None:
     alteration.actions.append(Action.SET_TIFLASH_REPLICA)
 
 
-def _force(_: Cursor, __: Alteration) -> None:
-    """``FORCE``, for which TiDB has no job."""
+def _no_job(_: Cursor, __: Alteration) -> None:
+    """``FORCE``, ``DISABLE KEYS`` and ``ENABLE KEYS``, for which TiDB has no job."""
 
 
 OPTIONS = (
@@ -161,5 +161,7 @@ OPTIONS = (
     (("CACHE",), _cache),
     (("NOCACHE",), _nocache),
     (("SET", "TIFLASH", "REPLICA"), _tiflash),
-    (("FORCE",), _force),
+    (("FORCE",), _no_job),
+    (("DISABLE", "KEYS"), _no_job),
+    (("ENABLE", "KEYS"), _no_job),
 )

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, if_exists, quoted
 from ticdc_producer.scenario.sql.ddl.view_columns import view_columns
+
+_CHECK_OPTION = re.compile(r"\s+WITH\s+(?:(?:CASCADED|LOCAL)\s+)?CHECK\s+OPTION\s*\Z", re.IGNORECASE)
+"""The clause behind the query of a view; TiDB reads and ignores it."""
 
 
 def create_view(cursor: Cursor, context: DDLContext) -> None:
@@ -36,7 +41,7 @@ def _read_definition(cursor: Cursor) -> tuple[tuple[str, ...], str]:
     cursor.expect("AS")
     if cursor.word() not in ("SELECT", "WITH", "TABLE", "VALUES", "("):
         raise cursor.error("expected SELECT")
-    return names, cursor.rest()
+    return names, _CHECK_OPTION.sub("", cursor.rest())
 
 
 def _after_word_view(cursor: Cursor) -> int:

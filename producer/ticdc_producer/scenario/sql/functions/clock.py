@@ -1,4 +1,4 @@
-"""The session's current time, which is fixed, so ``SYSDATE()`` is ``NOW()``."""
+"""The time of the commit, or a fixed one; ``SYSDATE()`` is ``NOW()``."""
 
 from __future__ import annotations
 

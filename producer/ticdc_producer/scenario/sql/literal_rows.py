@@ -1,0 +1,152 @@
+"""INSERT of many rows of literals, as dumps have them, without a syntax tree of each row.
+
+The rows of such a statement have few shapes. A shape is read once; the literals of each row are then
+converted one by one, to the values that evaluating a syntax tree gives.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import ClassVar, NamedTuple, TypeAlias
+
+from sqlglot import exp
+
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.scenario.sql.arithmetic import negate
+from ticdc_producer.scenario.sql.dialect import parse_dml
+from ticdc_producer.scenario.sql.literal import bits_value, hex_value, literal_number
+from ticdc_producer.scenario.sql.statements import Statement
+
+FEWEST_CHARACTERS = 512
+"""Shapes with fewer characters are parsed as a whole, because the statement cache has them."""
+Convert: TypeAlias = Callable[[str], SQLValue]
+
+_NAME = r"(?:`[^`]+`|[\w$]+)"
+_HEAD = re.compile(
+    rf"(?:INSERT(?:\s+IGNORE)?|REPLACE)(?:\s+INTO\s+|\s+|\s*(?=`)){_NAME}(?:\s*\.\s*{_NAME})?"
+    rf"\s*(?:\(\s*{_NAME}(?:\s*,\s*{_NAME})*\s*\)\s*)?\bVALUES?\s*(?=\()",
+    re.IGNORECASE,
+)
+"""An INSERT up to its rows, without the modifiers that TiDB ignores."""
+_ROW = re.compile(r"\s*\(([^()]*)\)\s*(,|\Z)")
+_ESCAPE = re.compile(r"\\(.)|''|\"\"", re.DOTALL)
+_ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a", "%": "\\%", "_": "\\_"}
+
+
+class LiteralRows(exp.Expression):
+    """The rows of an INSERT, in place of its VALUES: ``rows`` has the values, which are no nodes."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"rows": True}
+
+
+def parse_literal_insert(statement: Statement) -> tuple[str, exp.Expr] | None:
+    """Parse an INSERT or REPLACE whose rows have literals only.
+
+    :return: the verb and the tree, whose rows are ``LiteralRows``; None for any other statement, which
+        ``parse_dml`` can parse.
+    """
+    shape = statement.shape
+    found = _HEAD.match(shape) if len(shape) >= FEWEST_CHARACTERS else None
+    if found is None:
+        return None
+    plans = _plans(shape, found.end())
+    if plans is None or sum(plan.literals for plan in plans) != len(statement.literals):
+        return None
+    verb, tree = parse_dml(f"{found[0]}(NULL)", statement.line)
+    tree.args["expression"] = LiteralRows(rows=[*_rows(plans, statement.literals)])
+    return verb, tree
+
+
+class _Plan(NamedTuple):
+    """How the values of a row come from its literals.
+
+    :param values: per value a conversion of the next literal, or a constant in a tuple.
+    :param literals: number of literals of the row.
+    """
+
+    values: tuple[Convert | tuple[SQLValue], ...]
+    literals: int
+
+
+def _plans(shape: str, start: int) -> list[_Plan] | None:
+    """One plan per row; None if there is anything but rows of literals."""
+    plans = []
+    while start < len(shape):
+        found = _ROW.match(shape, start)
+        plan = _plan(found[1]) if found else None
+        if found is None or plan is None or (found[2] and found.end() == len(shape)):
+            return None
+        plans.append(plan)
+        start = found.end()
+    return plans
+
+
+def _rows(plans: Sequence[_Plan], literals: Sequence[tuple[str, str]]) -> Iterator[list[SQLValue]]:
+    texts = iter(literals)
+    for plan in plans:
+        yield [one[0] if isinstance(one, tuple) else one(next(texts)[1]) for one in plan.values]
+
+
+@lru_cache(maxsize=1024)
+def _plan(row: str) -> _Plan | None:
+    """The plan of a row's shape; None if it has anything but literals."""
+    if not row.strip():
+        return None
+    values = []
+    for part in row.split(","):
+        value = _VALUES.get(" ".join(part.split()).upper().replace("- ", "-"))
+        if value is None:
+            return None
+        values.append(value)
+    return _Plan(tuple(values), sum(not isinstance(value, tuple) for value in values))
+
+
+def string_value(literal: str) -> str:
+    """The text of a string literal that is given with its quotes."""
+    quote, text = literal[0], literal[1:-1]
+    if "\\" not in text and quote not in text:
+        return text
+    return _ESCAPE.sub(lambda found: _unescaped(found, quote), text)
+
+
+def _unescaped(found: re.Match[str], quote: str) -> str:
+    if found[1] is None:
+        return quote if found[0][0] == quote else found[0]
+    return _ESCAPED.get(found[1], found[1])
+
+
+def _negative(literal: str) -> SQLValue:
+    return negate(literal_number(literal), SQLMode())
+
+
+def _binary(literal: str) -> SQLValue:
+    return string_value(literal).encode("utf-8", "surrogateescape")
+
+
+def _hex(literal: str) -> SQLValue:
+    return hex_value(literal[2:].removesuffix("'"))
+
+
+def _bits(literal: str) -> SQLValue:
+    return bits_value(literal[2:].removesuffix("'"))
+
+
+_VALUES: dict[str, Convert | tuple[SQLValue]] = {
+    "0": literal_number,
+    "-0": _negative,
+    "''": string_value,
+    "_UTF8MB4''": string_value,
+    "_UTF8MB4 ''": string_value,
+    "_BINARY''": _binary,
+    "_BINARY ''": _binary,
+    "X''": _hex,
+    "_BINARY X''": lambda literal: bytes(_hex(literal)),  # type: ignore[arg-type]
+    "B''": _bits,
+    "NULL": (None,),
+    "TRUE": (True,),
+    "FALSE": (False,),
+}
+"""By the shape of a value, its conversion, or its constant value."""

@@ -1,0 +1,120 @@
+"""A dump that is too large for the SQL engine: Spark reads the INSERTs of its large tables from the file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import ticdc_producer
+from ticdc_producer.cli import main
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.runs.validate import validate_scenario
+from ticdc_producer.scenario import dump_file, load
+from ticdc_producer.scenario.execute import execute
+from ticdc_producer.scenario.load import SQLStep, load_scenario
+
+DUMPS = Path(__file__).parents[1] / "scenario" / "sql" / "dumps"
+ROWS = 400
+
+
+def _dump() -> str:
+    items = [f"({n},'it\\'s; {n}',{n / 4:.2f},NULL)" for n in range(ROWS)]
+    inserts = [f"INSERT INTO `items` VALUES {','.join(items[n : n + 50])};\n" for n in range(0, ROWS, 50)]
+    return (
+        "-- a dump; of two tables\n/*!40014 SET FOREIGN_KEY_CHECKS=0 */;\n"
+        "CREATE TABLE `items` (`id` int PRIMARY KEY, `v` varchar(30), `d` decimal(8,2) DEFAULT 1,\n"
+        "  `at` datetime DEFAULT CURRENT_TIMESTAMP, `few` int, FOREIGN KEY (few) REFERENCES few (id));\n"
+        "LOCK TABLES `items` WRITE;\n"
+        + "".join(inserts).replace("`items` VALUES", "`items` (`id`,`v`,`d`,`few`) VALUES")
+        + "/*!40000 ALTER TABLE `items` ENABLE KEYS */;\nUNLOCK TABLES;\n"
+        "CREATE TABLE `few` (`id` int PRIMARY KEY);\nINSERT INTO `few` VALUES (1),(2);\n"
+        "DELIMITER ;;\nCREATE TRIGGER g BEFORE INSERT ON items FOR EACH ROW BEGIN SET NEW.v = 1; END;;\n"
+        "DELIMITER ;\n"
+    )
+
+
+@pytest.fixture
+def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load, "MAX_BYTES", 4000)
+    monkeypatch.setattr(dump_file, "LARGE_TABLE", 1000)
+    monkeypatch.setattr(dump_file, "_CHUNK", 3000)
+
+
+@pytest.fixture
+def dump(tmp_path: Path) -> Path:
+    path = tmp_path / "dump.sql"
+    path.write_text(_dump())
+    return path
+
+
+@pytest.mark.usefixtures("small_limits")
+@pytest.mark.usefixtures("spark")
+def test_a_large_dump_has_the_messages_of_a_small_one(
+    dump: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = ticdc_producer.run(dump, out=tmp_path / "large")
+    assert report.verdict is not None
+    assert report.verdict.ok, report.verdict.to_json()
+    monkeypatch.undo()
+    assert len(load_scenario(dump).steps) == 1
+    ticdc_producer.run(dump, out=tmp_path / "small")
+    for name in ("messages.jsonl", "events.jsonl", "state/test.items.jsonl", "state/test.few.jsonl"):
+        assert (tmp_path / "large" / name).read_bytes() == (tmp_path / "small" / name).read_bytes(), name
+    rows = (tmp_path / "large" / "state" / "test.items.jsonl").read_text().splitlines()
+    assert len(rows) == ROWS
+    assert json.loads(rows[5])["v"] == "it's; 5"
+
+
+@pytest.mark.usefixtures("small_limits")
+def test_its_steps(dump: Path) -> None:
+    scenario = load_scenario(dump)
+    before, inserts, behind = scenario.steps
+    assert isinstance(before, SQLStep)
+    assert isinstance(behind, SQLStep)
+    assert (before.line, inserts.line, behind.line) == (1, 5, 13)
+    history = execute(scenario)
+    [plan] = history.data
+    assert (plan.first_commit, history.commits) == (1, 1 + 8 + 2)
+    validation = validate_scenario(dump)
+    assert validation.ok
+    assert [note.line for note in validation.passed_over.notes] == [19]
+
+
+@pytest.mark.usefixtures("small_limits")
+@pytest.mark.usefixtures("spark")
+def test_a_value_that_does_not_fit_names_its_line(
+    dump: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dump.write_text(_dump().replace("(177,'it", "(177,'far too long for the column, and strict mode is on"))
+    assert main(["run", str(dump), "--out", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert "dump.sql:9: Data too long (at most 30 characters) for column 'v'" in error
+    assert "Traceback" not in error
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.usefixtures("small_limits")
+def test_dml_that_needs_the_rows_of_the_dump_is_refused(dump: Path) -> None:
+    for sql, what in (
+        ("UPDATE items SET v = 1;", "were generated"),
+        (
+            "SET foreign_key_checks = 1; DELETE FROM few;",
+            "a foreign key between test.few and a table of a large dump",
+        ),
+    ):
+        dump.write_text(_dump() + sql)
+        with pytest.raises(ScenarioError, match=what):
+            execute(load_scenario(dump))
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_dump_of_a_real_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load, "MAX_BYTES", 12000)
+    monkeypatch.setattr(dump_file, "LARGE_TABLE", 100)
+    source = DUMPS / "mariadb-dump-hex.sql"
+    report = ticdc_producer.run(source, out=tmp_path / "out")
+    assert report.verdict is not None
+    assert report.verdict.ok, report.verdict.to_json()
+    assert report.counts.by_kind()["row"]["events"] == 19 - 3  # three rows of a table without a key
