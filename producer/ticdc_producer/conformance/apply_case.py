@@ -21,18 +21,26 @@ from ticdc_producer.targets.golden import read as source
 
 
 @dataclass(frozen=True, kw_only=True)
-class ApplyCase:
+class TopicCase:
     """One request to a testee, and the expected rows.
 
     :param description: what the case requires of a consumer.
     :param expected: the rows of the requested tables.
-    :param golden: golden folder of the topic.
     """
 
     id: str
     description: str
     request: ApplyRequest
     expected: tuple[ExpectedTable, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApplyCase(TopicCase):
+    """A case of a stored topic.
+
+    :param golden: golden folder of the topic.
+    """
+
     golden: Path
 
 
