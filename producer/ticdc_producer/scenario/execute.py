@@ -22,6 +22,7 @@ from ticdc_producer.scenario.generate.spec import Generate
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import DataStep, GenerateStep, ResolvedStep, ScenarioFile, SQLStep
 from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.statement_cache import StatementCache
 
 
 def execute(
@@ -30,20 +31,22 @@ def execute(
     force_replicate: bool = False,
     profile: Profile = "classic",
     state_at: Sequence[int] = (),
+    statements: StatementCache | None = None,
 ) -> History:
     """Run all steps.
 
     :param force_replicate: whether tables without a handle key are replicated too.
     :param profile: the TiCDC architecture that replicates.
     :param state_at: time stamps for which the history contains the state of all tables.
+    :param statements: a cache of parsed statements that runs of one thread share.
     :raises ScenarioError: with file and line, for SQL that fails and time stamps that do not increase.
     """
-    history = _execute_steps(scenario, force_replicate, profile)
+    history = _execute_steps(scenario, force_replicate, profile, statements=statements)
     if not state_at:
         return history
     # The number of commits up to a time stamp is known only after a first run.
     after = {commits_until(scenario, history, ts) for ts in state_at}
-    return _execute_steps(scenario, force_replicate, profile, after)
+    return _execute_steps(scenario, force_replicate, profile, after, statements)
 
 
 def check_commits(scenario: ScenarioFile, history: History) -> None:
@@ -62,7 +65,11 @@ def commits_until(scenario: ScenarioFile, history: History, ts: int) -> int:
 
 
 def _execute_steps(
-    scenario: ScenarioFile, force_replicate: bool, profile: Profile, snapshots: Collection[int] = ()
+    scenario: ScenarioFile,
+    force_replicate: bool,
+    profile: Profile,
+    snapshots: Collection[int] = (),
+    statements: StatementCache | None = None,
 ) -> History:
     session = Session(
         file=scenario.file,
@@ -72,6 +79,7 @@ def _execute_steps(
         force_replicate=force_replicate,
         profile=profile,
         snapshots=snapshots,
+        statements=statements,
     )
     pinned: dict[int, int] = {}
     resolved: list[tuple[int, int]] = []

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.sql.dialect import TokenType, parse_dml, words
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session import Session, shared_statements
 from ticdc_producer.scenario.sql.statement_cache import StatementCache
 from ticdc_producer.scenario.sql.statements import Statement, split_statements
 
@@ -21,7 +21,7 @@ FILES = sorted(path for folder in ("visible", "fuzz") for path in (GOLDEN / fold
 
 
 def history_of(text: str, max_statements: int) -> History:
-    session = Session(force_replicate=True, max_statements=max_statements)
+    session = Session(force_replicate=True, statements=shared_statements(max_statements))
     with suppress(ScenarioError):
         session.run(text)
     return session.history()

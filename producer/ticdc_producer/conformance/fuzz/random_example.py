@@ -33,7 +33,6 @@ _FURTHER: Mapping[ProtocolName, Sequence[_Options]] = {
         {"only-output-updated-columns": True},
         {"delete-only-output-handle-key-columns": True},
         {"content-compatible": True},
-        {"output-row-key": True},
         {"enable-tidb-extension": False},
     ),
     "debezium": ({"debezium-disable-schema": True}, {"output-old-value": False}),
@@ -86,7 +85,8 @@ def random_example(
     history = random_history(random, wanted, ddl=ddl, length=length)
     options = _random_options(random, protocol, wanted, history)
     inject = _random_traps(random, protocol, wanted, options)
-    by_changefeed = {"raw-key-update"} & options.keys()
+    changes_key = history.traps & {"key-update", "unique-key-update"}
+    raw = {"raw-key-update"} if changes_key and options.get("output-raw-change-event") else set()
     dispatch, partitions = _random_dispatch(random, wanted)
     return Example(
         sql=history.statements,
@@ -100,7 +100,7 @@ def random_example(
         order=random.choice(ORDERS) if partitions > 1 else random.choice(("in-turn", "rebalance")),
         at_commit=random.randrange(1, 9) if random.random() < 0.15 else None,
         follows_ddl=follows_ddl,
-        traps=tuple(sorted((history.traps | by_changefeed) & set(drawn_traps(protocol)))),
+        traps=tuple(sorted((history.traps | raw) & set(drawn_traps(protocol)))),
     )
 
 
@@ -150,7 +150,7 @@ def _random_traps(
         chosen.append(random.choice(possible))
     names = sorted(set(chosen))
     segments = sum(name in SEGMENT_FAULTS for name in names)
-    window = random.choice((1, 2, 3, 5))
+    window = random.choice((2, 2, 3, 5))
     return tuple(
         f"{name}:rate={0.9 / segments:.3f},window={window}"
         if name in SEGMENT_FAULTS

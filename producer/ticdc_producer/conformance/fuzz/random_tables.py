@@ -9,6 +9,7 @@ from random import Random
 from ticdc_producer.conformance.fuzz.random_columns import (
     Column,
     ColumnType,
+    Value,
     random_type,
     random_value,
     types,
@@ -125,7 +126,7 @@ def random_table(random: Random, number: int, focus: frozenset[str]) -> RandomTa
     key, clause = _random_key(random, focus)
     integer_key = bool(key) and key[0].type.name == "int"
     columns = [*key, *_random_values(random, focus)]
-    if _wants(random, focus, 0.2, "unique-key-update", "column-flags"):
+    if clause and _wants(random, focus, 0.2, "unique-key-update", "column-flags"):
         columns.append(Column(name="q", type=types()["int"], unique=True))
     if integer_key and _wants(random, focus, 0.15, "virtual-column"):
         columns.append(Column(name="g", type=types()["bigint"], generated="(k + 1) VIRTUAL"))
@@ -179,9 +180,9 @@ def _key_types(random: Random, focus: frozenset[str]) -> list[str]:
 
 
 def _key_type(name: str) -> ColumnType:
-    kind = types()[name]
-    # Keys have a limited length.
-    return ColumnType(name, "VARCHAR(20)", kind.values) if name == "varchar" else kind
+    """Keys have a limited length."""
+    values = tuple(Value(literal) for literal in _KEY_VALUES[name])
+    return ColumnType(name, "VARCHAR(20)" if name == "varchar" else types()[name].sql, values)
 
 
 def _random_values(random: Random, focus: frozenset[str]) -> list[Column]:

@@ -149,7 +149,7 @@ def _certain_traps(example: Example) -> Iterator[Example]:
     """Traps that happen wherever they can, so that they do not depend on the statements around them."""
     for index, trap in enumerate(example.inject):
         name, _, numbers = trap.partition(":")
-        certain = f"{name}:rate=1" + (",window=1" if "window=" in numbers else "")
+        certain = f"{name}:rate=1" + (",window=2" if "window=" in numbers else "")
         if certain != trap:
             yield replace(example, inject=(*example.inject[:index], certain, *example.inject[index + 1 :]))
 

@@ -28,9 +28,11 @@ from ticdc_producer.runs.consumer_state import consumer_state_of_sql
 from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.simulate import Simulation, simulate
 from ticdc_producer.scenario.load import ScenarioFile, SQLStep
+from ticdc_producer.scenario.sql.session import shared_statements
 
 NAME = "fuzz"
 """Name of the scenario and of its topic."""
+_STATEMENTS = shared_statements(max_trees=4096)
 _EVENT_FIELDS = frozenset(Event.__struct_fields__)
 _DESCRIBES = ("bootstrap", "ddl")
 """Types of Simple's messages that have the schema of a table."""
@@ -165,6 +167,7 @@ def build_topic(example: Example) -> FuzzTopic:
         changefeed=changefeed_of(example),
         inject=example.inject,
         state_at=() if at_commit is None else (Clock().ts(at_commit - 1),),
+        statements=_STATEMENTS,
     )
     return FuzzTopic(example, job, simulate(job))
 

@@ -60,7 +60,7 @@ class Session:
     :param force_replicate: whether TiCDC replicates tables without a handle key.
     :param profile: the TiCDC architecture that replicates.
     :param snapshots: numbers of commits after which the history contains the state of all tables.
-    :param max_statements: number of syntax trees in the statement cache.
+    :param statements: a cache of parsed statements that sessions of one thread share; None: one of its own.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class Session:
         force_replicate: bool = False,
         profile: Profile = "classic",
         snapshots: Collection[int] = (),
-        max_statements: int = MAX_STATEMENTS,
+        statements: StatementCache | None = None,
     ) -> None:
         self._file = file
         self._database = database
@@ -83,7 +83,7 @@ class Session:
         self._mode = self._initial = SQLMode(zone=zone_of(time_zone), now=now)
         self._references = References(())
         self._reserved = ReservedTables()
-        self._statements = StatementCache(_parsed, max_statements)
+        self._statements = shared_statements() if statements is None else statements
         self._commits = 0
         self._snapshots = frozenset(snapshots)
         self._state_at: dict[int, State] = {0: {}} if 0 in self._snapshots else {}
@@ -350,6 +350,14 @@ class Session:
             raise error.at(self._file, line) from error.__cause__
         except RecursionError:
             raise ScenarioError("SQL is nested too deeply", file=self._file, line=line) from None
+
+
+def shared_statements(max_trees: int = MAX_STATEMENTS) -> StatementCache:
+    """A cache of parsed statements, for sessions of one thread.
+
+    :param max_trees: number of syntax trees in it.
+    """
+    return StatementCache(_parsed, max_trees)
 
 
 def _end(cursor: Cursor) -> None:
