@@ -27,7 +27,7 @@ def consumer(make: type[Consumer] = Consumer) -> Respond:
 
 
 class Streaming(Consumer):
-    """Applies rows while messages arrive: up to the smallest resolved-ts of all partitions, sorted by commit-ts.
+    """Applies rows while messages arrive: up to the smallest resolved-ts of all partitions, by commit-ts.
 
     The rule is that of TiCDC's kafka-consumer (``cmd/kafka-consumer/writer.go``): rows below the resolved-ts
     that was reached are repetitions, and a DDL is executed once.

@@ -1,4 +1,4 @@
-"""Wrong consumers, each with one bug. ``SOURCES`` names the users' threads from which more than half are taken."""
+"""Wrong consumers, each with one bug. ``SOURCES`` names the users' threads that report most of them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ def with_values(change: Change) -> Respond:
         answer = right(request)
         if not isinstance(request, Request) or answer.events is None:
             return answer
-        return msgspec.structs.replace(answer, events=[_changed(request, one, change) for one in answer.events])
+        return msgspec.structs.replace(
+            answer, events=[_changed(request, one, change) for one in answer.events]
+        )
 
     return respond
 

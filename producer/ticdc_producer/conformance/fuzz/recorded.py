@@ -49,7 +49,9 @@ def recorded_example(path: Path, levels: tuple[Level, ...]) -> Example:
     changefeed = golden.changefeed(path, manifest)
     sql = (path / SCENARIO).read_text("utf-8") if (path / SCENARIO).is_file() else None
     statements = tuple(_statements(path)) if sql is None else statements_of(sql)
-    return _example(changefeed, levels, statements, tuple(settings_of(manifest)), int(manifest.get("seed") or 0))
+    return _example(
+        changefeed, levels, statements, tuple(settings_of(manifest)), int(manifest.get("seed") or 0)
+    )
 
 
 def _of_scenario(path: Path, levels: tuple[Level, ...]) -> Example:

@@ -79,6 +79,9 @@ def without_columns(script: Script) -> Iterator[Script]:
     """Variants in which a table lacks a column, and statements do not set it."""
     for index, text in enumerate(script):
         parsed = SQLParts.of(text)
+        if parsed is not None and (added := parsed.added_column()):
+            rest = (*script[:index], *script[index + 1 :])
+            yield _without_column(rest, index - 1, parsed.table(), added, -1)
         if parsed is None or parsed.verb != "CREATE" or parsed.word(1) != "TABLE":
             continue
         elements = parsed.elements()

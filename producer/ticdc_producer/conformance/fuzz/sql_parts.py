@@ -53,7 +53,7 @@ class SQLParts:
 
     def table(self) -> str:
         """The table of the statement, in lower case."""
-        start = {"INSERT": 2, "CREATE": 2, "UPDATE": 1, "DELETE": 2}.get(self.verb, 0)
+        start = {"INSERT": 2, "CREATE": 2, "UPDATE": 1, "DELETE": 2, "ALTER": 2}.get(self.verb, 0)
         texts = self._texts
         end = start + (3 if texts[start + 1 : start + 2] == ["."] else 1)
         name = "".join(texts[start:end]).lower()
@@ -73,6 +73,14 @@ class SQLParts:
             if depth == 0:
                 return members, number
         return members, len(tokens)
+
+    def added_column(self) -> str:
+        """The column that ALTER TABLE … ADD COLUMN adds, as written; empty for another statement."""
+        adding = self._index("ADD")
+        if self.verb != "ALTER" or self.word(adding + 1) != "COLUMN":
+            return ""
+        token = self.statement.tokens[adding + 2]
+        return self.statement.sql[token.start : token.end + 1]
 
     def elements(self) -> list[Span]:
         """The columns and keys of CREATE TABLE."""
@@ -111,6 +119,8 @@ class SQLParts:
             return text
         removed = names.index(name) if listed else position
         for _, members in reversed(self._row_lists()):
+            if removed < 0:
+                removed = len(members) - 1
             if removed < len(members) and len(members) > 1:
                 text = without(text, members, {removed})
         return without(text, listed, {removed}) if len(listed) > 1 else text
