@@ -60,7 +60,7 @@ class Streaming(Consumer):
             self.release(partition)
         elif isinstance(event, DDLEvent):
             self.on_ddl(partition, event)
-        elif event.commit_ts >= self.released:
+        elif event.commit_ts > self.released:
             self.partitions_with_rows.add(partition)
             self.buffered[partition] += self.steps(event)
 

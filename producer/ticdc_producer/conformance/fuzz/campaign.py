@@ -143,6 +143,11 @@ class _Campaign:
     async def _fail(self, number: int, topic: FuzzTopic, verdict: Verdict) -> None:
         if verdict.wrong is None:
             return
-        what = f"example {number}" if number else "a regression"
-        self._on_status(f"{what} fails, with {topic.example.statements} statements: shrinking it")
-        self._report.failure = await shrunk(self._testee, topic.example, verdict.wrong, number=number)
+        example = topic.example
+        if not number:  # an earlier run has shrunk it
+            self._report.failure = Failure(
+                number=0, found=example, smallest=example, wrong=verdict.wrong, tries=0
+            )
+            return
+        self._on_status(f"example {number} fails, with {example.statements} statements: shrinking it")
+        self._report.failure = await shrunk(self._testee, example, verdict.wrong, number=number)

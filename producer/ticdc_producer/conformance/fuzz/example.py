@@ -15,7 +15,7 @@ Order: TypeAlias = Literal["in-turn", "one-after-the-other", "far-apart", "mixed
 ORDERS: tuple[Order, ...] = get_args(Order)
 
 
-class Example(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", omit_defaults=True):
+class Example(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """One history in one protocol. It is small enough for a line of a file.
 
     :param sql: the statements; together they are the scenario.

@@ -21,6 +21,7 @@ from ticdc_producer.runs.small_folder import write_small_folder
 SCENARIO, EXAMPLE = "scenario.sql", "example.json"
 REGRESSIONS = "regressions.jsonl"
 _OUTCOME, _REQUEST = "outcome.json", "request.json"
+_ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
 def save_failure(folder: Path, failure: Failure, command: str) -> Path:
@@ -32,7 +33,7 @@ def save_failure(folder: Path, failure: Failure, command: str) -> Path:
     :raises ReportError: if it cannot be written.
     """
     example = failure.smallest
-    line = msgspec.json.encode(example)
+    line = _ENCODER.encode(example)
     path = folder / f"{example.protocol}-{sha256(line).hexdigest()[:12]}"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -83,7 +84,7 @@ def regressions(folder: Path) -> Iterator[Example]:
 
 def _add_regression(path: Path, example: Example) -> None:
     known = path.read_bytes().splitlines() if path.is_file() else []
-    line = msgspec.json.encode(example)
+    line = _ENCODER.encode(example)
     if line not in known:
         write_text(path, b"\n".join([*known, line, b""]).decode())
 

@@ -55,8 +55,9 @@ async def shrunk(testee: FuzzTestee, example: Example, wrong: Wrong, *, number: 
         last = found or last
         return found is not None
 
+    one_level = replace(example, levels=(Level(wrong.case.request.level),), traps=())
     shrinker = Shrinker(fails)
-    smallest = await shrinker.smallest(replace(example, levels=(Level(wrong.case.request.level),)))
+    smallest = await shrinker.smallest(one_level)
     return Failure(number=number, found=example, smallest=smallest, wrong=last, tries=shrinker.tries)
 
 

@@ -87,11 +87,11 @@ def without_columns(script: Script) -> Iterator[Script]:
         elements = parsed.elements()
         columns = [number for number, span in enumerate(elements) if parsed.names_column(span)]
         for number in range(len(elements)) if len(columns) > 1 or len(elements) > len(columns) else ():
-            created = _replaced(script, index, without(text, elements, {number}))
             if number not in columns:
-                yield created
+                yield _replaced(script, index, without(text, elements, {number}))
             elif len(columns) > 1:
                 name, position = parsed.first_word(elements[number]), columns.index(number)
+                created = _replaced(script, index, parsed.create_without(number))
                 yield _without_column(created, index, parsed.table(), name, position)
 
 
@@ -103,8 +103,8 @@ def _without_column(script: Script, index: int, table: str, name: str, position:
             changed.append(text)
         elif parsed.verb == "INSERT":
             changed.append(parsed.insert_without(name, position))
-        elif parsed.verb == "UPDATE":
-            changed += parsed.update_without(name)
+        elif parsed.verb in ("UPDATE", "DELETE"):
+            changed += parsed.change_without(name)
         else:
             changed.append(text)
     return tuple(changed)

@@ -143,13 +143,48 @@ class SQLParts:
                     break
         return members
 
-    def update_without(self, name: str) -> list[str]:
-        """The UPDATE without the assignments of a column; nothing if it has no others."""
-        spans = self._assignments()
+    def _conditions(self) -> list[Span]:
+        """The parts of WHERE that AND connects."""
+        tokens, members = self.statement.tokens, list[Span]()
+        start = self._index("WHERE") + 1
+        for number in range(start, len(tokens) + 1):
+            if number > start and (number == len(tokens) or self.word(number) == "AND"):
+                members.append((tokens[start].start, tokens[number - 1].end + 1))
+                start = number + 1
+        return members
+
+    def change_without(self, name: str) -> list[str]:
+        """The UPDATE or DELETE without a column; nothing if it changes no other one."""
+        text, conditions, spans = self.statement.text, self._conditions(), self._assignments()
+        rest = [text[start:end] for start, end in conditions if self.first_word((start, end)) != name]
+        if len(rest) < len(conditions):
+            where = self.statement.tokens[self._index("WHERE")].start
+            text = text[:where].rstrip() + (f" WHERE {' AND '.join(rest)}" if rest else "")
         removed = {number for number, span in enumerate(spans) if self.first_word(span) == name}
         if not removed:
-            return [self.statement.text]
-        return [] if len(removed) == len(spans) else [without(self.statement.text, spans, removed)]
+            return [text]
+        return [] if len(removed) == len(spans) else [without(text, spans, removed)]
+
+    def create_without(self, column: int) -> str:
+        """CREATE TABLE without a column, and without it in the keys."""
+        text, elements = self.statement.text, self.elements()
+        name = self.first_word(elements[column])
+        for element in reversed(elements):
+            if not self.names_column(element):
+                opening = next(
+                    number
+                    for number, token in enumerate(self.statement.tokens)
+                    if token.start > element[0] and self.word(number) == "("
+                )
+                members = self._list_at(opening)[0]
+                named = {number for number, span in enumerate(members) if self.first_word(span) == name}
+                if named and len(members) > len(named):
+                    text = without(text, members, named)
+        # The keys that became shorter come after the column.
+        start, end = elements[column]
+        if column + 1 < len(elements):
+            return text[:start] + text[text.index(",", end) + 1 :].lstrip()
+        return text[: elements[column - 1][1]] + text[end:]
 
     def fewer_assignments(self) -> Iterator[str]:
         """UPDATEs with one assignment less."""
