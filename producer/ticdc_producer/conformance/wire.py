@@ -65,7 +65,10 @@ class ApplyRequest(msgspec.Struct, frozen=True, kw_only=True):
     options: Annotated[dict[str, Any], Meta(description="As for the decode level.")]
     messages: Annotated[
         list[Record],
-        Meta(description="All messages of the topic, each partition in its order, interleaved."),
+        Meta(
+            description="All messages of the topic, each partition in its order, interleaved. After a "
+            "rebalance a partition is read from an earlier offset again."
+        ),
     ]
     tables: Annotated[list[str], Meta(description="The requested tables, each as database.table.")]
     resolved_ts: Annotated[

@@ -21,6 +21,7 @@ def change_definitions(draft: Draft) -> None:
 
 
 def create_table(draft: Draft) -> None:
+    """Create one more table, as long as there are few."""
     if len(draft.tables) < _MAX_TABLES:
         table = random_table(draft.random, draft.created, draft.focus if not draft.tables else frozenset())
         draft.created = (draft.created + 1) % _MAX_TABLES
@@ -29,8 +30,9 @@ def create_table(draft: Draft) -> None:
             draft.add(table.definition, "create")
 
 
-def _truncate(draft: Draft) -> None:
-    table = draft.table()
+def truncate(draft: Draft) -> None:
+    """Remove the rows of a table, if possible of one that has some."""
+    table = max(draft.random.sample(draft.tables, len(draft.tables)), key=lambda one: bool(one.rows))
     table.rows.clear()
     draft.add(f"TRUNCATE TABLE {table.sql_name}", "truncate")
 
@@ -43,6 +45,7 @@ def _recreate(draft: Draft) -> None:
 
 
 def add_column(draft: Draft) -> None:
+    """Add a column, and update a row from before."""
     table, kind = draft.table(), random_type(draft.random)
     name = f"a{len(table.columns)}"
     if kind.sql_mode or any(column.name == name for column in table.columns):
@@ -98,6 +101,7 @@ def _rename(draft: Draft) -> None:
 
 
 def swap_names(draft: Draft) -> None:
+    """Exchange the names of two tables."""
     if len(draft.tables) > 1:
         one, other = draft.random.sample(draft.tables, 2)
         spare = f"test.n{len(draft.statements)}"
@@ -112,7 +116,7 @@ def _database(draft: Draft) -> None:
 
 
 _OPERATIONS: tuple[tuple[Callable[[Draft], None], int], ...] = (
-    (_truncate, 6),
+    (truncate, 6),
     (_recreate, 2),
     (create_table, 3),
     (add_column, 3),

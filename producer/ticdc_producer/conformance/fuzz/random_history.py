@@ -12,6 +12,7 @@ from ticdc_producer.conformance.fuzz.random_ddl import (
     change_definitions,
     create_table,
     swap_names,
+    truncate,
 )
 from ticdc_producer.conformance.fuzz.random_rows import change_rows, insert, move_key, swap_keys, transaction
 from ticdc_producer.conformance.fuzz.random_tables import RandomTable
@@ -81,5 +82,7 @@ _LAST: Mapping[str, Callable[[Draft], None]] = {
     "split-ddl": swap_names,
     "schema-change": add_column,
     "added-column-default": add_column,
+    "duplicate-ddl": truncate,
+    "ddl-at-resolved-ts": truncate,
 }
 """What a history does at its end for a trap of the focus that it does not have yet."""
