@@ -34,4 +34,4 @@ def test_it_has_the_rows_of_every_topic(java_testee: str, capsys: pytest.Capture
 
 def test_it_is_one_short_file() -> None:
     (source,) = (EXAMPLE / "src").rglob("*.java")
-    assert len(source.read_text("utf-8").splitlines()) < 150
+    assert len(source.read_text("utf-8").splitlines()) <= 150

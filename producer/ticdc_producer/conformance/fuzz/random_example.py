@@ -91,7 +91,7 @@ def random_example(
     return Example(
         sql=history.statements,
         protocol=protocol,
-        levels=(Level.DECODE,) if _LARGE.items() <= options.items() and Level.DECODE in levels else levels,
+        levels=levels,
         options=options,
         partitions=partitions,
         dispatch=dispatch,

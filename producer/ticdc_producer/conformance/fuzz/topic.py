@@ -75,11 +75,15 @@ class FuzzTopic:
         return events
 
     @property
+    def _has_reduced_rows(self) -> bool:
+        return any(event["handle_key_only"] for event in self._expected)
+
+    @property
     def traps(self) -> frozenset[str]:
         """The traps of the catalogue that the topic has."""
         rows = [event for event in self._expected if event["kind"] == "row"]
         found = {*self.example.traps, *(str(fault["trap"]) for fault in self.simulation.fault_occurrences)}
-        if any(row["handle_key_only"] for row in rows):
+        if self._has_reduced_rows:
             found.add("handle-key-only")
         if rows and {part.partition for part in self.simulation.partitions} - {
             row["partition"] for row in rows
@@ -130,10 +134,13 @@ class FuzzTopic:
         return found
 
     def _apply_case(self, name: str) -> TopicCase | None:
-        """The case of the whole topic; None if no table can be requested."""
+        """The case of the whole topic; None if no table can be requested.
+
+        Nobody knows the rows of which only the handle key was sent, without the upstream database.
+        """
         example, moments = self.example, self.job.state_at
         resolved_ts = moments[0] if moments and self.job.encoder.fidelity.resolved else None
-        if moments and resolved_ts is None:
+        if (moments and resolved_ts is None) or self._has_reduced_rows:
             return None
         found = consumer_state_of_sql(
             self.job,
