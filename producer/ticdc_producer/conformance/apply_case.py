@@ -59,7 +59,9 @@ def build_apply_case(spec: ApplyCaseSpec, on_status: Callable[[str], None]) -> A
         moments=spec.moments,
     )
     cached = cached_topic(topic, on_status)
-    tables = msgspec.convert(cached.tables(topic_spec.resolved_ts), list[ExpectedTable])
+    tables = msgspec.convert(
+        cached.tables(topic_spec.resolved_ts, follows_ddl=topic_spec.follows_ddl), list[ExpectedTable]
+    )
     requested = tuple(table for table in tables if not topic_spec.tables or table.name in topic_spec.tables)
     request = ApplyRequest(
         case=spec.id,
@@ -69,6 +71,7 @@ def build_apply_case(spec: ApplyCaseSpec, on_status: Callable[[str], None]) -> A
         messages=_delivered(cached.golden),
         tables=[table.name for table in requested],
         resolved_ts=topic_spec.resolved_ts,
+        follows_ddl=topic_spec.follows_ddl or msgspec.UNSET,
     )
     return ApplyCase(
         id=spec.id, description=spec.description, request=request, expected=requested, golden=cached.golden

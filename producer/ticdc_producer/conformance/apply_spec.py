@@ -28,6 +28,7 @@ class TopicSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     :param protocols: protocol → options; empty for all protocols with the options in ``_Corpus.protocols``.
     :param resolved_ts: time stamp (TSO) of the requested state; None for the state at the end.
     :param tables: the requested tables; empty for all tables of the topic.
+    :param follows_ddl: whether tables that a DDL altered are requested, too.
     """
 
     description: str = msgspec.field(name="says")
@@ -37,6 +38,7 @@ class TopicSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     protocols: dict[ProtocolName, dict[str, Any]] = msgspec.field(default_factory=dict)
     resolved_ts: int | None = None
     tables: tuple[str, ...] = ()
+    follows_ddl: bool = False
 
 
 class _Corpus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,7 +62,8 @@ class ApplyCaseSpec:
     @property
     def id(self) -> str:
         """Stable and unique: strength, protocol, level and name."""
-        return f"required.{self.protocol}.apply.{self.name}"
+        strength = "recommended" if self.topic_spec.follows_ddl else "required"
+        return f"{strength}.{self.protocol}.apply.{self.name}"
 
     @property
     def description(self) -> str:

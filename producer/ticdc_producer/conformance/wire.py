@@ -74,6 +74,10 @@ class ApplyRequest(msgspec.Struct, frozen=True, kw_only=True):
     resolved_ts: Annotated[
         int | None, Meta(description="The rows as of this time stamp (TSO) are requested; null: at the end.")
     ] = None
+    follows_ddl: Annotated[
+        bool | msgspec.UnsetType,
+        Meta(description="Only if true: requests tables that a DDL altered, for consumers that parse DDLs."),
+    ] = msgspec.UNSET
 
 
 class Base64(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -20,7 +20,9 @@ ConsumerTable: TypeAlias = dict[str, Any]
 """``{"schema", "table", "key": [column…], "types": {column: SQL type}, "rows": [{column: value}…]}``."""
 
 
-def consumer_state(job: Job, folder: Path, ts: int | None = None) -> list[ConsumerTable]:
+def consumer_state(
+    job: Job, folder: Path, ts: int | None = None, *, follows_ddl: bool = False
+) -> list[ConsumerTable]:
     """The tables whose rows follow from a topic, with values as its protocol transmits them.
 
     Left out are tables without a key, tables that a DDL altered, and tables that a DDL emptied although the
@@ -28,9 +30,11 @@ def consumer_state(job: Job, folder: Path, ts: int | None = None) -> list[Consum
 
     :param folder: a golden folder of the job.
     :param ts: one of the job's ``state_at`` time stamps (TSO); None: the state at the end.
+    :param follows_ddl: whether the consumer parses the text of DDLs, so that tables that a DDL altered are
+        included as far as the stream carries what it needs.
     """
     state_folder = folder / "state" if ts is None else folder / "state.at" / str(ts)
-    left_out = _left_out(job)
+    left_out = _left_out(job, follows_ddl=follows_ddl)
     tables = {
         table.qualified_name: table
         for table in _tables(job, ts)

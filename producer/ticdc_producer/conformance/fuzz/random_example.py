@@ -46,8 +46,10 @@ _LARGE: _Options = {"large-message-handle-option": "handle-key-only", "max-messa
 _RATES = {"duplicate-ddl": 1.0, "ddl-at-resolved-ts": 1.0, "batch-boundaries": 0.3}
 _RATE = 0.4
 _INJECTED = ("event", "message")
-NEEDS_CHANGEFEED = frozenset({"idle-partition", "raw-key-update", "handle-key-only", "no-key-table"})
-"""Traps that options of the changefeed produce."""
+_DDL_SHARES = (0, 0.1, 0.1, 0.3)
+_OF_DDLS = frozenset({"ddl-zoo", "duplicate-ddl", "ddl-at-resolved-ts"})
+_RAW = 0.12
+"""Share of examples in which updates of keys are not split."""
 NOT_DRAWN = frozenset({"claim-check", "exchange-partition"})
 """Legal traps that no random history has: a claim is no part of a topic, and exchanges need twin tables."""
 
@@ -76,11 +78,7 @@ def random_example(
     :param follows_ddl: whether tables that a DDL altered are requested, too.
     """
     wanted = frozenset(focus)
-    ddl = (
-        0.3
-        if wanted & {"ddl-zoo", "duplicate-ddl", "ddl-at-resolved-ts"}
-        else random.choice((0, 0, 0.1, 0.25))
-    )
+    ddl = random.choice(_DDL_SHARES if not wanted & _OF_DDLS else _DDL_SHARES[-1:])
     length = random.choice((1, 2, 4, 4, 8, 8, 12)) + 4 * ("ddl-zoo" in wanted)
     history = random_history(random, wanted, ddl=ddl, length=length)
     options = _random_options(random, protocol, wanted, history)
@@ -116,7 +114,7 @@ def _random_options(
         options["force-replicate"] = True
     # Without old values no consumer learns the former key.
     keyed = options.get("output-old-value", True)
-    if keyed and ("raw-key-update" in focus or random.random() < 0.08):
+    if keyed and ("raw-key-update" in focus or random.random() < _RAW):
         options["output-raw-change-event"] = True
     if protocol in ("open-protocol", "canal-json") and ("handle-key-only" in focus or random.random() < 0.03):
         options |= _LARGE

@@ -159,6 +159,7 @@ class FuzzTopic:
             messages=delivered([record for record, _ in self.records], example.order, example.seed),
             tables=[table.name for table in tables],
             resolved_ts=resolved_ts,
+            follows_ddl=example.follows_ddl or msgspec.UNSET,
         )
         return TopicCase(id=request.case, description="", request=request, expected=tables)
 
