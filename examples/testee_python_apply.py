@@ -46,13 +46,27 @@ def open_keys(events: list[decoder.Event], value: bytes) -> list[list[str]]:
 
 
 def in_order(events: Iterable[tuple[decoder.Event, list[str]]]) -> list[tuple[decoder.Event, list[str]]]:
-    """Sorted by commit-ts; within one, deletes come before other rows, and rows before DDLs."""
+    """Sorted by commit-ts; within one, deletes come before other rows, and rows before DDLs.
+
+    An update that changes the key is a delete and an insert, because another row may get the old key.
+    """
 
     def sort_key(one: tuple[decoder.Event, list[str]]) -> tuple[int, bool, bool]:
         event = one[0]
         return event["commit_ts"], event["kind"] == "ddl", event.get("op") != "delete"
 
-    return sorted(events, key=sort_key)
+    return sorted((step for event, key in events for step in steps(event, key)), key=sort_key)
+
+
+def steps(event: decoder.Event, key: list[str]) -> list[tuple[decoder.Event, list[str]]]:
+    """A row event that changes its key as two events; any other one as it is."""
+    if event.get("op") != "update" or event["before"] is None:
+        return [(event, key)]
+    before = {**event["after"], **event["before"]}  # an old image may contain only the changed columns
+    if all(before[name] == event["after"][name] for name in key):
+        return [(event, key)]
+    deleted = {**event, "op": "delete", "before": before, "after": None}
+    return [(deleted, key), ({**event, "op": "insert", "before": None}, key)]
 
 
 def tables_of(request: dict[str, Any]) -> Tables:
@@ -94,7 +108,7 @@ def apply_ddl(tables: Tables, event: decoder.Event) -> None:
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     if request["level"] == "decode":
         return decoder.answer(request)
-    if request["protocol"] not in PROTOCOLS:
+    if request["protocol"] not in PROTOCOLS or request.get("follows_ddl"):
         return {"skipped": "not implemented"}
     try:
         tables = tables_of(request)

@@ -46,7 +46,7 @@ MAY_IMPORT = {
     # What people call.
     "reports": {"model", "verifier"},
     "bench": {"model", "protocols", "targets"},
-    "conformance": {"config", "model", "protocols", "reports", "runs", "scenario", "targets"},
+    "conformance": {"config", "faults", "model", "protocols", "reports", "runs", "scenario", "targets"},
     "testing": {"api", "config", "kafka", "model", "protocols", "scenario", "targets"},
     "cli": {
         "api", "bench", "conformance", "faults", "model", "reports", "runs", "scenario", "spark", "verifier",

@@ -33,9 +33,14 @@ class Consumer:
 
     def answer(self, request: ApplyRequest) -> dict[str, list[Image]]:
         self.tables, until = {name: {} for name in request.tables}, request.resolved_ts
-        for event in sorted(self.events(request), key=self.order):
+        events = (one for event in self.events(request) for one in self.steps(event))
+        for event in sorted(events, key=self.order):
             if until is None or event.commit_ts <= until:
                 self.apply(event)
+        return self.answered(request)
+
+    def answered(self, request: ApplyRequest) -> dict[str, list[Image]]:
+        """The rows of the requested tables."""
         return {name: [_answer_row(row) for row in self.tables[name].values()] for name in request.tables}
 
     def events(self, request: ApplyRequest) -> Iterator[Event]:
@@ -47,6 +52,19 @@ class Consumer:
             for event in decoder.events(key, value):
                 self.on_event(message.partition, event)
                 yield event
+
+    def steps(self, event: Event) -> list[Event]:
+        """A raw update that changes the key is a delete and an insert: other rows may get its old key."""
+        if not isinstance(event, RowEvent) or event.op != Op.UPDATE or event.before is None:
+            return [event]
+        after = dict(event.after or {})
+        before = {**after, **event.before}
+        if _key(event, before) == _key(event, after):
+            return [event]
+        return [
+            msgspec.structs.replace(event, op=Op.DELETE, before=before, after=None),
+            msgspec.structs.replace(event, op=Op.INSERT, before=None),
+        ]
 
     def on_event(self, partition: int, event: Event) -> None:
         """Called with each event in order of delivery."""
@@ -114,6 +132,9 @@ class ComparesOldRow(Consumer):
 
 class KeepsOldKey(Consumer):
     """Writes an update under its new key, without removing the row of the old key."""
+
+    def steps(self, event: Event) -> list[Event]:
+        return [event]
 
     def row(self, rows: _Rows, event: RowEvent) -> None:
         super().row(rows, msgspec.structs.replace(event, before=None) if event.after else event)

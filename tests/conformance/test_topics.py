@@ -11,7 +11,9 @@ from ticdc_producer.conformance.decode_spec import PROTOCOLS, decode_cases
 from ticdc_producer.faults.catalogue import catalogue
 from ticdc_producer.runs.prepare import Job, prepare
 
-_ID = re.compile(rf"required\.({'|'.join(PROTOCOLS)})\.apply\.[a-z0-9_-]+(\.[a-z0-9]+(-[a-z0-9]+)*)?")
+_ID = re.compile(
+    rf"(required|recommended)\.({'|'.join(PROTOCOLS)})\.apply\.[a-z0-9_-]+(\.[a-z0-9]+(-[a-z0-9]+)*)?"
+)
 CASES = {one.id: one for one in apply_case_specs()}
 
 

@@ -29,9 +29,11 @@ def test_it_fails_only_the_listed_cases(java_testee: str, capsys: pytest.Capture
 
 def test_it_has_the_rows_of_every_topic(java_testee: str, capsys: pytest.CaptureFixture[str]) -> None:
     outcomes = outcomes_of(java_testee, capsys, "--level", "apply")
-    assert set(outcomes.values()) == {"passed"}
+    altered = {case for case, word in outcomes.items() if word == "skipped"}
+    assert {case.partition(".")[0] for case in altered} == {"recommended"}
+    assert set(outcomes.values()) == {"passed", "skipped"}
 
 
 def test_it_is_one_short_file() -> None:
     (source,) = (EXAMPLE / "src").rglob("*.java")
-    assert len(source.read_text("utf-8").splitlines()) < 150
+    assert len(source.read_text("utf-8").splitlines()) < 155

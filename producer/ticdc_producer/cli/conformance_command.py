@@ -63,12 +63,68 @@ def conformance(
             help="Write each failed case as a golden folder, with the command that replays it.",
         ),
     ] = None,
+    fuzz: Annotated[
+        bool, typer.Option("--fuzz", help="Random histories instead of the written cases, at both levels.")
+    ] = False,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="With --fuzz: seed of the histories; default 0.")
+    ] = None,
+    examples: Annotated[
+        int | None,
+        typer.Option(
+            "--examples",
+            min=1,
+            help="With --fuzz: number of histories; default 1000, unless --time is given.",
+        ),
+    ] = None,
+    time: Annotated[
+        str | None, typer.Option("--time", metavar="TIME", help="With --fuzz: end after a time, such as 5m.")
+    ] = None,
+    altered_tables: Annotated[
+        bool,
+        typer.Option("--altered-tables", help="With --fuzz: also request tables that a DDL altered."),
+    ] = False,
+    replay: Annotated[
+        Path | None,
+        typer.Option("--replay", metavar="FOLDER", help="Send the history of a saved failure again."),
+    ] = None,
+    shrink: Annotated[
+        Path | None,
+        typer.Option(
+            "--shrink",
+            metavar="PATH",
+            help="Cut a golden folder or a scenario that fails down to a few statements.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> int:
     """Test how your consumer decodes messages. Exit code 1 if a case does not have the expected outcome.
 
     Default --level: the events of single messages.
     """
+    from ticdc_producer.cli.fuzz import FuzzOptions, RandomHistories, random_histories
+
+    histories = RandomHistories(
+        fuzz=fuzz,
+        seed=seed,
+        examples=examples,
+        time=time,
+        altered_tables=altered_tables,
+        replay=replay,
+        shrink=shrink,
+    )
+    if histories.given:
+        written = {"--filter": only, "--failures": failures, "--list": listing, "--junit-xml": junit_xml}
+        histories.check(testee, [name for name, value in written.items() if value])
+        options = FuzzOptions(
+            command=testee or "",
+            timeout=timeout,
+            protocols=protocol or (),
+            levels=level or (),
+            save=save,
+            as_json=as_json,
+        )
+        return random_histories(histories, options)
     from ticdc_producer.conformance.catalog import case_specs
     from ticdc_producer.conformance.failure_list import FailureList, read_failures
     from ticdc_producer.conformance.selection import seconds_of, selected

@@ -21,18 +21,26 @@ from ticdc_producer.targets.golden import read as source
 
 
 @dataclass(frozen=True, kw_only=True)
-class ApplyCase:
+class TopicCase:
     """One request to a testee, and the expected rows.
 
     :param description: what the case requires of a consumer.
     :param expected: the rows of the requested tables.
-    :param golden: golden folder of the topic.
     """
 
     id: str
     description: str
     request: ApplyRequest
     expected: tuple[ExpectedTable, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApplyCase(TopicCase):
+    """A case of a stored topic.
+
+    :param golden: golden folder of the topic.
+    """
+
     golden: Path
 
 
@@ -51,7 +59,9 @@ def build_apply_case(spec: ApplyCaseSpec, on_status: Callable[[str], None]) -> A
         moments=spec.moments,
     )
     cached = cached_topic(topic, on_status)
-    tables = msgspec.convert(cached.tables(topic_spec.resolved_ts), list[ExpectedTable])
+    tables = msgspec.convert(
+        cached.tables(topic_spec.resolved_ts, follows_ddl=topic_spec.follows_ddl), list[ExpectedTable]
+    )
     requested = tuple(table for table in tables if not topic_spec.tables or table.name in topic_spec.tables)
     request = ApplyRequest(
         case=spec.id,
@@ -63,6 +73,7 @@ def build_apply_case(spec: ApplyCaseSpec, on_status: Callable[[str], None]) -> A
         schemas={str(number): schema for number, schema in source.schemas(cached.golden).items()}
         or msgspec.UNSET,
         resolved_ts=topic_spec.resolved_ts,
+        follows_ddl=topic_spec.follows_ddl or msgspec.UNSET,
     )
     return ApplyCase(
         id=spec.id, description=spec.description, request=request, expected=requested, golden=cached.golden

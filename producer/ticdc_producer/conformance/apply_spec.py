@@ -29,6 +29,7 @@ class TopicSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     :param without: protocols that cannot carry it.
     :param resolved_ts: time stamp (TSO) of the requested state; None for the state at the end.
     :param tables: the requested tables; empty for all tables of the topic.
+    :param follows_ddl: whether tables that a DDL altered are requested, too.
     """
 
     description: str = msgspec.field(name="says")
@@ -39,6 +40,7 @@ class TopicSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     without: tuple[ProtocolName, ...] = ()
     resolved_ts: int | None = None
     tables: tuple[str, ...] = ()
+    follows_ddl: bool = False
 
 
 class _Corpus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,7 +64,8 @@ class ApplyCaseSpec:
     @property
     def id(self) -> str:
         """Stable and unique: strength, protocol, level and name."""
-        return f"required.{self.protocol}.apply.{self.name}"
+        strength = "recommended" if self.topic_spec.follows_ddl else "required"
+        return f"{strength}.{self.protocol}.apply.{self.name}"
 
     @property
     def description(self) -> str:

@@ -90,10 +90,20 @@ class DecodeCase:
 
 
 @cache
+def _corpus() -> _Corpus:
+    text = files("ticdc_producer.conformance").joinpath("corpus.yaml").read_text("utf-8")
+    return msgspec.convert(yaml.safe_load(text), _Corpus)
+
+
+def column_types() -> Mapping[str, ColumnType]:
+    """The column types of the corpus with their boundary values, by the name that ids of cases have."""
+    return _corpus().types
+
+
+@cache
 def decode_cases() -> tuple[DecodeCase, ...]:
     """All specs, each in all of its protocols, in the order of the corpus."""
-    text = files("ticdc_producer.conformance").joinpath("corpus.yaml").read_text("utf-8")
-    corpus = msgspec.convert(yaml.safe_load(text), _Corpus)
+    corpus = _corpus()
     named = [*_of_types(corpus.types), *corpus.specs.items()]
     return tuple(
         DecodeCase(name=name, spec=spec, protocol=protocol, options=options)

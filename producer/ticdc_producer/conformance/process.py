@@ -7,6 +7,7 @@ import contextlib
 import shlex
 from asyncio.subprocess import PIPE, Process
 from collections import deque
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -63,6 +64,35 @@ class Testee:
             raise TesteeCrashed(f"an answer of more than {MAX_LINE_BYTES >> 20} MiB") from None
         except OSError:
             raise TesteeCrashed(await self._ended(process)) from None
+
+    async def ask_all(self, requests: Sequence[Request | ApplyRequest]) -> tuple[list[bytes], str]:
+        """Send requests at once, while the answers are read.
+
+        :returns: the lines of the answers, and the reason if they are fewer than the requests; then the next
+            request starts a new process.
+        :raises TesteeStartError: if the program does not start.
+        """
+        process = self._process or await self._start()
+        sending = asyncio.create_task(_send(process, requests))
+        lines: list[bytes] = []
+        try:
+            async with asyncio.timeout(self._timeout) as limit:
+                for _ in requests:
+                    lines.append(await _receive(process))
+                    limit.reschedule(asyncio.get_running_loop().time() + self._timeout)
+        except TimeoutError:
+            await self.close()
+            return lines, f"no answer within {self._timeout:g} s"
+        except ValueError:
+            await self.close()
+            return lines, f"an answer of more than {MAX_LINE_BYTES >> 20} MiB"
+        except OSError:
+            return lines, await self._ended(process)
+        finally:
+            sending.cancel()
+            with contextlib.suppress(OSError, asyncio.CancelledError):
+                await sending
+        return lines, ""
 
     async def finish(self) -> None:
         """Close the process's input and wait until it ends by itself."""
@@ -138,10 +168,20 @@ async def _send_and_receive(process: Process, content: Any) -> bytes:
 
     :raises OSError: if the process has closed its input or output.
     """
-    if process.stdin is None or process.stdout is None:
-        raise OSError("no pipes")
-    process.stdin.write(_ENCODER.encode(content) + b"\n")
+    await _send(process, [content])
+    return await _receive(process)
+
+
+async def _send(process: Process, contents: Iterable[Any]) -> None:
+    if process.stdin is None:
+        raise OSError("no pipe")
+    process.stdin.write(b"".join(_ENCODER.encode(content) + b"\n" for content in contents))
     await process.stdin.drain()
+
+
+async def _receive(process: Process) -> bytes:
+    if process.stdout is None:
+        raise OSError("no pipe")
     line = await process.stdout.readline()
     if not line:
         raise ConnectionError("end of output")

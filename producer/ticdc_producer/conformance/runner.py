@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ticdc_producer.conformance.case import Case
 from ticdc_producer.conformance.catalog import AnyCase, CaseSpec, build_case
@@ -14,6 +14,9 @@ from ticdc_producer.conformance.compare_tables import table_differences
 from ticdc_producer.conformance.failure_list import FailureList
 from ticdc_producer.conformance.process import Testee, TesteeCrashed
 from ticdc_producer.conformance.wire import Answer, InvalidResponse, answer_of
+
+if TYPE_CHECKING:
+    from ticdc_producer.conformance.apply_case import TopicCase
 
 Status: TypeAlias = Literal["passed", "failed", "skipped"]
 
@@ -87,7 +90,7 @@ async def _outcome(case: AnyCase, testee: Testee, listed: bool) -> Outcome:
     try:
         raw = await testee.ask(case.request)
         line = raw.decode(errors="backslashreplace").rstrip("\r\n")
-        status, reasons = _verify(case, answer_of(raw, case.id, _expected_part(case)))
+        status, reasons = verify_answer(case, answer_of(raw, case.id, expected_part(case)))
     except TesteeCrashed as failure:
         status, reasons = "failed", [str(failure)]
     except InvalidResponse as failure:
@@ -96,13 +99,14 @@ async def _outcome(case: AnyCase, testee: Testee, listed: bool) -> Outcome:
     return Outcome(case=case, status=status, reasons=tuple(reasons), answer=line, listed=listed)
 
 
-def _verify(case: AnyCase, answer: Answer) -> tuple[Status, list[str]]:
+def verify_answer(case: Case | TopicCase, answer: Answer) -> tuple[Status, list[str]]:
+    """Whether an answer is the expected one, and the reasons why not, or why the case was skipped."""
     if answer.skipped is not None:
         return "skipped", [answer.skipped]
     if case.expected is None:
         wrong = [] if answer.error is not None else ["events of a damaged message, expected an error"]
     elif answer.error is not None:
-        wrong = [f"an error, expected {_expected_part(case)}: {answer.error}"]
+        wrong = [f"an error, expected {expected_part(case)}: {answer.error}"]
     elif isinstance(case, Case):
         wrong = differences(case.expected or (), answer.events or [], _floats(case.request.protocol))
     else:
@@ -110,7 +114,8 @@ def _verify(case: AnyCase, answer: Answer) -> tuple[Status, list[str]]:
     return ("failed" if wrong else "passed"), wrong
 
 
-def _expected_part(case: AnyCase) -> Literal["events", "tables"]:
+def expected_part(case: Case | TopicCase) -> Literal["events", "tables"]:
+    """The part of an answer that a case requests."""
     return "events" if isinstance(case, Case) else "tables"
 
 

@@ -33,13 +33,14 @@ def check_matches(glob: str, ids: Collection[str], *, where: str) -> None:
     raise ConformanceError(f"no case matches {glob!r}", where=where, hint=hint)
 
 
-def seconds_of(duration: str) -> float:
+def seconds_of(duration: str, *, where: str = "--timeout") -> float:
     """A duration in seconds.
 
     :param duration: for example ``500ms`` or ``5s``.
+    :param where: the option that has it, for errors.
     :raises ConformanceError: if it is not a duration.
     """
     try:
         return read_duration(duration) / timedelta(seconds=1)
     except ValueError as error:
-        raise ConformanceError(str(error), where="--timeout") from None
+        raise ConformanceError(str(error), where=where) from None

@@ -72,7 +72,10 @@ class ApplyRequest(msgspec.Struct, frozen=True, kw_only=True):
     options: Annotated[dict[str, Any], Meta(description="As for the decode level.")]
     messages: Annotated[
         list[Record],
-        Meta(description="All messages of the topic, each partition in its order, interleaved."),
+        Meta(
+            description="All messages of the topic, each partition in its order, interleaved. After a "
+            "rebalance a partition is read from an earlier offset again."
+        ),
     ]
     tables: Annotated[list[str], Meta(description="The requested tables, each as database.table.")]
     schemas: Annotated[dict[str, str] | msgspec.UnsetType, Meta(description="As for the decode level.")] = (
@@ -81,6 +84,10 @@ class ApplyRequest(msgspec.Struct, frozen=True, kw_only=True):
     resolved_ts: Annotated[
         int | None, Meta(description="The rows as of this time stamp (TSO) are requested; null: at the end.")
     ] = None
+    follows_ddl: Annotated[
+        bool | msgspec.UnsetType,
+        Meta(description="Only if true: requests tables that a DDL altered, for consumers that parse DDLs."),
+    ] = msgspec.UNSET
 
 
 class Base64(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from ticdc_producer.model.event import Value
 from ticdc_producer.model.json_value import from_json, to_json
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.unverifiable_tables import tables_of_ddl_text, unverifiable_tables
 from ticdc_producer.runs.write_golden import replicated_state
+from ticdc_producer.scenario.history import RowImage
 from ticdc_producer.targets.golden.write import table_file
 
 ConsumerTable: TypeAlias = dict[str, Any]
 """``{"schema", "table", "key": [column…], "types": {column: SQL type}, "rows": [{column: value}…]}``."""
 
 
-def consumer_state(job: Job, folder: Path, ts: int | None = None) -> list[ConsumerTable]:
+def consumer_state(
+    job: Job, folder: Path, ts: int | None = None, *, follows_ddl: bool = False
+) -> list[ConsumerTable]:
     """The tables whose rows follow from a topic, with values as its protocol transmits them.
 
     Left out are tables without a key, tables that a DDL altered, and tables that a DDL emptied although the
@@ -26,19 +30,44 @@ def consumer_state(job: Job, folder: Path, ts: int | None = None) -> list[Consum
 
     :param folder: a golden folder of the job.
     :param ts: one of the job's ``state_at`` time stamps (TSO); None: the state at the end.
+    :param follows_ddl: whether the consumer parses the text of DDLs, so that tables that a DDL altered are
+        included as far as the stream carries what it needs.
     """
     state_folder = folder / "state" if ts is None else folder / "state.at" / str(ts)
-    left_out = unverifiable_tables(job).keys() | tables_of_ddl_text(job)
+    left_out = _left_out(job, follows_ddl=follows_ddl)
     tables = {
         table.qualified_name: table
         for table in _tables(job, ts)
         if table.handle_index is not None and table.qualified_name not in left_out
     }
     return [
-        _consumer_table(job, table, state_folder)
+        _consumer_table(job, table, _stored_rows(state_folder, table))
         for _, table in sorted(tables.items())
         if _file(state_folder, table).exists()
     ]
+
+
+def consumer_state_of_sql(
+    job: Job, ts: int | None = None, *, follows_ddl: bool = False, left_out: Collection[str] = ()
+) -> list[ConsumerTable]:
+    """The same tables without a folder, for a scenario of SQL steps only.
+
+    :param follows_ddl: whether the consumer parses the text of DDLs, so that tables that a DDL altered are
+        included as far as the stream carries what it needs.
+    :param left_out: ``schema.table`` of further tables that are left out.
+    """
+    excluded = _left_out(job, follows_ddl=follows_ddl).union(left_out)
+    state = job.history.state if ts is None else job.state_until(ts)
+    found = {
+        table.qualified_name: _consumer_table(job, table, _sql_rows(table, rows))
+        for table, rows in replicated_state(job, state)
+        if table.handle_index is not None and table.qualified_name not in excluded
+    }
+    return [table for _, table in sorted(found.items())]
+
+
+def _left_out(job: Job, *, follows_ddl: bool = False) -> set[str]:
+    return {*unverifiable_tables(job), *(() if follows_ddl else tables_of_ddl_text(job))}
 
 
 def _tables(job: Job, ts: int | None) -> Iterator[TableInfo]:
@@ -52,18 +81,24 @@ def _file(state_folder: Path, table: TableInfo) -> Path:
     return state_folder / f"{table_file(table.schema, table.name)}.jsonl"
 
 
-def _consumer_table(job: Job, table: TableInfo, state_folder: Path) -> ConsumerTable:
+def _stored_rows(state_folder: Path, table: TableInfo) -> list[dict[str, Value]]:
+    with _file(state_folder, table).open(encoding="utf-8", newline="\n") as lines:
+        return [{name: from_json(value) for name, value in json.loads(line).items()} for line in lines]
+
+
+def _sql_rows(table: TableInfo, rows: Iterable[RowImage]) -> list[dict[str, Value]]:
+    names = [column.name for column in table.sent_columns]
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def _consumer_table(job: Job, table: TableInfo, rows: Iterable[Mapping[str, Value]]) -> ConsumerTable:
     fidelity, index = job.encoder.fidelity, table.handle_index
     project = {column.name: fidelity.full_projection(column) for column in table.sent_columns}
     flags = zip(table.sent_columns, table.sent_flags, strict=True)
-    with _file(state_folder, table).open(encoding="utf-8", newline="\n") as lines:
-        rows = [json.loads(line) for line in lines]
     return {
         "schema": table.schema,
         "table": table.name,
         "key": [table.columns[offset].name for offset in index.offsets] if index else [],
         "types": {column.name: fidelity.visible_type(column, flag) for column, flag in flags},
-        "rows": [
-            {name: to_json(project[name](from_json(value))) for name, value in row.items()} for row in rows
-        ],
+        "rows": [{name: to_json(project[name](value)) for name, value in row.items()} for row in rows],
     }

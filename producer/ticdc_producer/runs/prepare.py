@@ -35,6 +35,7 @@ from ticdc_producer.scenario.ddl_text import rewrite_ddl_text, with_printed_text
 from ticdc_producer.scenario.execute import check_commits, clock_of, commits_until, execute
 from ticdc_producer.scenario.history import History, State
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
+from ticdc_producer.scenario.sql.statement_cache import StatementCache
 from ticdc_producer.scenario.update_ts import with_update_ts
 from ticdc_producer.targets.encoding.encode import EncodePlan
 
@@ -188,6 +189,7 @@ def prepare(
     state_at: Sequence[int] = (),
     inject: Sequence[str] = (),
     kafka_properties: Sequence[str] = (),
+    statements: StatementCache | None = None,
 ) -> Job:
     """Read a scenario and its changefeed, run its SQL, plan its stream.
 
@@ -200,6 +202,7 @@ def prepare(
     :param state_at: time stamps (TSO) of expected states, in addition to the state at the end.
     :param inject: traps in addition to the scenario's, as ``ID`` or ``ID:rate=…``.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
+    :param statements: a cache of parsed statements that calls of one thread share.
     :raises ProducerError: for any error in the input.
     """
     scenario_file = scenario if isinstance(scenario, ScenarioFile) else load_scenario(scenario, overrides)
@@ -220,6 +223,7 @@ def prepare(
         force_replicate=changefeed.force_replicate,
         profile=changefeed.profile,
         state_at=state_at,
+        statements=statements,
     )
     with locate_rule_errors(scenario_file, config):
         names = TableFilter(changefeed)

@@ -25,7 +25,7 @@ from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.spark.session import spark_session
 
 _GOLDEN, _STATES = "golden", "consumer_state.json"
-_END = "end"
+_END, _END_WITH_DDL = "end", "end, following DDLs"
 PACKAGES = (
     "config",
     "dispatch",
@@ -70,13 +70,16 @@ class CachedTopic:
         """The topic's golden folder."""
         return self.folder / _GOLDEN
 
-    def tables(self, ts: int | None = None) -> list[ConsumerTable]:
+    def tables(self, ts: int | None = None, *, follows_ddl: bool = False) -> list[ConsumerTable]:
         """The tables that a consumer derives from the topic.
 
         :param ts: one of the topic's time stamps; None: the state at the end.
+        :param follows_ddl: whether the consumer parses DDLs; only for the state at the end.
         """
         content = json.loads((self.folder / _STATES).read_text("utf-8"))
-        tables: list[ConsumerTable] = content[_END if ts is None else str(ts)]
+        tables: list[ConsumerTable] = content[
+            _END_WITH_DDL if follows_ddl else _END if ts is None else str(ts)
+        ]
         return tables
 
 
@@ -138,6 +141,9 @@ def _make(topic: Topic, folder: Path) -> None:
         run_small(job, spark, [target], options)
     else:
         execute(job, change_log(spark, job.history), [target], options)
-    states = {_END: consumer_state(job, golden)}
+    states = {
+        _END: consumer_state(job, golden),
+        _END_WITH_DDL: consumer_state(job, golden, follows_ddl=True),
+    }
     states |= {str(ts): consumer_state(job, golden, ts) for ts in job.state_at}
     (folder / _STATES).write_text(json.dumps(states, ensure_ascii=False) + "\n", "utf-8")

@@ -27,6 +27,7 @@ from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import DataStep, GenerateStep, ResolvedStep, ScenarioFile, SQLStep
 from ticdc_producer.scenario.sql.refusals import Refusals
 from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.statement_cache import StatementCache
 
 
 def execute(
@@ -36,6 +37,7 @@ def execute(
     profile: Profile = "classic",
     state_at: Sequence[int] = (),
     refusals: Refusals | None = None,
+    statements: StatementCache | None = None,
 ) -> History:
     """Run all steps.
 
@@ -43,14 +45,15 @@ def execute(
     :param profile: the TiCDC architecture that replicates.
     :param state_at: time stamps for which the history contains the state of all tables.
     :param refusals: collects the errors of statements and steps, which are then left out.
+    :param statements: a cache of parsed statements that runs of one thread share.
     :raises ScenarioError: with file and line, for SQL that fails and time stamps that do not increase.
     """
-    history = _execute_steps(scenario, force_replicate, profile, refusals=refusals)
+    history = _execute_steps(scenario, force_replicate, profile, refusals=refusals, statements=statements)
     if not state_at:
         return history
     # The number of commits up to a time stamp is known only after a first run.
     after = {commits_until(scenario, history, ts) for ts in state_at}
-    return _execute_steps(scenario, force_replicate, profile, after)
+    return _execute_steps(scenario, force_replicate, profile, after, statements=statements)
 
 
 def check_commits(scenario: ScenarioFile, history: History) -> None:
@@ -74,6 +77,7 @@ def _execute_steps(
     profile: Profile,
     snapshots: Collection[int] = (),
     refusals: Refusals | None = None,
+    statements: StatementCache | None = None,
 ) -> History:
     pinned: dict[int, int] = {}
 
@@ -89,6 +93,7 @@ def _execute_steps(
         profile=profile,
         snapshots=snapshots,
         refusals=refusals,
+        statements=statements,
     )
     resolved: list[tuple[int, int]] = []
     generated: list[GeneratePlan] = []

@@ -9,6 +9,8 @@ Values that arrive changed with any options:
   arrives as NULL, or as 1970-01-01 if the column is NOT NULL;
 - the fractional digits of DATETIME and TIME arrive without trailing zeros; the zero TIMESTAMP arrives without
   fractional digits;
+- a TIMESTAMP whose wall time in the changefeed's time zone is before 1970-01-01 00:00:01 arrives as the zero
+  TIMESTAMP;
 - a wall time of TIMESTAMP that occurs twice in the changefeed's time zone arrives as one of the two instants;
 - an empty ENUM member and the empty error value arrive as the same value, as do members that differ only in
   ``''`` and ``'``. Members after a member that ends with a backslash may arrive as an earlier one;

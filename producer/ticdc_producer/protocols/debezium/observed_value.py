@@ -87,7 +87,7 @@ def _typed(column: ColumnInfo, options: DebeziumOptions) -> _Projection | None:
         case T.DURATION:
             return _without_zeros
         case T.TIMESTAMP:
-            return lambda value: b"0000-00-00 00:00:00" if value.startswith(_ZERO) else value
+            return _timestamp
         case T.ENUM:
             return partial(_member, column)
         case T.SET:
@@ -121,6 +121,10 @@ def _is_bytes(column: ColumnInfo) -> bool:
 def _date(column: ColumnInfo, value: bytes) -> Value:
     parsed = _parse_datetime(value)
     return _of_invalid_date(column) if parsed is None else parsed.strftime("%Y-%m-%d").zfill(10).encode()
+
+
+def _timestamp(value: bytes) -> Value:
+    return b"0000-00-00 00:00:00" if value[:19] < temporal.FIRST_TIMESTAMP else value
 
 
 def _datetime(column: ColumnInfo, value: bytes) -> Value:

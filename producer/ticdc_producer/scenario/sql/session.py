@@ -74,7 +74,7 @@ class Session:
     :param profile: the TiCDC architecture that replicates.
     :param snapshots: numbers of commits after which the history contains the state of all tables.
     :param refusals: collects the errors of statements, which are then left out; None: errors are raised.
-    :param max_statements: number of syntax trees in the statement cache.
+    :param statements: a cache of parsed statements that sessions of one thread share; None: one of its own.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Session:
         profile: Profile = "classic",
         snapshots: Collection[int] = (),
         refusals: Refusals | None = None,
-        max_statements: int = MAX_STATEMENTS,
+        statements: StatementCache | None = None,
     ) -> None:
         self._refusals = refusals
         self._in_refused_body = False
@@ -105,7 +105,7 @@ class Session:
         self._passed_over = PassedOver()
         self._references = References(())
         self._reserved = ReservedTables()
-        self._statements = StatementCache(_parsed, max_statements)
+        self._statements = shared_statements() if statements is None else statements
         self._values = SessionValues()
         self._commits = 0
         self._snapshots = frozenset(snapshots)
@@ -526,6 +526,14 @@ def _scope(node: exp.Expr, table: Table, context: StatementContext) -> Scope:
     """The scope of a statement on one table."""
     alias = node.args.get("alias")
     return Scope(context.mode, table.info, context=context, alias=alias.name if alias is not None else "")
+
+
+def shared_statements(max_trees: int = MAX_STATEMENTS) -> StatementCache:
+    """A cache of parsed statements, for sessions of one thread.
+
+    :param max_trees: number of syntax trees in it.
+    """
+    return StatementCache(_parsed, max_trees)
 
 
 def _refuse_running(statement: Statement) -> None:

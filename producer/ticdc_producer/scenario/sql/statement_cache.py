@@ -92,7 +92,7 @@ class StatementCache:
         """Ordinals of the literals that are not slots."""
         kinds = _kinds(shape)
         try:
-            slots = self._make_template(shape, ()).slots
+            slots = self._template(shape, ()).slots  # in most shapes every literal is a slot
         except ScenarioError:
             slots = {}
         return tuple(ordinal for ordinal in range(len(kinds)) if ordinal not in slots)

@@ -1,0 +1,269 @@
+"""``ticdc-producer conformance`` with random histories: --fuzz, --replay and --shrink."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import typer
+
+from ticdc_producer.errors import ConformanceError
+
+if TYPE_CHECKING:
+    from ticdc_producer.conformance.fuzz.campaign import Report
+    from ticdc_producer.conformance.fuzz.example import Example
+    from ticdc_producer.conformance.fuzz.shrink import Failure
+    from ticdc_producer.conformance.fuzz.testee import FuzzTestee
+    from ticdc_producer.conformance.level import Level
+    from ticdc_producer.conformance.wire import ProtocolName
+
+T = TypeVar("T")
+DEFAULT_EXAMPLES = 1000
+DEFAULT_FOLDER = Path("conformance-failures")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomHistories:
+    """The options of the command line that concern random histories; None or False: not given."""
+
+    fuzz: bool
+    seed: int | None
+    examples: int | None
+    time: str | None
+    altered_tables: bool
+    replay: Path | None
+    shrink: Path | None
+
+    @property
+    def given(self) -> list[str]:
+        """The names of the given options."""
+        values = {
+            "--fuzz": self.fuzz,
+            "--replay": self.replay,
+            "--shrink": self.shrink,
+            "--seed": self.seed is not None,
+            "--examples": self.examples,
+            "--time": self.time,
+            "--altered-tables": self.altered_tables,
+        }
+        return [name for name, value in values.items() if value]
+
+    def check(self, testee: str | None, written: Sequence[str]) -> None:
+        """Refuse options that have no effect together.
+
+        :param written: the given options of written cases.
+        :raises ConformanceError: for the first of them.
+        """
+        modes = [name for name in self.given if name in ("--fuzz", "--replay", "--shrink")]
+        if len(modes) > 1:
+            raise ConformanceError(f"{' and '.join(modes)} cannot be combined", hint="give one of them")
+        if modes != ["--fuzz"] and self.given != modes:
+            name = next(name for name in self.given if name not in modes)
+            raise ConformanceError(f"{name} requires --fuzz", hint="--fuzz draws random histories")
+        if written:
+            raise ConformanceError(f"{written[0]} is an option of written cases", hint="leave it out")
+        if testee is None:
+            raise ConformanceError(
+                f"{modes[0]} requires --testee", hint="--testee CMD starts the program under test"
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class FuzzOptions:
+    """The other options of the command line.
+
+    :param command: starts the testee.
+    :param timeout: for one answer, as given.
+    :param levels: levels of the requests; empty for both.
+    :param save: folder of failures; None: the default one.
+    """
+
+    command: str
+    timeout: str
+    protocols: Sequence[str]
+    levels: Sequence[Level]
+    save: Path | None
+    as_json: bool
+
+    @property
+    def folder(self) -> Path:
+        """Folder of failures."""
+        return self.save or DEFAULT_FOLDER
+
+    @property
+    def chosen_protocols(self) -> list[ProtocolName]:
+        """The protocols of random histories, by default all."""
+        from ticdc_producer.conformance.decode_spec import PROTOCOLS
+
+        return [name for name in PROTOCOLS if not self.protocols or name in self.protocols]
+
+    @property
+    def chosen_levels(self) -> tuple[Level, ...]:
+        """The levels of requests, by default both."""
+        from ticdc_producer.conformance.level import Level
+
+        return tuple(one for one in Level if not self.levels or one in self.levels)
+
+    def testee(self) -> FuzzTestee:
+        """The program under test; it starts with the first request."""
+        from ticdc_producer.conformance.fuzz.testee import Process
+        from ticdc_producer.conformance.selection import seconds_of
+
+        return Process(self.command, seconds_of(self.timeout))
+
+
+def random_histories(histories: RandomHistories, options: FuzzOptions) -> int:
+    """Draw, replay or shrink histories; 1 if one fails."""
+    if histories.replay is not None:
+        return replay(options, histories.replay)
+    if histories.shrink is not None:
+        return shrink(options, histories.shrink)
+    return fuzz(histories, options)
+
+
+def fuzz(histories: RandomHistories, options: FuzzOptions) -> int:
+    """Send random histories until one fails; 1 if one does."""
+    from ticdc_producer.conformance.fuzz.campaign import Limits, run_campaign
+    from ticdc_producer.conformance.fuzz.drawn import Settings
+    from ticdc_producer.conformance.fuzz.failure_folder import regressions, save_failure
+    from ticdc_producer.conformance.selection import seconds_of
+
+    seconds = None if histories.time is None else seconds_of(histories.time, where="--time")
+    unlimited = histories.examples is None and seconds is None
+    settings = Settings(
+        seed=histories.seed or 0,
+        protocols=options.chosen_protocols,
+        levels=options.chosen_levels,
+        follows_ddl=histories.altered_tables,
+    )
+    report = run_campaign(
+        options.testee(),
+        settings,
+        Limits(examples=DEFAULT_EXAMPLES if unlimited else histories.examples, seconds=seconds),
+        regressions=[*regressions(options.folder)],
+        on_status=_print_status,
+    )
+    folder = save_failure(options.folder, report.failure, options.command) if report.failure else None
+    if options.as_json:
+        typer.echo(json.dumps(_report_json(report, folder), ensure_ascii=False, indent=2))
+    else:
+        for line in _report_lines(report, options.command, folder):
+            typer.echo(line)
+    return 0 if report.failure is None else 1
+
+
+def replay(options: FuzzOptions, folder: Path) -> int:
+    """Send the example of a folder again; 1 if it fails."""
+    from ticdc_producer.conformance.fuzz.shrink import first_wrong
+
+    example = _example(options, folder)
+    wrong = asyncio.run(_with_testee(options, lambda testee: first_wrong(testee, example)))
+    if options.as_json:
+        reasons = [] if wrong is None else list(wrong.reasons)
+        typer.echo(json.dumps({"ok": wrong is None, "reasons": reasons}, ensure_ascii=False, indent=2))
+    else:
+        for line in ["passed"] if wrong is None else ["failed", *(f"  {reason}" for reason in wrong.reasons)]:
+            typer.echo(line)
+    return 0 if wrong is None else 1
+
+
+def shrink(options: FuzzOptions, path: Path) -> int:
+    """Cut a golden folder or a scenario down to a few statements that fail, too; 0 if it passes."""
+    from ticdc_producer.conformance.fuzz.failure_folder import save_failure
+    from ticdc_producer.conformance.fuzz.shrink import first_wrong, shrunk
+
+    example = _example(options, path)
+
+    async def smallest(testee: FuzzTestee) -> Failure | None:
+        wrong = await first_wrong(testee, example)
+        return None if wrong is None else await shrunk(testee, example, wrong)
+
+    failure = asyncio.run(_with_testee(options, smallest))
+    if failure is None:
+        typer.echo("passed: there is nothing to shrink")
+        return 0
+    folder = save_failure(options.folder, failure, options.command)
+    for line in _failure_lines(failure, options.command, folder):
+        typer.echo(line)
+    return 1
+
+
+def _example(options: FuzzOptions, path: Path) -> Example:
+    from ticdc_producer.conformance.fuzz.recorded import recorded_example
+    from ticdc_producer.conformance.fuzz.topic import build_topic
+
+    example = recorded_example(path, options.chosen_levels)
+    build_topic(example)  # raises for statements that fail
+    return example
+
+
+async def _with_testee(options: FuzzOptions, use: Callable[[FuzzTestee], Awaitable[T]]) -> T:
+    testee = options.testee()
+    try:
+        return await use(testee)
+    finally:
+        await testee.close()
+
+
+def _report_lines(report: Report, command: str, folder: Path | None) -> list[str]:
+    times = f"{report.seconds:.0f} s; {report.waited:.0f} s waiting for the testee"
+    lines = [f"{report.examples} examples, {report.cases} cases in {times}"]
+    if report.regressions:
+        lines.append(f"{report.regressions} examples of earlier failures")
+    if report.skipped:
+        lines.append(f"skipped: {', '.join(report.skipped)}")
+    lines += report.steering.text_lines()
+    if report.failure is not None and folder is not None:
+        lines += _failure_lines(report.failure, command, folder)
+    return lines
+
+
+def _failure_lines(failure: Failure, command: str, folder: Path) -> list[str]:
+    from ticdc_producer.conformance.fuzz.failure_folder import replay_command
+
+    example = failure.smallest
+    source = f"example {failure.number}" if failure.number else "the example"
+    return [
+        f"failed: {source}; {failure.found.statements} statements, shrunk to {example.statements}",
+        *(f"  {line}" for line in example.text.splitlines()),
+        f"protocol {example.protocol}, {example.partitions} partitions, order {example.order}",
+        *([f"traps: {', '.join(example.inject)}"] if example.inject else []),
+        *([f"options: {json.dumps(dict(example.options))}"] if example.options else []),
+        *(f"  {line}" for reason in failure.wrong.reasons for line in reason.splitlines()),
+        f"saved: {folder}",
+        f"replay: {replay_command(command, folder)}",
+    ]
+
+
+def _report_json(report: Report, folder: Path | None) -> dict[str, Any]:
+    import msgspec
+
+    failure = report.failure
+    return {
+        "ok": failure is None,
+        "examples": report.examples,
+        "cases": report.cases,
+        "regressions": report.regressions,
+        "rejected": report.rejected,
+        "seconds": round(report.seconds, 1),
+        "waited": round(report.waited, 1),
+        "skipped": report.skipped,
+        "survived": report.steering.as_json(),
+        "failure": None
+        if failure is None
+        else {
+            "example": failure.number,
+            "smallest": msgspec.to_builtins(failure.smallest),
+            "statements": failure.smallest.statements,
+            "reasons": list(failure.wrong.reasons),
+            "folder": str(folder),
+        },
+    }
+
+
+def _print_status(line: str) -> None:
+    typer.echo(line, err=True)

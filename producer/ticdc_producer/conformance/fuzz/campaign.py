@@ -1,0 +1,153 @@
+"""Sends random examples to a testee until one fails, and shrinks that one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from ticdc_producer.conformance.fuzz.drawn import Examples, Settings
+from ticdc_producer.conformance.fuzz.example import Example
+from ticdc_producer.conformance.fuzz.shrink import Failure, shrunk
+from ticdc_producer.conformance.fuzz.steering import Steering
+from ticdc_producer.conformance.fuzz.testee import FuzzCase, FuzzTestee, Verdict
+from ticdc_producer.conformance.fuzz.topic import FuzzTopic, build_topic
+from ticdc_producer.conformance.wire import ProtocolName
+from ticdc_producer.errors import ProducerError
+
+_SKIPS_PROTOCOL = 3
+"""A protocol is left out once all cases of its first examples, this number of them, were skipped."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """When a campaign ends without a failure.
+
+    :param examples: number of examples; None: no limit.
+    :param seconds: time; None: no limit.
+    """
+
+    examples: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(kw_only=True)
+class Report:
+    """The result of a campaign.
+
+    :param regressions: number of examples of earlier failures.
+    :param cases: number of cases that the testee did not skip.
+    :param rejected: number of drawn examples without a valid topic.
+    :param seconds: time in all.
+    :param waited: time that this process waited for the testee.
+    :param skipped: protocols that the testee does not have.
+    """
+
+    steering: Steering
+    regressions: int = 0
+    examples: int = 0
+    cases: int = 0
+    rejected: int = 0
+    seconds: float = 0.0
+    waited: float = 0.0
+    skipped: list[ProtocolName] = field(default_factory=list)
+    failure: Failure | None = None
+
+
+def run_campaign(
+    testee: FuzzTestee,
+    settings: Settings,
+    limits: Limits,
+    *,
+    regressions: Iterable[Example] = (),
+    on_status: Callable[[str], None] = lambda _: None,
+) -> Report:
+    """Send the examples of earlier failures, then random ones, and shrink the first one that fails.
+
+    :param on_status: called with a line of text before something that takes long.
+    :raises TesteeStartError: if the testee does not start.
+    """
+    return asyncio.run(_Campaign(testee, settings, limits, on_status).run(regressions))
+
+
+class _Campaign:
+    def __init__(
+        self, testee: FuzzTestee, settings: Settings, limits: Limits, on_status: Callable[[str], None]
+    ) -> None:
+        self._testee, self._limits, self._on_status = testee, limits, on_status
+        self._report = Report(steering=Steering(settings.protocols))
+        self._examples = Examples(settings, self._report.steering)
+        self._skipped = dict.fromkeys(settings.protocols, 0)
+        self._started = perf_counter()
+
+    async def run(self, regressions: Iterable[Example]) -> Report:
+        report = self._report
+        try:
+            await self._regressions(regressions)
+            if report.failure is None:
+                await self._random_examples()
+        finally:
+            await self._testee.close()
+        report.rejected, report.waited = self._examples.rejected, self._testee.seconds
+        report.seconds = perf_counter() - self._started
+        return report
+
+    async def _regressions(self, examples: Iterable[Example]) -> None:
+        for example in examples:
+            try:
+                topic = build_topic(example)
+            except ProducerError:  # an earlier version of this tool wrote it
+                continue
+            self._report.regressions += 1
+            verdict = await self._testee.answer([*topic.cases("regression")])
+            if verdict.wrong is not None:
+                await self._fail(0, topic, verdict)
+                return
+
+    async def _random_examples(self) -> None:
+        """While the testee answers one example, the next one is made."""
+        topic = self._examples.draw() if self._goes_on else None
+        while topic is not None:
+            self._report.examples += 1
+            number = self._report.examples
+            cases = [*topic.cases(f"fuzz.{topic.example.protocol}.{number}")]
+            answering = asyncio.create_task(self._testee.answer(cases))
+            await asyncio.sleep(0)
+            following = self._examples.draw() if self._goes_on else None
+            verdict = await answering
+            if verdict.wrong is not None:
+                await self._fail(number, topic, verdict)
+                return
+            self._record(topic, cases, verdict)
+            topic = following if self._examples.protocols else None
+
+    @property
+    def _goes_on(self) -> bool:
+        examples, seconds = self._limits.examples, self._limits.seconds
+        in_time = seconds is None or perf_counter() - self._started < seconds
+        return in_time and (examples is None or self._report.examples < examples)
+
+    def _record(self, topic: FuzzTopic, cases: Sequence[FuzzCase], verdict: Verdict) -> None:
+        protocol = topic.example.protocol
+        self._report.cases += verdict.answered
+        if verdict.answered:
+            self._report.steering.record(topic.example, topic.traps)
+            self._skipped[protocol] = -1
+        elif cases and self._skipped[protocol] >= 0:
+            self._skipped[protocol] += 1
+            if self._skipped[protocol] == _SKIPS_PROTOCOL:
+                self._examples.protocols.remove(protocol)
+                self._report.skipped.append(protocol)
+
+    async def _fail(self, number: int, topic: FuzzTopic, verdict: Verdict) -> None:
+        if verdict.wrong is None:
+            return
+        example = topic.example
+        if not number:  # an earlier run has shrunk it
+            self._report.failure = Failure(
+                number=0, found=example, smallest=example, wrong=verdict.wrong, tries=0
+            )
+            return
+        self._on_status(f"example {number} fails, with {example.statements} statements: shrinking it")
+        self._report.failure = await shrunk(self._testee, example, verdict.wrong, number=number)

@@ -1,0 +1,130 @@
+"""Random DDLs between the changes of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ticdc_producer.conformance.fuzz.draft import Draft
+from ticdc_producer.conformance.fuzz.random_columns import Column, random_type, random_value, renamed
+from ticdc_producer.conformance.fuzz.random_tables import random_table
+
+_MAX_TABLES = 3
+
+
+def change_definitions(draft: Draft) -> None:
+    """Write a DDL, if the tables allow the one that is drawn."""
+    (operation,) = draft.random.choices(
+        [one for one, _ in _OPERATIONS], [weight for _, weight in _OPERATIONS]
+    )
+    operation(draft)
+
+
+def create_table(draft: Draft) -> None:
+    """Create one more table, as long as there are few."""
+    if len(draft.tables) < _MAX_TABLES:
+        table = random_table(draft.random, draft.created, draft.focus if not draft.tables else frozenset())
+        draft.created = (draft.created + 1) % _MAX_TABLES
+        if table.sql_name not in {one.sql_name for one in draft.tables}:
+            draft.tables.append(table)
+            draft.add(table.definition, "create")
+
+
+def truncate(draft: Draft) -> None:
+    """Remove the rows of a table, if possible of one that has some."""
+    table = max(draft.random.sample(draft.tables, len(draft.tables)), key=lambda one: bool(one.rows))
+    table.rows.clear()
+    draft.add(f"TRUNCATE TABLE {table.sql_name}", "truncate")
+
+
+def _recreate(draft: Draft) -> None:
+    table = draft.table()
+    table.rows.clear()
+    draft.add(f"DROP TABLE {table.sql_name}", "drop")
+    draft.add(table.definition, "create")
+
+
+def add_column(draft: Draft) -> None:
+    """Add a column, and update a row from before."""
+    table, kind = draft.table(), random_type(draft.random)
+    name = f"a{len(table.columns)}"
+    if kind.sql_mode or any(column.name == name for column in table.columns):
+        return
+    column = Column(name=name, type=kind)
+    if kind.name in ("int", "varchar", "bigint", "decimal", "enum"):
+        column = replace(column, default=random_value(draft.random, replace(column, nullable=False)).literal)
+        if column.default.startswith(("UNHEX", "REPEAT")):
+            column = replace(column, default="")
+    before = set(table.rows)
+    table.columns.append(column)
+    draft.add(f"ALTER TABLE {table.sql_name} ADD COLUMN {column.definition}", "add")
+    if before and table.key_clause:
+        draft.traps.add("schema-change")
+        if column.default:
+            draft.traps.add("added-column-default")
+        draft.add(
+            f"UPDATE {table.sql_name} SET {table.values[0].name} = {draft.value(table.values[0])} "
+            f"WHERE {table.where(draft.row(table))}"
+        )
+
+
+def _drop_column(draft: Draft) -> None:
+    table = draft.table()
+    if len(table.values) > 1:
+        column = draft.random.choice(table.values)
+        table.columns.remove(column)
+        draft.add(f"ALTER TABLE {table.sql_name} DROP COLUMN {column.name}", "drop column")
+        draft.traps.add("schema-change")
+
+
+def _rename_column(draft: Draft) -> None:
+    table = draft.table()
+    if table.values:
+        column = draft.random.choice(table.values)
+        name = f"r{len(draft.statements)}"
+        table.columns[table.columns.index(column)] = renamed(column, name)
+        text = f"ALTER TABLE {table.sql_name} RENAME COLUMN {column.name} TO {name}"
+        draft.add(text, "rename column")
+        draft.traps.add("schema-change")
+
+
+def _index(draft: Draft) -> None:
+    table = draft.table()
+    text = f"CREATE INDEX i{len(draft.statements)} ON {table.sql_name} ({table.columns[0].name})"
+    draft.add(text, "index")
+
+
+def _rename(draft: Draft) -> None:
+    table, name = draft.table(), f"n{len(draft.statements)}"
+    draft.add(f"RENAME TABLE {table.sql_name} TO {table.schema}.{name}", "rename")
+    table.name = name
+
+
+def swap_names(draft: Draft) -> None:
+    """Exchange the names of two tables."""
+    if len(draft.tables) > 1:
+        one, other = draft.random.sample(draft.tables, 2)
+        spare = f"test.n{len(draft.statements)}"
+        steps = ((one.sql_name, spare), (other.sql_name, one.sql_name), (spare, other.sql_name))
+        draft.add(f"RENAME TABLE {', '.join(f'{old} TO {new}' for old, new in steps)}", "rename")
+        one.name, other.name = other.name, one.name
+        draft.traps |= {"rename-swap", "split-ddl"}
+
+
+def _database(draft: Draft) -> None:
+    draft.add("ALTER DATABASE test CHARACTER SET utf8mb4", "database")
+
+
+_OPERATIONS: tuple[tuple[Callable[[Draft], None], int], ...] = (
+    (truncate, 6),
+    (_recreate, 2),
+    (create_table, 3),
+    (add_column, 3),
+    (_drop_column, 2),
+    (_rename_column, 1),
+    (_index, 2),
+    (_rename, 1),
+    (swap_names, 1),
+    (_database, 1),
+)
+"""Operations and how often they are drawn."""

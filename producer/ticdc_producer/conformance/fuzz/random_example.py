@@ -1,0 +1,157 @@
+"""Random examples: a history, a protocol with options, injected traps, and an order of delivery."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from random import Random
+from typing import Any
+
+from ticdc_producer.conformance.fuzz.example import ORDERS, Example
+from ticdc_producer.conformance.fuzz.random_history import RandomHistory, random_history
+from ticdc_producer.conformance.level import Level
+from ticdc_producer.conformance.wire import ProtocolName
+from ticdc_producer.faults.catalogue import Trap, catalogue
+from ticdc_producer.faults.event_traps import SegmentTrap
+
+_Options = Mapping[str, Any]
+_BASE: Mapping[ProtocolName, _Options] = {
+    "open-protocol": {},
+    "canal-json": {"enable-tidb-extension": True},
+    "debezium": {"enable-tidb-extension": True, "output-ddl": True},
+    "craft": {},
+    "simple": {},
+}
+"""Options with which the protocol sends resolved events and DDLs."""
+_FURTHER: Mapping[ProtocolName, Sequence[_Options]] = {
+    "open-protocol": (
+        {"only-output-updated-columns": True},
+        {"output-old-value": False},
+        {"delete-only-output-handle-key-columns": True},
+        {"max-batch-size": 2},
+    ),
+    "canal-json": (
+        {"only-output-updated-columns": True},
+        {"delete-only-output-handle-key-columns": True},
+        {"content-compatible": True},
+        {"enable-tidb-extension": False},
+    ),
+    "debezium": ({"debezium-disable-schema": True}, {"output-old-value": False}),
+    "craft": ({"delete-only-output-handle-key-columns": True}, {"max-batch-size": 2}),
+    "simple": ({"encoding-format": "avro"},),
+}
+_ZONES = ("Asia/Shanghai", "Europe/Berlin", "America/New_York")
+_RULES = ("", "table", "index-value", "ts", "columns")
+_BY_VALUE = ("delete-dispatch", "regrouped-batches", "batch-boundaries", "replay-partial", "key-update")
+_LARGE: _Options = {"large-message-handle-option": "handle-key-only", "max-message-bytes": 700}
+_RATES = {"duplicate-ddl": 1.0, "ddl-at-resolved-ts": 1.0, "batch-boundaries": 0.3}
+_RATE = 0.4
+_INJECTED = ("event", "message")
+_DDL_SHARES = (0, 0.1, 0.1, 0.3)
+_OF_DDLS = frozenset({"ddl-zoo", "duplicate-ddl", "ddl-at-resolved-ts"})
+_RAW = 0.12
+"""Share of examples in which updates of keys are not split."""
+NOT_DRAWN = frozenset({"claim-check", "exchange-partition"})
+"""Legal traps that no random history has: a claim is no part of a topic, and exchanges need twin tables."""
+
+
+def drawn_traps(protocol: ProtocolName) -> list[str]:
+    """The legal traps that random histories of a protocol may have, in the order of the catalogue."""
+    return [name for name, trap in catalogue().items() if _may_have(trap, protocol) and name not in NOT_DRAWN]
+
+
+def _may_have(trap: Trap, protocol: ProtocolName) -> bool:
+    return trap.legal and protocol in trap.protocols
+
+
+def random_example(
+    random: Random,
+    protocol: ProtocolName,
+    *,
+    focus: Collection[str] = (),
+    levels: tuple[Level, ...] = tuple(Level),
+    follows_ddl: bool = False,
+) -> Example:
+    """Draw an example.
+
+    :param focus: traps that it should have; it may lack one, if others exclude it.
+    :param levels: levels of the requests.
+    :param follows_ddl: whether tables that a DDL altered are requested, too.
+    """
+    wanted = frozenset(focus)
+    ddl = random.choice(_DDL_SHARES if not wanted & _OF_DDLS else _DDL_SHARES[-1:])
+    length = random.choice((1, 2, 4, 4, 8, 8, 12)) + 4 * ("ddl-zoo" in wanted)
+    history = random_history(random, wanted, ddl=ddl, length=length)
+    options = _random_options(random, protocol, wanted, history)
+    inject = _random_traps(random, protocol, wanted, options)
+    changes_key = history.traps & {"key-update", "unique-key-update"}
+    raw = {"raw-key-update"} if changes_key and options.get("output-raw-change-event") else set()
+    dispatch, partitions = _random_dispatch(random, wanted)
+    return Example(
+        sql=history.statements,
+        protocol=protocol,
+        levels=levels,
+        options=options,
+        partitions=partitions,
+        dispatch=dispatch,
+        inject=inject,
+        seed=random.randrange(1000),
+        order=random.choice(ORDERS) if partitions > 1 else random.choice(("in-turn", "rebalance")),
+        at_commit=random.randrange(1, 9) if random.random() < 0.15 else None,
+        follows_ddl=follows_ddl,
+        traps=tuple(sorted((history.traps | raw) & set(drawn_traps(protocol)))),
+    )
+
+
+def _random_options(
+    random: Random, protocol: ProtocolName, focus: frozenset[str], history: RandomHistory
+) -> dict[str, Any]:
+    options = dict(_BASE[protocol])
+    if random.random() < 0.35:
+        options |= random.choice(_FURTHER[protocol])
+    if random.random() < 0.2:
+        options["time-zone"] = random.choice(_ZONES)
+    if "no-key-table" in history.traps:
+        options["force-replicate"] = True
+    # Without old values no consumer learns the former key.
+    keyed = options.get("output-old-value", True)
+    if keyed and ("raw-key-update" in focus or random.random() < _RAW):
+        options["output-raw-change-event"] = True
+    if protocol in ("open-protocol", "canal-json") and ("handle-key-only" in focus or random.random() < 0.03):
+        options |= _LARGE
+    elif protocol != "craft" and not focus & {"resolved-fallback"} and random.random() < 0.1:
+        options["profile"] = "new"
+    return options
+
+
+def _random_dispatch(random: Random, focus: frozenset[str]) -> tuple[str, int]:
+    """The partition rule and the number of partitions."""
+    partitions = random.choice((1, 2, 2, 3, 4))
+    if focus.intersection(_BY_VALUE):
+        return "index-value", max(2, partitions)
+    if "idle-partition" in focus:
+        return "table", max(3, partitions)
+    return random.choice(_RULES[:4]), partitions
+
+
+def _random_traps(
+    random: Random, protocol: ProtocolName, focus: frozenset[str], options: _Options
+) -> tuple[str, ...]:
+    """Settings of injected traps, as ``run --inject`` takes them."""
+    profile = options.get("profile", "classic")
+    possible = [
+        name
+        for name in drawn_traps(protocol)
+        if catalogue()[name].mechanism in _INJECTED and profile in catalogue()[name].profiles
+    ]
+    chosen = [name for name in possible if name in focus]
+    for _ in range(random.choice((0, 0, 0, 1, 1, 2))):
+        chosen.append(random.choice(possible))
+    names = sorted(set(chosen))
+    segments = sum(isinstance(catalogue()[name], SegmentTrap) for name in names)
+    window = random.choice((2, 2, 3, 5))
+    return tuple(
+        f"{name}:rate={0.9 / segments:.3f},window={window}"
+        if isinstance(catalogue()[name], SegmentTrap)
+        else f"{name}:rate={_RATES.get(name, _RATE)}"
+        for name in names
+    )

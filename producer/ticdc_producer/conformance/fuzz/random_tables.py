@@ -1,0 +1,219 @@
+"""Random tables: keys of all kinds, partitions, generated columns, unusual names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from ticdc_producer.conformance.fuzz.random_columns import (
+    Column,
+    ColumnType,
+    Value,
+    random_type,
+    random_value,
+    types,
+    types_with,
+    value_traps,
+)
+
+Key = tuple[str, ...]
+"""The literals of a row's key."""
+
+_NAMES = ("t", "u", "w")
+_UNUSUAL_TABLES = ("`a b`", "`Order`", "`数`", "`a.b`", "`x'y`")
+_UNUSUAL_COLUMNS = ("`select`", "`a b`", "`Ü`", '`c"d`', "`null`")
+_KEY_VALUES: Mapping[str, tuple[str, ...]] = {
+    "int": ("1", "2", "3", "4", "5", "6"),
+    "bigint": (
+        "1",
+        "2",
+        "9007199254740993",
+        "9007199254740992",
+        "9223372036854775807",
+        "-9223372036854775808",
+    ),
+    "bigint-unsigned": ("1", "2", "9007199254740993", "9223372036854775808", "18446744073709551615"),
+    "varchar": ("'a'", "'b'", "'null'", "'0012'", "'数据'", "'it''s'"),
+    "date": ("'2000-01-01'", "'1969-12-31'", "'9999-12-31'", "'2000-01-02'"),
+    "binary": ("x'61626364'", "x'fffefdfc'", "x'00000000'", "x'61620000'"),
+}
+_KEY_TRAPS = {
+    "9007199254740993": "big-integers",
+    "9223372036854775807": "big-integers",
+    "-9223372036854775808": "big-integers",
+    "9223372036854775808": "bigint-unsigned-range",
+    "18446744073709551615": "bigint-unsigned-range",
+}
+_UNIQUE_VALUES = ("1", "2", "3", "4", "5", "6", "7")
+_PARTITIONS = (
+    "PARTITION BY HASH ({0}) PARTITIONS 3",
+    "PARTITION BY RANGE ({0}) (PARTITION p0 VALUES LESS THAN (3), PARTITION p1 VALUES LESS THAN (MAXVALUE))",
+)
+
+
+@dataclass(kw_only=True)
+class RandomTable:
+    """A table with the keys of its rows, so that statements find rows and break no key.
+
+    :ivar columns: as they are after the statements so far.
+    :ivar rows: value of the unique column (NULL without one) by key; tables without a key have none.
+    """
+
+    schema: str
+    name: str
+    columns: list[Column]
+    key: Sequence[str]
+    key_clause: str
+    partitioning: str = ""
+    rows: dict[Key, str] = field(default_factory=dict)
+
+    @property
+    def sql_name(self) -> str:
+        """The name with its database."""
+        return f"{self.schema}.{self.name}"
+
+    @property
+    def definition(self) -> str:
+        """CREATE TABLE."""
+        parts = [column.definition for column in self.columns]
+        if self.key_clause:
+            parts.append(f"{self.key_clause.format(', '.join(self.key))}")
+        return f"CREATE TABLE {self.sql_name} ({', '.join(parts)}) {self.partitioning}".rstrip()
+
+    @property
+    def written(self) -> list[Column]:
+        """The columns that statements set."""
+        return [column for column in self.columns if not column.generated]
+
+    @property
+    def values(self) -> list[Column]:
+        """The columns that are neither generated nor part of a key."""
+        return [one for one in self.written if one.name not in self.key and not one.unique]
+
+    @property
+    def unique(self) -> Column | None:
+        """The nullable unique column, if there is one."""
+        return next((column for column in self.columns if column.unique), None)
+
+    def column(self, name: str) -> Column:
+        """A column by name."""
+        return next(column for column in self.columns if column.name == name)
+
+    def free_keys(self, random: Random, count: int) -> list[Key]:
+        """Some keys that no row has; fewer if there are not as many."""
+        drawn = (
+            tuple(random.choice(self.column(name).values) for name in self.key) for _ in range(4 * count)
+        )
+        return list(dict.fromkeys(key for key in drawn if key not in self.rows))[:count]
+
+    def free_unique(self, random: Random) -> str:
+        """A value of the unique column that no row has, or NULL."""
+        free = [value for value in _UNIQUE_VALUES if value not in self.rows.values()]
+        return random.choice([*free, "NULL"])
+
+    def where(self, key: Key) -> str:
+        """The condition that selects the row of a key."""
+        return " AND ".join(f"{name} = {value}" for name, value in zip(self.key, key, strict=True))
+
+
+def random_table(random: Random, number: int, focus: frozenset[str]) -> RandomTable:
+    """A table without rows.
+
+    :param number: distinguishes the tables of a history.
+    :param focus: traps that the table should allow.
+    """
+    key, clause = _random_key(random, focus)
+    integer_key = bool(key) and key[0].type.name == "int"
+    columns = [*key, *_random_values(random, focus)]
+    if clause and _wants(random, focus, 0.2, "unique-key-update", "column-flags"):
+        columns.append(Column(name="q", type=types()["int"], unique=True))
+    if integer_key and _wants(random, focus, 0.15, "virtual-column"):
+        columns.append(Column(name="g", type=types()["bigint"], generated="(k + 1) VIRTUAL"))
+    if integer_key and _wants(random, focus, 0.1, "column-flags"):
+        columns.append(Column(name="s", type=types()["bigint"], generated="(k * 2) STORED"))
+    unusual = random.random() < 0.08
+    name = random.choice(_UNUSUAL_TABLES) if unusual else _NAMES[number]
+    partitioning = ""
+    # A unique key of a partitioned table has to contain the columns of the partitioning.
+    if (
+        integer_key
+        and not any(one.unique for one in columns)
+        and _wants(random, focus, 0.15, "partitioned-table")
+    ):
+        partitioning = random.choice(_PARTITIONS).format("k")
+    return RandomTable(
+        schema="test",
+        name=name,
+        columns=columns,
+        key=[column.name for column in key] if clause else [],
+        key_clause=clause,
+        partitioning=partitioning,
+    )
+
+
+def _random_key(random: Random, focus: frozenset[str]) -> tuple[list[Column], str]:
+    """The columns of the key and its clause; a table without a key has an empty clause."""
+    names = (
+        ["int"]
+        if focus & {"partitioned-table", "virtual-column", "column-flags"}
+        else _key_types(random, focus)
+    )
+    key = [
+        Column(
+            name="k" if not index else "k2", type=_key_type(name), nullable=False, values=_KEY_VALUES[name]
+        )
+        for index, name in enumerate(names)
+    ]
+    if _wants(random, focus, 0.03, "no-key-table"):
+        return [Column(name=one.name, type=one.type) for one in key], ""
+    if _wants(random, focus, 0.15, "raw-key-update"):
+        return key, "PRIMARY KEY ({}) NONCLUSTERED"
+    return key, "UNIQUE KEY ({})" if random.random() < 0.12 else "PRIMARY KEY ({})"
+
+
+def _key_types(random: Random, focus: frozenset[str]) -> list[str]:
+    if "bigint-unsigned-range" in focus and random.random() < 0.5:
+        return ["bigint-unsigned"]
+    first = "int" if random.random() < 0.6 else random.choice(list(_KEY_VALUES))
+    return [first, random.choice(["int", "varchar"])] if random.random() < 0.15 else [first]
+
+
+def _key_type(name: str) -> ColumnType:
+    """Keys have a limited length."""
+    values = tuple(Value(literal) for literal in _KEY_VALUES[name])
+    return ColumnType(name, "VARCHAR(20)" if name == "varchar" else types()[name].sql, values)
+
+
+def _random_values(random: Random, focus: frozenset[str]) -> list[Column]:
+    wanted = [random.choice(types_with(trap)) for trap in sorted(focus & value_traps())]
+    count = random.choice((1, 1, 2, 2, 3, 5))
+    drawn = [types()[name] for name in wanted] + [random_type(random) for _ in range(count)]
+    names = [f"v{number}" for number in range(1, len(drawn) + 1)]
+    if random.random() < 0.08:
+        names[0] = random.choice(_UNUSUAL_COLUMNS)
+    return [_value_column(random, name, kind) for name, kind in zip(names, drawn, strict=True)]
+
+
+def _value_column(random: Random, name: str, kind: ColumnType) -> Column:
+    column = Column(name=name, type=kind, nullable=random.random() < 0.75)
+    if random.random() < 0.2 and _takes_default(kind):
+        value = random_value(random, Column(name=name, type=kind, nullable=False))
+        if not value.literal.startswith(("UNHEX", "REPEAT")):
+            return Column(name=name, type=kind, nullable=column.nullable, default=value.literal)
+    return column
+
+
+def _takes_default(kind: ColumnType) -> bool:
+    """TiDB has no defaults for these types, and zero dates depend on the session's mode."""
+    without = ("TEXT", "BLOB", "JSON", "VECTOR")
+    return not kind.sql_mode and not any(word in kind.sql for word in without)
+
+
+def _wants(random: Random, focus: frozenset[str], share: float, *traps: str) -> bool:
+    return bool(focus.intersection(traps)) or random.random() < share
+
+
+def key_traps(key: Key) -> set[str]:
+    """The traps that the values of a key produce."""
+    return {_KEY_TRAPS[value] for value in key if value in _KEY_TRAPS}

@@ -1,0 +1,154 @@
+"""Examples of a scenario or golden folder that someone else wrote, for ``conformance --shrink``.
+
+A folder without its scenario is read as SQL: its DDLs, and a statement for each row event.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from ticdc_producer.config import Changefeed, resolve
+from ticdc_producer.conformance.decode_spec import PROTOCOLS
+from ticdc_producer.conformance.fuzz.example import Example
+from ticdc_producer.conformance.fuzz.failure_folder import SCENARIO, stored_example
+from ticdc_producer.conformance.fuzz.sql_edits import statements_of
+from ticdc_producer.conformance.fuzz.topic import NAME
+from ticdc_producer.conformance.level import Level
+from ticdc_producer.errors import ConformanceError
+from ticdc_producer.runs.prepare import changefeed_of
+from ticdc_producer.runs.traps import settings_of
+from ticdc_producer.scenario.load import ScenarioFile, SQLStep, load_scenario
+from ticdc_producer.targets.golden import read as golden
+
+_NUMBERS = frozenset({
+    "tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "decimal", "year", "bit", "enum",
+    "set",
+})  # fmt: skip
+_SAME_IN_ALL = frozenset({"sink-uri", "protocol", "partition-num", "dispatchers"})
+_GENERATES = "run it with --out, and name the folder"
+
+
+def recorded_example(path: Path, levels: tuple[Level, ...]) -> Example:
+    """The example of a golden folder, or of a scenario of SQL.
+
+    :param levels: levels of the requests.
+    :raises ConformanceError: for a folder or scenario that cannot be expressed in SQL.
+    :raises ProducerError: if it cannot be read.
+    """
+    if not path.is_dir():
+        return _of_scenario(path, levels)
+    stored = stored_example(path)
+    if stored is not None:
+        return stored
+    manifest = golden.manifest(path)
+    changefeed = golden.changefeed(path, manifest)
+    sql = (path / SCENARIO).read_text("utf-8") if (path / SCENARIO).is_file() else None
+    statements = tuple(_statements(path)) if sql is None else statements_of(sql)
+    return _example(
+        changefeed, levels, statements, tuple(settings_of(manifest)), int(manifest.get("seed") or 0)
+    )
+
+
+def _of_scenario(path: Path, levels: tuple[Level, ...]) -> Example:
+    scenario = load_scenario(path)
+    changefeed = changefeed_of(None, None, scenario=scenario.changefeed, name=scenario.name)
+    statements = tuple(one for step in scenario.steps for one in _of_step(scenario, step))
+    inject = tuple(
+        f"{name}:" + ",".join(f"{key}={value}" for key, value in fault.model_dump(exclude_none=True).items())
+        for name, fault in scenario.faults.items()
+    )
+    return _example(changefeed, levels, statements, inject, scenario.seed)
+
+
+def _of_step(scenario: ScenarioFile, step: object) -> Iterator[str]:
+    if not isinstance(step, SQLStep):
+        what = "a scenario with steps other than sql and txn cannot be cut"
+        raise ConformanceError(what, where=scenario.file, hint=_GENERATES)
+    statements = statements_of(step.text)
+    yield from ("BEGIN", *statements, "COMMIT") if step.transaction else statements
+
+
+def _example(
+    changefeed: Changefeed,
+    levels: tuple[Level, ...],
+    statements: tuple[str, ...],
+    inject: tuple[str, ...],
+    seed: int,
+) -> Example:
+    protocol = next((name for name in PROTOCOLS if name == changefeed.protocol), None)
+    if protocol is None:
+        what = f"conformance has no cases of protocol {changefeed.protocol}"
+        raise ConformanceError(what, hint=", ".join(PROTOCOLS))
+    plain = resolve(f"kafka:///{NAME}?protocol={protocol}").as_manifest()
+    given = changefeed.as_manifest()
+    options = {
+        name: value for name, value in given.items() if name not in _SAME_IN_ALL and value != plain.get(name)
+    }
+    return Example(
+        sql=statements,
+        protocol=protocol,
+        levels=levels,
+        options={**options, **({"dispatchers": given["dispatchers"]} if given["dispatchers"] else {})},
+        partitions=changefeed.partition_num,
+        inject=tuple(one.removesuffix(":") for one in inject),
+        seed=seed,
+    )
+
+
+def _statements(folder: Path) -> Iterator[str]:
+    """The events of a folder as SQL, in the order of their commit-ts; repeated events once."""
+    events: dict[str, dict[str, Any]] = {}
+    path = folder / "events.jsonl"
+    if not path.is_file():
+        raise ConformanceError("the folder has no events.jsonl", where=str(folder), hint=_GENERATES)
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            event = json.loads(line)
+            if event["kind"] in ("row", "ddl"):
+                position = ("topic", "partition", "offset", "index")
+                content = {name: value for name, value in event.items() if name not in position}
+                events.setdefault(json.dumps(content, sort_keys=True), content)
+    if not any(event["kind"] == "ddl" for event in events.values()):
+        what = "the folder has no DDL events, so its tables are unknown"
+        raise ConformanceError(what, where=str(folder), hint="name its scenario instead")
+    in_order = sorted(events.values(), key=lambda event: int(event["commit_ts"]))
+    for _, transaction in groupby(in_order, key=lambda event: event["commit_ts"]):
+        group = list(transaction)
+        rows = [_row_statement(event) for event in group if event["kind"] == "row"]
+        yield from ("BEGIN", *rows, "COMMIT") if len(rows) > 1 else rows
+        for event in group:
+            if event["kind"] == "ddl":
+                yield f"USE `{event['schema']}`"
+                yield str(event["query"])
+
+
+def _row_statement(event: Mapping[str, Any]) -> str:
+    table = f"`{event['schema']}`.`{event['table']}`"
+    types = {name: str(kind) for name, kind, _ in event["columns"]}
+    before, after = (
+        {f"`{name}`": _literal(types.get(name, ""), value) for name, value in (event[image] or {}).items()}
+        for image in ("before", "after")
+    )
+    where = " AND ".join(f"{name} <=> {value}" for name, value in before.items())
+    if event["op"] == "insert":
+        return f"INSERT INTO {table} ({', '.join(after)}) VALUES ({', '.join(after.values())})"
+    if event["op"] == "delete":
+        return f"DELETE FROM {table} WHERE {where}"
+    changes = ", ".join(f"{name} = {value}" for name, value in after.items())
+    return f"UPDATE {table} SET {changes} WHERE {where}"
+
+
+def _literal(kind: str, value: Any) -> str:
+    if value is None:
+        return "NULL"
+    if isinstance(value, dict):
+        return f"x'{b64decode(value['b64']).hex()}'"
+    if kind.partition(" ")[0].partition("(")[0] in _NUMBERS:
+        return str(value)
+    escaped = str(value).replace("\\", "\\\\").replace("'", "''")
+    return f"'{escaped}'"

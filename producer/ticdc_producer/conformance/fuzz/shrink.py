@@ -1,0 +1,184 @@
+"""Shrinks an example that a testee gets wrong to a small one that it gets wrong, too."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
+
+from ticdc_producer.conformance.fuzz import sql_edits
+from ticdc_producer.conformance.fuzz.example import Example
+from ticdc_producer.conformance.fuzz.testee import FuzzTestee, Wrong
+from ticdc_producer.conformance.fuzz.topic import build_topic
+from ticdc_producer.conformance.level import Level
+from ticdc_producer.errors import ProducerError
+
+Fails = Callable[[Example], Awaitable[bool]]
+"""Whether the testee gets an example wrong; False also if the example is not valid."""
+_Variants = Callable[[Example], Iterator[Example]]
+
+MAX_TRIES = 1500
+"""Most variants that are tried; a small history takes a few hundred."""
+_BASIC_OPTIONS = ("enable-tidb-extension", "output-ddl", "force-replicate")
+_OTHER_SEEDS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """An example that a testee gets wrong.
+
+    :param number: which example it was, from 1; 0 for one of an earlier run.
+    :param found: as it was drawn.
+    :param smallest: after shrinking.
+    :param wrong: the case of the smallest example, and the differences.
+    :param tries: number of variants that were tried.
+    """
+
+    number: int
+    found: Example
+    smallest: Example
+    wrong: Wrong
+    tries: int
+
+
+async def shrunk(testee: FuzzTestee, example: Example, wrong: Wrong, *, number: int = 0) -> Failure:
+    """Shrink an example that a testee gets wrong.
+
+    :param number: which example it was.
+    """
+    last = wrong
+
+    async def fails(variant: Example) -> bool:
+        nonlocal last
+        found = await first_wrong(testee, variant)
+        last = found or last
+        return found is not None
+
+    one_level = replace(example, levels=(Level(wrong.case.request.level),), traps=())
+    shrinker = Shrinker(fails)
+    smallest = await shrinker.smallest(one_level)
+    return Failure(number=number, found=example, smallest=smallest, wrong=last, tries=shrinker.tries)
+
+
+async def first_wrong(testee: FuzzTestee, example: Example) -> Wrong | None:
+    """The first case of an example that a testee gets wrong; None also if the example is not valid."""
+    try:
+        cases = [*build_topic(example).cases("fuzz")]
+    except ProducerError:
+        return None
+    return (await testee.answer(cases)).wrong
+
+
+@dataclass
+class Shrinker:
+    """Tries smaller variants until none of them fails.
+
+    :param fails: whether the testee gets an example wrong.
+    :ivar tries: number of variants that were tried.
+    """
+
+    fails: Fails
+    tries: int = 0
+    _known: set[bytes] = field(default_factory=set)
+
+    async def smallest(self, example: Example) -> Example:
+        """The smallest variant that was found; the example itself fails."""
+        size = -1
+        while size != _size(example):
+            size = _size(example)
+            for variants in _PASSES:
+                example = await self._pass(example, variants)
+        return example
+
+    async def _pass(self, example: Example, variants: _Variants) -> Example:
+        """Replace the example by its first variant that fails, as long as there is one."""
+        found: Example | None = example
+        while found is not None:
+            example, found = found, None
+            for variant in variants(example):
+                if await self._fails(variant):
+                    found = variant
+                    break
+        return example
+
+    async def _fails(self, variant: Example) -> bool:
+        identity = repr(variant).encode()
+        if identity in self._known or self.tries >= MAX_TRIES:
+            return False
+        self._known.add(identity)
+        self.tries += 1
+        return await self.fails(variant)
+
+
+def _size(example: Example) -> int:
+    return len(repr(example))
+
+
+def _fewer_statements(example: Example) -> Iterator[Example]:
+    """Halves first, then smaller runs of statements."""
+    size = max(1, len(example.sql) // 2)
+    while size:
+        for script in sql_edits.without_statements(example.sql, size):
+            yield replace(example, sql=script)
+        size //= 2
+
+
+def _plainer_delivery(example: Example) -> Iterator[Example]:
+    """One thing less that is not SQL: traps, options, partitions, the order of delivery."""
+    for level in example.levels if len(example.levels) > 1 else ():
+        yield replace(example, levels=(level,))
+    if example.at_commit is not None:
+        yield replace(example, at_commit=None)
+    if example.order != "in-turn":
+        yield replace(example, order="in-turn")
+    if example.partitions > 1:
+        yield replace(example, partitions=1)
+        yield replace(example, partitions=example.partitions - 1)
+    if example.dispatch:
+        yield replace(example, dispatch="")
+    if example.seed:
+        yield replace(example, seed=0)
+    for trap in example.inject:
+        yield replace(example, inject=tuple(one for one in example.inject if one != trap))
+    for name in example.options:
+        if name not in _BASIC_OPTIONS:
+            yield replace(example, options={key: one for key, one in example.options.items() if key != name})
+
+
+def _certain_traps(example: Example) -> Iterator[Example]:
+    """Traps that happen wherever they can, so that they do not depend on the statements around them."""
+    for index, trap in enumerate(example.inject):
+        name, _, numbers = trap.partition(":")
+        certain = f"{name}:rate=1" + (",window=2" if "window=" in numbers else "")
+        if certain != trap:
+            yield replace(example, inject=(*example.inject[:index], certain, *example.inject[index + 1 :]))
+
+
+def _edits(edit: Callable[[sql_edits.Script], Iterator[sql_edits.Script]]) -> _Variants:
+    def variants(example: Example) -> Iterator[Example]:
+        return (replace(example, sql=script) for script in edit(example.sql))
+
+    return variants
+
+
+def _fewer_statements_by_chance(example: Example) -> Iterator[Example]:
+    """One statement less, with other seeds: traps and orders depend on all statements."""
+    if not example.inject and example.order == "in-turn":
+        return
+    for script in sql_edits.without_statements(example.sql, 1):
+        for seed in range(_OTHER_SEEDS):
+            yield replace(example, sql=script, seed=seed)
+
+
+_PASSES: tuple[_Variants, ...] = (
+    _fewer_statements,
+    _plainer_delivery,
+    _certain_traps,
+    _edits(sql_edits.without_rows),
+    _edits(sql_edits.without_transactions),
+    _edits(sql_edits.without_columns),
+    _fewer_statements_by_chance,
+    _edits(sql_edits.with_fewer_clauses),
+    _edits(sql_edits.with_simpler_values),
+)

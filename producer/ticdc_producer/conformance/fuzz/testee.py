@@ -1,0 +1,123 @@
+"""Testees of random histories: a process, or a function in this process."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TypeAlias
+
+from ticdc_producer.conformance.apply_case import TopicCase
+from ticdc_producer.conformance.case import Case
+from ticdc_producer.conformance.process import Testee
+from ticdc_producer.conformance.runner import expected_part, verify_answer
+from ticdc_producer.conformance.wire import Answer, ApplyRequest, InvalidResponse, Request, answer_of
+
+FuzzCase: TypeAlias = Case | TopicCase
+Respond: TypeAlias = Callable[[Request | ApplyRequest], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A case that a testee answers wrongly.
+
+    :param reasons: the differences.
+    :param answer: the line of the answer; None without one.
+    """
+
+    case: FuzzCase
+    reasons: tuple[str, ...]
+    answer: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The result of an example.
+
+    :param wrong: the first case that the testee answers wrongly; None if there is none.
+    :param answered: number of cases that it did not skip.
+    """
+
+    wrong: Wrong | None
+    answered: int
+
+
+class FuzzTestee(ABC):
+    """Answers the cases of examples, one after the other.
+
+    :ivar seconds: time that the testee took.
+    """
+
+    seconds = 0.0
+
+    @abstractmethod
+    async def answer(self, cases: Sequence[FuzzCase]) -> Verdict:
+        """Send cases until one is answered wrongly.
+
+        :raises TesteeStartError: if the program does not start.
+        """
+
+    async def close(self) -> None:  # noqa: B027  # not every testee has started something
+        """End what the testee has started."""
+
+
+class InProcess(FuzzTestee):
+    """A function of this process.
+
+    :param respond: returns the answer to a request; an exception counts as a crash.
+    """
+
+    def __init__(self, respond: Respond) -> None:
+        self._respond = respond
+
+    async def answer(self, cases: Sequence[FuzzCase]) -> Verdict:
+        answered = 0
+        for case in cases:
+            started = perf_counter()
+            try:
+                answer = self._respond(case.request)
+            except Exception as error:  # a testee is foreign code, and may do anything
+                return Verdict(Wrong(case, (f"{type(error).__name__}: {error}",)), answered + 1)
+            finally:
+                self.seconds += perf_counter() - started
+            status, reasons = verify_answer(case, answer)
+            answered += status != "skipped"
+            if status == "failed":
+                return Verdict(Wrong(case, tuple(reasons)), answered)
+        return Verdict(None, answered)
+
+
+class Process(FuzzTestee):
+    """A program that answers lines.
+
+    The requests of an example are written at once, and its answers are read in their order.
+
+    :param command: the command that starts it.
+    :param timeout: seconds for one answer.
+    """
+
+    def __init__(self, command: str, timeout: float) -> None:
+        self._testee = Testee(command, timeout)
+
+    async def answer(self, cases: Sequence[FuzzCase]) -> Verdict:
+        started = perf_counter()
+        lines, failure = await self._testee.ask_all([case.request for case in cases])
+        self.seconds += perf_counter() - started
+        answered = 0
+        for case, raw in zip(cases, lines, strict=False):
+            text = raw.decode(errors="backslashreplace").rstrip("\r\n")
+            try:
+                status, reasons = verify_answer(case, answer_of(raw, case.id, expected_part(case)))
+            except InvalidResponse as invalid:
+                await self._testee.close()  # its further lines may belong to any case
+                status, reasons = "failed", [str(invalid)]
+            answered += status != "skipped"
+            if status == "failed":
+                return Verdict(Wrong(case, tuple(reasons), text), answered)
+        if failure:
+            return Verdict(Wrong(cases[len(lines)], (failure,)), answered + 1)
+        return Verdict(None, answered)
+
+    async def close(self) -> None:
+        await self._testee.finish()

@@ -1,0 +1,154 @@
+"""Campaigns: wrong consumers are found, and their histories cut to a few statements; right ones survive."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from tests.conformance.fuzz.reference import Streaming, consumer
+from tests.conformance.fuzz.wrong import WRONG, WrongConsumer
+from ticdc_producer.conformance.decode_spec import PROTOCOLS
+from ticdc_producer.conformance.fuzz.campaign import Limits, Report, run_campaign
+from ticdc_producer.conformance.fuzz.drawn import Settings
+from ticdc_producer.conformance.fuzz.example import Example
+from ticdc_producer.conformance.fuzz.shrink import first_wrong
+from ticdc_producer.conformance.fuzz.testee import InProcess, Respond
+from ticdc_producer.conformance.level import Level
+from ticdc_producer.conformance.wire import Answer, ApplyRequest, Request
+
+FOUND_HERE = (
+    Example(
+        sql=(
+            "CREATE TABLE test.t (k DATE, PRIMARY KEY (k) NONCLUSTERED)",
+            "INSERT INTO test.t VALUES ('9999-12-31'), ('1969-12-31')",
+            "BEGIN",
+            "UPDATE test.t SET k = '2000-01-01' WHERE k = '1969-12-31'",
+            "UPDATE test.t SET k = '1969-12-31' WHERE k = '9999-12-31'",
+            "COMMIT",
+        ),
+        protocol="canal-json",
+        options={"enable-tidb-extension": True, "output-raw-change-event": True},
+    ),
+    Example(
+        sql=(
+            "CREATE TABLE test.u (k INT, v1 TIMESTAMP, PRIMARY KEY (k))",
+            "INSERT INTO test.u VALUES (5, '1970-01-01 00:00:01')",
+        ),
+        protocol="debezium",
+        options={"enable-tidb-extension": True, "output-ddl": True, "time-zone": "America/New_York"},
+    ),
+)
+"""Histories that random examples found here: a chain of raw key updates, and a wall time before 1970."""
+
+
+def campaign(respond: Respond, seed: int, examples: int, regressions: Sequence[Example] = ()) -> Report:
+    settings = Settings(seed=seed, protocols=PROTOCOLS)
+    return run_campaign(InProcess(respond), settings, Limits(examples=examples), regressions=regressions)
+
+
+def wrong(name: str) -> WrongConsumer:
+    return next(one for one in WRONG if one.name == name)
+
+
+@pytest.mark.parametrize("make", [consumer(), consumer(Streaming)], ids=["sorts all", "streams"])
+def test_the_reference_consumer_survives(make: Respond) -> None:
+    report = campaign(make, seed=1, examples=30, regressions=FOUND_HERE)
+    assert report.failure is None
+    assert (report.regressions, report.examples, report.skipped) == (2, 30, [])
+    assert report.cases > 300
+    survived = report.steering.as_json()
+    assert all(sum(bool(count) for count in survived[one]["traps"].values()) > 5 for one in PROTOCOLS)
+    assert sum(survived["orders"].values()) == 30
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "drops rows below a received resolved-ts",
+        "ENUM counts from zero",
+        "first row of a message",
+        "inserts before deletes",
+        "ignores DDLs",
+    ],
+)
+def test_a_wrong_consumer_is_found(name: str) -> None:
+    report = campaign(wrong(name).respond, seed=1, examples=100)
+    assert report.failure is not None
+    assert report.failure.smallest.statements <= 5
+    assert report.failure.smallest.statements <= report.failure.found.statements
+    again = asyncio.run(first_wrong(InProcess(wrong(name).respond), report.failure.smallest))
+    assert again is not None
+    assert report.failure.wrong.reasons == again.reasons
+    assert asyncio.run(first_wrong(InProcess(consumer()), report.failure.smallest)) is None
+
+
+def test_the_wrong_consumers_come_from_users_threads() -> None:
+    assert len(WRONG) >= 20
+    assert sum(bool(one.source) for one in WRONG) >= 10
+    assert len({one.name for one in WRONG}) == len(WRONG)
+
+
+def test_a_failure_of_an_earlier_run_comes_first() -> None:
+    report = campaign(wrong("keeps the old key").respond, seed=1, examples=5, regressions=FOUND_HERE)
+    assert report.failure is not None
+    assert (report.failure.number, report.examples) == (0, 0)
+
+
+def test_a_protocol_that_the_testee_skips_is_left_out() -> None:
+    right = consumer()
+
+    def respond(request: Request | ApplyRequest) -> Answer:
+        if request.protocol != "craft":
+            return Answer(case=request.case, skipped="not implemented")
+        return right(request)
+
+    report = campaign(respond, seed=3, examples=25)
+    assert set(report.skipped) == set(PROTOCOLS) - {"craft"}
+    assert report.examples == 25
+    assert report.steering.survived.total() > 0
+
+
+def test_a_testee_without_any_protocol_ends_the_campaign() -> None:
+    report = campaign(lambda request: Answer(case=request.case, skipped="none"), seed=1, examples=500)
+    assert set(report.skipped) == set(PROTOCOLS)
+    assert report.examples < 50
+
+
+def test_a_crash_is_a_failure() -> None:
+    def respond(request: Request | ApplyRequest) -> Answer:
+        raise ZeroDivisionError("out of cheese")
+
+    report = campaign(respond, seed=1, examples=1)
+    assert report.failure is not None
+    assert report.failure.wrong.reasons == ("ZeroDivisionError: out of cheese",)
+    assert report.failure.smallest.statements == 1
+
+
+def test_only_one_level() -> None:
+    levels = set[str]()
+
+    def respond(request: Request | ApplyRequest) -> Answer:
+        levels.add(request.level)
+        return consumer()(request)
+
+    settings = Settings(seed=1, protocols=PROTOCOLS, levels=(Level.APPLY,))
+    run_campaign(InProcess(respond), settings, Limits(examples=5))
+    assert levels == {"apply"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("one", WRONG, ids=lambda one: one.name)
+def test_every_wrong_consumer_is_found(one: WrongConsumer) -> None:
+    report = campaign(one.respond, seed=1, examples=2000)
+    assert report.failure is not None
+    assert report.failure.smallest.statements <= 8
+
+
+@pytest.mark.slow
+def test_the_reference_consumer_survives_a_thousand_examples() -> None:
+    report = campaign(consumer(), seed=2, examples=1000)
+    assert report.failure is None
+    found = report.steering.as_json()
+    assert [name for one in PROTOCOLS for name, count in found[one]["traps"].items() if not count] == []

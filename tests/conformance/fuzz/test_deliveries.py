@@ -1,0 +1,65 @@
+"""Orders of delivery: each is one that Kafka allows."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from ticdc_producer.conformance.fuzz.deliveries import delivered
+from ticdc_producer.conformance.fuzz.example import ORDERS, Order
+from ticdc_producer.conformance.wire import Record
+
+RECORDS = [
+    Record(topic="t", partition=partition, offset=offset, key=None, value=f"{partition}/{offset}")
+    for partition, count in enumerate([8, 5, 0, 3])
+    for offset in range(count)
+]
+
+
+def first_deliveries(records: list[Record]) -> list[Record]:
+    return list({(one.partition, one.offset): one for one in records}.values())
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("seed", range(5))
+def test_every_message_arrives_and_partitions_are_in_order(order: Order, seed: int) -> None:
+    found = delivered(RECORDS, order, seed)
+    assert sorted(first_deliveries(found), key=lambda one: (one.partition, one.offset)) == RECORDS
+    for partition in range(4):
+        offsets = [one.offset for one in first_deliveries(found) if one.partition == partition]
+        assert offsets == sorted(offsets)
+    assert delivered(RECORDS, order, seed) == found
+
+
+@pytest.mark.parametrize("order", [order for order in ORDERS if order != "rebalance"])
+def test_only_a_rebalance_delivers_again(order: Order) -> None:
+    assert len(delivered(RECORDS, order, 0)) == len(RECORDS)
+
+
+def test_after_a_rebalance_partitions_are_read_from_the_commit_again() -> None:
+    found = delivered(RECORDS, "rebalance", 3)
+    assert len(found) > len(RECORDS)
+    for partition in range(4):
+        offsets = [one.offset for one in found if one.partition == partition]
+        falls = [index for index in range(1, len(offsets)) if offsets[index] <= offsets[index - 1]]
+        assert len(falls) <= 1  # from then on nothing is left out
+        assert all(later == one + 1 for one, later in pairwise(offsets) if later > one)
+
+
+def test_one_partition_after_the_other() -> None:
+    partitions = [one.partition for one in delivered(RECORDS, "one-after-the-other", 1)]
+    changes = sum(one != other for one, other in pairwise(partitions))
+    assert changes == 2
+
+
+def test_far_apart_means_that_a_partition_waits_for_all_others() -> None:
+    found = delivered(RECORDS, "far-apart", 2)
+    last = found[-1].partition
+    others = max(index for index, one in enumerate(found) if one.partition != last)
+    assert all(one.partition == last for one in found[others + 1 :])
+    assert len(found) - others - 1 >= 2
+
+
+def test_no_messages() -> None:
+    assert [delivered([], order, 0) for order in ORDERS] == [[]] * len(ORDERS)

@@ -1,0 +1,132 @@
+"""Shrinking: edits of scripts, and the smallest example that fails."""
+
+from __future__ import annotations
+
+import asyncio
+
+from ticdc_producer.conformance.fuzz import sql_edits
+from ticdc_producer.conformance.fuzz.example import Example
+from ticdc_producer.conformance.fuzz.shrink import Shrinker
+
+TABLE = "CREATE TABLE t (k INT, v VARCHAR(9) NOT NULL DEFAULT 'a,b', w INT, PRIMARY KEY (k))"
+
+
+def variants(edit: object, *script: str) -> list[tuple[str, ...]]:
+    return list(edit(script))  # type: ignore[operator]
+
+
+def test_a_transaction_is_removed_as_a_whole_or_by_statement() -> None:
+    script = ("A", "BEGIN", "B", "C", "COMMIT")
+    found = variants(lambda one: sql_edits.without_statements(one, 1), *script)
+    assert ("A",) in found
+    assert ("A", "BEGIN", "C", "COMMIT") in found
+    assert all(one.count("BEGIN") == one.count("COMMIT") for one in found)
+    assert variants(sql_edits.without_transactions, *script) == [("A", "B", "C")]
+
+
+def test_rows_of_an_insert() -> None:
+    found = variants(sql_edits.without_rows, "INSERT INTO t VALUES (1, '),('), (2, x'00')")
+    assert found == [("INSERT INTO t VALUES (2, x'00')",), ("INSERT INTO t VALUES (1, '),(')",)]
+
+
+def test_a_column_is_removed_from_all_statements() -> None:
+    found = variants(
+        sql_edits.without_columns,
+        TABLE,
+        "INSERT INTO t VALUES (1, 'it''s', 2), (2, 'b', NULL)",
+        "INSERT INTO t (w, v, k) VALUES (7, 'c', 3)",
+        "UPDATE t SET v = 'x', w = 1 WHERE k = 1",
+        "UPDATE t SET v = 'y'",
+    )
+    assert (
+        "CREATE TABLE t (k INT, w INT, PRIMARY KEY (k))",
+        "INSERT INTO t VALUES (1, 2), (2, NULL)",
+        "INSERT INTO t (w, k) VALUES (7, 3)",
+        "UPDATE t SET w = 1 WHERE k = 1",
+    ) in found
+
+
+def test_an_added_column_is_removed_with_its_values() -> None:
+    found = variants(
+        sql_edits.without_columns,
+        "CREATE TABLE t (k INT)",
+        "ALTER TABLE t ADD COLUMN a INT DEFAULT 5",
+        "INSERT INTO t VALUES (1, 2)",
+    )
+    assert ("CREATE TABLE t (k INT)", "INSERT INTO t VALUES (1)") in found
+
+
+def test_attributes_are_removed() -> None:
+    partitions = " PARTITION BY HASH (k)"
+    assert variants(sql_edits.with_fewer_clauses, TABLE + partitions) == [
+        (TABLE,),
+        ("CREATE TABLE t (k INT, v VARCHAR(9), w INT, PRIMARY KEY (k))" + partitions,),
+    ]
+    keyed = "CREATE TABLE t (k DECIMAL(10,2) UNSIGNED, PRIMARY KEY (k) NONCLUSTERED)"
+    assert variants(sql_edits.with_fewer_clauses, keyed) == [
+        ("CREATE TABLE t (k DECIMAL(10,2) UNSIGNED, PRIMARY KEY (k))",)
+    ]
+
+
+def test_values_become_simple() -> None:
+    found = variants(sql_edits.with_simpler_values, "INSERT INTO t VALUES (100, 'long text', REPEAT('a', 9))")
+    assert ("INSERT INTO t VALUES (1, 'long text', REPEAT('a', 9))",) in found
+    assert ("INSERT INTO t VALUES (100, 'a', REPEAT('a', 9))",) in found
+    assert ("INSERT INTO t VALUES (100, 'long text', NULL)",) in found
+
+
+def test_what_does_not_parse_is_left_alone() -> None:
+    for edit in (sql_edits.without_rows, sql_edits.without_columns, sql_edits.with_simpler_values):
+        assert variants(edit, "INSERT INTO t VALUES ('open", "SELECT", ";") == []
+
+
+def test_the_smallest_example_that_fails() -> None:
+    """It fails if a row is moved while a message is repeated, in more than one partition."""
+
+    async def fails(example: Example) -> bool:
+        moves = any(one.startswith("UPDATE t SET k") for one in example.sql)
+        repeats = any(one.startswith("duplicate-message") for one in example.inject)
+        return TABLE.split("(", 1)[0] in example.text and moves and repeats and example.partitions > 1
+
+    statements = (
+        TABLE,
+        "INSERT INTO t VALUES (1, 'a', 2)",
+        "BEGIN",
+        "UPDATE t SET k = 2",
+        "DELETE FROM t",
+        "COMMIT",
+    )
+    example = Example(
+        sql=(*statements, "TRUNCATE TABLE t"),
+        protocol="craft",
+        options={"max-batch-size": 2},
+        partitions=4,
+        inject=("duplicate-message:rate=0.4", "replay-suffix:rate=0.9,window=3"),
+        seed=7,
+        order="mixed",
+    )
+    shrinker = Shrinker(fails)
+    smallest = asyncio.run(shrinker.smallest(example))
+    assert smallest.statements == 2
+    assert smallest.sql[1] == "UPDATE t SET k = 2"
+    assert (smallest.partitions, smallest.order, smallest.seed, smallest.options) == (2, "in-turn", 0, {})
+    assert smallest.inject == ("duplicate-message:rate=1",)
+    assert shrinker.tries < 200
+
+
+def test_a_column_is_removed_from_keys_and_conditions() -> None:
+    found = variants(
+        sql_edits.without_columns,
+        "CREATE TABLE t (k INT, k2 INT, PRIMARY KEY (k, k2))",
+        "UPDATE t SET k = 7 WHERE k = 5 AND k2 = 3",
+        "DELETE FROM t WHERE k2 = 1",
+    )
+    assert (
+        "CREATE TABLE t (k INT, PRIMARY KEY (k))",
+        "UPDATE t SET k = 7 WHERE k = 5",
+        "DELETE FROM t",
+    ) in found
+    assert variants(sql_edits.without_columns, "CREATE TABLE t (a INT, b INT)") == [
+        ("CREATE TABLE t (b INT)",),
+        ("CREATE TABLE t (a INT)",),
+    ]

@@ -1,0 +1,66 @@
+"""Cases of tables that a DDL altered: a consumer that parses DDLs has their rows, others have not."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+import msgspec
+import pytest
+
+from tests.conformance.fuzz.follows_ddl import follow_ddls
+from tests.conformance.own_consumer import Consumer
+from ticdc_producer.conformance.apply_spec import ApplyCaseSpec, apply_case_specs
+from ticdc_producer.conformance.compare_tables import ExpectedTable, table_differences
+from ticdc_producer.conformance.decode_spec import PROTOCOLS
+from ticdc_producer.conformance.wire import ApplyRequest, Record
+from ticdc_producer.runs.consumer_state import consumer_state_of_sql
+from ticdc_producer.runs.prepare import Job, prepare
+from ticdc_producer.runs.simulate import simulate
+
+ALTERED = [one for one in apply_case_specs() if one.topic_spec.follows_ddl]
+CHANGES_CONTENT = ("added-column", "dropped-column", "renamed-column", "renamed-table")
+
+
+def request_and_rows(one: ApplyCaseSpec) -> tuple[ApplyRequest, list[ExpectedTable], Job]:
+    job = prepare(one.topic_spec.scenario, sink_uri=one.sink_uri, overrides=one.topic_spec.overrides)
+    tables = msgspec.convert(consumer_state_of_sql(job, follows_ddl=True), list[ExpectedTable])
+    messages = [
+        Record(
+            topic=part.topic,
+            partition=part.partition,
+            offset=offset,
+            key=None if message.key is None else b64encode(message.key).decode(),
+            value=None if message.value is None else b64encode(message.value).decode(),
+        )
+        for part in simulate(job).partitions
+        for offset, message in enumerate(one for batch in part.batches for one in batch.messages())
+    ]
+    request = ApplyRequest(
+        case=one.id,
+        level="apply",
+        protocol=one.protocol,
+        options=dict(one.options),
+        messages=messages,
+        tables=[table.name for table in tables],
+        follows_ddl=True,
+    )
+    return request, tables, job
+
+
+def test_every_protocol_has_them() -> None:
+    for protocol in PROTOCOLS:
+        names = {one.name for one in ALTERED if one.protocol == protocol}
+        assert len(names) == 6
+    assert all(one.id.startswith("recommended.") for one in ALTERED)
+
+
+@pytest.mark.parametrize("one", ALTERED, ids=lambda one: one.id)
+def test_a_consumer_that_parses_ddls_has_the_rows(one: ApplyCaseSpec) -> None:
+    request, tables, job = request_and_rows(one)
+    assert tables
+    assert set(request.tables) > {
+        table["schema"] + "." + table["table"] for table in consumer_state_of_sql(job)
+    }
+    assert table_differences(tables, follow_ddls(request).tables or {}) == []
+    if one.name.partition(".")[2] in CHANGES_CONTENT:
+        assert table_differences(tables, Consumer().answer(request)) != []
