@@ -44,7 +44,8 @@ MAY_IMPORT = {
     "conformance": {"config", "model", "protocols", "reports", "runs", "scenario", "targets"},
     "testing": {"api", "config", "kafka", "model", "protocols", "scenario", "targets"},
     "cli": {
-        "api", "bench", "conformance", "faults", "model", "reports", "runs", "scenario", "spark", "verifier",
+        "api", "bench", "conformance", "faults", "kafka", "model", "reports", "runs", "scenario",
+        "spark", "verifier",
     },
     "__main__": {"cli"},
 }  # fmt: skip

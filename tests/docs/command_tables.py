@@ -32,6 +32,8 @@ NOT_RUN = (
     NotRun("index.md", "ticdc-producer run seed_t1", "tests/cli/test_process.py runs it as a process"),
     NotRun("avro.md", "pip install", "fetches from a package index"),
     NotRun("clusters.md", "docker compose", "the tests have their own broker"),
+    NotRun("clusters.md", "broker st", "takes port 9092; tests/cli/test_broker_command.py starts one"),
+    NotRun("clusters.md", "--watch", "does not end; tests/cli/test_watch.py has what it does"),
     NotRun(
         "clusters.md",
         "kafka.example.com",

@@ -12,6 +12,7 @@ import typer
 
 from ticdc_producer.cli import (
     bench_command,
+    broker_command,
     conformance_command,
     coverage_command,
     decode_command,
@@ -46,6 +47,7 @@ app.add_typer(verify_command.app, name="verify")
 app.add_typer(scenario_command.app, name="scenario")
 app.add_typer(golden_command.app, name="golden")
 app.add_typer(traps_command.app, name="traps")
+app.add_typer(broker_command.app, name="broker")
 app.add_typer(bench_command.app, name="bench")
 
 

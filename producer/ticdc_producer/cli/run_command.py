@@ -31,7 +31,8 @@ def run(
     sink_uri: SinkURI = None,
     config: Config = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Golden folder to write; must not exist.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Golden folder to write; must not exist, or be empty."),
     ] = None,
     overrides: Annotated[
         list[str] | None,
@@ -43,12 +44,27 @@ def run(
     append: Annotated[
         bool, typer.Option("--append", help="Write after the messages that a topic already holds.")
     ] = False,
+    replace: Annotated[
+        bool,
+        typer.Option(
+            "--replace", help="Delete the topic and the golden folder of --out first, if they exist."
+        ),
+    ] = False,
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Continue an earlier run of the same scenario that did not finish."),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Encode and count, write nothing.")] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the embedded broker running.")] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave the embedded broker running; also together with --out.")
+    ] = False,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Run again whenever the scenario file is saved, and print what changed; implies --replace.",
+        ),
+    ] = False,
     rate: Annotated[
         str | None,
         typer.Option(
@@ -105,6 +121,7 @@ def run(
     }
     not_realtime: dict[str, Any] = {
         "out": out,
+        "replace": replace,
         "resume": resume,
         "dry_run": dry_run,
         "messages_only": only == "messages",
@@ -117,10 +134,17 @@ def run(
         _check_realtime(not_realtime)
     elif duration is not None:
         raise ScenarioError("--duration requires --rate")
+    if watch:
+        _check_watched(rate, append, keep, not_realtime, reports)
     start_light_jvm()  # takes as long as the imports below
     from ticdc_producer import api
     from ticdc_producer.cli.run_text import show
 
+    if watch:
+        from ticdc_producer.cli.watch import watch_scenario
+
+        watch_scenario(scenario, {**common, **not_realtime, "verify_output": verify_output}, quiet=quiet)
+        return 0
     with ProgressDisplay(quiet=quiet) as progress:
         if rate is None:
             report = api.run(
@@ -146,3 +170,22 @@ def _check_realtime(not_realtime: Mapping[str, object]) -> None:
         if value:
             option = "only" if name == "messages_only" else name.replace("_", "-")
             raise ScenarioError(f"--rate cannot be combined with --{option}")
+
+
+def _check_watched(
+    rate: str | None, append: bool, keep: bool, options: Mapping[str, object], reports: Reports
+) -> None:
+    """Reject options that have no meaning for runs that replace one another."""
+    given = {
+        "rate": rate,
+        "append": append,
+        "keep": keep,
+        "resume": options["resume"],
+        "dry-run": options["dry_run"],
+        "only": options["messages_only"],
+        "junit-xml": reports.junit_xml,
+        "html": reports.html,
+    }
+    for name, value in given.items():
+        if value:
+            raise ScenarioError(f"--watch cannot be combined with --{name}")

@@ -53,10 +53,18 @@ def event_text(row: Mapping[str, Any]) -> str:
             f"{position} ERROR {row['error']} at byte {row['error_byte']}: expected {row['error_expected']}"
         )
     time = tso.to_datetime(row["commit_ts"]).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    return f"{position} {time} {row['commit_ts']} {event_content(row)}"
+
+
+def event_content(row: Mapping[str, Any]) -> str:
+    """An event without its position and time: kind, table and values.
+
+    :param row: fields of ``DECODED``; not of kind ``error``.
+    """
     name = ".".join(part for part in (row.get("schema"), row.get("table")) if part)
     what = {"row": _row_text, "ddl": _ddl_text, "resolved": _nothing}[row["kind"]](row)
     label = row["op"] if row["kind"] == "row" else row["kind"]
-    return " ".join(part for part in (position, time, str(row["commit_ts"]), label, name, what) if part)
+    return " ".join(part for part in (label, name, what) if part)
 
 
 def _row_text(row: Mapping[str, Any]) -> str:

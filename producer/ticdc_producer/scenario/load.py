@@ -130,14 +130,23 @@ def load_scenario(path_or_name: str | Path, overrides: Sequence[str] = ()) -> Sc
     :raises ScenarioProblems: with all problems of its content.
     """
     source = _find(str(path_or_name))
-    file = str(source)
-    content = _read(source, file)
+    return parse_scenario(_read(source, str(source)), str(source), overrides)
+
+
+def parse_scenario(content: bytes, file: str, overrides: Sequence[str] = ()) -> ScenarioFile:
+    """Validate a scenario that was read.
+
+    :param file: its name, which ends with ``.yaml`` or ``.sql``; errors name it, and nothing is read from it.
+    :param overrides: settings of the form ``PATH=VALUE``, applied in order.
+    :raises ScenarioError: if it is no text.
+    :raises ScenarioProblems: with all problems of its content.
+    """
     tree = _tree(_text(content, file), file)
     scenario = validate_spec(tree, file, overrides)
     return ScenarioFile(
         file=file,
         sha256=hashlib.sha256(content).hexdigest(),
-        name=scenario.name or source.name.rpartition(".")[0],
+        name=scenario.name or Path(file).name.rpartition(".")[0],
         description=scenario.description,
         seed=scenario.seed,
         start=scenario.clock.start,
