@@ -19,6 +19,7 @@ from ticdc_producer.cli import (
     golden_command,
     run_command,
     scenario_command,
+    serve_command,
     traps_command,
     verify_command,
 )
@@ -41,6 +42,7 @@ app = typer.Typer(
 )
 app.command("run")(run_command.run)
 app.command("decode")(decode_command.decode)
+app.command("serve")(serve_command.serve)
 app.command("coverage")(coverage_command.coverage)
 app.command("conformance")(conformance_command.conformance)
 app.add_typer(verify_command.app, name="verify")
