@@ -24,3 +24,17 @@ def test_an_update_shows_the_old_values_that_differ(before: dict[str, bytes] | N
     text = event_text(row)
     assert text == f"t/0@7[0] 1970-01-01 00:00:00.000 0 update test.t {values}"
     assert event_content(row) == f"update test.t {values}"
+
+
+def test_values_are_printed_in_the_order_of_the_table() -> None:
+    columns = [{"name": name, "type": "int", "flag": 0} for name in ("id", "created_at")]
+    row: dict[str, Any] = {
+        "topic": "t",
+        "partition": 0,
+        "offset": 7,
+        "index": 0,
+        "kind": "row",
+        "commit_ts": 0,
+    }
+    row |= {"schema": "test", "table": "t", "op": "insert", "columns": columns, "before": None}
+    assert event_content(row | {"after": {"created_at": b"2", "id": b"1"}}).endswith("id='1' created_at='2'")

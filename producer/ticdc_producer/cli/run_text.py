@@ -43,7 +43,8 @@ def _summary(console: Console, report: RunReport) -> None:
     console.print(_counts("partition", report.counts.by_partition()))
     _left_out(console, report)
     if report.preview:
-        console.print("first messages:")
+        events = sum(report.counts.events.values())
+        console.print(f"first {len(report.preview):,} of {events:,} events:")
         for line in report.preview:
             console.print(Text(line), soft_wrap=True)
 

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from ticdc_producer.errors import RefusedRequest
@@ -45,7 +46,8 @@ def archive_of(task: Task) -> Path:
     folder = golden_of(task).folder
     path = task.folder / "golden.zip"
     if not path.exists():
-        made = shutil.make_archive(str(task.folder / "partial"), "zip", folder)
+        partial = task.folder / f"partial-{token_hex(4)}"  # another request may make it, too
+        made = shutil.make_archive(str(partial), "zip", folder)
         Path(made).replace(path)
     return path
 

@@ -61,6 +61,7 @@ def _listener(settings: ServeSettings) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((settings.host, settings.port))
+        listener.listen()  # clients may connect from now on, and wait
     except OSError as error:
         listener.close()
         what = f"cannot listen on {settings.host}:{settings.port}: {error.strerror}"

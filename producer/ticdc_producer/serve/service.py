@@ -82,6 +82,8 @@ class Service:
         self.worker = Worker(self._folder, settings.limits, self._cancel, self._remove_topics)
         self._kafka: EmbeddedKafka | None = None
         self._spark: SparkSession | None = None
+        self._kafka_start: threading.Thread | None = None
+        self._stopping = False
         self._written: set[str] = set()
 
     def start(self) -> None:
@@ -90,7 +92,10 @@ class Service:
 
     def stop(self) -> None:
         """End the tasks and the Kafka of the service; the Spark session ends with the process."""
+        self._stopping = True
         self.worker.stop(STOP_SECONDS)
+        if self._kafka_start is not None:
+            self._kafka_start.join()  # a broker that still starts cannot be stopped
         if self._kafka is not None:
             self._kafka.stop()
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -99,18 +104,18 @@ class Service:
         try:
             kafka = None if self.settings.kafka else EmbeddedKafka()
             errors: list[ProducerError] = []
-            starting = threading.Thread(target=_start, args=[kafka, errors], daemon=True)
-            starting.start()
-            self._kafka = kafka
+            self._kafka, self._kafka_start = kafka, threading.Thread(target=_start, args=[kafka, errors])
+            self._kafka_start.start()
             self._spark = spark_session(light=True, preload=PRELOADED_MODULES)
-            starting.join()
+            self._kafka_start.join()
             if errors:
                 raise errors[0]
             if kafka is not None:
                 self.settings = replace(self.settings, kafka=kafka.bootstrap)
         except ProducerError as error:
-            self.failure = error
-            self._on_failure()
+            if not self._stopping:
+                self.failure = error
+                self._on_failure()
         else:
             self.ready.set()
 

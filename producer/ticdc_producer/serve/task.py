@@ -6,6 +6,7 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -113,7 +114,8 @@ class Task:
         with self._lock:
             self.news.append(one)
             for event, loop in self._listeners.items():
-                loop.call_soon_threadsafe(event.set)
+                with suppress(RuntimeError):  # the loop has ended, and the listener with it
+                    loop.call_soon_threadsafe(event.set)
 
     async def changes(self) -> AsyncIterator[dict[str, Any] | None]:
         """All news, and those to come until the end; None after a while without any."""

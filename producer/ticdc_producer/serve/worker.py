@@ -124,7 +124,11 @@ class Worker:
                 if task.status != "queued" or task.id not in self._tasks:
                     continue
                 self._current = task
-            self._run(task)
+            try:
+                self._run(task)
+            except TaskTimeout as error:  # it arrived when the work had ended
+                if not task.over:
+                    task.fail(error)
             self._remove_oldest()
 
     def _run(self, task: Task) -> None:
