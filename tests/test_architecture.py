@@ -48,8 +48,13 @@ MAY_IMPORT = {
     "bench": {"model", "protocols", "targets"},
     "conformance": {"config", "faults", "model", "protocols", "reports", "runs", "scenario", "targets"},
     "testing": {"api", "config", "kafka", "model", "protocols", "scenario", "targets"},
+    "serve": {
+        "config", "conformance", "kafka", "model", "runs", "scenario", "spark", "targets", "testing",
+        "verifier",
+    },
     "cli": {
-        "api", "bench", "conformance", "faults", "model", "reports", "runs", "scenario", "spark", "verifier",
+        "api", "bench", "conformance", "faults", "kafka", "model", "reports", "runs", "scenario", "serve",
+        "spark", "verifier",
     },
     "__main__": {"cli"},
 }  # fmt: skip

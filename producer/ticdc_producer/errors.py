@@ -296,6 +296,17 @@ class ReportError(ProducerError):
         self.path = path
 
 
+class RefusedRequest(ProducerError):
+    """A request to the service that it does not serve.
+
+    :param status: HTTP status: 4xx, or 503 if the service is not ready.
+    """
+
+    def __init__(self, what: str, *, status: int, where: str = "", hint: str = "") -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.status = status
+
+
 class ArgumentError(ProducerError):
     """An invalid argument of a command, or of a marker, fixture or strategy of the pytest plugin.
 

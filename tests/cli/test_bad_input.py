@@ -205,7 +205,7 @@ def test_options_of_long_runs(
 
 
 OF_A_BROKER = [
-    (["--keep", "--out", "x"], "--keep cannot be combined with --out (the sink URI names no host"),
+    (["--replace"], "--replace requires --out, or a sink URI with a broker"),
     (["--append", "--out", "x"], "--append cannot be combined with --out (the sink URI names no host"),
     (["--append", "--only", "messages", "--out", "x"], "--append cannot be combined with --out"),
     (["--keep", "--dry-run"], "--keep cannot be combined with --dry-run (a dry run writes nothing)"),

@@ -72,6 +72,25 @@ def _tables(golden: Path) -> list:  # type: ignore[type-arg]
     return expected_tables(golden, manifest(golden))
 
 
+@pytest.mark.parametrize(
+    ("url", "message"),
+    [
+        ("mysql://ann@127.0.0.1", "the URL names no database (DIALECT://USER:PASSWORD@HOST:PORT/DATABASE)"),
+        ("mariadb://ann@127.0.0.1:3306/", "the URL names no database"),
+        (
+            "oracle://ann@db/x",
+            "its driver is missing (oracledb) (install its driver, such as with pip instal",
+        ),
+    ],
+)
+def test_a_url_without_what_it_needs(
+    url: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    golden = state_folder(tmp_path / "golden")
+    assert main(["verify", "state", "--expected", str(golden), "--actual", url]) == 2
+    assert message in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["shop.items", "shop_items", "items", "ITEMS"])
 def test_a_table_is_found_by_its_usual_names(name: str, tmp_path: Path) -> None:
     golden = state_folder(tmp_path / "golden")

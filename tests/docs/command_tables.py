@@ -32,6 +32,8 @@ NOT_RUN = (
     NotRun("index.md", "ticdc-producer run seed_t1", "tests/cli/test_process.py runs it as a process"),
     NotRun("avro.md", "pip install", "fetches from a package index"),
     NotRun("clusters.md", "docker compose", "the tests have their own broker"),
+    NotRun("clusters.md", "broker st", "takes port 9092; tests/cli/test_broker_command.py starts one"),
+    NotRun("clusters.md", "--watch", "does not end; tests/cli/test_watch.py has what it does"),
     NotRun(
         "clusters.md",
         "kafka.example.com",
@@ -43,6 +45,7 @@ NOT_RUN = (
     NotRun(
         "conformance.md", "testee_java", "needs what Maven built; tests/peers/test_testee_java.py runs it"
     ),
+    NotRun("serve.md", "", "tests/serve/test_process.py and tests/serve/test_server_client.py run a service"),
     NotRun("storage.md", "s3://", "no such bucket; see tests/runs/test_object_store.py"),
     NotRun("testing.md", "kafka.example.com", "no such host; see tests/testing/test_topics.py"),
     NotRun("verifying-your-consumer.md", "", "tests/docs/test_consumer_page.py runs the whole page"),

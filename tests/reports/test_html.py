@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 
 from tests.reports.verdicts import BANK, START, compared, event, finding, timeline, verdict
@@ -11,6 +12,7 @@ from ticdc_producer.reports.html import page
 from ticdc_producer.reports.limits import ALL_BUCKETS, DRAWN, LONGEST_EVENT
 from ticdc_producer.reports.subject import FaultOccurrence, Subject
 from ticdc_producer.reports.timeline import Timeline
+from ticdc_producer.verifier.invariants.registry import INVARIANTS
 from ticdc_producer.verifier.table_state import StateComparison
 
 HOSTILE = "<script>alert('x')</script><img src=http://evil.example/x onerror=alert(1)>{{ 7*7 }}"
@@ -85,10 +87,17 @@ def test_findings_list_their_events_with_values() -> None:
 
 def test_what_was_not_checked_is_reported() -> None:
     gap = finding("INV-ORDER-KEY", "not checked", 12, event(1), hint="rows without handle key")
-    assert (
-        "INV-ORDER-KEY rows without handle key (12 rows)"
-        in _Reader(page(BANK, verdict(gap), timeline())).text
-    )
+    text = _Reader(page(BANK, verdict(gap), timeline())).text
+    assert "INV-ORDER-KEY rows without handle key (12 rows)" in text
+    assert "verified 1 not checked" in text, "apart from the verdict"
+
+
+def test_the_page_names_its_tool_and_date_and_the_sentences_of_invariants() -> None:
+    text = _Reader(page(replace(BANK, made="ticdc-producer 1.2, 2026-01-02"), verdict(), timeline())).text
+    assert "ticdc-producer 1.2, 2026-01-02" in text
+    for name in verdict().checked:
+        sentence = next(one.statement for one in INVARIANTS if one.id == name)
+        assert f"{name} {sentence}" in text
 
 
 def test_hostile_topics_are_text() -> None:

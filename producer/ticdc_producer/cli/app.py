@@ -12,12 +12,14 @@ import typer
 
 from ticdc_producer.cli import (
     bench_command,
+    broker_command,
     conformance_command,
     coverage_command,
     decode_command,
     golden_command,
     run_command,
     scenario_command,
+    serve_command,
     traps_command,
     verify_command,
 )
@@ -41,12 +43,14 @@ app = typer.Typer(
 )
 app.command("run")(run_command.run)
 app.command("decode")(decode_command.decode)
+app.command("serve")(serve_command.serve)
 app.command("coverage")(coverage_command.coverage)
 app.command("conformance")(conformance_command.conformance)
 app.add_typer(verify_command.app, name="verify")
 app.add_typer(scenario_command.app, name="scenario")
 app.add_typer(golden_command.app, name="golden")
 app.add_typer(traps_command.app, name="traps")
+app.add_typer(broker_command.app, name="broker")
 app.add_typer(bench_command.app, name="bench")
 
 

@@ -84,21 +84,24 @@ def _bar(console: Console) -> Bar:
         ProgressColumn,
         Task,
         TextColumn,
+        TimeElapsedColumn,
         TimeRemainingColumn,
     )
     from rich.progress import Progress as Bar
     from rich.text import Text
 
     class Rate(ProgressColumn):
-        """Messages per second."""
+        """Messages per second; nothing before it is known."""
 
         def render(self, task: Task) -> Text:
-            return Text(f"{task.speed or 0:,.0f}/s")
+            speed = task.finished_speed or task.speed
+            return Text(f"{max(speed, 1):,.0f}/s" if speed else "")
 
     return Bar(
         BarColumn(bar_width=20),
         MofNCompleteColumn(),
         Rate(),
+        TimeElapsedColumn(),
         TimeRemainingColumn(),
         TextColumn("{task.fields[up_to]}"),
         console=console,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -64,6 +66,7 @@ class Reports:
             name=verified.scenario or changefeed.sink_uri.topic,
             protocol=changefeed.protocol,
             seconds=verified.seconds,
+            made=f"ticdc-producer {version('ticdc-producer')}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         )
         if self.html is not None:
             from ticdc_producer.reports.timeline_query import timeline_query

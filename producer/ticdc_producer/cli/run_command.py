@@ -20,6 +20,14 @@ from ticdc_producer.cli.options import (
 )
 from ticdc_producer.cli.progress import ProgressDisplay
 from ticdc_producer.cli.reports import Html, JunitXml, Reports
+from ticdc_producer.cli.server_client import (
+    Client,
+    Server,
+    config_content,
+    reject_local,
+    run_on_server,
+    scenario_content,
+)
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.spark.session import start_light_jvm
 
@@ -31,7 +39,8 @@ def run(
     sink_uri: SinkURI = None,
     config: Config = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Golden folder to write; must not exist.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Golden folder to write; must not exist, or be empty."),
     ] = None,
     overrides: Annotated[
         list[str] | None,
@@ -43,12 +52,27 @@ def run(
     append: Annotated[
         bool, typer.Option("--append", help="Write after the messages that a topic already holds.")
     ] = False,
+    replace: Annotated[
+        bool,
+        typer.Option(
+            "--replace", help="Delete the topic and the golden folder of --out first, if they exist."
+        ),
+    ] = False,
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Continue an earlier run of the same scenario that did not finish."),
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Encode and count, write nothing.")] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the embedded broker running.")] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave the embedded broker running; also together with --out.")
+    ] = False,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Run again whenever the scenario file is saved, and print what changed; implies --replace.",
+        ),
+    ] = False,
     rate: Annotated[
         str | None,
         typer.Option(
@@ -85,6 +109,7 @@ def run(
     junit_xml: JunitXml = None,
     html: Html = None,
     quiet: Quiet = False,
+    server: Server = None,
 ) -> int:
     """Run a scenario, write its messages, read them again and verify them.
 
@@ -92,6 +117,28 @@ def run(
     host in the sink URI and without --out it starts an embedded Kafka. With --rate, Ctrl-C ends the run after
     a resolved event on every partition, and the written messages are verified.
     """
+    if server is not None:
+        reject_local({
+            "--resume": resume, "--keep": keep, "--watch": watch, "--rate": rate, "--duration": duration,
+            "--only": only, "--schema-registry": schema_registry, "-X": kafka_properties,
+            "--junit-xml": junit_xml, "--html": html,
+        })  # fmt: skip
+        content = {
+            **scenario_content(scenario),
+            **config_content(config),
+            **({"scenario_topic": True} if sink_uri is None else {"sink_uri": sink_uri}),
+            "overrides": overrides or [],
+            "seed": seed,
+            "append": append,
+            "replace": replace,
+            "dry_run": dry_run,
+            "state_at": state_at or [],
+            "traps": inject or [],
+            "verify": verify_output,
+        }
+        return run_on_server(
+            Client(server), "/v1/runs", content, as_json=as_json, quiet=quiet, out=out, replace=replace
+        )
     reports = Reports(junit_xml, html, verified=verify_output and not (dry_run or only))
     common: dict[str, Any] = {
         "sink_uri": with_registry(sink_uri, schema_registry),
@@ -105,6 +152,7 @@ def run(
     }
     not_realtime: dict[str, Any] = {
         "out": out,
+        "replace": replace,
         "resume": resume,
         "dry_run": dry_run,
         "messages_only": only == "messages",
@@ -117,10 +165,17 @@ def run(
         _check_realtime(not_realtime)
     elif duration is not None:
         raise ScenarioError("--duration requires --rate")
+    if watch:
+        _check_watched(rate, append, keep, not_realtime, reports)
     start_light_jvm()  # takes as long as the imports below
     from ticdc_producer import api
     from ticdc_producer.cli.run_text import show
 
+    if watch:
+        from ticdc_producer.cli.watch import watch_scenario
+
+        watch_scenario(scenario, {**common, **not_realtime, "verify_output": verify_output}, quiet=quiet)
+        return 0
     with ProgressDisplay(quiet=quiet) as progress:
         if rate is None:
             report = api.run(
@@ -146,3 +201,22 @@ def _check_realtime(not_realtime: Mapping[str, object]) -> None:
         if value:
             option = "only" if name == "messages_only" else name.replace("_", "-")
             raise ScenarioError(f"--rate cannot be combined with --{option}")
+
+
+def _check_watched(
+    rate: str | None, append: bool, keep: bool, options: Mapping[str, object], reports: Reports
+) -> None:
+    """Reject options that have no meaning for runs that replace one another."""
+    given = {
+        "rate": rate,
+        "append": append,
+        "keep": keep,
+        "resume": options["resume"],
+        "dry-run": options["dry_run"],
+        "only": options["messages_only"],
+        "junit-xml": reports.junit_xml,
+        "html": reports.html,
+    }
+    for name, value in given.items():
+        if value:
+            raise ScenarioError(f"--watch cannot be combined with --{name}")

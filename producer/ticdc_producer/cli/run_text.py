@@ -15,12 +15,12 @@ from ticdc_producer.runs.faults_detected import reporting_invariants
 from ticdc_producer.runs.run_report import RunReport
 
 
-def show(report: RunReport, *, quiet: bool = False) -> None:
+def show(report: RunReport, console: Console | None = None, *, quiet: bool = False) -> None:
     """Print the report to stdout.
 
     :param quiet: print only errors, the summary, and the address of a broker that is left running.
     """
-    console = Console(highlight=False)
+    console = console or Console(highlight=False)
     if not quiet:
         _summary(console, report)
     if report.broker_pid:
@@ -43,7 +43,8 @@ def _summary(console: Console, report: RunReport) -> None:
     console.print(_counts("partition", report.counts.by_partition()))
     _left_out(console, report)
     if report.preview:
-        console.print("first messages:")
+        events = sum(report.counts.events.values())
+        console.print(f"first {len(report.preview):,} of {events:,} events:")
         for line in report.preview:
             console.print(Text(line), soft_wrap=True)
 

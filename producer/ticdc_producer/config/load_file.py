@@ -36,22 +36,33 @@ def load_changefeed_toml(path: str | Path) -> dict[str, Any]:
     :raises ChangefeedError: if it cannot be read, is not TOML or holds a key or value that is not accepted.
     """
     try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
         raise ChangefeedError(f"cannot read the changefeed file: {error.strerror}", where=str(path)) from None
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise ChangefeedError("the changefeed file is not UTF-8", where=f"{path}:{line}") from None
+    return parse_changefeed_toml(text, str(path))
+
+
+def parse_changefeed_toml(text: str, where: str) -> dict[str, Any]:
+    """The content of a changefeed file of TiCDC, checked.
+
+    :param where: its name, for errors.
+    :raises ChangefeedError: if it is not TOML or holds a key or value that is not accepted.
+    """
+    try:
+        content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise _not_toml(str(error), str(path)) from None
+        raise _not_toml(str(error), where) from None
     if "sink-uri" in content:
         raise ChangefeedError(
             "a changefeed file has no key 'sink-uri'",
             parameter="sink-uri",
-            where=str(path),
+            where=where,
             hint="use --sink-uri",
         )
-    check_changefeed_file(content, str(path))
+    check_changefeed_file(content, where)
     return content
 
 

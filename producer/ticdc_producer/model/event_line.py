@@ -28,7 +28,9 @@ def event_line(row: Mapping[str, Any]) -> dict[str, Any]:
         line["columns"] = [[column["name"], column["type"], column["flag"]] for column in row["columns"]]
     for image in ("before", "after"):
         if row.get(image) is not None:
-            line[image] = _in_column_order(row[image], line["columns"] or ())
+            line[image] = {
+                name: to_json(_bytes(value)) for name, value in _in_column_order(row[image], _names(row))
+            }
     if row.get("handle_key_only"):
         line["handle_key_only"] = True
     if row["kind"] == "error":
@@ -36,13 +38,18 @@ def event_line(row: Mapping[str, Any]) -> dict[str, Any]:
     return line
 
 
-def _in_column_order(image: Any, columns: Iterable[Sequence[Any]]) -> dict[str, Any]:
-    """An image as JSON. Spark returns the members of a map in an order of its own."""
-    names, members = [name for name, *_ in columns], [*_items(image)]
+def _names(row: Mapping[str, Any]) -> list[str]:
+    """The columns of a row event, in the order of its table; empty if the message does not name them."""
+    return [column["name"] for column in row.get("columns") or ()]
+
+
+def _in_column_order(image: Any, names: Sequence[str]) -> list[tuple[str, Any]]:
+    """The values of an image. Spark returns a map in an order of its own, some protocols sort by name."""
+    members = [*_items(image)]
     if [name for name, _ in members] != names:
         positions = {name: position for position, name in enumerate(names)}
         members.sort(key=lambda member: positions.get(member[0], len(positions)))
-    return {name: to_json(_bytes(value)) for name, value in members}
+    return members
 
 
 def event_text(row: Mapping[str, Any]) -> str:
@@ -53,14 +60,23 @@ def event_text(row: Mapping[str, Any]) -> str:
             f"{position} ERROR {row['error']} at byte {row['error_byte']}: expected {row['error_expected']}"
         )
     time = tso.to_datetime(row["commit_ts"]).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+    return f"{position} {time} {row['commit_ts']} {event_content(row)}"
+
+
+def event_content(row: Mapping[str, Any]) -> str:
+    """An event without its position and time: kind, table and values.
+
+    :param row: fields of ``DECODED``; not of kind ``error``.
+    """
     name = ".".join(part for part in (row.get("schema"), row.get("table")) if part)
     what = {"row": _row_text, "ddl": _ddl_text, "resolved": _nothing}[row["kind"]](row)
     label = row["op"] if row["kind"] == "row" else row["kind"]
-    return " ".join(part for part in (position, time, str(row["commit_ts"]), label, name, what) if part)
+    return " ".join(part for part in (label, name, what) if part)
 
 
 def _row_text(row: Mapping[str, Any]) -> str:
-    before, after = (dict(_items(row[image] or ())) for image in ("before", "after"))
+    names = _names(row)
+    before, after = (dict(_in_column_order(row[image] or (), names)) for image in ("before", "after"))
     if row["op"] == "delete":
         return _values(before)
     changed = {name: value for name, value in before.items() if after.get(name) != value}

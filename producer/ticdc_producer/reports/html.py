@@ -32,6 +32,7 @@ from ticdc_producer.reports.subject import FaultOccurrence, Subject
 from ticdc_producer.reports.target import write_text
 from ticdc_producer.reports.timeline import PartitionCount, Timeline
 from ticdc_producer.verifier.finding import EventRef
+from ticdc_producer.verifier.invariants.registry import INVARIANTS
 from ticdc_producer.verifier.verdict import Verdict
 
 _LEGEND = {
@@ -70,14 +71,15 @@ def write_html(
 def page(
     subject: Subject, verdict: Verdict, timeline: Timeline, faults: Sequence[FaultOccurrence] = ()
 ) -> str:
-    """The page's text. It contains no date and no host name, so the same verdict gives the same text."""
+    """The page's text. Its only date is that of the subject, so the same input gives the same text."""
     axis = scale(bucket for buckets in timeline.buckets.values() for bucket in buckets)
     marked = marks(verdict.findings, faults)
     template = _environment().get_template("page.html.jinja")
     return template.render(
         subject=subject,
         verdict=verdict,
-        summary=summary(verdict),
+        summary=summary(verdict, gaps=False),
+        statements={one.id: one.statement for one in INVARIANTS},
         kinds=kinds(verdict),
         not_looked_at=not_looked_at(verdict),
         timeline=timeline,

@@ -65,9 +65,13 @@ def kinds(verdict: Verdict) -> str:
     return f"{counted or 'no'} events"
 
 
-def summary(verdict: Verdict) -> str:
-    """The verdict in one line: ``VIOLATED: 2 errors, 1 warning``; ``verified`` without findings."""
-    counts = {name: len(verdict.of_severity(name)) for name in ("error", "warning", "info", "not checked")}
+def summary(verdict: Verdict, *, gaps: bool = True) -> str:
+    """The verdict in one line: ``VIOLATED: 2 errors, 1 warning``; ``verified`` without findings.
+
+    :param gaps: whether to count what was not checked.
+    """
+    severities = ("error", "warning", "info", *(("not checked",) if gaps else ()))
+    counts = {name: len(verdict.of_severity(name)) for name in severities}
     parts = [_counted(count, name) for name, count in counts.items() if count]
     compared = (
         ("events", verdict.comparison),

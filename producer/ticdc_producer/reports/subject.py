@@ -12,11 +12,13 @@ class Subject:
     :param name: the scenario's name, or the topic's if no scenario was given.
     :param protocol: TiCDC's name of the protocol.
     :param seconds: how long reading and verifying it took; 0 if it was not measured.
+    :param made: version of the tool and date of the report, as text; empty: the page does not name them.
     """
 
     name: str
     protocol: str
     seconds: float = 0.0
+    made: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

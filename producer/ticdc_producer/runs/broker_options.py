@@ -12,12 +12,19 @@ def check_broker_options(uri: SinkURI, options: RunOptions) -> None:
 
     :raises ArgumentError: for an option that has no effect in this run.
     """
-    for name, given in (("append", options.append), ("keep", options.keep)):
-        if given and options.dry_run:
+    given = [name for name in ("append", "replace", "resume") if getattr(options, name)]
+    if len(given) > 1:
+        name, other, *_ = given
+        raise _refused(name, f"cannot be combined with `{other}`", "choose one of them")
+    for name in ("append", "replace", "keep"):
+        if getattr(options, name) and options.dry_run:
             raise _refused(name, "cannot be combined with `dry_run`", "a dry run writes nothing")
-        if given and options.out is not None and uri.embedded:
-            hint = "the sink URI names no host, so only the folder is written"
-            raise _refused(name, "cannot be combined with `out`", hint)
+    if options.replace and options.out is None and uri.embedded:
+        hint = "kafka://HOST:PORT/TOPIC; an embedded broker starts empty"
+        raise _refused("replace", "requires `out`, or a sink URI with a broker", hint)
+    if options.append and options.out is not None and uri.embedded:
+        hint = "the sink URI names no host, so only the folder is written"
+        raise _refused("append", "cannot be combined with `out`", hint)
     if options.append and uri.embedded:
         hint = "kafka://HOST:PORT/TOPIC; an embedded broker starts empty"
         raise _refused("append", "requires a sink URI with a broker", hint)
@@ -27,4 +34,6 @@ def check_broker_options(uri: SinkURI, options: RunOptions) -> None:
 
 
 def _refused(name: str, what: str, hint: str) -> ArgumentError:
-    return ArgumentError(f"`{name}` {what}", argument=name, hint=hint).about(name, "dry_run", "out")
+    return ArgumentError(f"`{name}` {what}", argument=name, hint=hint).about(
+        name, "dry_run", "out", "replace", "resume"
+    )

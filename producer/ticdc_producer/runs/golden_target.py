@@ -27,6 +27,7 @@ from ticdc_producer.runs.write_golden import (
 )
 from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
 from ticdc_producer.targets.golden import read as source
+from ticdc_producer.targets.golden.write import check_replaceable, is_empty
 
 
 class GoldenTarget(MessageTarget):
@@ -46,32 +47,36 @@ class GoldenTarget(MessageTarget):
         return str(self.folder)
 
     def check(self) -> None:
-        """Check that the folder does not exist, or that the run to resume has written it.
+        """Check that the folder does not exist or is empty, or that this run may replace or resume it.
 
         :raises FolderError: if not.
         """
-        if not self.folder.exists():
+        if not self.folder.exists() or is_empty(self.folder):
             return
-        if not self.options.resume:
-            raise FolderError("the folder already exists", path=self.name, hint="name a new one")
-        check_same_run(self.folder, self.job)
+        if self.options.replace:
+            check_replaceable(self.folder)
+        elif self.options.resume:
+            check_same_run(self.folder, self.job)
+        else:
+            hint = "name a new one, or use `replace`"
+            raise FolderError("the folder already exists", path=self.name, hint=hint).about("replace")
 
     @property
     def is_complete(self) -> bool:
-        return self.options.resume and self.folder.exists()
+        return self.options.resume and self.folder.exists() and not is_empty(self.folder)
 
     def write(self, encoded: Encoded, steps: StepRows, report: RunReport, /) -> RunReport:
         self.options.on_status(f"writing {self.folder}")
-        write_folder(self.folder, encoded, steps, report)
+        write_folder(self.folder, encoded, steps, report, replace=self.options.replace)
         return report
 
     def take(self, outcome: Outcome, report: RunReport, /) -> None:
         self.options.on_status(f"writing {self.folder}")
-        write_files(self.folder, self.job, outcome, report)
+        write_files(self.folder, self.job, outcome, report, replace=self.options.replace)
 
     def write_in_one_pass(self, events: OrderedEvents) -> tuple[Counts, list[dict[str, Any]]]:
         self.options.on_status(f"writing {self.folder}")
-        return write_only_messages(self.folder, self.job, events)
+        return write_only_messages(self.folder, self.job, events, replace=self.options.replace)
 
     def read(self, spark: SparkSession) -> DataFrame:
         source.manifest(self.folder)  # checks all files

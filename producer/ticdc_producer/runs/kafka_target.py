@@ -63,7 +63,7 @@ class KafkaTarget(MessageTarget):
             cluster.existing()
         else:
             topics = self.job.stream.topic_partitions.topics
-            cluster.check(changefeed, topics, append=self.options.append)
+            cluster.check(changefeed, topics, append=self.options.append, replace=self.options.replace)
 
     @property
     def encodes_again(self) -> bool:
@@ -123,8 +123,13 @@ class KafkaTarget(MessageTarget):
         :param what: what will be written, for the status.
         """
         self.register_schemas()
-        append, resume = self.options.append, self.options.resume
-        starts = prepare_topics(self.job, self.brokers, append=append, resume=resume)
+        starts = prepare_topics(
+            self.job,
+            self.brokers,
+            append=self.options.append,
+            resume=self.options.resume,
+            replace_existing=self.options.replace,
+        )
         self._topics = RunTopics(self.job.changefeed, self.brokers, starts)
         topics = ", ".join(self.job.stream.topic_partitions.topics)
         self.options.on_status(f"writing {what}to {self.brokers}, topic {topics}")

@@ -13,11 +13,14 @@ from ticdc_producer.targets.kafka.start_offsets import StartOffsets
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
 
 
-def prepare_topics(job: Job, brokers: Brokers, *, append: bool, resume: bool) -> Offsets:
+def prepare_topics(
+    job: Job, brokers: Brokers, *, append: bool, resume: bool, replace_existing: bool = False
+) -> Offsets:
     """Create or check the topics of a run.
 
     :param append: accept topics that hold messages.
     :param resume: continue an earlier run of the same scenario and changefeed whose driver has ended.
+    :param replace_existing: delete the topics if they exist.
     :return: offset of the run's first message in each partition.
     :raises TopicError: for topics that this run must not write.
     """
@@ -25,7 +28,7 @@ def prepare_topics(job: Job, brokers: Brokers, *, append: bool, resume: bool) ->
     start_offsets = StartOffsets(brokers, identity(job))
     if resume:
         return _resumed(job, Topics(brokers), start_offsets)
-    starts = Topics(brokers).prepare(job.changefeed, topics, append=append)
+    starts = Topics(brokers).prepare(job.changefeed, topics, append=append, replace=replace_existing)
     if not job.changefeed.sink_uri.embedded:  # an embedded broker ends with the run, which cannot be resumed
         start_offsets.save(starts)
     return starts

@@ -35,6 +35,7 @@ def run(
     overrides: Sequence[str] = (),
     seed: int | None = None,
     append: bool = False,
+    replace: bool = False,
     resume: bool = False,
     dry_run: bool = False,
     keep: bool = False,
@@ -56,13 +57,14 @@ def run(
     :param sink_uri: TiCDC's sink URI; without a host the run writes to ``out`` if that is given, else to
         an embedded broker that lives as long as the run.
     :param config: a changefeed TOML.
-    :param out: the golden folder to write; must not exist.
+    :param out: the golden folder to write; must not exist, or be empty.
     :param overrides: ``path=value`` for any key of the scenario.
     :param seed: replaces the scenario's seed.
     :param append: write after the messages that a topic already holds.
+    :param replace: delete the topics and the golden folder that exist, once all events are encoded.
     :param resume: continue an earlier run of the same scenario that did not finish.
     :param dry_run: count and encode, write nothing.
-    :param keep: leave the embedded broker running.
+    :param keep: leave the embedded broker running; with ``out`` both are written.
     :param messages_only: write the messages in one pass, without expected events or state, and do not verify
         them.
     :param verify_output: read the written messages again and verify them; else the report has no verdict.
@@ -94,6 +96,7 @@ def run(
     options = RunOptions(
         out=None if out is None else Path(out),
         append=append,
+        replace=replace,
         resume=resume,
         dry_run=dry_run,
         keep=keep,
@@ -104,10 +107,15 @@ def run(
         on_progress=on_progress,
         on_verdict=on_verdict,
     )
-    return _run(job, options)
+    return run_job(job, options)
 
 
-def _run(job: Job, options: RunOptions) -> RunReport:
+@translate_worker_errors()
+def run_job(job: Job, options: RunOptions) -> RunReport:
+    """Check the targets of a prepared job, and execute it in a Spark session that suits its size.
+
+    :raises ProducerError: if a target must not be written (nothing was written), or the environment fails.
+    """
     targets = checked_targets(job, options)
     on_status = options.on_status
     history = job.history

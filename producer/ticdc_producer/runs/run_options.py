@@ -16,6 +16,7 @@ class RunOptions:
 
     :param out: the golden folder to write; None: none.
     :param append: write after the messages that a topic already holds.
+    :param replace: delete the topics and the golden folder that exist, when everything is encoded.
     :param resume: continue an earlier run of the same scenario that did not finish.
     :param dry_run: count and encode, write nothing.
     :param keep: leave the embedded broker running.
@@ -30,6 +31,7 @@ class RunOptions:
 
     out: Path | None = None
     append: bool = False
+    replace: bool = False
     resume: bool = False
     dry_run: bool = False
     keep: bool = False

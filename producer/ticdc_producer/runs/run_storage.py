@@ -35,7 +35,7 @@ from ticdc_producer.targets.storage.write import (
     write_schema_files,
 )
 
-_OF_OTHER_TARGETS = ("out", "append", "resume", "keep", "messages_only")
+_OF_OTHER_TARGETS = ("out", "append", "replace", "resume", "keep", "messages_only")
 """Options that apply to topics and golden folders only."""
 
 

@@ -105,6 +105,7 @@ class _SmallRun:
             to_folder=any(target.takes_files for target in self.targets),
             compared=self.options.verify_output,
             append=self.options.append,
+            replace=self.options.replace,
             resume=self.options.resume,
         )
         registering = next((target for target in self.targets if target.encodes_again), None)

@@ -65,6 +65,7 @@ class SmallTask:
     to_folder: bool = False
     compared: bool = False
     append: bool = False
+    replace: bool = False
     resume: bool = False
 
     def __call__(self, generated: GeneratedRows) -> Outcome:
@@ -108,7 +109,9 @@ class SmallTask:
         retried = task is not None and task.attemptNumber() > 0
         starts = retried_starts(self.job, brokers) if retried else None
         if starts is None:
-            starts = prepare_topics(self.job, brokers, append=self.append, resume=self.resume)
+            starts = prepare_topics(
+                self.job, brokers, append=self.append, resume=self.resume, replace_existing=self.replace
+            )
         return starts
 
     def _deliver(self, simulation: Simulation, target: RunTopics) -> None:

@@ -35,4 +35,4 @@ def _targets(job: Job, options: RunOptions) -> list[Target]:
     if options.out is None:
         return [KafkaTarget(job, options)]
     golden = GoldenTarget(job, options, options.out)
-    return [golden] if uri.embedded else [golden, KafkaTarget(job, options)]
+    return [golden] if uri.embedded and not options.keep else [golden, KafkaTarget(job, options)]

@@ -36,6 +36,7 @@ from ticdc_producer.runs.traps import settings_of
 from ticdc_producer.runs.verification import Expectation, Expected, OnVerdict, ignore_verdict, verify_messages
 from ticdc_producer.runs.verify_storage import verify_storage
 from ticdc_producer.runs.write_golden import folder_messages, folder_table
+from ticdc_producer.scenario.load import ScenarioFile
 from ticdc_producer.spark.worker_errors import translate_worker_errors
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.verifier.options import Strictness
@@ -49,7 +50,7 @@ def verify(
     *,
     sink_uri: str | None = None,
     folder: str | Path | None = None,
-    scenario: str | Path | None = None,
+    scenario: str | Path | ScenarioFile | None = None,
     config: str | Path | None = None,
     overrides: Sequence[str] = (),
     strict_table_order: bool = False,
@@ -188,7 +189,7 @@ class _Source:
 def _folder_job(
     changefeed: Changefeed,
     manifest: dict[str, Any],
-    scenario: str | Path,
+    scenario: str | Path | ScenarioFile,
     overrides: Sequence[str],
     state_at: Sequence[int],
 ) -> Job:

@@ -43,16 +43,19 @@ _TableLines: TypeAlias = tuple[TableInfo, Iterable[bytes]]
 """A table, and the lines of its rows."""
 
 
-def write_folder(path: Path, encoded: Encoded, steps: StepRows, report: RunReport) -> None:
+def write_folder(
+    path: Path, encoded: Encoded, steps: StepRows, report: RunReport, *, replace: bool = False
+) -> None:
     """Write messages, expected events, claim-check objects, expected state and the manifest.
 
     :param path: the folder.
     :param encoded: the messages, the events that they carry, and their faults.
     :param steps: the rows of the steps of the scenario.
     :param report: counts, discarded and skipped events, and a summary of the faults.
+    :param replace: remove the folder that has this path.
     """
     job, total = encoded.job, report.counts.total
-    with sink.golden_folder(path) as folder, background_jobs(steps.spark) as submit:
+    with sink.golden_folder(path, replace=replace) as folder, background_jobs(steps.spark) as submit:
         messages_written = submit(partial(sink.write_messages, folder, encoded.messages, total))
         sink.write_events(folder, encoded.expected_events(), total)
         messages_written()
@@ -108,9 +111,12 @@ def _write_states(
     return forms
 
 
-def write_files(path: Path, job: Job, done: Outcome, report: RunReport) -> None:
-    """Write a golden folder of files that a task has made, with the expected states and the manifest."""
-    with sink.golden_folder(path) as folder:
+def write_files(path: Path, job: Job, done: Outcome, report: RunReport, *, replace: bool = False) -> None:
+    """Write a golden folder of files that a task has made, with the expected states and the manifest.
+
+    :param replace: remove the folder that has this path.
+    """
+    with sink.golden_folder(path, replace=replace) as folder:
         if job.encode_plan(skip_refused=True).claim_storage:
             (folder / sink.CLAIMS).mkdir()
         for name, content in done.files.items():
@@ -128,9 +134,12 @@ def write_files(path: Path, job: Job, done: Outcome, report: RunReport) -> None:
         sink.write_manifest(folder, {**manifest, "faults": list(report.faults.counts), "tables": tables})
 
 
-def write_only_messages(path: Path, job: Job, events: OrderedEvents) -> tuple[Counts, list[dict[str, Any]]]:
+def write_only_messages(
+    path: Path, job: Job, events: OrderedEvents, *, replace: bool = False
+) -> tuple[Counts, list[dict[str, Any]]]:
     """Write messages, claim-check objects and the manifest; each event is encoded once.
 
+    :param replace: remove the folder that has this path.
     :return: counts of the written messages, and the skipped events.
     :raises EncodeError: for an event that TiCDC's encoder rejects, with ``on-error: stop``; then no folder is
         left.
@@ -139,7 +148,7 @@ def write_only_messages(path: Path, job: Job, events: OrderedEvents) -> tuple[Co
     entries = encoded_stream(events, plan, Wanted(messages=True))
     rejected = Observation()
     observed = entries.observe(rejected, F.count_if(F.col("type") == REFUSED).alias("refused"))
-    with sink.golden_folder(path) as folder:
+    with sink.golden_folder(path, replace=replace) as folder:
         with row_limited_batches(events.spark, plan.catalog):
             sink.write_message_files(folder, messages_of(observed))
         # Encodes once more if there are any: the files that were just written are those of the messages.

@@ -134,18 +134,37 @@ def load_scenario(path_or_name: str | Path, overrides: Sequence[str] = ()) -> Sc
     """
     source = _find(str(path_or_name))
     file = str(source)
-    if _is_large_dump(source):
-        tree = _tree("-- divided below", file)
-        dump_steps, sha256 = _dump_steps(Path(file)), _file_sha256(Path(file))
-    else:
-        content = _read(source, file)
-        tree = _tree(_text(content, file), file)
-        dump_steps, sha256 = (), hashlib.sha256(content).hexdigest()
+    if not _is_large_dump(source):
+        return parse_scenario(_read(source, file), file, overrides)
+    path = Path(file)
+    tree = _tree("-- divided below", file)
+    return _scenario_file(tree, file, overrides, _file_sha256(path), _dump_steps(path))
+
+
+def parse_scenario(content: bytes, file: str, overrides: Sequence[str] = ()) -> ScenarioFile:
+    """Validate a scenario that was read.
+
+    :param file: its name, which ends with ``.yaml`` or ``.sql``; errors name it, and nothing is read from it.
+    :param overrides: settings of the form ``PATH=VALUE``, applied in order.
+    :raises ScenarioError: if it is no text.
+    :raises ScenarioProblems: with all problems of its content.
+    """
+    tree = _tree(_text(content, file), file)
+    return _scenario_file(tree, file, overrides, hashlib.sha256(content).hexdigest())
+
+
+def _scenario_file(
+    tree: Any,
+    file: str,
+    overrides: Sequence[str],
+    sha256: str,
+    dump_steps: tuple[ScenarioStep, ...] = (),
+) -> ScenarioFile:
     scenario = validate_spec(tree, file, overrides)
     return ScenarioFile(
         file=file,
         sha256=sha256,
-        name=scenario.name or source.name.rpartition(".")[0],
+        name=scenario.name or Path(file).name.rpartition(".")[0],
         description=scenario.description,
         seed=scenario.seed,
         start=scenario.clock.start,

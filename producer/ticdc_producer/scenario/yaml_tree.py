@@ -6,7 +6,6 @@ and aliases are refused, because a few aliases can expand to terabytes and a sce
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from ticdc_producer.config.environment import variables
 from ticdc_producer.config.model_errors import Path, spell
 from ticdc_producer.errors import ScenarioError
 
@@ -161,10 +161,10 @@ class _Reader:
         def substitute(found: re.Match[str]) -> str:
             if found[1]:
                 return f"${{{found[2]}}}"  # $${NAME} is an escaped ${NAME}
-            if found[2] not in os.environ:
+            if found[2] not in variables():
                 what = f"{spell(path)}: environment variable {found[2]!r} is not set"
                 self._problem(node, path, what, hint="write $${…} for the text itself")
-            return os.environ.get(found[2], "")
+            return variables().get(found[2], "")
 
         return _ENVIRONMENT.sub(substitute, node.value)
 

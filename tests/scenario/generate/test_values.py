@@ -133,8 +133,9 @@ def test_expressions(spark: SparkSession, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("kind", "expression", "message"),
     [
-        ("INT", "rows + 1", "the expression of column 'c' is invalid"),
-        ("INT", "_task + 1", "the expression of column 'c' is invalid"),
+        ("INT", "rows + 1", "the expression of column 'c' contains 'rows', which is not allowed"),
+        ("INT", "_task + 1", "the expression of column 'c' contains '_task', which is not allowed"),
+        ("INT", "concat(row, upper())", "the expression of column 'c' is invalid"),
         ("INT", "1 +", "the expression of column 'c' is invalid"),
         ("INT", "concat('a', row)", "column 'c' is int and cannot be made from string"),
     ],

@@ -33,6 +33,17 @@ def free_ports(count: int) -> list[int]:
         return [one.getsockname()[1] for one in sockets]
 
 
+def is_free(port: int) -> bool:
+    """Whether no process listens on a port now."""
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
+
 def format_storage(folder: BrokerFolder, java: Sequence[str]) -> str:
     """Format the storage of a new Kafka cluster and return the cluster's id.
 

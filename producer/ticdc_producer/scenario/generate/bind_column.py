@@ -20,6 +20,7 @@ from ticdc_producer.scenario.generate.domain import (
     is_string,
     ordinal_of,
 )
+from ticdc_producer.scenario.generate.expression_check import check_expression
 from ticdc_producer.scenario.generate.fake import fake_values
 from ticdc_producer.scenario.generate.plan import ColumnPlan
 
@@ -72,7 +73,7 @@ def bind_column(
         distribution=spec.distribution,
         exponent=spec.exponent,
         choices=_choices(column, spec, seed),
-        expression=_deterministic(column, spec.expression or ""),
+        expression=_expression(column, spec.expression or ""),
         adds=_adds(column, spec, keyed=keyed),
         nulls=_nulls(column, spec, keyed=keyed),
         boundary_share=spec.edges,
@@ -162,6 +163,12 @@ def _deterministic(column: ColumnInfo, text: str) -> str:
     if found:
         what = f"{found[1].lower()} in the expression of column {column.name!r} differs from run to run"
         raise ScenarioError(what, column=column.name, hint="use draw, a hash, for random values")
+    return text
+
+
+def _expression(column: ColumnInfo, text: str) -> str:
+    if _deterministic(column, text):
+        check_expression(text, column.name)
     return text
 
 

@@ -43,13 +43,16 @@ _LINES = pa.schema([("lines", pa.binary())])
 
 
 @contextmanager
-def golden_folder(path: Path) -> Iterator[Path]:
+def golden_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
     """A context manager for a new folder: yields a temporary one, renamed on success and removed on failure.
 
-    :raises FolderError: if the path exists.
+    :param replace: remove the golden folder that has this path, when the new one is complete.
+    :raises FolderError: if the path exists and is not an empty folder, or must not be replaced.
     """
     path = path.absolute()  # the working directory of the JVM never changes
-    if path.exists():
+    if replace:
+        check_replaceable(path)
+    elif path.exists() and not is_empty(path):
         hint = "name a new folder, or remove this one"
         raise FolderError("the folder exists already", path=str(path), hint=hint)
     partial = path.with_name(path.name + ".partial")
@@ -60,10 +63,38 @@ def golden_folder(path: Path) -> Iterator[Path]:
         raise FolderError(f"cannot be created: {error.strerror}", path=str(partial)) from None
     try:
         yield partial
-        partial.rename(path)
+        _install(partial, path)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise
+
+
+def _install(partial: Path, path: Path) -> None:
+    """Give a complete folder its name; the folder that has it is removed."""
+    if not path.exists():
+        partial.rename(path)
+        return
+    old = path.with_name(path.name + ".replaced")
+    shutil.rmtree(old, ignore_errors=True)
+    path.rename(old)
+    partial.rename(path)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def is_empty(path: Path) -> bool:
+    """Whether a path is a folder without files."""
+    return path.is_dir() and not path.is_symlink() and next(path.iterdir(), None) is None
+
+
+def check_replaceable(path: Path) -> None:
+    """Check that nothing but a golden folder would be removed if this path were replaced.
+
+    :raises FolderError: if the path is something else.
+    """
+    written = path.is_dir() and not path.is_symlink() and (path / MANIFEST).is_file()
+    if path.exists() and not written and not is_empty(path):
+        hint = "`replace` removes golden folders and topics; name a new folder"
+        raise FolderError("this is not a golden folder", path=str(path), hint=hint).about("replace")
 
 
 def write_messages(folder: Path, messages: DataFrame, count: int) -> None:

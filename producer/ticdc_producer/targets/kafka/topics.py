@@ -72,32 +72,38 @@ class Topics:
             else:
                 return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
 
-    def prepare(self, changefeed: Changefeed, topics: Iterable[str], *, append: bool) -> Offsets:
+    def prepare(
+        self, changefeed: Changefeed, topics: Iterable[str], *, append: bool, replace: bool = False
+    ) -> Offsets:
         """Check that the topics can be written, and create missing ones.
 
         All checks precede the creation of the first topic.
 
         :param append: accept topics that have messages.
+        :param replace: delete the topics if they exist.
         :return: the end offset of each partition.
         :raises TopicError: if a topic has another number of partitions, or has messages.
         """
-        ends, absent = self.check(changefeed, topics, append=append)
+        ends, absent = self.check(changefeed, topics, append=append, replace=replace)
+        if replace:
+            self._delete(absent)
         self._create(changefeed, absent)
         new = {(topic, partition): 0 for topic in absent for partition in range(changefeed.partition_num)}
         return {**ends, **new}
 
     def check(
-        self, changefeed: Changefeed, topics: Iterable[str], *, append: bool
+        self, changefeed: Changefeed, topics: Iterable[str], *, append: bool, replace: bool = False
     ) -> tuple[Offsets, list[str]]:
         """Check that the topics can be written.
 
         :param append: accept topics that have messages.
+        :param replace: the topics will be deleted: existing ones count as missing.
         :return: the end offset of each existing partition, and the missing topics.
         :raises TopicError: as ``prepare``.
         """
         wanted, existing = sorted(topics), self.existing()
-        present = [topic for topic in wanted if topic in existing]
-        absent = [topic for topic in wanted if topic not in existing]
+        present = [topic for topic in wanted if topic in existing and not replace]
+        absent = [topic for topic in wanted if topic not in present]
         for topic in present:
             _check_partitions(topic, existing[topic], changefeed.partition_num)
         ends = self.ends({topic: existing[topic] for topic in present})
@@ -133,8 +139,26 @@ class Topics:
     def _check_empty(self, ends: Offsets) -> None:
         for (topic, _), end in sorted(ends.items()):
             if end > 0:
-                hint = "`append` appends to them"
-                raise TopicError("the topic already holds messages", topic=topic, hint=hint).about("append")
+                hint = "`replace` deletes them, `append` appends to them"
+                what = "the topic already holds messages"
+                raise TopicError(what, topic=topic, hint=hint).about("append", "replace")
+
+    def _delete(self, topics: Iterable[str]) -> None:
+        """Delete those of the topics that exist, and wait until the brokers no longer list them."""
+        present = sorted(set(topics) & self.existing().keys())
+        if not present:
+            return
+        admin = self._admin()
+        for topic, future in admin.delete_topics(present, request_timeout=CONNECT_SECONDS).items():
+            try:
+                self._result(future)
+            except BrokerError as error:
+                raise TopicError(f"cannot delete the topic: {error.what}", topic=topic) from None
+        deadline = monotonic() + OUTAGE_TIMEOUT_S
+        while left := sorted(set(present) & self.existing().keys()):
+            if monotonic() > deadline:
+                raise TopicError("the brokers do not delete the topic", topic=left[0])
+            admin.poll(_PAUSE_SECONDS / 10)
 
     def _create(self, changefeed: Changefeed, topics: list[str]) -> None:
         # A message may be as large as the changefeed allows. Brokers count whole batches, which the client

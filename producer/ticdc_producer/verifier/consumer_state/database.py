@@ -59,9 +59,16 @@ class Database:
             what = f"SQLAlchemy knows no database {self._url.drivername!r}"
             raise StateError(what, source=self.label, hint="install its dialect") from None
         except ImportError as error:
-            raise StateError(
-                f"its driver is missing ({error.name})", source=self.label, hint=install_command("state")
-            ) from None
+            own = self._url.drivername in _DRIVERS.values()
+            hint = (
+                install_command("state")
+                if own
+                else f"install its driver, such as with pip install {error.name}"
+            )
+            raise StateError(f"its driver is missing ({error.name})", source=self.label, hint=hint) from None
+        if self._url.get_backend_name() in ("mysql", "mariadb") and not self._url.database:
+            hint = "DIALECT://USER:PASSWORD@HOST:PORT/DATABASE"
+            raise StateError("the URL names no database", source=self.label, hint=hint)
         if self._url.get_backend_name() == "sqlite":
             file = Path(self._url.database or "")
             if not file.is_file():

@@ -1,0 +1,126 @@
+"""``ticdc-producer serve``."""
+
+from __future__ import annotations
+
+import io
+import os
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ticdc_producer.cli.options import KafkaProperties
+from ticdc_producer.errors import ArgumentError
+from ticdc_producer.spark.session import start_light_jvm
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ticdc_producer.runs.run_report import RunReport
+    from ticdc_producer.verifier.verdict import Verdict
+
+TOKEN_VARIABLE = "TICDC_PRODUCER_TOKEN"  # noqa: S105 - the name of a variable
+
+
+class Allowed(StrEnum):
+    """What posted scenarios may use."""
+
+    ENVIRONMENT = "environment"
+    EXPRESSION = "expression"
+    FILES = "files"
+
+
+def serve(
+    host: Annotated[
+        str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="0: a free one.")] = 8642,
+    host_name: Annotated[
+        list[str] | None,
+        typer.Option("--host-name", metavar="NAME", help="A further name of this service; may be repeated."),
+    ] = None,
+    kafka: Annotated[
+        str,
+        typer.Option("--kafka", metavar="HOST:PORT", help="Kafka to write to. Default: an embedded one."),
+    ] = "",
+    allow_kafka: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-kafka",
+            metavar="HOST:PORT",
+            help="Another Kafka that requests may name; may be repeated.",
+        ),
+    ] = None,
+    schema_registry: Annotated[
+        str, typer.Option("--schema-registry", metavar="URL", help="Schema registry for Avro.")
+    ] = "",
+    kafka_properties: KafkaProperties = None,
+    allow: Annotated[
+        list[Allowed] | None,
+        typer.Option("--allow", help="What posted scenarios may use; may be repeated."),
+    ] = None,
+    max_seconds: Annotated[
+        float, typer.Option("--max-seconds", min=1, metavar="S", help="Time of one run.")
+    ] = 300,
+    max_queued: Annotated[int, typer.Option("--max-queued", min=1, metavar="N", help="Runs that wait.")] = 50,
+    max_runs: Annotated[
+        int, typer.Option("--max-runs", min=1, metavar="N", help="Finished runs that are available.")
+    ] = 100,
+) -> int:
+    """Serve runs and verifications over HTTP, with a warm Spark session and a Kafka, until Ctrl-C.
+
+    It listens on loopback. Another --host requires a token in the environment variable TICDC_PRODUCER_TOKEN,
+    which clients send. Posted scenarios cannot read this machine unless --allow permits it.
+    """
+    _check_installed()
+    start_light_jvm()
+    from ticdc_producer.serve.server import serve as run
+    from ticdc_producer.serve.service import Texts
+    from ticdc_producer.serve.settings import Limits, ServeSettings
+
+    settings = ServeSettings(
+        host=host,
+        port=port,
+        token=os.environ.get(TOKEN_VARIABLE, ""),
+        host_names=frozenset(host_name or ()),
+        kafka=kafka,
+        other_kafkas=frozenset(allow_kafka or ()),
+        kafka_properties=tuple(kafka_properties or ()),
+        schema_registry=schema_registry,
+        permissions=frozenset(one.value for one in allow or ()),
+        limits=Limits(seconds=max_seconds, queued=max_queued, runs=max_runs),
+    )
+    run(settings, Texts(_run_text, _verdict_text), lambda url: typer.echo(f"listening on {url}"))
+    return 0
+
+
+def _check_installed() -> None:
+    try:
+        import fastapi  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ImportError:
+        hint = "pip install 'ticdc-producer[serve]'"
+        what = "the service requires packages that are not installed"
+        raise ArgumentError(what, argument="serve", hint=hint) from None
+
+
+def _run_text(report: RunReport, quiet: bool, colours: bool) -> str:
+    from ticdc_producer.cli.run_text import show
+
+    console = _console(colours)
+    show(report, console, quiet=quiet)
+    return console.export_text(styles=colours)
+
+
+def _verdict_text(verdict: Verdict, with_scenario: bool, quiet: bool, colours: bool) -> str:
+    from ticdc_producer.cli.verdict_text import show
+
+    console = _console(colours)
+    show(verdict, console, quiet=quiet, way_out="" if with_scenario else "give --scenario")
+    return console.export_text(styles=colours)
+
+
+def _console(colours: bool) -> Console:
+    from rich.console import Console
+
+    return Console(file=io.StringIO(), record=True, force_terminal=colours, highlight=False, width=10_000)

@@ -1,0 +1,114 @@
+"""``run --watch``: runs a scenario again whenever its file is saved, and prints what changed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from difflib import unified_diff
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import typer
+
+from ticdc_producer.cli.options import fail
+from ticdc_producer.cli.progress import ProgressDisplay
+from ticdc_producer.cli.run_text import show
+from ticdc_producer.cli.verdict_text import show as show_verdict
+from ticdc_producer.errors import ProducerError, ScenarioError
+from ticdc_producer.runs.folder_text import FolderText, folder_text
+from ticdc_producer.runs.run_report import RunReport
+
+_POLL_SECONDS = 0.2
+_MAX_LINES = 40
+"""Lines of difference per part; the rest is counted."""
+
+
+def watch_scenario(scenario: str, options: Mapping[str, Any], *, quiet: bool = False) -> None:
+    """Run a scenario now and after each save of its file or of the changefeed file, until Ctrl-C.
+
+    :param scenario: a ``.yaml`` or ``.sql`` file.
+    :param options: of ``api.run``; without ``out`` the golden folder is temporary.
+    :raises ScenarioError: for a shipped scenario, whose file nobody edits.
+    """
+    if not Path(scenario).is_file():
+        raise ScenarioError("--watch requires a scenario file that exists", file=scenario)
+    files = [Path(scenario), *([Path(options["config"])] if options.get("config") else [])]
+    with TemporaryDirectory(prefix="ticdc-producer-watch-") as temporary:
+        folder = options.get("out") or Path(temporary) / "golden"
+        text: FolderText | None = None
+        for _ in saves(files):
+            text = _run(scenario, {**options, "out": folder, "replace": True}, text, quiet) or text
+            typer.echo(f"waiting for {scenario} to be saved; Ctrl-C ends", err=True)
+
+
+def saves(files: Sequence[Path], pause: Callable[[float], object] = time.sleep) -> Iterator[None]:
+    """Yields at once, and after each change of one of the files.
+
+    A file that is missing for a moment, because an editor replaces it, has not changed yet.
+
+    :param pause: waits for a number of seconds.
+    """
+    seen = _states(files)
+    yield
+    while True:
+        found = _states(files)
+        if found != seen and None not in found:
+            seen = found
+            yield
+        else:
+            pause(_POLL_SECONDS)
+
+
+def _states(files: Sequence[Path]) -> list[tuple[int, int] | None]:
+    found: list[tuple[int, int] | None] = []
+    for file in files:
+        try:
+            state = file.stat()
+        except OSError:
+            found.append(None)
+        else:
+            found.append((state.st_mtime_ns, state.st_size))
+    return found
+
+
+def _run(
+    scenario: str, options: Mapping[str, Any], before: FolderText | None, quiet: bool
+) -> FolderText | None:
+    """Run once and print the report, or what changed; None after an error, which is printed."""
+    from ticdc_producer import api
+
+    try:
+        with ProgressDisplay(quiet=quiet) as progress:
+            report = api.run(scenario, **options, on_status=progress.on_status, on_progress=progress.show)
+        text = folder_text(options["out"])
+    except ProducerError as error:
+        fail(error)
+        return None
+    if before is None:
+        show(report, quiet=quiet)
+    else:
+        _show_changes(report, before, text)
+    return text
+
+
+def _show_changes(report: RunReport, before: FolderText, after: FolderText) -> None:
+    lines = [*differences(before, after)]
+    for line in lines or ["no event and no row changed"]:
+        typer.echo(line)
+    if report.verdict is not None:
+        show_verdict(report.verdict, quiet=True)
+
+
+def differences(before: FolderText, after: FolderText) -> Iterator[str]:
+    """The lines that were added and removed, by part."""
+    for part in dict.fromkeys([*before, *after]):
+        old, new = before.get(part, []), after.get(part, [])
+        changed = [
+            line for line in [*unified_diff(old, new, n=0, lineterm="")][2:] if not line.startswith("@@")
+        ]
+        if changed:
+            yield f"{part}: {len(old):,} before, {len(new):,} now"
+            yield from (f"  {line[0]} {line[1:]}" for line in changed[:_MAX_LINES])
+        if len(changed) > _MAX_LINES:
+            yield f"  … and {len(changed) - _MAX_LINES:,} more lines"

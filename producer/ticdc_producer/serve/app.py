@@ -1,0 +1,252 @@
+"""The HTTP API."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import FastAPI, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+
+from ticdc_producer.errors import EnvironmentFailure, ProducerError, RefusedRequest
+from ticdc_producer.serve import results
+from ticdc_producer.serve.cases import case_content, listed_cases
+from ticdc_producer.serve.guard import Guard, error_content
+from ticdc_producer.serve.submission import DecodeRequest, RunRequest, TablesRequest, VerifyRequest
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from ticdc_producer.serve.service import Service
+    from ticdc_producer.serve.task import Task
+
+_MOST_SECONDS = 600
+Wait = Annotated[
+    float, Query(ge=0, le=_MOST_SECONDS, description="Seconds to wait for the end before the answer.")
+]
+
+
+def create_app(service: Service) -> ASGIApp:
+    """The application, behind its guard.
+
+    :param service: is started and stopped with the application.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        service.start()
+        try:
+            yield
+        finally:
+            await run_in_threadpool(service.stop)
+
+    # The pages of FastAPI's documentation load scripts from other servers.
+    app = FastAPI(
+        title="ticdc-producer",
+        description="Runs scenarios into topics as TiCDC would, and verifies them.",
+        version=version("ticdc-producer"),
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+    )
+    _add_errors(app)
+    _add_states(app, service)
+    _add_scenarios(app, service)
+    _add_runs(app, service)
+    _add_results(app, service)
+    _add_reading(app, service)
+    return Guard(app, service.settings)
+
+
+def _add_errors(app: FastAPI) -> None:
+    @app.exception_handler(ProducerError)
+    async def own(_request: Request, error: ProducerError) -> JSONResponse:
+        status = 502 if isinstance(error, EnvironmentFailure) else 422
+        if isinstance(error, RefusedRequest):
+            status = error.status
+        content = {"error": error_content(error)}
+        headers = {"Retry-After": "1"} if status in (429, 503) else None
+        return JSONResponse(content, status, headers)
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"] if part != "body")[:200]
+        what = str(first["msg"]).removeprefix("Value error, ")
+        refusal = RefusedRequest(what, status=422, where=where)
+        return JSONResponse({"error": error_content(refusal)}, refusal.status)
+
+    @app.exception_handler(HTTPException)
+    async def unknown(_request: Request, error: HTTPException) -> JSONResponse:
+        hint = "GET /openapi.json lists all paths"
+        refusal = RefusedRequest(str(error.detail), status=error.status_code, hint=hint)
+        return JSONResponse({"error": error_content(refusal)}, refusal.status, error.headers)
+
+
+def _add_states(app: FastAPI, service: Service) -> None:
+    @app.get("/health")
+    async def health() -> dict[str, str]:
+        """The process answers."""
+        return {"status": "ok", "version": version("ticdc-producer")}
+
+    @app.get("/ready")
+    async def ready() -> JSONResponse:
+        """Whether Spark and Kafka run; 503 before."""
+        runs = service.ready.is_set()
+        return JSONResponse({"ready": runs, "kafka": service.settings.kafka}, 200 if runs else 503)
+
+
+def _add_scenarios(app: FastAPI, service: Service) -> None:
+    @app.get("/v1/scenarios")
+    def scenarios() -> list[dict[str, str]]:
+        """The shipped and the uploaded scenarios."""
+        return service.uploads.listed()
+
+    @app.get("/v1/scenarios/{name}", response_class=PlainTextResponse)
+    def scenario(name: str) -> Response:
+        """The content of a scenario."""
+        return PlainTextResponse(service.uploads.text(name))
+
+    @app.put("/v1/scenarios/{name}", status_code=204)
+    async def upload(name: str, request: Request) -> None:
+        """Upload a scenario; its name ends with .sql or .yaml."""
+        text = await request.body()
+        await run_in_threadpool(service.uploads.put, name, text, service.settings)
+
+    @app.delete("/v1/scenarios/{name}", status_code=204)
+    def remove(name: str) -> None:
+        """Remove an uploaded scenario."""
+        service.uploads.delete(name)
+
+
+def _add_runs(app: FastAPI, service: Service) -> None:
+    @app.post("/v1/runs", status_code=202)
+    async def run(request: RunRequest, wait: Wait = 0) -> dict[str, Any]:
+        """Queue a run into a topic of the service's Kafka."""
+        return await _waited(await run_in_threadpool(service.run, request), wait)
+
+    @app.post("/v1/verifications", status_code=202)
+    async def verify(request: VerifyRequest, wait: Wait = 0) -> dict[str, Any]:
+        """Queue the verification of a topic; its result is that of a run."""
+        return await _waited(await run_in_threadpool(service.verify, request), wait)
+
+    @app.get("/v1/runs")
+    def runs() -> list[dict[str, Any]]:
+        """All runs and verifications, the oldest first."""
+        return [task.to_json() for task in service.worker.tasks]
+
+    @app.get("/v1/runs/{number}")
+    async def one(number: str, wait: Wait = 0) -> dict[str, Any]:
+        """The state of a run."""
+        return await _waited(service.worker.task(number), wait)
+
+    @app.delete("/v1/runs/{number}", status_code=204)
+    def remove(number: str) -> None:
+        """Remove a run that waits or has ended, with its folder and its topics."""
+        service.worker.delete(number)
+
+    @app.get("/v1/runs/{number}/progress", response_class=StreamingResponse)
+    async def progress(number: str) -> StreamingResponse:
+        """The news of a run as server-sent events: step, progress, status."""
+        return StreamingResponse(_events(service.worker.task(number)), media_type="text/event-stream")
+
+
+async def _waited(task: Task, seconds: float) -> dict[str, Any]:
+    if seconds:
+        await task.ended_within(seconds)
+    return task.to_json()
+
+
+async def _events(task: Task) -> AsyncIterator[str]:
+    async for one in task.changes():
+        if one is None:
+            yield ": the run goes on\n\n"
+        else:
+            content = {name: value for name, value in one.items() if name != "event"}
+            yield f"event: {one['event']}\ndata: {json.dumps(content)}\n\n"
+
+
+def _add_results(app: FastAPI, service: Service) -> None:
+    task = service.worker.task
+
+    @app.get("/v1/runs/{number}/report")
+    def report(number: str) -> dict[str, Any]:
+        """The report of a run, or the verdict of a verification, as --json prints it."""
+        return results.result_of(task(number)).content
+
+    @app.get("/v1/runs/{number}/text", response_class=PlainTextResponse)
+    def text(number: str, quiet: bool = False, colours: bool = False) -> Response:
+        """The report as the command prints it."""
+        return PlainTextResponse(results.result_of(task(number)).text(quiet, colours))
+
+    @app.get("/v1/runs/{number}/verdict")
+    def verdict(number: str) -> dict[str, Any] | None:
+        """The verdict with its findings; null if the run was not verified."""
+        found = results.result_of(task(number)).content
+        return found if task(number).kind == "verification" else found["verdict"]
+
+    @app.get("/v1/runs/{number}/messages", response_class=PlainTextResponse)
+    def messages(number: str) -> Response:
+        """The messages, as JSON lines."""
+        return _lines(results.golden_of(task(number)).folder / "messages.jsonl")
+
+    @app.get("/v1/runs/{number}/decoded", response_class=PlainTextResponse)
+    def decoded(number: str) -> Response:
+        """The events that the messages decode to, as JSON lines."""
+        lines, _ = results.decoded_of(task(number), service.settings.limits.events)
+        return _joined(lines)
+
+    @app.get("/v1/runs/{number}/events", response_class=PlainTextResponse)
+    def events(number: str) -> Response:
+        """The expected events, as JSON lines."""
+        return _lines(results.golden_of(task(number)).folder / "events.jsonl")
+
+    @app.get("/v1/runs/{number}/state")
+    def state(number: str) -> dict[str, list[dict[str, Any]]]:
+        """The expected rows of each table."""
+        return results.state_of(task(number))
+
+    @app.post("/v1/runs/{number}/comparison")
+    def comparison(number: str, request: TablesRequest) -> dict[str, Any]:
+        """Compare the rows of a consumer with the expected ones."""
+        return results.comparison_of(task(number), request.tables)
+
+    @app.get("/v1/runs/{number}/archive", response_class=FileResponse)
+    def archive(number: str) -> Response:
+        """The golden folder as a zip file."""
+        return FileResponse(
+            results.archive_of(task(number)), media_type="application/zip", filename="golden.zip"
+        )
+
+
+def _add_reading(app: FastAPI, service: Service) -> None:
+    @app.post("/v1/decoded", response_class=PlainTextResponse)
+    def decoded(request: DecodeRequest, text: bool = False) -> Response:
+        """Decode a topic: lines as `decode` prints them."""
+        lines, damaged = service.decoded(request, text=text)
+        return _joined(lines, {"ticdc-damaged": str(damaged).lower()})
+
+    @app.get("/v1/conformance/cases")
+    def cases(protocol: str | None = None) -> list[dict[str, str]]:
+        """The conformance cases of single messages."""
+        return listed_cases(protocol)
+
+    @app.get("/v1/conformance/cases/{name:path}")
+    def case(name: str) -> dict[str, Any]:
+        """A case: the request to a consumer, and the expected events; null for a damaged message."""
+        return case_content(name)
+
+
+def _lines(path: Any) -> Response:
+    return FileResponse(path, media_type="application/x-ndjson")
+
+
+def _joined(lines: list[str], headers: dict[str, str] | None = None) -> Response:
+    text = "".join(f"{line}\n" for line in lines)
+    return Response(text, headers=headers, media_type="application/x-ndjson")

@@ -1,0 +1,174 @@
+"""Refuses requests before the application sees them: of other web pages, without the token, too large.
+
+A web page can send requests to a service on loopback: across origins, or after its own name was bound to
+127.0.0.1 (DNS rebinding). Therefore ``Host`` and ``Origin`` are checked on loopback, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from ticdc_producer.errors import ProducerError, RefusedRequest
+from ticdc_producer.serve.settings import ServeSettings
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+WITHOUT_TOKEN = frozenset({"/health", "/ready"})
+"""Paths for probes of orchestrators; they answer nothing but a state."""
+CONTENT_TYPES = frozenset({"application/json", "application/yaml", "application/sql"})
+"""Not those of HTML forms, which pages of other origins can send."""
+_WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+_CHECKED = ("host", "origin", "authorization", "content-length", "content-type")
+
+
+class Guard:
+    """An ASGI application around another one.
+
+    :param app: gets the accepted requests.
+    """
+
+    def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
+        self._app = app
+        self._settings = settings
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        try:
+            self._check(scope)
+            body = await self._body(scope, receive)
+        except RefusedRequest as refusal:
+            await _respond(send, refusal)
+            return
+        await self._app(scope, _replay(body, receive), send)
+
+    def _check(self, scope: Scope) -> None:
+        headers = _headers(scope)
+        host = headers.get("host", "")
+        accepted = self._settings.accepted_hosts
+        if accepted and _host_name(host) not in accepted:
+            hint = "start the service with --host-name NAME if this is its name"
+            raise RefusedRequest(f"the service has no name {host[:80]!r}", status=403, hint=hint)
+        _check_origin(headers, host)
+        if self._settings.token and scope["path"] not in WITHOUT_TOKEN:
+            self._check_token(headers.get("authorization", ""))
+        if scope["method"] in _WITH_BODY:
+            self._check_content(headers)
+
+    def _check_token(self, authorization: str) -> None:
+        scheme, _, token = authorization.partition(" ")
+        right = hmac.compare_digest(token.strip().encode(), self._settings.token.encode())
+        if scheme.lower() != "bearer" or not right:
+            hint = "send the header Authorization: Bearer TOKEN"
+            raise RefusedRequest("the token is missing or wrong", status=401, hint=hint)
+
+    def _check_content(self, headers: Mapping[str, str]) -> None:
+        most = self._settings.limits.body_bytes
+        length = headers.get("content-length", "0")
+        if length.isascii() and length.isdecimal() and int(length[:20]) > most:
+            raise _too_large(most)
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind not in CONTENT_TYPES:
+            hint = f"send one of {', '.join(sorted(CONTENT_TYPES))}"
+            raise RefusedRequest(f"the content type {kind[:80]!r} is not accepted", status=415, hint=hint)
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+        if scope["method"] not in _WITH_BODY:
+            return b""
+        limits = self._settings.limits
+        try:
+            async with asyncio.timeout(limits.body_seconds):
+                return await _read(receive, limits.body_bytes)
+        except TimeoutError:
+            what = f"the request did not arrive within {limits.body_seconds:g} s"
+            raise RefusedRequest(what, status=408) from None
+
+
+def _check_origin(headers: Mapping[str, str], host: str) -> None:
+    origin = headers.get("origin")
+    other = origin is not None and urlsplit(origin).netloc.lower() != host.lower()
+    if other or headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        raise RefusedRequest("requests of web pages of other origins are not served", status=403)
+
+
+async def _read(receive: Receive, most: int) -> bytes:
+    parts, size = [], 0
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise RefusedRequest("the client has disconnected", status=400)
+        part = message.get("body", b"")
+        size += len(part)
+        if size > most:
+            raise _too_large(most)
+        parts.append(part)
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    """The body as one message; then what the server sends, such as the end of the connection."""
+    unread = [body]
+
+    async def again() -> Message:
+        if unread:
+            return {"type": "http.request", "body": unread.pop(), "more_body": False}
+        return await receive()
+
+    return again
+
+
+def _headers(scope: Scope) -> dict[str, str]:
+    """The headers by name in lower case.
+
+    :raises RefusedRequest: if one that is checked occurs twice, since others could read the other one.
+    """
+    found: dict[str, str] = {}
+    for raw, value in scope["headers"]:
+        name = raw.decode("latin-1").lower()
+        if name in found and name in _CHECKED:
+            raise RefusedRequest(f"the header {name} occurs twice", status=400)
+        found[name] = value.decode("latin-1")
+    return found
+
+
+def _host_name(host: str) -> str:
+    """The name in a ``Host`` header, without the port."""
+    name, colon, port = host.rpartition(":")
+    return (name if colon and port.isdecimal() else host).lower()
+
+
+def _too_large(most: int) -> RefusedRequest:
+    return RefusedRequest(f"the request is larger than {most >> 10} KiB", status=413)
+
+
+def error_content(error: ProducerError) -> dict[str, Any]:
+    """An error with its fields as keys."""
+    return {
+        "type": type(error).__name__,
+        "what": error.what,
+        "where": error.where,
+        "hint": error.hint,
+        "arguments": list(error.arguments),
+    }
+
+
+async def _respond(send: Send, refusal: RefusedRequest) -> None:
+    body = json.dumps({"error": error_content(refusal)}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    headers.append((b"connection", b"close"))  # the rest of the request is not read
+    if refusal.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,207 @@
+"""Reads the scenario and the changefeed of a request, and checks what they may do."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from ticdc_producer.config import Changefeed, resolve
+from ticdc_producer.config.environment import without_environment
+from ticdc_producer.config.kafka_properties import parse_kafka_properties
+from ticdc_producer.config.load_file import parse_changefeed_toml
+from ticdc_producer.errors import ChangefeedError, RefusedRequest
+from ticdc_producer.runs.traps import with_traps
+from ticdc_producer.scenario.library import descriptions, shipped
+from ticdc_producer.scenario.load import ScenarioFile, load_scenario, parse_scenario
+from ticdc_producer.serve.policy import check_changefeed, check_scenario, check_sink_uri
+from ticdc_producer.serve.settings import ServeSettings
+from ticdc_producer.serve.submission import RunRequest, ScenarioOf
+from ticdc_producer.testing.runs import sink_uri
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.(?:sql|yaml)")
+
+
+@contextmanager
+def restricted(settings: ServeSettings) -> Iterator[None]:
+    """Hide the environment from posted text, unless it may read it."""
+    hidden = nullcontext() if "environment" in settings.permissions else without_environment()
+    with hidden:
+        yield
+
+
+@dataclass
+class Uploads:
+    """The uploaded scenarios, by name."""
+
+    most: int
+    _texts: dict[str, bytes] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def put(self, name: str, text: bytes, settings: ServeSettings) -> ScenarioFile:
+        """Store a scenario.
+
+        :param name: it ends with ``.sql`` or ``.yaml``.
+        :raises RefusedRequest: for another name, too many scenarios, or a scenario that may not run here.
+        :raises ProducerError: for a scenario that is invalid.
+        """
+        if not _NAME.fullmatch(name):
+            hint = "such as orders.sql: letters, digits, '.', '_' and '-', then .sql or .yaml"
+            raise RefusedRequest(
+                "this is not the name of a scenario", status=422, where=name[:100], hint=hint
+            )
+        with restricted(settings):
+            scenario = parse_scenario(text, name)
+        check_scenario(scenario, None, settings)
+        with self._lock:
+            if name not in self._texts and len(self._texts) >= self.most:
+                raise RefusedRequest(f"{self.most} scenarios are uploaded already", status=409)
+            self._texts[name] = text
+        return scenario
+
+    def delete(self, name: str) -> None:
+        """Remove a scenario.
+
+        :raises RefusedRequest: if there is none.
+        """
+        with self._lock:
+            if self._texts.pop(name, None) is None:
+                raise _no_scenario(name)
+
+    def text(self, name: str) -> bytes:
+        """The content of an uploaded or a shipped scenario.
+
+        :raises RefusedRequest: if there is none.
+        """
+        with self._lock:
+            found = self._texts.get(name)
+        if found is not None:
+            return found
+        library = shipped()
+        if name not in library:
+            raise _no_scenario(name)
+        return library[name].read_bytes()
+
+    def listed(self) -> list[dict[str, str]]:
+        """Names and descriptions of all scenarios."""
+        own = [{"name": name, "source": "uploaded", "description": ""} for name in sorted(self._texts)]
+        return own + [
+            {"name": name, "source": "shipped", "description": text} for name, text in descriptions().items()
+        ]
+
+
+def _no_scenario(name: str) -> RefusedRequest:
+    return RefusedRequest("there is no such scenario", status=404, where=name[:100])
+
+
+def posted_scenario(request: ScenarioOf, uploads: Uploads, settings: ServeSettings) -> ScenarioFile | None:
+    """The scenario of a request; None if it has none.
+
+    :raises RefusedRequest: for a scenario that may not run here.
+    :raises ProducerError: for one that is invalid.
+    """
+    with restricted(settings):
+        scenario, own = _read(request, uploads)
+    if scenario is not None:
+        check_scenario(scenario, own, settings)
+    return scenario
+
+
+def _read(request: ScenarioOf, uploads: Uploads) -> tuple[ScenarioFile | None, ScenarioFile | None]:
+    """The scenario, and the shipped one that it is made of."""
+    if request.sql is not None or request.yaml is not None:
+        text, ending = (request.sql, ".sql") if request.sql is not None else (request.yaml or "", ".yaml")
+        endings = (".sql",) if ending == ".sql" else (".yaml", ".yml")
+        file = request.file if request.file.endswith(endings) else f"scenario{ending}"
+        return parse_scenario(text.encode(errors="surrogatepass"), file, request.overrides), None
+    if request.scenario is None:
+        return None, None
+    if _NAME.fullmatch(request.scenario):
+        return parse_scenario(uploads.text(request.scenario), request.scenario, request.overrides), None
+    if request.scenario not in shipped():
+        raise _no_scenario(request.scenario)
+    return load_scenario(request.scenario, request.overrides), load_scenario(request.scenario)
+
+
+def changefeed_of_run(
+    request: RunRequest, scenario: ScenarioFile, topic: str, settings: ServeSettings
+) -> Changefeed:
+    """The changefeed of a run into the service's Kafka.
+
+    :param topic: the topic if the request names none.
+    :raises RefusedRequest: for a changefeed that this service does not allow.
+    :raises ProducerError: for one that is invalid.
+    """
+    content = posted_config(request.config, settings)
+    if request.dispatch is not None:
+        rule = {"matcher": ["*.*"], "partition": request.dispatch}
+        content = {**content, "sink": {**content.get("sink", {}), "dispatchers": [rule]}}
+    with restricted(settings):
+        uri = _uri(request, scenario, topic)
+        check_sink_uri(uri, settings, "sink URI")
+        traced, _ = with_traps(scenario, request.traps)
+        uri = on_kafka(uri, settings)
+        return resolve(
+            uri,
+            content,
+            scenario=traced.changefeed,
+            name=scenario.name,
+            kafka_properties=properties_for(uri, settings),
+        )
+
+
+def posted_config(text: str | None, settings: ServeSettings) -> dict[str, Any]:
+    """The content of a posted changefeed file.
+
+    :raises RefusedRequest: for a key that a request may not set.
+    :raises ChangefeedError: if it is invalid.
+    """
+    if text is None:
+        return {}
+    with restricted(settings):
+        content = parse_changefeed_toml(text, "changefeed file")
+    check_changefeed(content, settings, "changefeed file")
+    return content
+
+
+def _uri(request: RunRequest, scenario: ScenarioFile, topic: str) -> str:
+    if request.sink_uri is not None:
+        return request.sink_uri
+    protocol = request.protocol or ""
+    if "&" in protocol:
+        raise ChangefeedError(f"there is no protocol {protocol[:40]!r}", parameter="protocol")
+    base = sink_uri(scenario, protocol)
+    parameters = dict(parse_qsl(urlsplit(base).query, keep_blank_values=True)) | request.options
+    if request.partitions is not None:
+        parameters["partition-num"] = str(request.partitions)
+    own = urlsplit(base).path.strip("/") if request.scenario_topic else topic
+    return f"kafka:///{quote(request.topic or own, safe='')}?{urlencode(parameters)}"
+
+
+def on_kafka(uri: str, settings: ServeSettings) -> str:
+    """A checked sink URI, with the address of the service's Kafka and schema registry if it names none."""
+    parts = urlsplit(uri)
+    if parts.scheme != "kafka":
+        return uri
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    if settings.schema_registry and query.get("protocol") == "avro":
+        query["schema-registry"] = settings.schema_registry
+    return parts._replace(netloc=parts.netloc or settings.kafka, query=urlencode(query)).geturl()
+
+
+def properties_for(uri: str, settings: ServeSettings) -> list[str]:
+    """The client properties for a sink URI: none for a Kafka that is not the service's own.
+
+    Their variables were substituted when the service started.
+    """
+    own = urlsplit(uri).netloc == settings.kafka
+    return [value.replace("${", "$${") for value in settings.kafka_properties] if own else []
+
+
+def with_variables(properties: Mapping[str, str] | tuple[str, ...]) -> tuple[str, ...]:
+    """Client properties as ``name=value``, with environment variables substituted."""
+    return tuple(f"{name}={value}" for name, value in parse_kafka_properties(tuple(properties)).items())

@@ -1,0 +1,111 @@
+"""What a finished run has left: its golden folder, and parts of it as JSON."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from ticdc_producer.errors import RefusedRequest
+from ticdc_producer.model.event_line import event_line, event_text
+from ticdc_producer.model.json_value import from_json, json_line
+from ticdc_producer.runs.decode import decode
+from ticdc_producer.serve.task import Result, Task
+from ticdc_producer.testing.cell import cell
+from ticdc_producer.testing.golden import Golden
+from ticdc_producer.testing.state_diff import state_diff
+
+
+def result_of(task: Task) -> Result:
+    """The result of a task.
+
+    :raises RefusedRequest: if it has none.
+    """
+    if task.result is None:
+        what = "the run has failed" if task.over else "the run has not ended"
+        raise RefusedRequest(what, status=409, where=task.id, hint="its error is in GET /v1/runs/ID")
+    return task.result
+
+
+def golden_of(task: Task) -> Golden:
+    """The golden folder of a run.
+
+    :raises RefusedRequest: if there is none.
+    """
+    result_of(task)
+    if not task.golden.is_dir():
+        raise RefusedRequest("the run has written no folder", status=404, where=task.id)
+    return Golden(task.golden)
+
+
+def archive_of(task: Task) -> Path:
+    """A zip file with the golden folder."""
+    folder = golden_of(task).folder
+    path = task.folder / "golden.zip"
+    if not path.exists():
+        partial = task.folder / f"partial-{token_hex(4)}"  # another request may make it, too
+        made = shutil.make_archive(str(partial), "zip", folder)
+        Path(made).replace(path)
+    return path
+
+
+def state_of(task: Task) -> dict[str, list[dict[str, Any]]]:
+    """The expected rows by table, as in the files of the golden folder."""
+    return {
+        name: [{column: _as_json(value) for column, value in row.items()} for row in rows]
+        for name, rows in golden_of(task).state.items()
+    }
+
+
+def _as_json(value: str | bytes | None) -> Any:
+    from ticdc_producer.model.json_value import to_json
+
+    return value if value is None or isinstance(value, str) else to_json(value)
+
+
+def comparison_of(task: Task, tables: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """The differences between a consumer's rows and the expected ones.
+
+    :raises ArgumentError: for rows of another form.
+    """
+    golden = golden_of(task)
+    actual = {name: [_read_row(row) for row in rows] for name, rows in tables.items()}
+    found = state_diff(golden.state, actual, golden.keys)
+    return {"ok": not found, "differences": found.splitlines()}
+
+
+def _read_row(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: _read_value(value) for name, value in row.items()}
+
+
+def _read_value(value: Any) -> Any:
+    """A value; ``{"b64": …}`` is bytes."""
+    if isinstance(value, dict) and set(value) == {"b64"} and isinstance(value["b64"], str):
+        try:
+            return cell(from_json(value))
+        except ValueError:
+            return value
+    return value
+
+
+def decoded_lines(rows: Iterator[dict[str, Any]], most: int, *, text: bool) -> tuple[list[str], bool]:
+    """The lines of events, as ``decode`` prints them, and whether a message does not decode.
+
+    :param rows: shape ``DECODED``.
+    :raises RefusedRequest: for more than ``most`` events.
+    """
+    found = [*islice(rows, most + 1)]
+    if len(found) > most:
+        raise RefusedRequest(
+            f"there are more than {most} events", status=422, hint="use ticdc-producer decode"
+        )
+    lines = [event_text(row) if text else json_line(event_line(row)) for row in found]
+    return lines, any(row["kind"] == "error" for row in found)
+
+
+def decoded_of(task: Task, most: int) -> tuple[list[str], bool]:
+    """The events of the messages of a run, as lines of ``events.jsonl``; likewise."""
+    return decoded_lines(decode(folder=golden_of(task).folder), most, text=False)

@@ -1,0 +1,269 @@
+"""The service behind the HTTP API: its Spark session, its Kafka, and what its tasks do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ticdc_producer.errors import ProducerError, RefusedRequest
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.runs.decode import decode
+from ticdc_producer.runs.prepare import Job, prepare
+from ticdc_producer.runs.read_session import PRELOADED_MODULES
+from ticdc_producer.runs.run import run_job
+from ticdc_producer.runs.run_options import RunOptions
+from ticdc_producer.runs.run_report import RunReport
+from ticdc_producer.runs.small_run import is_small
+from ticdc_producer.runs.verify import verify
+from ticdc_producer.scenario.load import ScenarioFile
+from ticdc_producer.serve.policy import check_sink_uri, check_topic
+from ticdc_producer.serve.posted import (
+    Uploads,
+    changefeed_of_run,
+    on_kafka,
+    posted_config,
+    posted_scenario,
+    properties_for,
+    restricted,
+    with_variables,
+)
+from ticdc_producer.serve.results import decoded_lines
+from ticdc_producer.serve.settings import ServeSettings
+from ticdc_producer.serve.submission import DecodeRequest, RunRequest, VerifyRequest
+from ticdc_producer.serve.task import Result, Task
+from ticdc_producer.serve.worker import Worker
+from ticdc_producer.spark.session import spark_session
+from ticdc_producer.targets.kafka.topics import Topics
+from ticdc_producer.testing.kafka import delete
+from ticdc_producer.verifier.verdict import Verdict
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_FOLDER = "ticdc-producer-serve-"
+STOP_SECONDS = 20.0
+
+
+@dataclass(frozen=True)
+class Texts:
+    """How reports are printed: as by the commands, which are built on this package.
+
+    :param run: (report, quiet, colours) → text; ``verdict`` likewise, with whether a scenario was given.
+    """
+
+    run: Callable[[RunReport, bool, bool], str]
+    verdict: Callable[[Verdict, bool, bool, bool], str]
+
+
+class Service:
+    """Runs scenarios and verifications, one after the other.
+
+    :param on_failure: called if Spark or Kafka does not start.
+    :ivar failure: why it did not start; None: it did, or still starts.
+    """
+
+    def __init__(
+        self, settings: ServeSettings, texts: Texts, on_failure: Callable[[], None] = lambda: None
+    ) -> None:
+        self.settings = replace(settings, kafka_properties=with_variables(settings.kafka_properties))
+        self.uploads = Uploads(settings.limits.scenarios)
+        self.ready = threading.Event()
+        self.failure: ProducerError | None = None
+        self._texts, self._on_failure = texts, on_failure
+        _remove_abandoned()
+        self._folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
+        self.worker = Worker(self._folder, settings.limits, self._cancel, self._remove_topics)
+        self._kafka: EmbeddedKafka | None = None
+        self._spark: SparkSession | None = None
+        self._kafka_start: threading.Thread | None = None
+        self._stopping = False
+        self._written: set[str] = set()
+
+    def start(self) -> None:
+        """Start Spark, Kafka and the worker, in the background; ``ready`` is set when they run."""
+        self.worker.start(self._prepare)
+
+    def stop(self) -> None:
+        """End the tasks and the Kafka of the service; the Spark session ends with the process."""
+        self._stopping = True
+        self.worker.stop(STOP_SECONDS)
+        if self._kafka_start is not None:
+            self._kafka_start.join()  # a broker that still starts cannot be stopped
+        if self._kafka is not None:
+            self._kafka.stop()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _prepare(self) -> None:
+        try:
+            kafka = None if self.settings.kafka else EmbeddedKafka()
+            errors: list[ProducerError] = []
+            self._kafka, self._kafka_start = kafka, threading.Thread(target=_start, args=[kafka, errors])
+            self._kafka_start.start()
+            self._spark = spark_session(light=True, preload=PRELOADED_MODULES)
+            self._kafka_start.join()
+            if errors:
+                raise errors[0]
+            if kafka is not None:
+                self.settings = replace(self.settings, kafka=kafka.bootstrap)
+        except ProducerError as error:
+            if not self._stopping:
+                self.failure = error
+                self._on_failure()
+        else:
+            self.ready.set()
+
+    def run(self, request: RunRequest) -> Task:
+        """Queue a run.
+
+        :raises RefusedRequest: for a run that is not allowed, or if too many wait.
+        :raises ProducerError: for an invalid scenario or changefeed.
+        """
+        scenario = posted_scenario(request, self.uploads, self.settings)
+        if scenario is None:
+            raise RefusedRequest("a run requires a scenario", status=422)
+        changefeed_of_run(request, scenario, "checked", self.settings)
+        return self.worker.submit("run", scenario.name, partial(self._run, request, scenario))
+
+    def verify(self, request: VerifyRequest) -> Task:
+        """Queue a verification, with the errors of ``run``."""
+        scenario = posted_scenario(request, self.uploads, self.settings)
+        posted_config(request.config, self.settings)
+        with restricted(self.settings):
+            check_sink_uri(request.sink_uri, self.settings, "sink URI")
+        return self.worker.submit("verification", request.sink_uri, partial(self._verify, request, scenario))
+
+    def decoded(self, request: DecodeRequest, *, text: bool) -> tuple[list[str], bool]:
+        """The events of a topic as lines, and whether a message does not decode.
+
+        :raises RefusedRequest: for a topic that this service does not read, or with too many events.
+        :raises ProducerError: for a topic that cannot be read.
+        """
+        if not self.ready.is_set():
+            raise RefusedRequest("the service is not ready", status=503)
+        posted_config(request.config, self.settings)
+        with restricted(self.settings), tempfile.TemporaryDirectory(dir=self._folder) as folder:
+            check_sink_uri(request.sink_uri, self.settings, "sink URI")
+            config = None
+            if request.config is not None:
+                config = Path(folder) / "changefeed.toml"
+                config.write_text(request.config, "utf-8")
+            uri = on_kafka(request.sink_uri, self.settings)
+            rows = decode(
+                sink_uri=uri,
+                config=config,
+                protocol=request.protocol,
+                kafka_properties=properties_for(uri, self.settings),
+            )
+            return decoded_lines(rows, self.settings.limits.events, text=text)
+
+    def _run(self, request: RunRequest, scenario: ScenarioFile, task: Task) -> Result:
+        settings = self.settings
+        with restricted(settings):
+            changefeed = changefeed_of_run(request, scenario, f"ticdc-{task.id}", settings)
+            job = prepare(
+                scenario,
+                changefeed=changefeed,
+                seed=request.seed,
+                state_at=request.state_at,
+                inject=request.traps,
+            )
+        self._check_size(job)
+        task.brokers = changefeed.brokers
+        task.topics = tuple(job.stream.topic_partitions.topics)
+        self._check_topics(job, task.topics, request)
+        options = RunOptions(
+            out=None if request.dry_run else task.golden,
+            append=request.append,
+            replace=request.replaces,
+            dry_run=request.dry_run,
+            verify_output=request.verify,
+            from_beginning=not job.history.data,
+            on_status=task.on_status,
+            on_progress=task.on_progress,
+        )
+        report = run_job(job, options)
+        return Result(report.ok, report.to_json(), partial(self._texts.run, report))
+
+    def _check_size(self, job: Job) -> None:
+        limits = self.settings.limits
+        if job.history.row_changes > limits.row_changes or not is_small(job):
+            what = f"the run has {job.history.row_changes} row changes or more than {limits.events} events"
+            hint = f"the service runs up to {limits.row_changes} row changes; use ticdc-producer run"
+            raise RefusedRequest(what, status=422, hint=hint)
+
+    def _check_topics(self, job: Job, topics: tuple[str, ...], request: RunRequest) -> None:
+        """Check that a run replaces topics of this service alone; those of an own Kafka all are."""
+        for topic in topics:
+            check_topic(topic)
+        if request.replaces and self._kafka is None:
+            existing = Topics(job.changefeed.brokers).existing()
+            foreign = sorted((set(topics) & existing.keys()) - self._written)
+            if foreign:
+                hint = "the service replaces topics that it has written; name a new topic"
+                raise RefusedRequest(
+                    "the topic is not the service's", status=403, where=foreign[0], hint=hint
+                )
+        self._written.update(topics)
+
+    def _verify(self, request: VerifyRequest, scenario: ScenarioFile | None, task: Task) -> Result:
+        config = None
+        if request.config is not None:
+            config = task.folder / "changefeed.toml"
+            config.write_text(request.config, "utf-8")
+        uri = on_kafka(request.sink_uri, self.settings)
+        with restricted(self.settings):
+            verdict = verify(
+                sink_uri=uri,
+                scenario=scenario,
+                config=config,
+                inject=request.traps,
+                state_at=request.state_at,
+                strict_table_order=request.strict_table_order,
+                from_beginning=request.from_beginning,
+                resolved_gap_ms=request.resolved_gap_ms,
+                examples=request.examples,
+                kafka_properties=properties_for(uri, self.settings),
+                on_status=task.on_status,
+            )
+        content: dict[str, Any] = verdict.to_json()
+        return Result(verdict.ok, content, partial(self._texts.verdict, verdict, scenario is not None))
+
+    def _cancel(self) -> None:
+        if self._spark is not None:
+            self._spark.sparkContext.cancelAllJobs()
+
+    def _remove_topics(self, task: Task) -> None:
+        """Delete topics of a run that no other run has; in the user's Kafka only those named after it."""
+        others = {topic for other in self.worker.tasks if other is not task for topic in other.topics}
+        topics = [
+            topic
+            for topic in task.topics
+            if topic not in others and (self._kafka is not None or topic.startswith(f"ticdc-{task.id}"))
+        ]
+        if topics and task.started is not None:
+            delete(task.brokers, topics)
+
+
+def _start(kafka: EmbeddedKafka | None, errors: list[ProducerError]) -> None:
+    if kafka is not None:
+        try:
+            kafka.start()
+        except ProducerError as error:
+            errors.append(error)
+
+
+def _remove_abandoned() -> None:
+    """Remove the folders of services that were killed."""
+    import psutil
+
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*-*"):
+        number = folder.name.removeprefix(_FOLDER).partition("-")[0]
+        if number.isdecimal() and not psutil.pid_exists(int(number)):
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,92 @@
+"""The settings of the service: its address, who may call it, and what posted scenarios may do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import Literal, TypeAlias, get_args
+
+from ticdc_producer.errors import ArgumentError
+
+Permission: TypeAlias = Literal["environment", "expression", "files"]
+"""``environment``: ``${NAME}``; ``expression``: columns with Spark SQL; ``files``: ``data`` steps, storages,
+claim-check."""
+PERMISSIONS: tuple[Permission, ...] = get_args(Permission)
+DEFAULT_PORT = 8642
+_SHORTEST_TOKEN = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """The limits of requests and runs.
+
+    :param body_bytes: size of a request.
+    :param body_seconds: time in which a request must arrive.
+    :param row_changes: row changes of one run.
+    :param events: events of one run, resolved events of all partitions included.
+    :param seconds: time of one run.
+    :param queued: runs that wait.
+    :param runs: finished runs that are available; the oldest are removed.
+    :param scenarios: uploaded scenarios.
+    """
+
+    body_bytes: int = 4 << 20
+    body_seconds: float = 30
+    row_changes: int = 20_000
+    events: int = 100_000
+    seconds: float = 300
+    queued: int = 50
+    runs: int = 100
+    scenarios: int = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeSettings:
+    """The settings of the service.
+
+    :param host: address to listen on.
+    :param token: what the header ``Authorization: Bearer TOKEN`` must hold; empty: nothing, on loopback only.
+    :param host_names: names by which clients reach the service, besides ``host`` and those of loopback.
+    :param kafka: ``HOST:PORT`` of the Kafka to write to; empty: the service starts one.
+    :param other_kafkas: further brokers that posted sink URIs may name.
+    :param kafka_properties: ``name=value`` each: properties of the clients of ``kafka``.
+    :param schema_registry: URL of the registry for Avro; posted changefeeds may not name one.
+    :param permissions: what posted scenarios may do.
+    :raises ArgumentError: for an address that other machines reach, without a token.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = DEFAULT_PORT
+    token: str = field(default="", repr=False)
+    host_names: frozenset[str] = frozenset()
+    kafka: str = ""
+    other_kafkas: frozenset[str] = frozenset()
+    kafka_properties: tuple[str, ...] = field(default=(), repr=False)
+    schema_registry: str = field(default="", repr=False)
+    permissions: frozenset[Permission] = frozenset()
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        if not self.on_loopback and not self.token:
+            what = f"`host` {self.host} can be reached from other machines and requires a token"
+            hint = "set TICDC_PRODUCER_TOKEN, such as to the output of `openssl rand -hex 32`"
+            raise ArgumentError(what, argument="host", hint=hint).about("host")
+        if self.token and len(self.token) < _SHORTEST_TOKEN:
+            what = f"the token has fewer than {_SHORTEST_TOKEN} characters"
+            raise ArgumentError(what, argument="token", hint="openssl rand -hex 32 prints a good one")
+
+    @property
+    def on_loopback(self) -> bool:
+        """Whether only this machine reaches the service."""
+        try:
+            return ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    @property
+    def accepted_hosts(self) -> frozenset[str]:
+        """The names that the header ``Host`` may have, in lower case; empty: any, as a token is required."""
+        if not self.on_loopback and not self.host_names:
+            return frozenset()
+        names = {"localhost", "127.0.0.1", "[::1]", self.host, *self.host_names}
+        return frozenset(name.lower() for name in names)

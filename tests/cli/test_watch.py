@@ -1,0 +1,95 @@
+"""``run --watch``: which saves start a run, and what is printed after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from ticdc_producer.cli import main, watch
+from ticdc_producer.cli.watch import differences, saves, watch_scenario
+
+SCRIPT = "CREATE TABLE t (id INT PRIMARY KEY, v INT);\nINSERT INTO t VALUES (1, 10), (2, 20);\n"
+
+
+def test_a_save_is_a_change_of_the_file(tmp_path: Path) -> None:
+    file, pauses = tmp_path / "s.sql", 0
+    file.write_text("1")
+
+    def pause(_seconds: float) -> None:
+        nonlocal pauses
+        pauses += 1
+        match pauses:
+            case 2:
+                file.unlink()  # an editor that writes a new file
+            case 4:
+                file.write_text("23")
+            case 6:
+                raise KeyboardInterrupt
+
+    found = saves([file], pause)
+    assert next(found) is None
+    assert next(found) is None
+    assert pauses == 4
+    with pytest.raises(KeyboardInterrupt):
+        next(found)
+
+
+def test_the_lines_that_differ_are_printed_by_part() -> None:
+    before = {"events of t/0": ["a", "b"], "rows of test.t": ["1"]}
+    after = {"events of t/0": ["a", "c"], "rows of test.t": ["1"], "rows of test.u": ["2"]}
+    assert [*differences(before, after)] == [
+        "events of t/0: 2 before, 2 now",
+        "  - b",
+        "  + c",
+        "rows of test.u: 0 before, 1 now",
+        "  + 2",
+    ]
+    assert [*differences(after, after)] == []
+    many = {"events of t/0": [str(number) for number in range(100)]}
+    assert [*differences({}, many)][-1] == "  … and 60 more lines"
+
+
+def test_an_edited_scenario_prints_its_differences(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "s.sql"
+    script.write_text(SCRIPT)
+
+    def edited(_files: object) -> Iterator[None]:
+        yield
+        for text in (SCRIPT, SCRIPT + "INSERT INTO t VALUES (oops", SCRIPT + "DELETE FROM t WHERE id = 1;"):
+            capsys.readouterr()
+            script.write_text(text)
+            yield
+
+    monkeypatch.setattr(watch, "saves", edited)
+    printed = []
+    monkeypatch.setattr(watch.typer, "echo", lambda line, err=False: None if err else printed.append(line))
+    watch_scenario(str(script), {"out": tmp_path / "golden", "verify_output": False})
+    assert printed[0] == "no event and no row changed"
+    assert printed[1:] == [
+        "events of s/1: 3 before, 4 now",
+        "  + delete test.t id='1' v='10'",
+        "rows of test.t: 2 before, 1 now",
+        '  - {"id": "1", "v": "10"}',
+    ]
+    assert (tmp_path / "golden" / "manifest.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["seed_t1"], "--watch requires a scenario file that exists"),
+        (["seed_t1", "--rate", "5/s"], "--watch cannot be combined with --rate"),
+        (["seed_t1", "--resume"], "--watch cannot be combined with --resume"),
+        (["seed_t1", "--dry-run"], "--watch cannot be combined with --dry-run"),
+    ],
+)
+def test_what_cannot_be_watched(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main(["run", "--watch", *arguments]) == 2
+    assert message in capsys.readouterr().err

@@ -1,0 +1,31 @@
+"""A service on a port of this machine, for the clients of the tests."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+import uvicorn
+from pyspark.sql import SparkSession
+
+from ticdc_producer.cli.serve_command import _run_text, _verdict_text
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.serve.app import create_app
+from ticdc_producer.serve.service import Service, Texts
+from ticdc_producer.serve.settings import ServeSettings
+
+
+@pytest.fixture(scope="module")
+def url(spark: SparkSession, kafka: EmbeddedKafka) -> Iterator[str]:
+    service = Service(ServeSettings(kafka=kafka.bootstrap), Texts(_run_text, _verdict_text))
+    server = uvicorn.Server(uvicorn.Config(create_app(service), log_config=None, access_log=False))
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        assert service.ready.wait(60)
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
+        server.should_exit = True
+        thread.join(60)

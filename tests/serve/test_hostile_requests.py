@@ -1,0 +1,398 @@
+"""Hostile requests: each is a clear 4xx; nothing is read, written or queued."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.serve.service_app import App, application
+from ticdc_producer.errors import ArgumentError
+from ticdc_producer.serve.settings import Limits, ServeSettings
+
+TOKEN = "0123456789abcdef0123456789abcdef"
+SECRET = "a-secret-of-the-server"
+TABLE = "CREATE TABLE t (id INT PRIMARY KEY, c VARCHAR(99))"
+GENERATED = f"""\
+version: 1
+steps:
+  - sql: {TABLE}
+  - generate: {{table: t, transactions: 5, mix: {{insert: 1}}, columns: {{c: {{expression: "upper('a')"}}}}}}
+"""
+
+
+def _yaml(changefeed: str = "", steps: str = f'[{{sql: "{TABLE}"}}]') -> dict[str, str]:
+    return {"yaml": f"version: 1\nsteps: {steps}\n{changefeed}"}
+
+
+def _sink(uri: str) -> dict[str, str]:
+    return {"scenario": "seed_t1", "sink_uri": uri}
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("H_SECRET", SECRET)
+
+
+@pytest.fixture
+def app() -> Iterator[App]:
+    limits = Limits(body_bytes=20_000, queued=2, body_seconds=0.05, scenarios=1)
+    with application(ServeSettings(limits=limits)) as found:
+        yield found
+
+
+@pytest.fixture
+def pem(tmp_path: Path) -> str:
+    path = tmp_path / "ca.pem"
+    path.write_text("-----BEGIN CERTIFICATE-----")
+    return str(path)
+
+
+BODIES: list[tuple[str, dict[str, Any], int, str]] = [
+    # The environment of the server.
+    ("a variable in YAML", _yaml("name: ${H_SECRET}"), 422, "'H_SECRET' is not set"),
+    ("escaped in YAML", _yaml('name: "\\x24{H_SECRET}"'), 422, "'H_SECRET' is not set"),
+    ("in SQL of YAML", _yaml(steps="[{sql: \"SELECT '${H_SECRET}'\"}]"), 422, "'H_SECRET' is not set"),
+    ("in an override", {"sql": TABLE, "overrides": ["name=${H_SECRET}"]}, 422, "'H_SECRET' is not set"),
+    ("in a sink URI", _sink("kafka:///t?time-zone=${H_SECRET}"), 422, "'H_SECRET' is not set"),
+    # Files of the server.
+    ("the path of a scenario", {"scenario": "/etc/passwd"}, 404, "there is no such scenario"),
+    ("a path with an ending", {"scenario": "/etc/secret.sql"}, 404, "there is no such scenario"),
+    ("a path upwards", {"scenario": "../../x.yaml"}, 404, "there is no such scenario"),
+    (
+        "a data step",
+        _yaml(
+            steps=f'[{{sql: "{TABLE}"}}, '
+            "{data: {table: t, transactions: 1, format: text, order: n, path: /etc/passwd}}]"
+        ),
+        403,
+        "`data` steps read files and databases",
+    ),
+    (
+        "a data step by override",
+        {
+            "sql": TABLE,
+            "overrides": ["steps[1].data={table: t, transactions: 1, format: csv, order: n, path: x.csv}"],
+        },
+        403,
+        "`data` steps read files and databases",
+    ),
+    (
+        "a database",
+        _yaml(
+            steps=f'[{{sql: "{TABLE}"}}, '
+            "{data: {table: t, transactions: 1, order: n, format: jdbc, "
+            "options: {url: 'jdbc:x', driver: evil.Driver}}}]"
+        ),
+        403,
+        "`data` steps read files and databases",
+    ),
+    ("a storage", _sink("file:///tmp/h-out?protocol=csv"), 403, "file:// names a storage of the server"),
+    ("a bucket", _sink("s3://bucket/x?protocol=csv"), 403, "s3:// names a storage of the server"),
+    (
+        "a storage of the scenario",
+        _yaml("changefeed: {sink-uri: 'file:///tmp/h-out?protocol=csv'}"),
+        403,
+        "file:// names a storage of the server",
+    ),
+    (
+        "claim-check",
+        _yaml(
+            "changefeed: {sink: {kafka-config: {large-message-handle: "
+            "{large-message-handle-option: claim-check, claim-check-storage-uri: 'file:///tmp/h-claims'}}}}"
+        ),
+        403,
+        "claim-check-storage-uri names a storage",
+    ),
+    (
+        "claim-check of a changefeed file",
+        {
+            "sql": TABLE,
+            "config": "[sink.kafka-config.large-message-handle]\nlarge-message-handle-option='claim-check'\n"
+            "claim-check-storage-uri='file:///tmp/h-claims'",
+        },
+        403,
+        "claim-check-storage-uri names a storage",
+    ),
+    ("a PEM file", _sink("kafka:///t?ca=PEM"), 403, "ca is set where the service is started"),
+    ("a PEM file as option", {"sql": TABLE, "options": {"ca": "PEM"}}, 403, "ca is set where"),
+    (
+        "a PEM file of a changefeed file",
+        {"sql": TABLE, "config": "[sink.kafka-config]\nca='PEM'"},
+        403,
+        "ca is set where",
+    ),
+    ("a PEM file of YAML", _yaml("changefeed: {sink: {kafka-config: {ca: PEM}}}"), 403, "ca is set where"),
+    (
+        "a PEM file by override",
+        {"sql": TABLE, "overrides": ["changefeed.sink.kafka-config.ca=PEM"]},
+        403,
+        "ca is set where",
+    ),
+    # Other machines.
+    ("another Kafka", _sink("kafka://10.0.0.1:9092/t"), 403, "a Kafka that is not the service's"),
+    ("one of two", _sink("kafka://127.0.0.1:1,10.0.0.1:9092/t"), 403, "a Kafka that is not the service's"),
+    (
+        "another Kafka of YAML",
+        _yaml("changefeed: {sink-uri: 'kafka://10.0.0.1:9092/t'}"),
+        403,
+        "a Kafka that is not",
+    ),
+    (
+        "another Kafka by override",
+        {"scenario": "bank", "overrides": ["changefeed.sink-uri=kafka://10.0.0.1:9092/t"]},
+        403,
+        "a Kafka that is not",
+    ),
+    (
+        "a schema registry",
+        _sink("kafka:///t?protocol=avro&schema-registry=http://10.0.0.1"),
+        403,
+        "schema-registry is",
+    ),
+    ("credentials", _sink("kafka:///t?sasl-user=x&sasl-password=y"), 403, "sasl-user is set where"),
+    ("a topic of Kafka", {"sql": TABLE, "topic": "__consumer_offsets"}, 403, "are Kafka's own"),
+    ("a topic of Kafka in a URI", _sink("kafka:///__consumer_offsets"), 403, "are Kafka's own"),
+    # Code.
+    ("an expression", {"yaml": GENERATED}, 403, "`expression` is Spark SQL"),
+    (
+        "an expression by override",
+        {
+            "scenario": "sysbench",
+            "overrides": ["steps[1].generate.columns={pad: {expression: \"reflect('a','b')\"}}"],
+        },
+        403,
+        "`expression` is Spark SQL",
+    ),
+    (
+        "another expression of a shipped scenario",
+        {
+            "scenario": "message-limit",
+            "overrides": ["steps[1].generate.columns.body={expression: \"java_method('a','b')\"}"],
+        },
+        403,
+        "`expression` is Spark SQL",
+    ),
+    # Forms.
+    ("no scenario", {}, 422, "exactly one of scenario, sql and yaml"),
+    ("two scenarios", {"sql": TABLE, "scenario": "bank"}, 422, "exactly one of scenario, sql and yaml"),
+    ("an unknown key", {"sql": TABLE, "command": "id"}, 422, "Extra inputs are not permitted"),
+    ("many partitions", {"sql": TABLE, "partitions": 1_000_000}, 422, "less than or equal to 100"),
+    ("a protocol with parameters", {"sql": TABLE, "protocol": "avro&ca=PEM"}, 422, "there is no protocol"),
+    ("a topic with a query", {"sql": TABLE, "topic": "t?ca=PEM"}, 422, "is not a topic name"),
+    ("a topic with a path", {"sql": TABLE, "topic": "../t"}, 422, "is not a topic name"),
+    ("an unknown trap", {"sql": TABLE, "traps": ["nope"]}, 422, "nope"),
+    ("a bomb of aliases", _yaml("x: &a [*a, *a]"), 422, "aliases are not supported"),
+    ("a tag of Python", _yaml('name: !!python/object/apply:os.system ["id"]'), 422, ""),
+    ("half a character", {"sql": "SELECT '\ud800'"}, 422, "unable to parse raw data as a unicode string"),
+    ("a long name", {"scenario": "x" * 400}, 422, "at most 300 characters"),
+    ("a number for a text", {"sql": 5}, 422, "valid string"),
+]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "what"), [one[1:] for one in BODIES], ids=[one[0] for one in BODIES]
+)
+def test_a_run_that_is_refused(
+    app: App, pem: str, tmp_path: Path, body: dict[str, Any], status: int, what: str
+) -> None:
+    before = sorted(tmp_path.iterdir())
+    content = _with_pem(body, pem)
+    answer = app("POST", "/v1/runs", content=content)
+    assert (answer.status, answer.headers["content-type"]) == (status, "application/json")
+    assert what in answer.what
+    assert SECRET not in answer.body.decode()
+    assert "BEGIN" not in answer.body.decode()
+    assert app("GET", "/v1/runs").json == []
+    assert sorted(tmp_path.iterdir()) == before
+    assert not Path("/tmp/h-out").exists()
+
+
+def _with_pem(value: Any, pem: str) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_pem(one, pem) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_with_pem(one, pem) for one in value]
+    return value.replace("PEM", pem) if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("path", ["/v1/verifications", "/v1/decoded"])
+@pytest.mark.parametrize(
+    ("uri", "status"),
+    [
+        ("kafka://10.0.0.1:9092/t", 403),
+        ("file:///etc?protocol=csv", 403),
+        ("kafka:///t?ca=/etc/passwd", 403),
+        ("kafka:///t?cluster-id=${H_SECRET}", 422),
+        ("kafka:///__consumer_offsets", 403),
+        ("http://10.0.0.1/", 422),
+        ("", 422),
+    ],
+)
+def test_a_topic_that_is_not_read(app: App, path: str, uri: str, status: int) -> None:
+    app.service.ready.set()
+    answer = app("POST", path, content={"sink_uri": uri})
+    assert answer.status == status
+    assert SECRET not in answer.body.decode()
+    assert app("GET", "/v1/runs").json == []
+
+
+@pytest.mark.parametrize(
+    ("host", "headers", "status"),
+    [
+        ("evil.example", [], 403),
+        ("evil.example:8642", [], 403),
+        ("127.0.0.1.evil.example", [], 403),
+        ("", [], 403),
+        ("127.0.0.1:8642", [("Host", "evil.example")], 400),
+        ("127.0.0.1:8642", [("Origin", "http://evil.example")], 403),
+        ("127.0.0.1:8642", [("Origin", "null")], 403),
+        ("127.0.0.1:8642", [("Origin", "http://127.0.0.1:1")], 403),
+        ("127.0.0.1:8642", [("Sec-Fetch-Site", "cross-site")], 403),
+        ("127.0.0.1:8642", [("Content-Type", "text/plain")], 415),
+        ("127.0.0.1:8642", [("Content-Type", "application/x-www-form-urlencoded")], 415),
+        ("127.0.0.1:8642", [("Content-Type", "multipart/form-data; boundary=x")], 415),
+        ("127.0.0.1:8642", [("Content-Length", "99999999999999999999999")], 413),
+        ("127.0.0.1:8642", [("Content-Type", "application/json"), ("Content-Type", "text/plain")], 400),
+    ],
+)
+def test_a_request_of_a_web_page(app: App, host: str, headers: list[tuple[str, str]], status: int) -> None:
+    answer = app("POST", "/v1/runs", content={"scenario": "seed_t1"}, host=host, headers=headers)
+    assert answer.status == status
+    assert answer.what
+    assert app("GET", "/v1/runs").json == []
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8642", "localhost:8642", "LOCALHOST", "[::1]:8642"])
+def test_names_of_this_machine(app: App, host: str) -> None:
+    same = [("Origin", f"http://{host}"), ("Sec-Fetch-Site", "same-origin")]
+    assert app("GET", "/health", host=host, headers=same).status == 200
+
+
+def test_large_and_slow_requests(app: App) -> None:
+    large = app("POST", "/v1/runs", content=b" " * 20_001)
+    chunked = app(
+        "POST", "/v1/runs", chunks=[b" " * 9_000] * 3, headers=[("Content-Type", "application/json")]
+    )
+    assert [large.status, chunked.status] == [413, 413]
+    assert app("POST", "/v1/runs", content=b"[" * 10_000).status == 400
+
+
+def test_the_queue_is_limited(app: App) -> None:
+    answers = [app("POST", "/v1/runs", content={"scenario": "seed_t1"}) for _ in range(3)]
+    assert [answer.status for answer in answers] == [202, 202, 429]
+    assert answers[2].headers["retry-after"] == "1"
+    assert len(app("GET", "/v1/runs").json) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "status"),
+    [
+        ("..%2f..%2fetc%2fcron.sql", TABLE, 404),
+        ("%2e%2e.sql", TABLE, 422),
+        (".hidden.sql", TABLE, 422),
+        ("orders.txt", TABLE, 422),
+        ("a" * 200 + ".sql", TABLE, 422),
+        ("orders.yaml", "version: 1\nname: ${H_SECRET}\nsteps: [{sql: SELECT 1}]", 422),
+        ("orders.yaml", GENERATED, 403),
+        ("orders.sql", "\xff".encode("latin-1"), 422),
+    ],
+)
+def test_an_upload_that_is_refused(app: App, name: str, text: str | bytes, status: int) -> None:
+    body = text if isinstance(text, bytes) else text.encode()
+    answer = app("PUT", f"/v1/scenarios/{name}", content=body, headers=[("Content-Type", "application/sql")])
+    assert answer.status == status
+    assert {one["source"] for one in app("GET", "/v1/scenarios").json} == {"shipped"}
+
+
+def test_uploads_are_limited(app: App) -> None:
+    as_sql = [("Content-Type", "application/sql")]
+    names = ("a.sql", "b.sql", "a.sql")
+    answers = [app("PUT", f"/v1/scenarios/{name}", content=TABLE.encode(), headers=as_sql) for name in names]
+    assert [answer.status for answer in answers] == [204, 409, 204]
+    assert app("GET", "/v1/scenarios/a.sql").body.decode() == TABLE
+    assert app("DELETE", "/v1/scenarios/a.sql").status == 204
+    assert app("DELETE", "/v1/scenarios/a.sql").status == 404
+
+
+@pytest.mark.parametrize("path", ["/v1/runs/x", "/v1/runs/..%2f..%2fetc", "/v1/runs/x/archive", "/nope"])
+def test_what_does_not_exist(app: App, path: str) -> None:
+    assert app("GET", path).status == 404
+
+
+def test_a_run_that_has_not_ended_has_no_results(app: App) -> None:
+    number = app("POST", "/v1/runs", content={"scenario": "seed_t1"}).json["id"]
+    for part in ("report", "verdict", "text", "messages", "decoded", "events", "state", "archive"):
+        answer = app("GET", f"/v1/runs/{number}/{part}")
+        assert (answer.status, answer.what) == (409, "the run has not ended")
+    assert app("DELETE", f"/v1/runs/{number}").status == 204
+
+
+@pytest.mark.parametrize(
+    ("authorization", "status"),
+    [
+        ([], 401),
+        ([("Authorization", "Bearer ")], 401),
+        ([("Authorization", f"Bearer {TOKEN[:-1]}")], 401),
+        ([("Authorization", f"Basic {TOKEN}")], 401),
+        ([("Authorization", TOKEN)], 401),
+        ([("Authorization", "Bearer é")], 401),
+        ([("Authorization", f"Bearer {TOKEN}"), ("Authorization", "Bearer x")], 400),
+        ([("Authorization", f"Bearer {TOKEN}")], 200),
+    ],
+)
+def test_the_token(authorization: list[tuple[str, str]], status: int) -> None:
+    with application(ServeSettings(host="0.0.0.0", token=TOKEN)) as app:
+        assert app("GET", "/v1/runs", headers=authorization, host="any.example").status == status
+        assert app("GET", "/openapi.json", headers=authorization, host="any.example").status == status
+        assert app("GET", "/health", host="any.example").status == 200
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.168.1.5", "::", "example.com"])
+def test_an_address_that_others_reach_requires_a_token(host: str) -> None:
+    with pytest.raises(ArgumentError, match="requires a token"):
+        ServeSettings(host=host)
+
+
+def test_a_short_token_is_refused() -> None:
+    with pytest.raises(ArgumentError, match="fewer than 16 characters"):
+        ServeSettings(token="secret")
+
+
+def test_what_is_configured_is_allowed() -> None:
+    settings = ServeSettings(
+        permissions=frozenset(["environment", "expression"]), other_kafkas=frozenset(["10.0.0.1:9092"])
+    )
+    with application(settings) as app:
+        allowed = [
+            {"yaml": GENERATED},
+            _yaml("name: ${H_SECRET}"),
+            _sink("kafka://10.0.0.1:9092/t"),
+            {"scenario": "message-limit"},
+        ]
+        assert [app("POST", "/v1/runs", content=body).status for body in allowed] == [202] * 4
+    with application() as app:
+        assert app("POST", "/v1/runs", content={"scenario": "message-limit"}).status == 202
+
+
+def test_websockets_are_closed() -> None:
+    import asyncio
+
+    with application() as app:
+        sent: list[dict[str, Any]] = []
+
+        async def send(message: dict[str, Any]) -> None:
+            sent.append(message)
+
+        asyncio.run(app.asgi({"type": "websocket", "path": "/"}, None, send))
+        assert sent == [{"type": "websocket.close", "code": 1008}]
+
+
+def test_a_service_leaves_no_folder() -> None:
+    with application() as app:
+        folder = app.service.worker._folder
+        assert str(os.getpid()) in folder.name
+    assert not folder.exists()

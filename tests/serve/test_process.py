@@ -1,0 +1,110 @@
+"""``ticdc-producer serve`` as a process: it becomes ready, serves, ends, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from ticdc_producer.cli import main
+
+SECONDS = 90
+
+
+@contextmanager
+def served(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    command = [sys.executable, "-m", "ticdc_producer", "serve", "--port", "0", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process, process.stdout.readline().removeprefix("listening on ").strip()
+        finally:
+            process.kill()
+
+
+def _request(url: str, content: object = None) -> Any:
+    body = None if content is None else json.dumps(content).encode()
+    request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=SECONDS) as answer:
+        return json.load(answer)
+
+
+def _run(url: str) -> Any:
+    return _request(f"{url}/v1/runs?wait={SECONDS}", {"scenario": "seed_t1", "verify": False})
+
+
+def _children(process: subprocess.Popen[str]) -> list[psutil.Process]:
+    return psutil.Process(process.pid).children(recursive=True)
+
+
+def _folders() -> set[Path]:
+    return set(Path(tempfile.gettempdir()).glob("ticdc-producer-serve-*"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_left_when_the_service_ends(end: signal.Signals) -> None:
+    before = _folders()
+    with served() as (process, url):
+        assert _run(url)["ok"] is True  # waits until the service is ready
+        assert _request(f"{url}/ready")["ready"] is True
+        children = _children(process)
+        assert len(children) >= 2
+        process.send_signal(end)
+        assert process.wait(SECONDS) == (-end if end == signal.SIGKILL else 0)
+        _, alive = psutil.wait_procs(children, timeout=SECONDS)
+        assert alive == []
+    if end != signal.SIGKILL:
+        assert _folders() <= before
+    with served() as (process, url):  # it removes the folder of a service that was killed
+        assert _request(f"{url}/health")["status"] == "ok"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(SECONDS) == 0
+    assert _folders() <= before
+
+
+@pytest.mark.slow
+def test_a_thousand_runs_leave_memory_and_files_flat() -> None:
+    with served("--max-runs", "10") as (process, url):
+
+        def state() -> tuple[int, int]:
+            found = psutil.Process(process.pid)
+            family = [found, *found.children(recursive=True)]
+            return sum(one.memory_info().rss for one in family), found.num_fds()
+
+        for _ in range(200):
+            assert _run(url)["ok"] is True
+        memory, files = state()
+        for _ in range(800):
+            assert _run(url)["ok"] is True
+        assert state()[0] < memory * 1.25
+        assert state()[1] <= files + 10
+        assert len(_request(f"{url}/v1/runs")) <= 11
+
+
+def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        assert main(["serve", "--port", str(taken.getsockname()[1])]) == 3
+    assert "cannot listen on 127.0.0.1" in capsys.readouterr().err
+
+
+def test_another_address_requires_a_token(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TICDC_PRODUCER_TOKEN", raising=False)
+    assert main(["serve", "--host", "0.0.0.0", "--port", "0"]) == 2
+    assert "--host 0.0.0.0 can be reached from other machines and requires a token" in capsys.readouterr().err
