@@ -11,6 +11,7 @@ import typer
 
 from ticdc_producer.cli.options import KafkaProperties
 from ticdc_producer.errors import ArgumentError
+from ticdc_producer.installation import install_command
 from ticdc_producer.spark.session import start_light_jvm
 
 if TYPE_CHECKING:
@@ -99,9 +100,8 @@ def _check_installed() -> None:
         import fastapi  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError:
-        hint = "pip install 'ticdc-producer[serve]'"
         what = "the service requires packages that are not installed"
-        raise ArgumentError(what, argument="serve", hint=hint) from None
+        raise ArgumentError(what, argument="serve", hint=install_command("spark,serve")) from None
 
 
 def _run_text(report: RunReport, quiet: bool, colours: bool) -> str:
