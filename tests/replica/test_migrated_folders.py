@@ -1,4 +1,4 @@
-"""Faults that are planted into the files of a folder of ``migrations`` are found by ``verify --in``."""
+"""Faults in the files of a folder of ``migrations`` are found by ``verify --in``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return path
 
 
-def planted(fault: Fault, lines: list[Line]) -> list[Line]:
+def with_fault(fault: Fault, lines: list[Line]) -> list[Line]:
     """The lines of ``messages.jsonl`` with a fault in one row, or without it."""
     decoder = registry.decoder("canal-json", {})
     none = dict.fromkeys(DECODED.names)
@@ -63,7 +63,7 @@ def unnoticed(folder: Path, copy: Path, faults: tuple[Fault, ...]) -> list[str]:
         path = copy / str(number)
         shutil.copytree(folder, path)
         before = (path / "messages.jsonl").read_bytes()
-        edited(path, "messages.jsonl", lambda lines, fault=fault: planted(fault, lines))
+        edited(path, "messages.jsonl", lambda lines, fault=fault: with_fault(fault, lines))
         assert (path / "messages.jsonl").read_bytes() != before
         verdict = api.verify(folder=path)
         assert verdict.comparison is not None
