@@ -26,7 +26,8 @@ NOT_IN = {
         "column-flags", "partitioned-table", "decimal-precision",
     },
     "avro&enable-tidb-extension=true&avro-enable-watermark=true": {
-        "column-flags", "partitioned-table", "no-key-table",
+        "column-flags", "partitioned-table", "no-key-table", "delete-dispatch", "added-column-default",
+        "key-update", "key-swap", "unique-key-update",
     },
 }  # fmt: skip
 """Traps of SQL that the messages of a protocol do not carry."""

@@ -22,6 +22,8 @@ from ticdc_producer.runs.run_report import RunReport
 
 FAULTY = Path(__file__).parent / "faulty.yaml"
 URI = "kafka:///faulty?protocol={}&partition-num=3&enable-tidb-extension=true&output-ddl=true"
+WATERMARKS = {"avro": "avro&avro-enable-watermark=true"}
+"""Options without which a protocol has no resolved events."""
 LEGAL = (
     "replay-suffix:times=2", "replay-partial", "replay-one-table", "resolved-fallback", "resolved-lag",
     "duplicate-event:rate=0.1", "duplicate-message:rate=0.1", "batch-boundaries:rate=0.1",
@@ -102,7 +104,11 @@ def _alone(name: str, protocol: str, out: Path) -> RunReport:
     dispatchers = f"changefeed.sink.dispatchers=[{{matcher: ['*.*'], partition: {rule}}}]"
     resolved = "resolved.every=5s" if name == "oversized" else "resolved.every=500ms"
     return api.run(
-        FAULTY, sink_uri=URI.format(protocol), out=out, inject=[name], overrides=[dispatchers, resolved]
+        FAULTY,
+        sink_uri=URI.format(WATERMARKS.get(protocol, protocol)),
+        out=out,
+        inject=[name],
+        overrides=[dispatchers, resolved],
     )
 
 

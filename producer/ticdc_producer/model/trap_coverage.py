@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-Need: TypeAlias = Literal["resolved", "types", "flags", "table ids", "commit-ts", "old values", "decimals"]
+Need: TypeAlias = Literal[
+    "resolved", "types", "flags", "table ids", "commit-ts", "old values", "decimals", "original names"
+]  # fmt: skip
 View: TypeAlias = Literal[
     "cell", "event", "island", "partition", "message", "row", "known-row", "row-commit", "moved-row",
     "swapped-keys", "ddl", "ddls-of-commit", "ddls-of-topic", "table-columns", "table-ids",

@@ -46,7 +46,7 @@ class DeleteDispatch(ScenarioTrap):
     issues = ("pingcap/tiflow#10712", "alibaba/canal#959", "alibaba/canal#1507")
     requires = "deletes of rows with several keys, and the dispatch rule index-value or columns"
     consumer_action = "Expects a row's deletes in the partition of its inserts."
-    coverage = seen_as("event", "first_row and op = 'delete' and by_value")
+    coverage = seen_as("event", "first_row and op = 'delete' and by_value", needs=("original names",))
 
 
 class NoKeyTable(ScenarioTrap):

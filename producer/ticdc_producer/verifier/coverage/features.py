@@ -50,6 +50,8 @@ class Visibility:
             "commit-ts": self.options.fidelity.commit_ts == "exact",
             "old values": self.options.fidelity.has_old_values,
             "decimals": self.decimals,
+            # Dispatch rules name tables as they are.
+            "original names": self.options.fidelity.visible_name("-") == "-",
         }
         return not visible[need]
 
