@@ -34,6 +34,7 @@ class Server:
             host=parts.hostname, port=parts.port or 0, user=parts.username, password=parts.password or "",
             charset="utf8mb4", autocommit=True,
         )  # fmt: skip
+        self.run("set names utf8mb4 collate utf8mb4_bin")
         self.run(f"set sql_mode = '{_MODE}', time_zone = '+00:00', @@max_statement_time = 20")
 
     def run(self, statement: str) -> tuple[tuple[Any, ...], ...]:

@@ -88,9 +88,10 @@ class Transaction:
         :param since: number of steps before the statement.
         :param updates_count_twice: as those of INSERT … ON DUPLICATE KEY UPDATE do.
         """
-        changes = self.steps[since:]
-        updates = sum(old is not None and new is not None for _, old, new in changes)
-        return len(changes) + (updates if updates_count_twice else 0)
+        changes = len(self.steps) - since
+        if not updates_count_twice:
+            return changes
+        return changes + sum(old is not None and new is not None for _, old, new in self.steps[since:])
 
     def _apply(self, table: Table, old: Row | None, new: Row | None) -> None:
         _swap(table, old, new)
