@@ -44,7 +44,8 @@ class Consumer:
         return {name: [_answer_row(row) for row in self.tables[name].values()] for name in request.tables}
 
     def events(self, request: ApplyRequest) -> Iterator[Event]:
-        options = {name.replace("-", "_"): value for name, value in request.options.items()}
+        given = {name.replace("-", "_"): value for name, value in request.options.items()}
+        options = registry.protocol_spec(request.protocol).select(given)
         schemas = {int(number): schema for number, schema in (request.schemas or {}).items()}
         decoder = registry.decoder(request.protocol, {**options, "schemas": schemas})
         for message in request.messages:

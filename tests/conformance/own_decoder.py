@@ -13,7 +13,8 @@ from ticdc_producer.targets.decoding.event_rows import event_rows
 
 def decoded(request: Request) -> list[Event]:
     """:raises DecodeError: for a message that cannot be decoded."""
-    options = {name.replace("-", "_"): value for name, value in request.options.items()}
+    given = {name.replace("-", "_"): value for name, value in request.options.items()}
+    options = registry.protocol_spec(request.protocol).select(given)
     schemas = {int(number): schema for number, schema in (request.schemas or {}).items()}
     decoder = registry.decoder(request.protocol, {**options, "schemas": schemas})
     for described in request.described or ():

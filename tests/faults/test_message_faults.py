@@ -31,10 +31,14 @@ FILES = {
 MESSAGES = 400
 
 
+def _options(protocol: str) -> dict[str, Any]:
+    return registry.protocol_spec(protocol).select({"enable_tidb_extension": True, "max_batch_size": 3})
+
+
 @cache
 def samples(protocol: str) -> list[tuple[bytes | None, bytes | None]]:
     """Row messages of real TiCDC, of one event each."""
-    decode = registry.decoder(protocol, {"enable_tidb_extension": True}).events
+    decode = registry.decoder(protocol, _options(protocol)).events
     found = [
         (one.key, one.value) for one in load_messages(GOLDEN / "visible" / FILES[protocol]) if not one.error
     ]
@@ -44,7 +48,7 @@ def samples(protocol: str) -> list[tuple[bytes | None, bytes | None]]:
 def stream(protocol: str) -> list[Message]:
     """One message a second; every tenth is a resolved event."""
     rows = samples(protocol)
-    resolved = registry.encoder(protocol, {"enable_tidb_extension": True}).resolved
+    resolved = registry.encoder(protocol, _options(protocol)).resolved
     found: list[Message] = []
     for number in range(MESSAGES):
         key, value = rows[number % len(rows)]
@@ -64,7 +68,7 @@ def faulty(
     protocol: str, settings: dict[str, TrapSetting], cuts: list[int]
 ) -> tuple[list[Message], list[dict[str, Any]]]:
     plan = plan_faults(settings, seed=5, clock=CLOCK, commits=MESSAGES, ddl_ts=())
-    options = {"enable_tidb_extension": True, "max_batch_size": 3}
+    options = _options(protocol)
     stage = MessageFaults(plan=plan, topics=("t",), partitions=1, protocol=protocol, options=options)
     notes: list[dict[str, Any]] = []
     sent = [
@@ -115,7 +119,7 @@ def test_every_event_is_found_again_however_the_messages_arrive(
 def test_damaged_messages_do_not_decode_and_their_neighbours_do(protocol: str) -> None:
     settings = {name: TrapSetting(times=3) for name in ("corrupt-bytes", "truncated", "poison")}
     sent, notes = faulty(protocol, settings, [])
-    decode = registry.decoder(protocol, {"enable_tidb_extension": True}).events
+    decode = registry.decoder(protocol, _options(protocol)).events
     damaged = {note["offset"] for note in notes if "trap" in note}
     assert len(damaged) == 9
     for offset, message in enumerate(sent):

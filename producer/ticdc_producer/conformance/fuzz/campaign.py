@@ -40,7 +40,8 @@ class Report:
     :param cases: number of cases that the testee did not skip.
     :param rejected: number of drawn examples without a valid topic.
     :param seconds: time in all.
-    :param waited: time that this process waited for the testee.
+    :param waited: time in which this process did nothing but wait for answers to random examples, and
+        compare them.
     :param skipped: protocols that the testee does not have.
     """
 
@@ -89,7 +90,7 @@ class _Campaign:
                 await self._random_examples()
         finally:
             await self._testee.close()
-        report.rejected, report.waited = self._examples.rejected, self._testee.seconds
+        report.rejected = self._examples.rejected
         report.seconds = perf_counter() - self._started
         return report
 
@@ -112,10 +113,14 @@ class _Campaign:
             self._report.examples += 1
             number = self._report.examples
             cases = [*topic.cases(f"fuzz.{topic.example.protocol}.{number}")]
+            started = perf_counter()
             answering = asyncio.create_task(self._testee.answer(cases))
             await asyncio.sleep(0)
+            sent = perf_counter()
             following = self._examples.draw() if self._goes_on else None
+            drawn = perf_counter()
             verdict = await answering
+            self._report.waited += sent - started + perf_counter() - drawn
             if verdict.wrong is not None:
                 await self._fail(number, topic, verdict)
                 return

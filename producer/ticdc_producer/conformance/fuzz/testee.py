@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from time import perf_counter
 from typing import TypeAlias
 
 from ticdc_producer.conformance.apply_case import TopicCase
@@ -44,12 +43,7 @@ class Verdict:
 
 
 class FuzzTestee(ABC):
-    """Answers the cases of examples, one after the other.
-
-    :ivar seconds: time that the testee took.
-    """
-
-    seconds = 0.0
+    """Answers the cases of examples, one after the other."""
 
     @abstractmethod
     async def answer(self, cases: Sequence[FuzzCase]) -> Verdict:
@@ -74,13 +68,10 @@ class InProcess(FuzzTestee):
     async def answer(self, cases: Sequence[FuzzCase]) -> Verdict:
         answered = 0
         for case in cases:
-            started = perf_counter()
             try:
                 answer = self._respond(case.request)
             except Exception as error:  # a testee is foreign code, and may do anything
                 return Verdict(Wrong(case, (f"{type(error).__name__}: {error}",)), answered + 1)
-            finally:
-                self.seconds += perf_counter() - started
             status, reasons = verify_answer(case, answer)
             answered += status != "skipped"
             if status == "failed":
@@ -101,9 +92,7 @@ class Process(FuzzTestee):
         self._testee = Testee(command, timeout)
 
     async def answer(self, cases: Sequence[FuzzCase]) -> Verdict:
-        started = perf_counter()
         lines, failure = await self._testee.ask_all([case.request for case in cases])
-        self.seconds += perf_counter() - started
         answered = 0
         for case, raw in zip(cases, lines, strict=False):
             text = raw.decode(errors="backslashreplace").rstrip("\r\n")

@@ -82,7 +82,9 @@ class FuzzTopic:
     def traps(self) -> frozenset[str]:
         """The traps of the catalogue that the topic has."""
         rows = [event for event in self._expected if event["kind"] == "row"]
-        found = {*self.example.traps, *(str(fault["trap"]) for fault in self.simulation.fault_occurrences)}
+        found = set(self.example.traps)
+        if self.job.faults is not None:
+            found |= {str(fault["trap"]) for fault in self.simulation.fault_occurrences}
         if self._has_reduced_rows:
             found.add("handle-key-only")
         if rows and {part.partition for part in self.simulation.partitions} - {
