@@ -15,6 +15,7 @@ from ticdc_producer.config.environment import without_environment
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.config.load_file import parse_changefeed_toml
 from ticdc_producer.errors import ChangefeedError, RefusedRequest
+from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.runs.traps import with_traps
 from ticdc_producer.scenario.library import descriptions, shipped
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario, parse_scenario
@@ -188,7 +189,10 @@ def on_kafka(uri: str, settings: ServeSettings) -> str:
     if parts.scheme != "kafka":
         return uri
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
-    if settings.schema_registry and query.get("protocol") == "avro":
+    needs_registry = any(
+        spec.schemas and query.get("protocol") in (spec.name, *spec.aliases) for spec in BUILT_IN.values()
+    )
+    if settings.schema_registry and needs_registry:
         query["schema-registry"] = settings.schema_registry
     return parts._replace(netloc=parts.netloc or settings.kafka, query=urlencode(query)).geturl()
 
