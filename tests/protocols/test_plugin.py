@@ -162,7 +162,7 @@ def test_its_parameters_belong_to_it_alone(installed: str) -> None:
         resolve("kafka:///t?protocol=craft&acme-level=4")
 
 
-def test_its_ddls_go_where_it_says_and_its_messages_are_detected(installed: str) -> None:
+def test_its_ddls_are_routed_and_its_messages_are_detected(installed: str) -> None:
     changefeed = resolve(f"kafka:///t?protocol={installed}-good")
     assert not changefeed.ddl_to_all_partitions
     assert not changefeed.batches_rows

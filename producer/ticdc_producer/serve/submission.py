@@ -37,7 +37,7 @@ class RunRequest(ScenarioOf):
     """A run: what is written, and where."""
 
     protocol: _Name | None = Field(
-        default=None, description="Default: the scenario's own.", examples=[DEFAULT_PROTOCOL]
+        default=None, description="Default: the scenario's own.", examples=["canal-json"]
     )
     options: dict[_Name, _Name] = Field(
         default_factory=dict,

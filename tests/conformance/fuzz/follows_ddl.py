@@ -25,7 +25,7 @@ from ticdc_producer.targets.decoding.event_rows import event_rows
 def follow_ddls(request: ApplyRequest) -> Answer:
     """The rows of a topic, in tables that follow its DDLs."""
     changefeed = changefeed_of(request.protocol, request.options)
-    fidelity = registry.encoder(request.protocol, changefeed.codec_options).fidelity
+    fidelity = registry.fidelity(request.protocol, changefeed.codec_options())
     events, until = list(_events(request)), request.resolved_ts
     statements: dict[tuple[int, str, str, str], tuple[int, ...]] = {}
     for event in events:
@@ -50,8 +50,8 @@ def follow_ddls(request: ApplyRequest) -> Answer:
 
 
 def _events(request: ApplyRequest) -> Iterator[dict[str, Any]]:
-    options = {name.replace("-", "_"): value for name, value in request.options.items()}
-    decoder = registry.decoder(request.protocol, options)
+    changefeed = changefeed_of(request.protocol, request.options)
+    decoder = registry.decoder(request.protocol, changefeed.codec_options())
     for message in request.messages:
         parts = {name: getattr(message, name) for name in ("key", "value")}
         content = {name: None if part is None else b64decode(part) for name, part in parts.items()}
