@@ -115,7 +115,7 @@ OTHER_MEANINGS = {
 
 
 OF_PROTOCOLS = {"conformance", "faults", "cli"}
-"""Packages with tables of protocols: cases and random options, the protocols of a trap, values of an option."""
+"""Packages with tables of protocols: cases, random options, the protocols of a trap, values of an option."""
 
 
 def test_only_the_package_of_the_protocols_names_a_protocol() -> None:
