@@ -120,6 +120,8 @@ def run_job(job: Job, options: RunOptions) -> RunReport:
     on_status = options.on_status
     history = job.history
     on_status(f"scenario {job.scenario.name}: {history.commits} commits, {history.row_changes} row changes")
+    for note in history.passed_over.notes:
+        on_status(f"{job.scenario.file}:{note.line}: note: {note.text}")
     on_status("starting Spark")
     light = history.commits + history.row_changes < LIGHT_CHANGES and not history.data
     on_class_archive = partial(
