@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
-import tempfile
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,9 +22,14 @@ SECONDS = 90
 
 
 @contextmanager
-def served(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def served(temporary: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A service, and its URL.
+
+    :param temporary: the folder for its temporary files.
+    """
     command = [sys.executable, "-m", "ticdc_producer", "serve", "--port", "0", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             assert process.stdout is not None
             yield process, process.stdout.readline().removeprefix("listening on ").strip()
@@ -47,15 +52,15 @@ def _children(process: subprocess.Popen[str]) -> list[psutil.Process]:
     return psutil.Process(process.pid).children(recursive=True)
 
 
-def _folders() -> set[Path]:
-    return set(Path(tempfile.gettempdir()).glob("ticdc-producer-serve-*"))
+def _folders(temporary: Path) -> list[Path]:
+    """The folders of services and brokers."""
+    return [*temporary.glob("ticdc-producer-serve-*"), *temporary.glob("ticdc-producer-kafka-*")]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
-def test_nothing_is_left_when_the_service_ends(end: signal.Signals) -> None:
-    before = _folders()
-    with served() as (process, url):
+def test_nothing_is_left_when_the_service_ends(end: signal.Signals, tmp_path: Path) -> None:
+    with served(tmp_path) as (process, url):
         assert _run(url)["ok"] is True  # waits until the service is ready
         assert _request(f"{url}/ready")["ready"] is True
         children = _children(process)
@@ -65,17 +70,17 @@ def test_nothing_is_left_when_the_service_ends(end: signal.Signals) -> None:
         _, alive = psutil.wait_procs(children, timeout=SECONDS)
         assert alive == []
     if end != signal.SIGKILL:
-        assert _folders() <= before
-    with served() as (process, url):  # it removes the folder of a service that was killed
+        assert _folders(tmp_path) == []
+    with served(tmp_path) as (process, url):  # it removes the folder of a service that was killed
         assert _request(f"{url}/health")["status"] == "ok"
         process.send_signal(signal.SIGTERM)
         assert process.wait(SECONDS) == 0
-    assert _folders() <= before
+    assert _folders(tmp_path) == []
 
 
 @pytest.mark.slow
-def test_a_thousand_runs_leave_memory_and_files_flat() -> None:
-    with served("--max-runs", "10") as (process, url):
+def test_a_thousand_runs_leave_memory_and_files_flat(tmp_path: Path) -> None:
+    with served(tmp_path, "--max-runs", "10") as (process, url):
 
         def state() -> tuple[int, int]:
             found = psutil.Process(process.pid)

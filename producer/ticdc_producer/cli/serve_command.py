@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 from enum import StrEnum
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ticdc_producer.runs.run_report import RunReport
     from ticdc_producer.verifier.verdict import Verdict
 
+_USUAL_THRESHOLDS = (700, 10, 10)
 TOKEN_VARIABLE = "TICDC_PRODUCER_TOKEN"  # noqa: S105 - the name of a variable
 
 
@@ -74,6 +76,7 @@ def serve(
     which clients send. Posted scenarios cannot read this machine unless --allow permits it.
     """
     _check_installed()
+    gc.set_threshold(*_USUAL_THRESHOLDS)  # a command postpones collections; a service must not grow
     start_light_jvm()
     from ticdc_producer.serve.server import serve as run
     from ticdc_producer.serve.service import Texts
