@@ -82,12 +82,14 @@ class Steering:
         }
 
     def text_lines(self) -> list[str]:
-        """The counts as lines of text."""
+        """The counts as lines of text, without protocols of which nothing was survived."""
         lines = []
         for protocol in self.protocols:
             found = self._of_protocol(protocol)
             traps = sorted(found["traps"].items(), key=lambda item: item[1])
             survived = sum(bool(count) for _, count in traps)
+            if not survived:  # such as a protocol that the consumer skips
+                continue
             all_pairs = len(found["pairs"]) + found["pairs_not_survived"]
             lines.append(
                 f"{protocol}: survived {survived} of {len(traps)} traps and {len(found['pairs'])} of "
