@@ -49,10 +49,7 @@ REFUSED_BY_TIDB = {
 }
 """Entries that TiDB rejects, too, with its reason."""
 
-NOT_YET = {
-    10, 11, 12, 14, 15, 16, 18, 20, 30, 31, 32, 33, 34, 35, 36, 37, 42, 45, 46, 47, 48, 49, 51, 53, 54,
-    58, 59, 60, 67, 68, 70, 77, 98,
-}  # fmt: skip
+NOT_YET = {77, 98}
 """Entries that TiDB runs and this tool does not."""
 
 
