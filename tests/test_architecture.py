@@ -60,7 +60,8 @@ MAY_IMPORT = {
 }  # fmt: skip
 
 ENGINE = {
-    "allocator", "assign", "cluster", "ddl", "insert", "joined_dml", "query", "references", "row_selection",
+    "allocator", "assign", "cluster", "ddl", "dml", "insert", "joined_dml", "query", "references",
+    "row_selection",
     "savepoint", "session", "session_values", "statement_cache", "storage", "transaction", "update",
 }  # fmt: skip
 """Modules of ``scenario.sql`` with the state of the SQL engine, or with what changes it."""

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.sql.dialect import TokenType, parse_dml, words
-from ticdc_producer.scenario.sql.session import Session, shared_statements
-from ticdc_producer.scenario.sql.statement_cache import StatementCache
+from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.statement_cache import StatementCache, shared_statements
 from ticdc_producer.scenario.sql.statements import Statement, split_statements
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"

@@ -28,7 +28,7 @@ from ticdc_producer.runs.consumer_state import consumer_state_of_sql
 from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.simulate import Simulation, simulate
 from ticdc_producer.scenario.load import ScenarioFile, SQLStep
-from ticdc_producer.scenario.sql.session import shared_statements
+from ticdc_producer.scenario.sql.statement_cache import shared_statements
 
 NAME = "fuzz"
 """Name of the scenario and of its topic."""

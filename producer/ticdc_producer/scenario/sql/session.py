@@ -24,13 +24,10 @@ from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.cluster import Cluster, Database
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl import DDLContext, is_ddl, run_ddl
+from ticdc_producer.scenario.sql.dml import run_dml
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.generated_table import GeneratedTable
-from ticdc_producer.scenario.sql.insert import run_insert
-from ticdc_producer.scenario.sql.joined_dml import is_joined, run_joined_delete, run_joined_update
 from ticdc_producer.scenario.sql.lexer import is_utf8
-from ticdc_producer.scenario.sql.literal_rows import parse_literal_insert
-from ticdc_producer.scenario.sql.modifiers import parse_modified_dml
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.references import References
 from ticdc_producer.scenario.sql.refusals import Refusals
@@ -38,12 +35,11 @@ from ticdc_producer.scenario.sql.reserved_tables import ReservedTables
 from ticdc_producer.scenario.sql.savepoint import run_savepoint
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.session_values import SessionValues
-from ticdc_producer.scenario.sql.statement_cache import MAX_STATEMENTS, StatementCache
+from ticdc_producer.scenario.sql.statement_cache import StatementCache, shared_statements
 from ticdc_producer.scenario.sql.statements import Statement, split_statements, stored_program
 from ticdc_producer.scenario.sql.storage import Table
 from ticdc_producer.scenario.sql.transaction import Transaction
 from ticdc_producer.scenario.sql.transaction_control import read_begin, read_completion
-from ticdc_producer.scenario.sql.update import run_delete, run_update
 from ticdc_producer.scenario.sql.variables import run_set
 from ticdc_producer.scenario.sql.variables import time_zone as zone_of
 
@@ -412,7 +408,7 @@ class Session:
         transaction = self._open or Transaction(self._commits)
         transaction.line, before = statement.line, len(transaction.steps)
         try:
-            self._run_dml(verb, tree, transaction)
+            run_dml(verb, tree, self._context(tree), transaction, self._has_parents)
             rows = transaction.affected_rows(before, updates_count_twice=verb == "INSERT")
             self._references.enforce(transaction, before, self._mode)
         except ScenarioError:
@@ -425,33 +421,6 @@ class Session:
 
     def _has_parents(self, child: Table, values: Sequence[Value]) -> bool:
         return not self._mode.foreign_key_checks or self._references.has_parents(child, values)
-
-    def _run_dml(self, verb: str, tree: exp.Expr, transaction: Transaction) -> None:
-        context = self._context(tree)
-        if isinstance(tree, exp.Insert):
-            refuse_other_clauses(tree, verb, "this", "expression", "conflict", "ignore")
-            run_insert(tree, verb, self._target(tree.this), transaction, context, self._has_parents)
-        elif isinstance(tree, exp.Update):
-            clauses = ("this", "expressions", "where", "order", "limit", "with_", "ignore")
-            refuse_other_clauses(tree, verb, *clauses)
-            with transaction.ignoring_conflicts(bool(tree.args.get("ignore"))):
-                self._run_update(tree, context, transaction)
-        elif isinstance(tree, exp.Delete):
-            refuse_other_clauses(tree, verb, "this", "where", "order", "limit", "with_", "tables", "using")
-            if is_joined(tree):
-                run_joined_delete(tree, context, transaction)
-            else:
-                table = self._target(tree.this)
-                run_delete(tree, table, _scope(tree.this, table, context), transaction)
-        else:
-            raise UnsupportedSQL(f"{verb} in this form is not supported")
-
-    def _run_update(self, tree: exp.Update, context: StatementContext, transaction: Transaction) -> None:
-        if is_joined(tree):
-            run_joined_update(tree, context, transaction)
-        else:
-            table = self._target(tree.this)
-            run_update(tree, table, _scope(tree.this, table, context), transaction)
 
     def _context(self, tree: exp.Expr) -> StatementContext:
         mode = replace(self._mode, strict=False) if tree.args.get("ignore") else self._mode
@@ -522,30 +491,9 @@ class Session:
             raise ScenarioError("SQL is nested too deeply", file=self._file, line=line) from None
 
 
-def _scope(node: exp.Expr, table: Table, context: StatementContext) -> Scope:
-    """The scope of a statement on one table."""
-    alias = node.args.get("alias")
-    return Scope(context.mode, table.info, context=context, alias=alias.name if alias is not None else "")
-
-
-def shared_statements(max_trees: int = MAX_STATEMENTS) -> StatementCache:
-    """A cache of parsed statements, for sessions of one thread.
-
-    :param max_trees: number of syntax trees in it.
-    """
-    return StatementCache(_parsed, max_trees)
-
-
 def _refuse_running(statement: Statement) -> None:
     """Refuse EXPLAIN ANALYZE, which runs the statement that it explains, and SELECT … INTO a variable."""
     if statement.word(0) != "ANALYZE" and statement.word(1) == "ANALYZE":
         raise UnsupportedSQL(f"{statement.word(0)} ANALYZE is not supported", line=statement.line)
     if statement.verb == "SELECT" and _INTO_VARIABLE.search(statement.shape):
         raise UnsupportedSQL("SELECT … INTO a variable is not supported", line=statement.line)
-
-
-def _parsed(statement: Statement) -> tuple[str, exp.Expr]:
-    literal_insert = parse_literal_insert(statement)
-    if literal_insert is not None:
-        return literal_insert
-    return parse_modified_dml(statement)

@@ -21,6 +21,8 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.dialect import string_text
 from ticdc_producer.scenario.sql.lexer import lexemes
+from ticdc_producer.scenario.sql.literal_rows import parse_literal_insert
+from ticdc_producer.scenario.sql.modifiers import parse_modified_dml
 from ticdc_producer.scenario.sql.statements import PLACEHOLDERS, Statement
 
 Parsed: TypeAlias = tuple[str, exp.Expr]
@@ -140,3 +142,15 @@ def _value(kind: str, text: str) -> str:
     if kind == "string":
         return string_text(text) if "\\" in text else text[1:-1].replace(text[0] * 2, text[0])
     return text[2:].removesuffix("'")
+
+
+def shared_statements(max_trees: int = MAX_STATEMENTS) -> StatementCache:
+    """A cache of parsed DML statements, for sessions of one thread.
+
+    :param max_trees: number of syntax trees in it.
+    """
+    return StatementCache(_parsed, max_trees)
+
+
+def _parsed(statement: Statement) -> tuple[str, exp.Expr]:
+    return parse_literal_insert(statement) or parse_modified_dml(statement)

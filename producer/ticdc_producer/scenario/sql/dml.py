@@ -1,0 +1,63 @@
+"""Runs a parsed DML statement: the clauses that each verb may have, and the form with several tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from ticdc_producer.errors import UnsupportedSQL
+from ticdc_producer.model.event import Value
+from ticdc_producer.scenario.sql.clause import refuse_other_clauses
+from ticdc_producer.scenario.sql.insert import run_insert
+from ticdc_producer.scenario.sql.joined_dml import is_joined, run_joined_delete, run_joined_update
+from ticdc_producer.scenario.sql.query.context import StatementContext
+from ticdc_producer.scenario.sql.scope import Scope
+from ticdc_producer.scenario.sql.storage import Table
+from ticdc_producer.scenario.sql.transaction import Transaction
+from ticdc_producer.scenario.sql.update import run_delete, run_update
+
+
+def run_dml(
+    verb: str,
+    tree: exp.Expr,
+    context: StatementContext,
+    transaction: Transaction,
+    has_parents: Callable[[Table, Sequence[Value]], bool],
+) -> None:
+    """Run a DML statement.
+
+    :param verb: INSERT, REPLACE, UPDATE or DELETE.
+    :param has_parents: whether the foreign keys of a new row refer to existing rows, for INSERT IGNORE.
+    :raises ScenarioError: for a statement that TiDB rejects, or that is not supported.
+    """
+    if isinstance(tree, exp.Insert):
+        refuse_other_clauses(tree, verb, "this", "expression", "conflict", "ignore")
+        run_insert(tree, verb, context.find(tree.this), transaction, context, has_parents)
+    elif isinstance(tree, exp.Update):
+        _run_update(tree, verb, context, transaction)
+    elif isinstance(tree, exp.Delete):
+        refuse_other_clauses(tree, verb, "this", "where", "order", "limit", "with_", "tables", "using")
+        if is_joined(tree):
+            run_joined_delete(tree, context, transaction)
+        else:
+            table = context.find(tree.this)
+            run_delete(tree, table, _scope(tree.this, table, context), transaction)
+    else:
+        raise UnsupportedSQL(f"{verb} in this form is not supported")
+
+
+def _run_update(tree: exp.Update, verb: str, context: StatementContext, transaction: Transaction) -> None:
+    refuse_other_clauses(tree, verb, "this", "expressions", "where", "order", "limit", "with_", "ignore")
+    with transaction.ignoring_conflicts(bool(tree.args.get("ignore"))):
+        if is_joined(tree):
+            run_joined_update(tree, context, transaction)
+        else:
+            table = context.find(tree.this)
+            run_update(tree, table, _scope(tree.this, table, context), transaction)
+
+
+def _scope(node: exp.Expr, table: Table, context: StatementContext) -> Scope:
+    """The scope of a statement on one table."""
+    alias = node.args.get("alias")
+    return Scope(context.mode, table.info, context=context, alias=alias.name if alias is not None else "")
