@@ -41,7 +41,7 @@ class StatementContext:
     ) -> None:
         self.mode, self.find, self.values = mode, find, values
         self._plans: dict[int, QueryPlan] = {} if around is None else around._plans
-        self._subqueries = Subqueries(self.plan)
+        self._made_subqueries: Subqueries | None = None
         self._common: Mapping[str, QueryPlan] = {} if around is None else around._common
         if with_ is not None:
             self._add_common(with_)
@@ -54,6 +54,12 @@ class StatementContext:
             if name in {one.alias.lower() for one in with_.expressions if one is not table}:
                 raise ScenarioError(f"Not unique table/alias: {table.alias!r}", value=table.alias)
             self._common = {**self._common, name: _renamed(plan, table)}
+
+    def _subqueries(self) -> Subqueries:
+        """Made when needed: it refers to this object, and a circle in each statement would cost time."""
+        if self._made_subqueries is None:
+            self._made_subqueries = Subqueries(self.plan)
+        return self._made_subqueries
 
     def plan(self, node: exp.Expr, outer: Scope | None) -> QueryPlan:
         """The checked query of a node.
@@ -105,14 +111,14 @@ class StatementContext:
             if not isinstance(node.this, exp.Parameter):
                 raise ScenarioError("SQL does not parse: := needs a user variable on its left")
             return (node.expression,)
-        return self._subqueries.check(node, scope)
+        return self._subqueries().check(node, scope)
 
     def evaluate(self, node: exp.Expr, scope: Scope) -> SQLValue:
         if isinstance(node, exp.Parameter):
             return self.values.variable(node.name)
         if isinstance(node, exp.PropertyEQ):
             return self.values.assign(node.this.name, evaluate(node.expression, scope))
-        return self._subqueries.evaluate(node, scope)
+        return self._subqueries().evaluate(node, scope)
 
     def collation(self, node: exp.Expr, scope: Scope) -> str:
         query = node.this if isinstance(node, exp.Any | exp.All) else node
