@@ -26,6 +26,7 @@ class Protocol(StrEnum):
     DEBEZIUM = "debezium"
     CRAFT = "craft"
     SIMPLE = "simple"
+    AVRO = "avro"
 
 
 def conformance(

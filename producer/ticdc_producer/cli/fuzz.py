@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from ticdc_producer.errors import ConformanceError
+from ticdc_producer.errors import ArgumentError, ConformanceError
 
 if TYPE_CHECKING:
     from ticdc_producer.conformance.fuzz.campaign import Report
@@ -96,9 +96,16 @@ class FuzzOptions:
 
     @property
     def chosen_protocols(self) -> list[ProtocolName]:
-        """The protocols of random histories, by default all."""
-        from ticdc_producer.conformance.decode_spec import PROTOCOLS
+        """The protocols of random histories, by default all.
 
+        :raises ArgumentError: for a protocol that has none.
+        """
+        from ticdc_producer.conformance.fuzz.random_example import PROTOCOLS
+
+        for name in self.protocols:
+            if name not in PROTOCOLS:
+                what = f"there are no random histories of protocol {name}"
+                raise ArgumentError(what, argument="protocol", hint=", ".join(PROTOCOLS))
         return [name for name in PROTOCOLS if not self.protocols or name in self.protocols]
 
     @property

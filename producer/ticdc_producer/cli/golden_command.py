@@ -27,6 +27,7 @@ class Protocols(StrEnum):
     DEBEZIUM = "debezium"
     CRAFT = "craft"
     SIMPLE = "simple"
+    AVRO = "avro"
 
 
 @app.callback(invoke_without_command=True)

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from tests.conformance.fuzz.reference import Streaming, consumer
 from tests.conformance.fuzz.wrong import WRONG
-from ticdc_producer.conformance.decode_spec import PROTOCOLS
 from ticdc_producer.conformance.fuzz.drawn import Examples, Settings
+from ticdc_producer.conformance.fuzz.random_example import PROTOCOLS
 from ticdc_producer.conformance.fuzz.shrink import Failure, shrunk
 from ticdc_producer.conformance.fuzz.steering import Steering
 from ticdc_producer.conformance.fuzz.testee import FuzzCase, InProcess

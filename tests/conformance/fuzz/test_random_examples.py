@@ -7,11 +7,10 @@ from random import Random
 
 import pytest
 
-from ticdc_producer.conformance.decode_spec import PROTOCOLS
 from ticdc_producer.conformance.fuzz.drawn import Examples, Settings
 from ticdc_producer.conformance.fuzz.example import Example
 from ticdc_producer.conformance.fuzz.random_columns import types, value_traps
-from ticdc_producer.conformance.fuzz.random_example import NOT_DRAWN, drawn_traps, random_example
+from ticdc_producer.conformance.fuzz.random_example import NOT_DRAWN, PROTOCOLS, drawn_traps, random_example
 from ticdc_producer.conformance.fuzz.steering import Steering
 from ticdc_producer.conformance.fuzz.topic import build_topic
 from ticdc_producer.conformance.wire import ProtocolName

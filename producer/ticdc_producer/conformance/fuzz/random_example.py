@@ -22,6 +22,8 @@ _BASE: Mapping[ProtocolName, _Options] = {
     "simple": {},
 }
 """Options with which the protocol sends resolved events and DDLs."""
+PROTOCOLS = tuple(_BASE)
+"""Protocols of random histories: all but Avro, whose messages need the schemas of a registry."""
 _FURTHER: Mapping[ProtocolName, Sequence[_Options]] = {
     "open-protocol": (
         {"only-output-updated-columns": True},

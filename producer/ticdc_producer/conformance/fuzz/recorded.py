@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ticdc_producer.config import Changefeed, resolve
-from ticdc_producer.conformance.decode_spec import PROTOCOLS
 from ticdc_producer.conformance.fuzz.example import Example
 from ticdc_producer.conformance.fuzz.failure_folder import SCENARIO, stored_example
+from ticdc_producer.conformance.fuzz.random_example import PROTOCOLS
 from ticdc_producer.conformance.fuzz.sql_edits import statements_of
 from ticdc_producer.conformance.fuzz.topic import NAME
 from ticdc_producer.conformance.level import Level
@@ -82,7 +82,7 @@ def _example(
 ) -> Example:
     protocol = next((name for name in PROTOCOLS if name == changefeed.protocol), None)
     if protocol is None:
-        what = f"conformance has no cases of protocol {changefeed.protocol}"
+        what = f"no history of protocol {changefeed.protocol} can be shrunk"
         raise ConformanceError(what, hint=", ".join(PROTOCOLS))
     plain = resolve(f"kafka:///{NAME}?protocol={protocol}").as_manifest()
     given = changefeed.as_manifest()
