@@ -50,7 +50,7 @@ def request_and_rows(one: ApplyCaseSpec) -> tuple[ApplyRequest, list[ExpectedTab
 def test_every_protocol_has_them() -> None:
     for protocol in PROTOCOLS:
         names = {one.name for one in ALTERED if one.protocol == protocol}
-        assert len(names) == 6
+        assert len(names) == (0 if protocol == "avro" else 6)  # Avro sends no DDLs that say what they changed
     assert all(one.id.startswith("recommended.") for one in ALTERED)
 
 
