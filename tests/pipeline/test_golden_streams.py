@@ -15,13 +15,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from tests.golden_events import GOLDEN, GoldenRow, load_events
+from tests.golden_events import GOLDEN, NOW_OF_GOLDEN, GoldenRow, load_events
 from tests.pipeline.golden_variants import VARIANTS, Variant, damaged_bytes
 from tests.protocols.avro_golden import Registry
 from tests.protocols.craft_golden import without
 from tests.protocols.golden_messages import Compared, GoldenMessage, load_messages
 from ticdc_producer.model.event import Kind, Message
 from ticdc_producer.pipeline.event_stream import event_stream
+from ticdc_producer.protocols.registry import protocol_spec
 from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.simulate import change_batch
 from ticdc_producer.targets.encoding.encode import PartitionEncoder
@@ -40,7 +41,7 @@ class Stream:
     def messages(self, variant: str, kind: Variant) -> Iterator[Message]:
         events = without_idle_resolved(self.events) if ".merge" in variant else self.events
         plan = self.job.encode_plan(skip_refused=True)
-        options = {**plan.options, **kind.options}
+        options = protocol_spec(kind.protocol).select({**plan.options, **kind.options})
         if kind.protocol == "avro":
             options["schema_ids"] = Registry.golden(self.golden(variant)).of_parts
         encoder = PartitionEncoder(replace(plan, protocol=kind.protocol, options=options))
@@ -74,7 +75,7 @@ def stream_of(path: Path, folder: Path, *, profile: str = "classic") -> Stream:
     )
     config = folder / "changefeed.toml"
     config.write_text(f"force-replicate = {str(force).lower()}\n")
-    job = prepare(path, sink_uri=uri, config=config)
+    job = prepare(path, sink_uri=uri, config=config, overrides=[NOW_OF_GOLDEN])
     return Stream(path, job, event_stream(change_batch(job.history.changes), job.stream))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from tests.golden_events import GOLDEN
+from tests.golden_events import GOLDEN, NOW_OF_GOLDEN
 from tests.pipeline.test_golden_streams import without_idle_resolved
 from tests.protocols.canal_json_messages import BUILD_TS_MS
 from tests.protocols.golden_messages import Compared, GoldenMessage, load_messages
@@ -40,7 +40,7 @@ STEMS = sorted({file.path.name.split(".")[0] for file in files("debezium")})
 @pytest.fixture(scope="module", params=STEMS)
 def stream(request: pytest.FixtureRequest) -> tuple[Job, pa.RecordBatch]:
     uri = "kafka:///golden?protocol=open-protocol&partition-num=1&batch-by=partition&ddl-text=tidb"
-    job = prepare(GOLDEN / "visible" / f"{request.param}.sql", sink_uri=uri)
+    job = prepare(GOLDEN / "visible" / f"{request.param}.sql", sink_uri=uri, overrides=[NOW_OF_GOLDEN])
     return job, event_stream(change_batch(job.history.changes), job.stream)
 
 
