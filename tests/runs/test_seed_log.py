@@ -8,6 +8,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import ticdc_producer
+from ticdc_producer.config import resolve
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.runs.preview import first_lines
@@ -48,5 +49,5 @@ def test_what_does_not_decode_is_not_in_the_log() -> None:
         {"topic": "t", "partition": 0, "offset": offset, "key": key, "value": value}
         for offset, (key, value) in enumerate(sent)
     ]
-    lines = first_lines(pa.Table.from_pylist(rows, MESSAGES), "open-protocol")
+    lines = first_lines(pa.Table.from_pylist(rows, MESSAGES), resolve("kafka:///t"))
     assert [line[:17] for line in lines] == ["1. [partition=0] "]

@@ -137,8 +137,7 @@ def test_rows_of_canal_json_are_split_by_any_terminator(tmp_path: Path) -> None:
     text = json.dumps(row, separators=(",", ":")).encode()
     files = {f"d/t/100/{DAY}/CDC000001.json": (text + b"1") * 3}
     changefeed = _folder(tmp_path, {**FILES, **files})
-    options = {**changefeed.codec_options(), "row_end": "1"}
-    listing = list_storage(changefeed.sink_uri.path, "canal-json")
+    listing, options = list_storage(changefeed.sink_uri.path, "canal-json"), {"row_end": "1"}
     found = [one for one in records(listing, "canal-json", options) if one.topic.startswith("d/t/100")]
     assert [one.value for one in found] == [text] * 3
 
