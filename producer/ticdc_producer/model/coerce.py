@@ -30,6 +30,7 @@ from ticdc_producer.model.sql_value import (
     ColumnBytes,
     DateTimeValue,
     Duration,
+    ErrorMember,
     JsonText,
     Member,
     SQLValue,
@@ -113,7 +114,7 @@ def read(column: ColumnInfo, value: Value, mode: SQLMode = STRICT) -> SQLValue:
 def _read_text(column: ColumnInfo, value: bytes) -> SQLValue:
     if column.type == T.ENUM:
         number = int(value)
-        return Member(column.elements[number - 1] if number else "", number)
+        return Member(column.elements[number - 1], number) if number else ErrorMember("", 0)
     if column.type == T.SET:
         bits = int(value)
         names = [name for bit, name in enumerate(column.elements) if bits >> bit & 1]

@@ -15,11 +15,16 @@ from ticdc_producer.model.json_document import json_of
 from ticdc_producer.model.json_text import json_text, print_json
 from ticdc_producer.model.number_text import as_number
 from ticdc_producer.model.sql_mode import SQLMode, value_error
-from ticdc_producer.model.sql_value import JsonText, SQLValue
+from ticdc_producer.model.sql_value import ErrorMember, JsonText, SQLValue
 
 
 def coerce_enum(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """ENUM: the name of a member, compared by the column's collation, or its number from 1."""
+    """ENUM: the name of a member, compared by the column's collation, or its number from 1.
+
+    The error value of another ENUM column remains one (tidb ``pkg/types/datum.go``, ``convertToMysqlEnum``).
+    """
+    if isinstance(value, ErrorMember):
+        return b"0"
     if isinstance(value, str | bytes):
         number = _member_number(column, to_bytes(value))
         if number == 0:

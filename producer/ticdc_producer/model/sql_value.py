@@ -55,6 +55,10 @@ class Member(str):
         return member
 
 
+class ErrorMember(Member):
+    """The error value of an ENUM column, which a value outside of the members becomes without strict mode."""
+
+
 class JsonText(str):
     """A JSON value, as TiDB prints it.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.scenario.sql.script_results import rows_of
+from ticdc_producer.errors import ScenarioError
 
 T = (
     "create table t (id int primary key, a int, b int, g int as (a * 10) stored);"
@@ -36,3 +37,15 @@ def test_an_updated_key_does_not_change_what_other_columns_read() -> None:
         (b"11", b"1", b"1"),
         (b"12", b"3", b"2"),
     ]
+
+
+def test_the_error_value_of_an_enum_is_assigned_to_another_one() -> None:
+    """TiDB's ``convertToMysqlEnum`` accepts it; the empty text and an empty SET are no members."""
+    script = (
+        "create table t (id int primary key, a enum('x'), b enum('y', 'x'), s set('x'));"
+        " insert ignore into t values (1, 'none', 'x', '');"
+    )
+    assert rows_of(f"{script} update t set b = a") == [(b"1", b"0", b"0", b"0")]
+    for value in ("''", "s"):
+        with pytest.raises(ScenarioError, match="no such ENUM member"):
+            rows_of(f"{script} update t set b = {value}")
