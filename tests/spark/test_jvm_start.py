@@ -7,6 +7,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
+from tempfile import mkdtemp
 
 import psutil
 import pytest
@@ -27,7 +28,9 @@ print(spark.conf.get("spark.sql.shuffle.partitions"), spark.range(3).count())
 
 
 def _run(program: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    variables = {**os.environ, "TMPDIR": str(folder), **environment}
+    # In the cache of other runs a class archive may be due, and then no JVM is started early.
+    cache = mkdtemp(prefix=f"{folder.name}-cache-", dir=folder.parent)
+    variables = {**os.environ, "TMPDIR": str(folder), "TICDC_PRODUCER_CACHE": cache, **environment}
     variables.pop("PYSPARK_GATEWAY_PORT", None)
     return subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, env=variables, check=False
