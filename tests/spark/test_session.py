@@ -48,6 +48,8 @@ def test_a_session_that_writes_an_archive_saves_it_at_exit(
 ) -> None:
     at_exit: list[Callable[[subprocess.Popen[bytes]], None]] = []
     monkeypatch.setattr(atexit, "register", lambda work, *_: at_exit.append(work))
+    of_this_session = spark.conf.get(CLASS_ARCHIVE, None)  # type: ignore[arg-type]
+    spark.conf.unset(CLASS_ARCHIVE)
     save_class_archive(spark)
     assert at_exit == []
     archive = ClassArchive(tmp_path / "spark-0.jsa")
@@ -56,6 +58,8 @@ def test_a_session_that_writes_an_archive_saves_it_at_exit(
         save_class_archive(spark)
     finally:
         spark.conf.unset(CLASS_ARCHIVE)
+        if of_this_session is not None:
+            spark.conf.set(CLASS_ARCHIVE, of_this_session)
     Path(archive.write_option.partition("=")[2]).touch()
     install, stop = at_exit  # the last one is called first
     assert stop == spark.stop

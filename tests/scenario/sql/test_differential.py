@@ -99,7 +99,8 @@ def compare_all(server: Server, world: JoinWorld) -> None:
         session.run(statement)
     for statement in world.statements:
         note(statement)
-        _compare(server, session, statement, world.columns)
+        if not _compare(server, session, statement, world.columns):
+            return
 
 
 def _refusal_of_mariadb(server: Server, statement: str) -> pymysql.MySQLError | None:
@@ -112,19 +113,23 @@ def _refusal_of_mariadb(server: Server, statement: str) -> pymysql.MySQLError | 
 
 def _compare(
     server: Server, session: Session, statement: str, columns: dict[str, tuple[Column, ...]]
-) -> None:
+) -> bool:
+    """Whether the next statement can be compared: not if the rows differ by design from here on."""
     theirs, ours = _refusal_of_mariadb(server, statement), None
     if theirs is not None and theirs.args[0] in REFUSED_BY_MARIADB:
-        return
+        return True
     try:
         session.run(statement)
     except ScenarioError as error:
         ours = error
         with suppress(ScenarioError):
             session.run("rollback")
+    if ours is not None and theirs is None and "value is out of range" in ours.what:
+        return False
     assert (ours is None) == (theirs is None), f"here: {ours}, in MariaDB: {theirs}"
     for table, found in columns.items():
         assert _ours(session, table, found) == _theirs(server, table, found)
+    return True
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=_SUPPRESSED)
