@@ -68,9 +68,9 @@ def test_a_database_that_ran_the_topic_has_all_tables(spark: SparkSession, tmp_p
             connection.exec_driver_sql("SET foreign_key_checks = 0, time_zone = '+00:00'")
             for event in changes(tmp_path / "golden"):
                 apply(connection, event)
-        found = api.verify_state(tmp_path / "golden", server)
+        found = api.verify_state(tmp_path / "golden", f"{server}/shop")
         assert found.ok
         assert len(found.tables) == TABLES
         with engine.begin() as connection:
             connection.exec_driver_sql("UPDATE shop.archive SET note = NULL WHERE id = 4")
-        assert not api.verify_state(tmp_path / "golden", server).ok
+        assert not api.verify_state(tmp_path / "golden", f"{server}/shop").ok
