@@ -60,9 +60,9 @@ MAY_IMPORT = {
 }  # fmt: skip
 
 ENGINE = {
-    "allocator", "assign", "cluster", "ddl", "dml", "insert", "joined_dml", "query", "references",
-    "row_selection",
-    "savepoint", "session", "session_values", "statement_cache", "storage", "transaction", "update",
+    "allocator", "assign", "cluster", "ddl", "dml", "insert", "joined_dml", "query", "recorded_history",
+    "references", "row_selection", "savepoint", "session", "session_settings", "session_values",
+    "statement_cache", "storage", "transaction", "update",
 }  # fmt: skip
 """Modules of ``scenario.sql`` with the state of the SQL engine, or with what changes it."""
 

@@ -48,7 +48,7 @@ def test_a_session_that_writes_an_archive_saves_it_at_exit(
 ) -> None:
     at_exit: list[Callable[[subprocess.Popen[bytes]], None]] = []
     monkeypatch.setattr(atexit, "register", lambda work, *_: at_exit.append(work))
-    of_this_session = spark.conf.get(CLASS_ARCHIVE, None)  # type: ignore[arg-type]
+    of_this_session = spark.conf.get(CLASS_ARCHIVE, None)
     spark.conf.unset(CLASS_ARCHIVE)
     save_class_archive(spark)
     assert at_exit == []

@@ -6,11 +6,13 @@ import gc
 import io
 import os
 from enum import StrEnum
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ticdc_producer.cli.options import KafkaProperties
+from ticdc_producer.cli.server_client import TOKEN_VARIABLE
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.installation import install_command
 from ticdc_producer.spark.session import start_light_jvm
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from ticdc_producer.verifier.verdict import Verdict
 
 _USUAL_THRESHOLDS = (700, 10, 10)
-TOKEN_VARIABLE = "TICDC_PRODUCER_TOKEN"  # noqa: S105 - the name of a variable
 
 
 class Allowed(StrEnum):
@@ -99,12 +100,9 @@ def serve(
 
 
 def _check_installed() -> None:
-    try:
-        import fastapi  # noqa: F401
-        import uvicorn  # noqa: F401
-    except ImportError:
+    if any(find_spec(name) is None for name in ("fastapi", "uvicorn")):
         what = "the service requires packages that are not installed"
-        raise ArgumentError(what, argument="serve", hint=install_command("spark,serve")) from None
+        raise ArgumentError(what, argument="serve", hint=install_command("spark,serve"))
 
 
 def _run_text(report: RunReport, quiet: bool, colours: bool) -> str:

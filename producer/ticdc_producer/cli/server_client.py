@@ -37,7 +37,7 @@ Server = Annotated[
         help="Let a running `ticdc-producer serve` do the work.",
     ),
 ]
-TOKEN_VARIABLE = "TICDC_PRODUCER_TOKEN"  # noqa: S105 - the name of a variable
+TOKEN_VARIABLE = "TICDC_PRODUCER_TOKEN"  # noqa: S105  # it names the variable, and is no token
 _TIMEOUT_SECONDS = 630
 _WAIT = "wait=600"
 _ENDINGS = (".sql", ".yaml", ".yml")

@@ -13,8 +13,10 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
+from ticdc_producer.model.protocol_names import Protocol
+
 VERSION: Final = 1
-ProtocolName: TypeAlias = Literal["open-protocol", "canal-json", "debezium", "craft", "simple", "avro"]
+ProtocolName: TypeAlias = Protocol
 
 
 class Hello(msgspec.Struct, frozen=True):

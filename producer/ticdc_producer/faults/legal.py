@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.faults.catalogue import traps_of
+from ticdc_producer.faults.catalogue import catalogue, traps_of
 from ticdc_producer.faults.event_columns import Columns, chosen, integers, is_kind, replaced
 from ticdc_producer.faults.event_traps import CopyTrap, EditTrap, SegmentEvents, SegmentTrap
 from ticdc_producer.faults.fault_plan import FaultPlan
@@ -39,8 +39,8 @@ def legal_faults(
     if plan.repeats:
         events = _with_restarts(_Segments(events, plan, partitions, moved))
     events = _with_copies(events, plan)
-    for one in traps_of(EditTrap):  # type: ignore[type-abstract]  # only for isinstance
-        if one.id in plan.rates:
+    for one in catalogue().values():
+        if isinstance(one, EditTrap) and one.id in plan.rates:
             events = one.edited(events, plan)
     return events
 
@@ -142,7 +142,7 @@ def _segment_faults(plan: FaultPlan, segments: Numbers) -> npt.NDArray[np.object
 
 def _with_copies(events: pa.RecordBatch, plan: FaultPlan) -> pa.RecordBatch:
     """Deliver single events once more."""
-    found = traps_of(CopyTrap)  # type: ignore[type-abstract]  # only for isinstance
-    requested = [one for one in found if one.id in plan.rates]
+    traps = catalogue().values()
+    requested = [one for one in traps if isinstance(one, CopyTrap) and one.id in plan.rates]
     copies = [chosen(replaced(events, one.copies(events)), one.copied(events, plan)) for one in requested]
     return pa.concat_batches([events, *copies])

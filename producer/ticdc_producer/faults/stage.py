@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.faults.catalogue import trap, traps_of
+from ticdc_producer.faults.catalogue import catalogue, trap
 from ticdc_producer.faults.event_columns import chosen, integers, replaced
 from ticdc_producer.faults.event_traps import OrderTrap
 from ticdc_producer.faults.fault_plan import FaultPlan
@@ -89,8 +89,8 @@ class EventFaults:
 
     @property
     def _order_traps(self) -> list[OrderTrap]:
-        found = traps_of(OrderTrap)  # type: ignore[type-abstract]  # only for isinstance
-        return [one for one in found if one.id in self.plan.rates]
+        traps = catalogue().values()
+        return [one for one in traps if isinstance(one, OrderTrap) and one.id in self.plan.rates]
 
     def with_illegal_fault(self, events: pa.RecordBatch, number: int) -> pa.RecordBatch:
         """All events of the segments that are reserved for one illegal fault, with this fault.

@@ -9,6 +9,7 @@ A table in ``weights/`` is read when a text is first compared under its collatio
 from __future__ import annotations
 
 import lzma
+from abc import ABC, abstractmethod
 from array import array
 from functools import cache
 from importlib.resources import files
@@ -19,15 +20,16 @@ _EURO = 0x20AC
 _PRIVATE_USE = range(0xE000, 0xF900)
 
 
-class Weights(dict[str, bytes]):
+class Weights(dict[str, bytes], ABC):
     """The weights of each character, read when it is first needed."""
 
     def __missing__(self, character: str) -> bytes:
         self[character] = weights = self._read(ord(character))
         return weights
 
+    @abstractmethod
     def _read(self, code: int) -> bytes:
-        raise NotImplementedError
+        """The weights of a code point."""
 
 
 class _Table(Weights):

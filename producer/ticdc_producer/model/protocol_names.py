@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias, get_args
 
-Protocol: TypeAlias = Literal["open-protocol", "craft", "canal-json", "debezium", "simple", "avro"]
+Protocol: TypeAlias = Literal["open-protocol", "canal-json", "debezium", "craft", "simple", "avro"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 WITHOUT_AVRO: tuple[Protocol, ...] = tuple(name for name in PROTOCOLS if name != "avro")

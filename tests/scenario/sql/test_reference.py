@@ -28,7 +28,8 @@ from ticdc_producer.scenario.sql.ddl.partitions import PARTS as PARTITION_PARTS
 from ticdc_producer.scenario.sql.ddl.statements import STATEMENTS as DDL_STATEMENTS
 from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.evaluate import RULES
-from ticdc_producer.scenario.sql.session import READ_ONLY, Session
+from ticdc_producer.scenario.sql.other_statements import READ_ONLY
+from ticdc_producer.scenario.sql.session import Session
 from ticdc_producer.scenario.sql.variables import VARIABLES as SESSION_VARIABLES
 
 PAGE = (STATEMENTS, ALTER_PARTS, DEFINITIONS)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from ticdc_producer.errors import UnsupportedSQL
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 
 GENERAL = "docs/sql.md lists the SQL that runs: write it with statements of that list, or leave it out"
 _ADVICE: tuple[tuple[str, str], ...] = (
@@ -68,3 +71,16 @@ def with_advice(error: UnsupportedSQL) -> UnsupportedSQL:
     if not error.hint:
         error.hint = next((advice for words, advice in _ADVICE if words in error.what), GENERAL)
     return error
+
+
+@contextmanager
+def located(file: str, line: int) -> Iterator[None]:
+    """Context that adds file and line to errors, and what to write instead of what is not supported."""
+    try:
+        yield
+    except UnsupportedSQL as error:
+        raise with_advice(error.at(file, line)) from error.__cause__
+    except ScenarioError as error:
+        raise error.at(file, line) from error.__cause__
+    except RecursionError:
+        raise ScenarioError("SQL is nested too deeply", file=file, line=line) from None

@@ -130,6 +130,11 @@ def _hex(literal: str) -> SQLValue:
     return hex_value(literal[2:].removesuffix("'"))
 
 
+def _binary_hex(literal: str) -> SQLValue:
+    value = _hex(literal)
+    return bytes(value) if isinstance(value, bytes) else value
+
+
 def _bits(literal: str) -> SQLValue:
     return bits_value(literal[2:].removesuffix("'"))
 
@@ -143,7 +148,7 @@ _VALUES: dict[str, Convert | tuple[SQLValue]] = {
     "_BINARY''": _binary,
     "_BINARY ''": _binary,
     "X''": _hex,
-    "_BINARY X''": lambda literal: bytes(_hex(literal)),  # type: ignore[arg-type]
+    "_BINARY X''": _binary_hex,
     "B''": _bits,
     "NULL": (None,),
     "TRUE": (True,),

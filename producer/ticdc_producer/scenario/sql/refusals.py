@@ -35,6 +35,7 @@ class Refusals:
     def __init__(self) -> None:
         self.problems: list[ScenarioError] = []
         self.unchecked = 0
+        self._in_refused_body = False
         self._schemas: set[str] = set()
         self._rows: set[str] = set()
 
@@ -48,9 +49,17 @@ class Refusals:
             error.found = error.found or words_found.encode("utf-8", "backslashreplace").decode()
             self.problems.append(error)
         if stored_program(statement):
+            self._in_refused_body = True
             return
         is_dml = words[:1] and words[0] in ("insert", "replace", "update", "delete", "with")
         (self._rows if is_dml else self._schemas).update(_names(words))
+
+    def skips(self, statement: Statement) -> bool:
+        """Whether a statement belongs to the body of a refused stored program, which ends with ``END``."""
+        if not self._in_refused_body:
+            return False
+        self._in_refused_body = statement.shape[:3].upper() != "END"
+        return True
 
     def add_step(self, error: ScenarioError) -> None:
         """Add the error of a step that is not SQL, or of SQL that cannot be divided into statements."""

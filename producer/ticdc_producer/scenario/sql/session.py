@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from datetime import datetime
 
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.catalog import Catalog, DDLJob
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.sql_mode import DEFAULT_NOW, SQLMode
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.plan import GeneratePlan
-from ticdc_producer.scenario.history import Change, History, State, TableState
+from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.passed_over import PassedOver
-from ticdc_producer.scenario.sql.advice import with_advice
+from ticdc_producer.scenario.sql.advice import located
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.cluster import Cluster, Database
 from ticdc_producer.scenario.sql.cursor import Cursor
@@ -28,34 +26,28 @@ from ticdc_producer.scenario.sql.dml import run_dml
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.generated_table import GeneratedTable
 from ticdc_producer.scenario.sql.lexer import is_utf8
+from ticdc_producer.scenario.sql.other_statements import (
+    KNOWN_VERBS,
+    READ_ONLY,
+    pass_over_program,
+    refuse_running,
+)
 from ticdc_producer.scenario.sql.query.context import StatementContext
+from ticdc_producer.scenario.sql.recorded_history import RecordedHistory
 from ticdc_producer.scenario.sql.references import References
 from ticdc_producer.scenario.sql.refusals import Refusals
 from ticdc_producer.scenario.sql.reserved_tables import ReservedTables
 from ticdc_producer.scenario.sql.savepoint import run_savepoint
 from ticdc_producer.scenario.sql.scope import Scope
+from ticdc_producer.scenario.sql.session_settings import SessionSettings
 from ticdc_producer.scenario.sql.session_values import SessionValues
 from ticdc_producer.scenario.sql.statement_cache import StatementCache, shared_statements
 from ticdc_producer.scenario.sql.statements import Statement, split_statements, stored_program
 from ticdc_producer.scenario.sql.storage import Table
 from ticdc_producer.scenario.sql.transaction import Transaction
 from ticdc_producer.scenario.sql.transaction_control import read_begin, read_completion
-from ticdc_producer.scenario.sql.variables import run_set
-from ticdc_producer.scenario.sql.variables import time_zone as zone_of
 
 _DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
-READ_ONLY = frozenset({"SELECT", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE"})
-"""Statements that change nothing in the stream; they are counted and passed over."""
-_KNOWN_VERBS = frozenset({
-    "CHECKSUM", "DELIMITER", "PLAN", "QUERY", "RECOMMEND", "SOURCE", "TRAFFIC",
-    "TABLE", "VALUES", "CALL",
-    "DO", "LOAD", "IMPORT", "XA", "PREPARE", "EXECUTE",
-    "DEALLOCATE", "GRANT", "REVOKE", "KILL", "FLUSH", "ADMIN", "SPLIT", "BATCH", "HANDLER", "CHECK",
-    "OPTIMIZE", "REPAIR", "RESET", "PURGE", "INSTALL", "UNINSTALL", "BACKUP", "RESTORE", "START",
-    "STOP", "TRACE", "BINLOG", "HELP", "CANCEL",
-})  # fmt: skip
-"""Statements that TiDB has and a scenario cannot contain."""
-_INTO_VARIABLE = re.compile(r"\bINTO\s+@", re.IGNORECASE)
 _FIRST_DATABASE = "test"
 
 
@@ -87,34 +79,29 @@ class Session:
         statements: StatementCache | None = None,
     ) -> None:
         self._refusals = refusals
-        self._in_refused_body = False
         self._file = file
         self._database = database
         self._force_replicate = force_replicate
         databases = {name.lower(): Database(name) for name in (_FIRST_DATABASE, database)}
         self._cluster = Cluster(databases, profile=profile)
-        self._time_of = now if callable(now) else None
-        self._timed = -1  # the commit whose time the mode has
-        first = now(0) if callable(now) else now
-        self._mode = self._initial = SQLMode(zone=zone_of(time_zone), now=first, now_moves=callable(now))
-        self._saved: dict[str, SQLMode] = {}
+        self._settings = SessionSettings(time_zone, now)
         self._passed_over = PassedOver()
         self._references = References(())
         self._reserved = ReservedTables()
         self._statements = shared_statements() if statements is None else statements
         self._values = SessionValues()
-        self._commits = 0
-        self._snapshots = frozenset(snapshots)
-        self._state_at: dict[int, State] = {0: {}} if 0 in self._snapshots else {}
-        self._changes: list[Change] = []
-        self._ddls: list[DDLJob] = []
+        self._recorded = RecordedHistory(self._cluster, self._reserved, snapshots)
         self._open: Transaction | None = None
         self._open_line = 0
 
     @property
     def commits(self) -> int:
         """Number of commits so far: transactions and DDL jobs."""
-        return self._commits
+        return self._recorded.commits
+
+    @property
+    def _mode(self) -> SQLMode:
+        return self._settings.mode
 
     def run(self, text: str, *, line: int = 1) -> None:
         """Run a script. BEGIN … COMMIT is one transaction; any other statement is a transaction of its own.
@@ -126,7 +113,7 @@ class Session:
         with self._located(line):
             self._announce(text)
             for statement in split_statements(text, line):
-                if not self._is_rest_of_body(statement):
+                if self._refusals is None or not self._refusals.skips(statement):
                     with self._collected(statement), self._located(statement.line):
                         self._statement(statement)
             if self._open is not None:
@@ -198,7 +185,7 @@ class Session:
     def adopt(self, table: Table, mode: SQLMode, commits: int) -> None:
         """Run the following SQL as if the session had this table, these settings and commits."""
         self._cluster.add(table)
-        self._mode, self._commits = mode, commits
+        self._settings.mode, self._recorded.commits = mode, commits
 
     def alter_reserved(self, table: TableInfo, ddl: str, name: str, *, line: int) -> TableInfo:
         """Run a DDL on a reserved table, on behalf of its ``generate`` step.
@@ -217,7 +204,7 @@ class Session:
     def open_generated(self, plan: GeneratePlan) -> None:
         """Let statements behind a ``generate`` step use the rows of one of its tables."""
         info = plan.step_table_after(None)
-        generated = GeneratedTable(plan, lambda: self._commits, lambda: self._mode)
+        generated = GeneratedTable(plan, lambda: self._recorded.commits, lambda: self._mode)
         self._reserved.open(self._cluster.table(info.schema, info.name), generated)
 
     def edited(self, plan: GeneratePlan) -> GeneratePlan:
@@ -230,9 +217,7 @@ class Session:
 
     def skip_commits(self, commits: int) -> None:
         """Count commits of a ``generate`` or ``data`` step, whose changes are not in the session."""
-        crossed = [count for count in self._snapshots if self._commits < count <= self._commits + commits]
-        self._take_snapshot(crossed)
-        self._commits += commits
+        self._recorded.skip(commits)
 
     def _named(self, name: str) -> Table:
         database, _, table = name.rpartition(".")
@@ -240,43 +225,10 @@ class Session:
 
     def history(self) -> History:
         """The history of all commits so far."""
-        return History(
-            catalog=Catalog(tuple(self._cluster.versions), tuple(self._ddls)),
-            changes=list(self._changes),
-            commits=self._commits,
-            state=self._state(),
-            state_at=dict(self._state_at),
-            passed_over=self._passed_over,
-        )
-
-    def _state(self) -> State:
-        return {
-            (table.info.schema, table.info.name): TableState(
-                version=table.info.version, rows=tuple(table.image(table.read(row)) for row in table.scan())
-            )
-            for database in self._cluster.databases.values()
-            for table in database.tables.values()
-            if (table.info.schema, table.info.name) not in self._reserved
-        }
-
-    def _count_commit(self) -> None:
-        self._commits += 1
-        if self._commits in self._snapshots:
-            self._take_snapshot([self._commits])
-
-    def _take_snapshot(self, counts: Collection[int]) -> None:
-        if counts:
-            self._state_at.update(dict.fromkeys(counts, self._state()))
-            self._reserved.take_snapshot(self._cluster, counts)
-
-    def _move_clock(self) -> None:
-        """Set the time of the next statement, which is that of its commit."""
-        if self._time_of is not None and self._mode.now_moves and self._timed != self._commits:
-            self._mode = replace(self._mode, now=self._time_of(self._commits))
-            self._timed = self._commits
+        return self._recorded.history(self._passed_over)
 
     def _step(self, statement: Statement) -> None:
-        self._move_clock()
+        self._settings.move_clock(self._recorded.commits)
         if statement.verb not in _DML:
             what = f"{statement.verb or 'this'} is not allowed in a transaction step"
             raise ScenarioError(what, hint="only INSERT, REPLACE, UPDATE and DELETE are")
@@ -284,11 +236,11 @@ class Session:
 
     def _statement(self, statement: Statement) -> None:
         word = statement.verb
-        self._move_clock()
+        self._settings.move_clock(self._recorded.commits)
         if word in _DML:
             self._dml(statement)
         elif program := stored_program(statement):
-            self._program(statement, program)
+            pass_over_program(statement, program, self._passed_over)
         elif is_ddl(word):
             self._ddl(statement)
         elif word == "SET":
@@ -296,7 +248,7 @@ class Session:
         elif word == "USE":
             self._use(Cursor(statement, 1))
         elif word in READ_ONLY:
-            _refuse_running(statement)
+            refuse_running(statement)
             self._passed_over.count(word)
             self._query(statement)
         elif word == "WITH":
@@ -309,8 +261,7 @@ class Session:
 
     def _set(self, cursor: Cursor) -> None:
         before = self._mode
-        self._mode = run_set(cursor, self._mode, self._initial, self._saved, self._set_user_variable)
-        self._timed = -1
+        self._settings.run_set(cursor, self._set_user_variable)
         if self._mode.autocommit and not before.autocommit:
             self._commit()
         self._values.end_statement(0)
@@ -356,22 +307,11 @@ class Session:
             chained = read_completion(cursor)
             self._rollback()
             self._chain(chained, statement.line)
-        elif word in _KNOWN_VERBS:
+        elif word in KNOWN_VERBS:
             raise UnsupportedSQL(f"{word} is not supported")
         else:
             raise cursor.error("expected a statement")
         self._values.end_statement(0)
-
-    def _program(self, statement: Statement, kind: str) -> None:
-        """Pass over a stored program, which must not have been divided at a ``;`` of its body."""
-        last = len(statement.tokens) - 1
-        words = [statement.word(index) for index in range(last + 1)]
-        if "BEGIN" in words and "END" not in words[-2:]:  # a label may follow END
-            raise UnsupportedSQL(
-                f"CREATE {kind} with a body that ends at its first ';' is not supported",
-                hint="write DELIMITER // in a line before it, // behind it, then DELIMITER ; in a line",
-            )
-        self._passed_over.note_program(kind, statement.verb, statement.line)
 
     def _chain(self, chained: bool, line: int) -> None:
         """``AND CHAIN``: begin a transaction behind the one that ended."""
@@ -388,7 +328,7 @@ class Session:
         if not statement.text.isascii() and not is_utf8(statement.text):
             raise ScenarioError("a DDL has bytes that are not UTF-8")
         context = DDLContext(
-            self._cluster, self._mode, self._database, self._force_replicate, self._record_job
+            self._cluster, self._mode, self._database, self._force_replicate, self._recorded.add_job
         )
         run_ddl(Cursor(statement), context)
         self._reserved.check(self._cluster.tables())
@@ -396,16 +336,12 @@ class Session:
         self._database = context.database
         self._values.end_statement(0)
 
-    def _record_job(self, events: list[DDLJob]) -> None:
-        self._ddls.extend(replace(event, commit_seq=self._commits) for event in events)
-        self._count_commit()
-
     def _dml(self, statement: Statement) -> None:
         verb, tree = self._statements.parsed(statement)
         if self._open is None and not self._mode.autocommit:
             self._begin(statement.line)
         alone = self._open is None
-        transaction = self._open or Transaction(self._commits)
+        transaction = self._open or Transaction(self._recorded.commits)
         transaction.line, before = statement.line, len(transaction.steps)
         try:
             run_dml(verb, tree, self._context(tree), transaction, self._has_parents)
@@ -436,13 +372,12 @@ class Session:
         return found
 
     def _begin(self, line: int) -> None:
-        self._open, self._open_line = Transaction(self._commits), line
+        self._open, self._open_line = Transaction(self._recorded.commits), line
 
     def _commit(self) -> None:
         if self._open is not None:
-            self._changes.extend(self._open.changes)
+            self._recorded.add_transaction(self._open.changes)
             self._open = None
-            self._count_commit()
 
     def _rollback(self) -> None:
         if self._open is not None:
@@ -460,40 +395,14 @@ class Session:
             self._refusals.add(error, statement)
             self._go_on_without(statement)
 
-    def _is_rest_of_body(self, statement: Statement) -> bool:
-        """Whether a statement belongs to the body of a refused stored program, which ends with ``END``."""
-        if self._in_refused_body:
-            self._in_refused_body = statement.shape[:3].upper() != "END"
-            return True
-        return False
-
     def _go_on_without(self, statement: Statement) -> None:
         """Let the statements behind a refused one find the state in which they can be checked."""
         words = statement.shape.lower().split()
-        if stored_program(statement):
-            self._in_refused_body = True
-        elif words[:1] == ["commit"]:
+        if words[:1] == ["commit"]:
             self._commit()
         elif words[:1] == ["create"] and words[1:2] in (["database"], ["schema"]):
             name = next((word.strip("`") for word in words[2:] if word not in ("if", "not", "exists")), "")
             self._cluster.databases.setdefault(name, Database(name))
 
-    @contextmanager
-    def _located(self, line: int) -> Iterator[None]:
-        """Context that adds file and line to errors."""
-        try:
-            yield
-        except UnsupportedSQL as error:
-            raise with_advice(error.at(self._file, line)) from error.__cause__
-        except ScenarioError as error:
-            raise error.at(self._file, line) from error.__cause__
-        except RecursionError:
-            raise ScenarioError("SQL is nested too deeply", file=self._file, line=line) from None
-
-
-def _refuse_running(statement: Statement) -> None:
-    """Refuse EXPLAIN ANALYZE, which runs the statement that it explains, and SELECT … INTO a variable."""
-    if statement.word(0) != "ANALYZE" and statement.word(1) == "ANALYZE":
-        raise UnsupportedSQL(f"{statement.word(0)} ANALYZE is not supported", line=statement.line)
-    if statement.verb == "SELECT" and _INTO_VARIABLE.search(statement.shape):
-        raise UnsupportedSQL("SELECT … INTO a variable is not supported", line=statement.line)
+    def _located(self, line: int) -> AbstractContextManager[None]:
+        return located(self._file, line)

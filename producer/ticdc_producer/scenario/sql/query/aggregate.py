@@ -59,16 +59,17 @@ def aggregate_value(call: Aggregate, group: Sequence[Combination], scope: QueryS
 def _ordered(call: Aggregate, group: Sequence[Combination], scope: QueryScope) -> Sequence[Combination]:
     if not call.order:
         return group
-    keys: list[SortKey[Combination]] = []
-    for ordered in call.order:
-        keys.append(
-            SortKey(
-                lambda one, node=ordered.this: _value(node, one, scope),  # type: ignore[misc]  # bound early
-                collation_of(ordered.this, scope) or DEFAULT_COLLATION,
-                bool(ordered.args.get("desc")),
-            )
-        )
+    keys = [_sort_key(ordered, scope) for ordered in call.order]
     return sort_rows(group, keys, scope.mode)
+
+
+def _sort_key(ordered: exp.Expr, scope: QueryScope) -> SortKey[Combination]:
+    node = ordered.this
+    return SortKey(
+        lambda one: _value(node, one, scope),
+        collation_of(node, scope) or DEFAULT_COLLATION,
+        bool(ordered.args.get("desc")),
+    )
 
 
 def _value(node: exp.Expr, combination: Combination, scope: QueryScope) -> SQLValue:
