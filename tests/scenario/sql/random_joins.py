@@ -22,7 +22,8 @@ DIFFERENCES = {
     "REPLACE, or INSERT IGNORE, of joined rows": "the order is not defined, and with it the row that remains",
     "AUTO_INCREMENT": "the ids that a failed statement, or an INSERT … SELECT, uses up",
     "division, AVG": "the scale of intermediate results",
-    "an operand out of range beside NULL": "MariaDB does not evaluate it, TiDB evaluates whole columns",
+    "an operand out of range beside a subquery that is NULL": "MariaDB does not evaluate it, TiDB evaluates"
+    " whole columns",
     "columns in groups that a key determines": "MariaDB's ONLY_FULL_GROUP_BY has no functional dependencies",
     "comparison of numbers with texts": "TiDB fails a statement that cannot convert a text, MariaDB warns",
     "user variables inside an expression": "the order of evaluation is not defined",
