@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import pyarrow as pa
+
+from ticdc_producer.model.shapes import IMAGE
 from ticdc_producer.model.table_json import table_json
 from ticdc_producer.runs.prepare import prepare
 from ticdc_producer.runs.write_golden import replicated_state
 from ticdc_producer.targets.golden import write as sink
-from ticdc_producer.targets.golden.contents import state_lines
+from ticdc_producer.targets.golden.json_lines import state_lines
 
 SHOP = Path(__file__).with_name("shop.sql")
 
@@ -29,7 +32,7 @@ def state_folder(
         for name, state in states.items():
             (folder / name).mkdir(parents=True)
             for table, rows in replicated_state(job, state):
-                file = sink.write_state(folder / name, table, [state_lines(table, rows)])
+                file = sink.write_state(folder / name, table, [state_lines(table, pa.array(rows, IMAGE))])
                 tables[file.relative_to(folder).as_posix()] = table_json(table)
         sink.write_manifest(folder, {"changefeed": job.changefeed.as_manifest(), "tables": tables})
     return path

@@ -34,8 +34,7 @@ def folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def with_fault(fault: Fault, lines: list[Line]) -> list[Line]:
     """The lines of ``messages.jsonl`` with a fault in one row, or without it."""
     decoder = registry.decoder("canal-json", {})
-    none = dict.fromkeys(DECODED.names)
-    events = [{**none, **row, "line": line} for line in lines for row in event_rows(_record(line), decoder)]
+    events = [{**row, "line": line} for line in lines for row in event_rows(_record(line), decoder)]
     assert len(events) == len(lines)
     return [_changed(event["line"], fault, event in events) for event in fault.applied(events)]
 

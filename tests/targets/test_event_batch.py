@@ -8,6 +8,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.targets.decoding.event_batch import event_batch
 
 DESCRIBED = [
@@ -15,7 +16,8 @@ DESCRIBED = [
     [{"name": "id", "type": "INT", "flag": 0}],
     [],
 ]
-OFFSET = {"topic": "t", "partition": 0, "offset": 7, "index": 0, "events": 1, "size": 30}
+NOTHING = dict.fromkeys(DECODED.names)
+OFFSET = {**NOTHING, "topic": "t", "partition": 0, "offset": 7, "index": 0, "events": 1, "size": 30}
 IMAGES = st.none() | st.dictionaries(st.text(max_size=3), st.none() | st.binary(max_size=4), max_size=3)
 ROWS = st.builds(
     lambda columns, before, after: {

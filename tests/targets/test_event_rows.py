@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from ticdc_producer.model.event import Event, ResolvedEvent
+from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.targets.decoding import event_rows as module
 
 
@@ -29,3 +30,4 @@ def test_a_message_with_too_many_events_is_an_error_after_the_first_ones(
     ]  # fmt: skip
     assert rows[-1]["error"] == "EVENTS-MANY"
     assert {row["events"] for row in rows} == {4}
+    assert {tuple(row) for row in rows} == {tuple(DECODED.names)}

@@ -31,18 +31,18 @@ def test_a_line_as_it_should_be(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"partition": "0"}, "'partition' is not an integer from 0 to 2147483647"),
-        ({"partition": 1 << 31}, "'partition' is not an integer from 0 to 2147483647"),
-        ({"offset": 1.5}, "'offset' is not an integer"),
-        ({"offset": True}, "'offset' is not an integer"),
-        ({"offset": 1 << 63}, "'offset' is not an integer"),
-        ({"timestamp": 10**30}, "'timestamp' is not an integer"),
-        ({"key": "AAA!"}, "'key' is neither null nor Base64"),
-        ({"value": 5}, "'value' is neither null nor Base64"),
-        ({"topic": ""}, "'topic' is not a non-empty text"),
-        ({"topic": "\ud800"}, "'topic' is not a non-empty text"),
-        ({"headers": 5}, "'headers' is not a list of pairs"),
-        ({"headers": [["n"]]}, "'headers' is not a list of pairs"),
+        ({"partition": "0"}, "Expected `int`, got `str` - at `$.partition`"),
+        ({"partition": 1 << 31}, "Expected `int` <= 2147483647 - at `$.partition`"),
+        ({"offset": 1.5}, "Expected `int`, got `float` - at `$.offset`"),
+        ({"offset": True}, "Expected `int`, got `bool` - at `$.offset`"),
+        ({"offset": 1 << 63}, "Expected `int` <= 8796093022207 - at `$.offset`"),
+        ({"timestamp": 10**30}, "Expected `int` <= 9223372036854775807 - at `$.timestamp`"),
+        ({"key": "AAA!"}, "Invalid base64 encoded string - at `$.key`"),
+        ({"value": 5}, "Expected `bytes | null`, got `int` - at `$.value`"),
+        ({"topic": ""}, "Expected `str` of length >= 1 - at `$.topic`"),
+        ({"topic": "\ud800"}, "JSON is malformed: unexpected end of escaped utf-16 surrogate pair"),
+        ({"headers": 5}, "Expected `array | null`, got `int` - at `$.headers`"),
+        ({"headers": [["n"]]}, "Expected `array` of length 2 - at `$.headers[0]`"),
     ],
 )
 def test_a_member_that_no_message_has(tmp_path: Path, change: dict[str, Any], message: str) -> None:
@@ -55,11 +55,11 @@ def test_a_member_that_no_message_has(tmp_path: Path, change: dict[str, Any], me
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nonsense", "it is not JSON"),
-        ("", "it is not JSON"),
-        (b"\xff", "it is not JSON"),
-        ("[1]", "it is not a JSON object"),
-        ("{}", "it has no 'topic'"),
+        ("nonsense", "JSON is malformed"),
+        ("", "Input data was truncated"),
+        (b"\xff", "JSON is malformed"),
+        ("[1]", "Expected `object`, got `array`"),
+        ("{}", "Object missing required field `topic`"),
     ],
 )
 def test_a_line_that_is_not_a_message(tmp_path: Path, text: str | bytes, message: str) -> None:

@@ -11,8 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_producer.model.event_line import event_line
-from ticdc_producer.model.shapes import EXPECTED_EVENTS, MESSAGES
-from ticdc_producer.targets.golden.json_lines import event_lines, message_lines
+from ticdc_producer.model.json_value import to_json
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.shapes import EXPECTED_EVENTS, IMAGE, MESSAGES
+from ticdc_producer.model.table import ColumnInfo, TableInfo
+from ticdc_producer.targets.golden.json_lines import event_lines, message_lines, state_lines
 
 TEXTS = st.text(
     st.characters(exclude_categories=["Cs"]) | st.sampled_from('"\\\x00\x1f\x7f\x85\u2028\u2029\n')
@@ -86,3 +89,18 @@ def test_messages(rows: list[dict[str, Any]]) -> None:
     )  # fmt: skip
     assert message_lines(batch) == expected
     assert b"".join(message_lines(batch.slice(at, 1)) for at in range(len(rows))) == expected
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[list[str], list[tuple[bytes | None, ...]]]:
+    names = draw(st.lists(TEXTS.filter(bool), unique=True, min_size=1, max_size=3))
+    return names, draw(st.lists(st.tuples(*(VALUES for _ in names)), max_size=4))
+
+
+@given(tables())
+def test_rows_of_a_table(table: tuple[list[str], list[tuple[bytes | None, ...]]]) -> None:
+    names, rows = table
+    columns = tuple(ColumnInfo(name=name, id=1, type=MySQLType.BLOB) for name in names)
+    info = TableInfo(schema="s", name="t", table_id=1, columns=columns)
+    expected = b"".join(_json(dict(zip(names, map(to_json, row), strict=True))) for row in rows)
+    assert state_lines(info, pa.array(rows, IMAGE)) == expected

@@ -30,7 +30,7 @@ def changefeed_toml(changefeed: Changefeed) -> str:
     ``resolve(sink_uri_with_options(changefeed), …)`` with the parsed file returns an equal changefeed.
     """
     content: dict[str, Any] = {}
-    for option in OF_MESSAGES:
+    for option in _applicable(changefeed):
         value, key = getattr(changefeed, option.field), _file_key(option, changefeed)
         default = changefeed.spec.defaults.get(option.name, option.default)
         if key and value is not None and (option.name in _ALWAYS or value != default):
@@ -68,12 +68,10 @@ def _applicable(changefeed: Changefeed) -> Iterator[Parameter]:
 
 
 def _file_key(option: Parameter, changefeed: Changefeed) -> str:
-    """The key of an option in the file; empty if it has none, or does not apply.
+    """The key of an applicable option in the file; empty if it has none.
 
     The tables ``sink.open``, ``sink.debezium`` and ``sink.csv`` share one key, and so do both kinds of sink.
     """
-    if option not in _applicable(changefeed):
-        return ""
     if option.file_key == _OLD_VALUES:
         return _OLD_VALUES.replace("open", changefeed.spec.section, 1)
     if option.name == "output-raw-change-event" and changefeed.sink_uri.kind is SinkKind.STORAGE:

@@ -16,6 +16,7 @@ from ticdc_producer.errors import FolderError
 from ticdc_producer.faults.catalogue import catalogue
 from ticdc_producer.faults.message_traps import IllegalMessageTrap
 from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.event import Value
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.event_filter import filtered_tables
@@ -125,8 +126,24 @@ class FolderExpectations:
             columns = {column.name: self.fidelity.full_projection(column) for column in table.columns}
             members = [visible(name) for name in columns]
             for rows in row_batches(table.file, columns):
-                images = (list(zip(members, row, strict=True)) for row in rows)
-                yield pa.RecordBatch.from_pylist([{**names, "row": image} for image in images], STATE)
+                yield _state_batch(names, members, rows)
+
+
+def _state_batch(
+    table: Mapping[str, str], columns: Sequence[str], rows: Sequence[Sequence[Value]]
+) -> pa.RecordBatch:
+    """Rows of a table (shape ``STATE``).
+
+    :param table: its ``schema`` and its name, as ``table``.
+    """
+    count, width = len(rows), len(columns)
+    images = pa.MapArray.from_arrays(
+        pa.array(range(0, (count + 1) * width, width) if width else [0] * (count + 1), pa.int32()),
+        pa.array([*columns] * count, pa.string()),
+        pa.array([value for row in rows for value in row], pa.binary()),
+    )
+    names = [pa.repeat(pa.scalar(table[name], pa.string()), count) for name in ("schema", "table")]
+    return pa.RecordBatch.from_arrays([*names, images], schema=STATE)
 
 
 def folder_expectations(

@@ -137,9 +137,3 @@ def table_marker(job: Job, table: TableInfo) -> pa.RecordBatch:
     visible = job.encoder.fidelity.visible_name
     marker = {"schema": visible(table.schema), "table": visible(table.name), "row": None}
     return pa.RecordBatch.from_pylist([marker], STATE)
-
-
-def images(rows: Iterable[pa.RecordBatch]) -> Iterator[tuple[bytes | None, ...]]:
-    """Rows one by one."""
-    for batch in rows:
-        yield from map(tuple, batch.column("row").to_pylist())

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from ticdc_producer.errors import FolderError
-from ticdc_producer.model.shapes import MESSAGES
+from ticdc_producer.model.shapes import IMAGE, MESSAGES
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.table_json import table_json
 from ticdc_producer.pipeline.select import selected_columns
@@ -27,7 +27,7 @@ from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.rejected_rows import skipped_events
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.small_task import Outcome
-from ticdc_producer.runs.step_rows import StepRows, images
+from ticdc_producer.runs.step_rows import StepRows
 from ticdc_producer.scenario.history import RowImage, State
 from ticdc_producer.spark.background_jobs import background_jobs
 from ticdc_producer.targets.decoding.dataframes import messages_dataframe, record_batches
@@ -37,7 +37,7 @@ from ticdc_producer.targets.encoding.encoded_stream import REFUSED, Wanted, enco
 from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
 from ticdc_producer.targets.golden import read as source
 from ticdc_producer.targets.golden import write as sink
-from ticdc_producer.targets.golden.contents import state_lines
+from ticdc_producer.targets.golden.json_lines import state_lines
 
 _TableLines: TypeAlias = tuple[TableInfo, Iterable[bytes]]
 """A table, and the lines of its rows."""
@@ -87,7 +87,7 @@ def _in_key_order(job: Job, steps: StepRows, ts: int | None) -> Iterator[_TableL
 def _lines(table: TableInfo, rows: DataFrame) -> Iterator[bytes]:
     def lines(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            yield pa.record_batch([pa.array([state_lines(table, images([batch]))], pa.binary())], ["lines"])
+            yield pa.record_batch([pa.array([state_lines(table, batch["row"])], pa.binary())], ["lines"])
 
     return (bytes(row["lines"]) for row in rows.mapInArrow(lines, "lines binary").toLocalIterator())
 
@@ -105,7 +105,8 @@ def _write_states(
         state_folder = folder / "state" if ts is None else folder / "state.at" / str(ts)
         state_folder.mkdir(parents=True, exist_ok=True)  # even without tables at this time
         of_sql = replicated_state(job, job.history.state if ts is None else job.state_until(ts))
-        for table, lines in chain(((table, [state_lines(table, rows)]) for table, rows in of_sql), steps):
+        lines_of_sql = ((table, [state_lines(table, pa.array(rows, IMAGE))]) for table, rows in of_sql)
+        for table, lines in chain(lines_of_sql, steps):
             file = sink.write_state(state_folder, table, lines)
             forms[file.relative_to(folder).as_posix()] = table_json(table)
     return forms
@@ -123,7 +124,7 @@ def write_files(path: Path, job: Job, done: Outcome, report: RunReport, *, repla
             (folder / name).write_bytes(content)
         of_steps = {
             ts: [
-                (table, [state_lines(table, images(rows.to_batches()))])
+                (table, [state_lines(table, batch["row"]) for batch in rows.to_batches()])
                 for table, rows in done.step_states.get(ts, ())
             ]
             for ts in _times(job)

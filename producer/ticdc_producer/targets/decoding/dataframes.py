@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import accumulate, islice
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -15,6 +15,7 @@ from ticdc_producer.model.record import Record
 from ticdc_producer.targets.kafka.read import OffsetRange, read, slices
 
 _CHUNK = 1000
+_PLAIN = ("topic", "partition", "offset", "key", "value", "timestamp")
 
 
 def kafka_messages(spark: SparkSession, brokers: Brokers, ranges: Sequence[OffsetRange]) -> DataFrame:
@@ -49,19 +50,25 @@ def record_batches(records: Iterable[Record]) -> Iterator[pa.RecordBatch]:
     """Convert records to Arrow batches of bounded size."""
     remaining = iter(records)
     while chunk := list(islice(remaining, _CHUNK)):
-        yield pa.RecordBatch.from_pylist([_row(record) for record in chunk], schema=shapes.MESSAGES)
+        columns = {name: [getattr(record, name) for record in chunk] for name in _PLAIN}
+        columns["type"] = [record.type or None for record in chunk]
+        columns["events"] = [None] * len(chunk)
+        yield pa.RecordBatch.from_arrays(
+            [
+                _headers([record.headers for record in chunk])
+                if name == "headers"
+                else pa.array(columns[name], shapes.MESSAGES.field(name).type)
+                for name in shapes.MESSAGES.names
+            ],
+            schema=shapes.MESSAGES,
+        )
 
 
-def _row(record: Record) -> dict[str, object]:
-    headers = [{"key": name, "value": value} for name, value in record.headers]
-    return {
-        "topic": record.topic,
-        "partition": record.partition,
-        "offset": record.offset,
-        "key": record.key,
-        "value": record.value,
-        "headers": headers,
-        "timestamp": record.timestamp,
-        "type": record.type or None,
-        "events": None,
-    }
+def _headers(of_messages: Sequence[Sequence[tuple[str, bytes]]]) -> pa.ListArray:
+    pairs = [pair for headers in of_messages for pair in headers]
+    fields = list(shapes.HEADERS.value_type)
+    children = [pa.array([pair[at] for pair in pairs], field.type) for at, field in enumerate(fields)]
+    starts = [0, *accumulate(map(len, of_messages))]
+    return pa.ListArray.from_arrays(
+        pa.array(starts, pa.int32()), pa.StructArray.from_arrays(children, fields=fields), shapes.HEADERS
+    )

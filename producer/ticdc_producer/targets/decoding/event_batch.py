@@ -1,4 +1,4 @@
-"""Converts rows of the shape ``DECODED`` to an Arrow batch."""
+"""Converts events to Arrow batches, column by column."""
 
 from __future__ import annotations
 
@@ -15,15 +15,22 @@ _Cells: TypeAlias = Sequence[Any]
 
 
 def event_batch(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
-    """Convert rows to an Arrow batch.
+    """Convert rows to an Arrow batch (shape ``DECODED``).
 
-    :param rows: as returned by ``event_rows``.
+    :param rows: as returned by ``event_rows``, with all columns in their order.
     """
-    nested = {"columns": _descriptions, "before": _images, "after": _images}
-    arrays = [
-        nested.get(field.name, _plain(field.type))([row.get(field.name) for row in rows]) for field in DECODED
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=DECODED)
+    cells = zip(*(row.values() for row in rows), strict=True) if rows else [()] * len(DECODED)
+    return batch_of_columns(dict(zip(DECODED.names, cells, strict=True)), DECODED)
+
+
+def batch_of_columns(columns: Mapping[str, _Cells], schema: pa.Schema) -> pa.RecordBatch:
+    """Convert columns to an Arrow batch.
+
+    :param columns: by name; the descriptions of the columns of a row are dicts, its images map names to values.
+    :param schema: columns of the shape ``DECODED``.
+    """
+    arrays = [_NESTED.get(field.name, _plain(field.type))(columns[field.name]) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _plain(kind: pa.DataType) -> Callable[[_Cells], pa.Array]:
@@ -41,7 +48,7 @@ def _descriptions(cells: _Cells) -> pa.Array:
 def _images(cells: _Cells) -> pa.Array:
     """Convert row images: concatenated names and values, and the start of each row."""
     names: list[str] = []
-    values: list[bytes | None] = []
+    values: list[bytes | str | None] = []
     starts: list[int | None] = []
     for image in cells:
         starts.append(None if image is None else len(names))
@@ -52,3 +59,10 @@ def _images(cells: _Cells) -> pa.Array:
     return pa.MapArray.from_arrays(
         pa.array(starts, pa.int32()), pa.array(names, pa.string()), pa.array(values, pa.binary())
     )
+
+
+_NESTED: Mapping[str, Callable[[_Cells], pa.Array]] = {
+    "columns": _descriptions,
+    "before": _images,
+    "after": _images,
+}

@@ -6,6 +6,7 @@ The files may come from anywhere, so each line is checked before it is used.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
@@ -14,9 +15,10 @@ import pyarrow as pa
 
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.fidelity import ValueProjection
-from ticdc_producer.model.record import MAX_EVENTS, MAX_OFFSET
+from ticdc_producer.model.record import MAX_EVENTS
 from ticdc_producer.model.shapes import EXPECTED_EVENTS
-from ticdc_producer.targets.golden.read import parsed_lines
+from ticdc_producer.targets.decoding.event_batch import batch_of_columns
+from ticdc_producer.targets.golden.read import Int, Long, Offset, Text, parsed_lines
 
 EVENTS, EVENT_FILES, FAULTS = "events.jsonl", "events.parquet", "faults.jsonl"
 _BATCH_ROWS, _BATCH_BYTES = 4096, 64 << 20
@@ -24,10 +26,6 @@ _HINT = "write the folder again: ticdc-producer run SCENARIO --out DIR"
 _REFUSED = (ValueError, ArithmeticError, LookupError, TypeError, RecursionError)
 """What decoding raises for a line of another form (msgspec: ValueErrors), or a projection for a value."""
 _T = TypeVar("_T")
-
-_Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
-_Int: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)]
-_Long: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 
 
 class _Bytes(msgspec.Struct, forbid_unknown_fields=True):
@@ -38,26 +36,29 @@ class _Bytes(msgspec.Struct, forbid_unknown_fields=True):
 
 _JSONValue: TypeAlias = str | _Bytes | None
 _Image: TypeAlias = dict[str, _JSONValue]
+_Described: TypeAlias = tuple[tuple[str, str, Int], ...]
+_BYTES = b'"b64"'
+"""In every line with such a value."""
 
 
-class _EventLine(msgspec.Struct):
+class _EventLine(msgspec.Struct, gc=False):
     """A line of ``events.jsonl``, see ``model.event_line``."""
 
-    topic: _Text
-    partition: _Int
-    offset: Annotated[int, msgspec.Meta(ge=0, le=MAX_OFFSET)]
+    topic: Text
+    partition: Int
+    offset: Offset
     index: Annotated[int, msgspec.Meta(ge=0, lt=MAX_EVENTS)]
     kind: Literal["row", "ddl", "resolved"]
-    commit_ts: _Long
+    commit_ts: Long
     schema: str | None = None
     table: str | None = None
-    table_id: int | None = None
+    table_id: Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)] | None = None
     op: Literal["insert", "update", "delete"] | None = None
-    columns: list[tuple[str, str, _Int]] | None = None
+    columns: _Described | None = None
     before: _Image | None = None
     after: _Image | None = None
     query: str | None = None
-    ddl_type: _Int | None = None
+    ddl_type: Int | None = None
     handle_key_only: bool = False
 
 
@@ -70,9 +71,9 @@ class FaultLine(msgspec.Struct):
 
     trap: str
     topic: str
-    partition: _Int
-    offset: _Long | None
-    commit_ts: _Long
+    partition: Int
+    offset: Long | None
+    commit_ts: Long
 
 
 def event_batches(path: Path) -> Iterator[pa.RecordBatch]:
@@ -81,8 +82,19 @@ def event_batches(path: Path) -> Iterator[pa.RecordBatch]:
     :param path: an ``events.jsonl``.
     :raises FolderError: for a line that is no event, with its number.
     """
-    for events in _chunks(_read(path, _event_row, "an event")):
-        yield pa.RecordBatch.from_pylist(events, EXPECTED_EVENTS)
+    for events in _chunks(_read(path, _event, "an event")):
+        columns = {name: [getattr(event, name) for event in events] for name in EXPECTED_EVENTS.names}
+        columns["columns"] = [_described(described) for described in columns["columns"]]
+        columns["handle_key_only"] = [int(one.handle_key_only) if one.kind == "row" else None for one in events]
+        yield batch_of_columns(columns, EXPECTED_EVENTS)
+
+
+@lru_cache(maxsize=256)
+def _described(columns: _Described | None) -> list[dict[str, Any]] | None:
+    """Column descriptions, created once for all rows of a table. Do not modify the result."""
+    if columns is None:
+        return None
+    return [dict(zip(("name", "type", "flag"), column, strict=True)) for column in columns]
 
 
 def row_batches(path: Path, columns: Mapping[str, ValueProjection]) -> Iterator[list[tuple[Value, ...]]]:
@@ -116,20 +128,12 @@ _ROW: msgspec.json.Decoder[_Image] = msgspec.json.Decoder(_Image)
 _FAULT: msgspec.json.Decoder[FaultLine] = msgspec.json.Decoder(FaultLine)
 
 
-def _event_row(line: bytes) -> Mapping[str, Any]:
+def _event(line: bytes) -> _EventLine:
     event = _EVENT.decode(line)
-    is_row = event.kind == "row"
     _check_members(event)
-    return {
-        **{name: getattr(event, name) for name in EXPECTED_EVENTS.names},
-        "table_id": _table_id(event.table_id),
-        "columns": [dict(zip(("name", "type", "flag"), column, strict=True)) for column in event.columns]
-        if event.columns is not None
-        else None,
-        "before": _image(event.before),
-        "after": _image(event.after),
-        "handle_key_only": int(event.handle_key_only) if is_row else None,
-    }
+    if _BYTES in line:
+        event.before, event.after = _with_bytes(event.before), _with_bytes(event.after)
+    return event
 
 
 def _check_members(event: _EventLine) -> None:
@@ -145,14 +149,8 @@ def _check_members(event: _EventLine) -> None:
             raise ValueError(f"a {event.kind} needs `{name}`")
 
 
-def _table_id(number: int | None) -> int | None:
-    if number is not None and not -(1 << 63) <= number < 1 << 63:
-        raise ValueError("`table_id` is not an integer of 64 bits")
-    return number
-
-
-def _image(members: _Image | None) -> list[tuple[str, Value]] | None:
-    return None if members is None else [(name, _value(value)) for name, value in members.items()]
+def _with_bytes(image: _Image | None) -> Any:
+    return None if image is None else {name: _value(value) for name, value in image.items()}
 
 
 def _value(value: _JSONValue) -> Value:

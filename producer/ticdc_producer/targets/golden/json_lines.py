@@ -1,4 +1,4 @@
-"""Lines of ``messages.jsonl`` and ``events.jsonl`` (``docs/design.md#commands-and-files``), by whole columns.
+"""Lines of messages, events and states in a golden folder (``docs/design.md#commands-and-files``), by whole columns.
 
 The text is that of Python's ``json.dumps`` with ``ensure_ascii=False``; the line ends of Unicode are escaped
 as well, since many readers of text treat them as such.
@@ -9,9 +9,11 @@ from __future__ import annotations
 from base64 import b64encode
 from collections.abc import Iterator
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.arrow_text import (
     Fragments,
     concat,
@@ -80,12 +82,24 @@ def event_lines(events: pa.RecordBatch) -> bytes:
     )
 
 
-def _lines(rows: int, **fields: Fragments) -> bytes:
+def state_lines(table: TableInfo, rows: pa.Array) -> bytes:
+    """Lines of a file of ``state/``: the rows of a table, one object of columns and values each.
+
+    :param rows: images (shape ``IMAGE``) of the table's columns that are sent, in order.
+    """
+    names = [column.name for column in table.sent_columns]
+    cells, width = _values(rows.flatten()), len(names)
+    columns = (cells.take(pa.array(np.arange(at, len(cells), width))) for at in range(width))
+    return _lines(len(rows), **{name: (column,) for name, column in zip(names, columns, strict=True)})
+
+
+def _lines(rows: int, /, **fields: Fragments) -> bytes:
     """One object for each row, with a line end."""
 
     def fragments() -> Iterator[bytes | pa.Array]:
+        yield b"{"
         for number, (name, text) in enumerate(fields.items()):
-            yield f'{", " if number else "{"}"{name}": '.encode()
+            yield (b", " if number else b"") + _STRINGS.literal(name) + b": "
             yield from text
         yield b"}\n"
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import file_digest
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
+
+import msgspec
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import ChangefeedError, FolderError
@@ -16,9 +17,31 @@ from ticdc_producer.model.record import MAX_OFFSET, Record
 _T = TypeVar("_T")
 _DAMAGED = "the folder was changed after it was written"
 _LINE = 'as in a golden folder: {"topic": "t", "partition": 0, "offset": 0, "key": BASE64, "value": BASE64}'
-_INT, _LONG = (1 << 31) - 1, (1 << 63) - 1
 MAX_LINE_BYTES = 256 << 20
 """A message of 10 MiB has 14 MiB in Base64; longer lines are rejected."""
+
+Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
+Int: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)]
+Long: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+Offset: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_OFFSET)]
+NOT_SUCH_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for a line of another form."""
+
+
+class _MessageLine(msgspec.Struct, gc=False):
+    """A line of ``messages.jsonl``; keys and values are Base64."""
+
+    topic: Text
+    partition: Int
+    offset: Offset
+    key: bytes | None
+    value: bytes | None
+    timestamp: Annotated[int, msgspec.Meta(ge=-1, le=(1 << 63) - 1)] | None = None
+    headers: list[tuple[Text, bytes]] | None = None
+    type: str | None = None
+
+
+_MESSAGE: msgspec.json.Decoder[_MessageLine] = msgspec.json.Decoder(_MessageLine)
 
 
 def manifest(folder: Path) -> dict[str, Any]:
@@ -102,7 +125,7 @@ def records(path: Path) -> Iterator[Record]:
 
     :raises FolderError: for a line that is not a message, with its number.
     """
-    return (record for record, _ in parsed_lines(path, _parsed, "a message", _LINE, _NoMessageError))
+    return (record for record, _ in parsed_lines(path, _parsed, "a message", _LINE, *NOT_SUCH_JSON))
 
 
 def parsed_lines(
@@ -133,65 +156,15 @@ def parsed_lines(
                 raise FolderError(problem, path=f"{path}:{number}", hint=hint) from None
 
 
-class _NoMessageError(ValueError):
-    """Says how a line differs from the format of ``messages.jsonl``."""
-
-
 def _parsed(line: bytes) -> Record:
-    return _record(_object(line))
-
-
-def _object(line: bytes) -> dict[str, Any]:
-    try:
-        content = json.loads(line)
-    except (ValueError, RecursionError):
-        raise _NoMessageError("it is not JSON") from None
-    if not isinstance(content, dict):
-        raise _NoMessageError("it is not a JSON object")
-    return content
-
-
-def _record(line: dict[str, Any]) -> Record:
-    missing = [name for name in ("topic", "partition", "offset", "key", "value") if name not in line]
-    if missing:
-        raise _NoMessageError(f"it has no {missing[0]!r}")
+    message = _MESSAGE.decode(line)
     return Record(
-        topic=_text("topic", line["topic"]),
-        partition=_number("partition", line["partition"], most=_INT),
-        offset=_number("offset", line["offset"], most=MAX_OFFSET),
-        key=_bytes("key", line["key"]),
-        value=_bytes("value", line["value"]),
-        timestamp=_number("timestamp", line.get("timestamp") or 0, most=_LONG, least=-1),
-        headers=_headers(line.get("headers") or ()),
-        type=str(line.get("type") or ""),
+        topic=message.topic,
+        partition=message.partition,
+        offset=message.offset,
+        key=message.key,
+        value=message.value,
+        timestamp=message.timestamp or 0,
+        headers=tuple(message.headers or ()),
+        type=message.type or "",
     )
-
-
-def _text(name: str, value: Any) -> str:
-    try:
-        if isinstance(value, str) and value.encode():  # JSON can encode lone surrogates
-            return value
-    except UnicodeEncodeError:
-        pass
-    raise _NoMessageError(f"{name!r} is not a non-empty text")
-
-
-def _number(name: str, value: Any, *, most: int, least: int = 0) -> int:
-    if type(value) is not int or not least <= value <= most:
-        raise _NoMessageError(f"{name!r} is not an integer from {least} to {most}")
-    return value
-
-
-def _bytes(name: str, text: Any) -> bytes | None:
-    try:
-        return None if text is None else b64decode(text, validate=True)
-    except (ValueError, TypeError):
-        raise _NoMessageError(f"{name!r} is neither null nor Base64") from None
-
-
-def _headers(pairs: Any) -> tuple[tuple[str, bytes], ...]:
-    try:
-        named = [(name, value) for name, value in pairs]
-    except (ValueError, TypeError):
-        raise _NoMessageError("'headers' is not a list of pairs of a name and Base64") from None
-    return tuple((_text("headers", name), _bytes("headers", value) or b"") for name, value in named)

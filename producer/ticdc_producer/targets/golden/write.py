@@ -168,7 +168,7 @@ def write_claims(folder: Path, claims: DataFrame) -> None:
 def write_state(folder: Path, table: TableInfo, lines: Iterable[bytes]) -> Path:
     """Write ``SCHEMA.TABLE.jsonl``: the rows of a table.
 
-    :param lines: the lines of the file, some in each element; see ``contents.state_lines``.
+    :param lines: the lines of the file, some in each element; see ``json_lines.state_lines``.
     :return: the file.
     """
     path = folder / f"{table_file(table.schema, table.name)}.jsonl"
