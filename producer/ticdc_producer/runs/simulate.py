@@ -16,7 +16,7 @@ import pyarrow as pa
 from ticdc_producer.faults.event_columns import integers
 from ticdc_producer.faults.illegal_event import DROPPED
 from ticdc_producer.faults.stage import EventFaults
-from ticdc_producer.model.shapes import CHANGE_LOG, EXPECTED_EVENTS
+from ticdc_producer.model.shapes import CARRIED, CHANGE_LOG, EXPECTED_EVENTS
 from ticdc_producer.pipeline.event_stream import event_stream
 from ticdc_producer.pipeline.expected_events import ExpectedEvents
 from ticdc_producer.runs.fault_occurrences import PartitionFaults, occurrences_in_order
@@ -47,12 +47,13 @@ class Simulation:
     @cached_property
     def expected_events(self) -> pa.Table:
         """The events that a reader of the messages must decode (shape ``EXPECTED_EVENTS``), in order."""
-        expected = ExpectedEvents(self.job.catalog, self.job.encoder.fidelity)
         parts = [
-            expected.expected(carried(events, partition.offsets))
+            carried(events, partition.offsets)
             for (_, events), partition in zip(by_partition(sent(self.events)), self.partitions, strict=True)
         ]
-        table = pa.Table.from_batches(parts, EXPECTED_EVENTS)
+        together = pa.concat_batches([pa.RecordBatch.from_pylist([], CARRIED), *parts])
+        expected = ExpectedEvents(self.job.catalog, self.job.encoder.fidelity).expected(together)
+        table = pa.Table.from_batches([expected], EXPECTED_EVENTS)
         return table.sort_by([(name, "ascending") for name in ("topic", "partition", "offset", "index")])
 
     @cached_property
