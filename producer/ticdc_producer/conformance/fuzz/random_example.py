@@ -98,7 +98,8 @@ def _random_options(
     keyed = options.get("output-old-value", True)
     if keyed and ("raw-key-update" in focus or random.random() < _RAW):
         options["output-raw-change-event"] = True
-    if protocol in ("open-protocol", "canal-json") and ("handle-key-only" in focus or random.random() < 0.03):
+    large = protocol in catalogue()["handle-key-only"].protocols
+    if large and ("handle-key-only" in focus or random.random() < 0.03):
         options |= _LARGE
     elif "new" in BUILT_IN[protocol].profiles and not focus & {"resolved-fallback"} and random.random() < 0.1:
         options["profile"] = "new"
