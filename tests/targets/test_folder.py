@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -97,3 +98,31 @@ def test_a_changefeed_that_cannot_be_read(tmp_path: Path, content: object, what:
 
 def test_a_folder_without_messages_gives_no_rows(spark: SparkSession) -> None:
     assert messages_dataframe(spark, []).count() == 0
+
+
+def _written_by(tool: str, folder: Path, changefeed_of_it: dict[str, Any]) -> Path:
+    content = {"tool": tool, "files": {}, "changefeed": changefeed_of_it}
+    (folder / "manifest.json").write_text(json.dumps(content))
+    return folder
+
+
+@pytest.mark.parametrize("tool", ["ticdc-producer 0.0.9", f"ticdc-producer {version('ticdc-producer')}"])
+def test_folders_of_earlier_versions_are_read(tmp_path: Path, tool: str) -> None:
+    settings = resolve("kafka:///t?protocol=craft").as_manifest()
+    folder = _written_by(tool, tmp_path, settings)
+    assert changefeed(folder, manifest(folder)).protocol == "craft"
+
+
+def test_a_folder_of_a_later_version_is_refused_by_version(tmp_path: Path) -> None:
+    with pytest.raises(
+        FolderError, match=r"it was written by ticdc-producer 999\.1, and this is "
+    ) as refused:
+        manifest(_written_by("ticdc-producer 999.1", tmp_path, {}))
+    assert "update ticdc-producer" in str(refused.value)
+
+
+def test_a_changefeed_that_this_version_cannot_read_names_the_version_that_wrote_it(tmp_path: Path) -> None:
+    settings = {**resolve("kafka:///t?protocol=craft").as_manifest(), "no-longer": True}
+    folder = _written_by("ticdc-producer 0.0.9", tmp_path, settings)
+    with pytest.raises(FolderError, match=r"written by ticdc-producer 0\.0\.9, .*write the folder again"):
+        changefeed(folder, manifest(folder))

@@ -4,29 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ticdc_producer.cli.options import Json
+from ticdc_producer.cli.options import Json, ProtocolName
 from ticdc_producer.conformance.level import Level
 
 if TYPE_CHECKING:
     from ticdc_producer.conformance.catalog import CaseSpec
     from ticdc_producer.conformance.runner import Outcome
-
-
-class Protocol(StrEnum):
-    """The protocols with cases."""
-
-    OPEN = "open-protocol"
-    CANAL_JSON = "canal-json"
-    DEBEZIUM = "debezium"
-    CRAFT = "craft"
-    SIMPLE = "simple"
-    AVRO = "avro"
 
 
 def conformance(
@@ -35,7 +23,7 @@ def conformance(
         typer.Option("--testee", metavar="CMD", help="Command that starts the program under test."),
     ] = None,
     protocol: Annotated[
-        list[Protocol] | None, typer.Option("--protocol", help="Only cases of this one; may be repeated.")
+        list[ProtocolName] | None, typer.Option("--protocol", help="Only cases of this one; may be repeated.")
     ] = None,
     level: Annotated[
         list[Level] | None,

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from urllib.parse import quote
 
 import typer
 
 from ticdc_producer.errors import USAGE, ArgumentError, ChangefeedError, ProducerError
+from ticdc_producer.model.protocol_names import PROTOCOLS, Protocol
 
+if TYPE_CHECKING:
+    ProtocolName: TypeAlias = Protocol
+    AnyProtocol: TypeAlias = Literal["all", Protocol]
+else:  # typer has no lists of literals
+    ProtocolName = StrEnum("ProtocolName", {name: name for name in PROTOCOLS})
+    AnyProtocol = StrEnum("AnyProtocol", {name: name for name in ("all", *PROTOCOLS)})
 SinkURI = Annotated[
     str | None,
     typer.Option(

@@ -6,25 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any, get_args
+from typing import Any
 
 import msgspec
 import yaml
 
 from ticdc_producer.conformance.wire import ProtocolName
-
-PROTOCOLS: tuple[ProtocolName, ...] = get_args(ProtocolName)
-_TYPE_OPTIONS: Mapping[ProtocolName, Mapping[str, Any]] = {
-    "open-protocol": {},
-    "canal-json": {},
-    "debezium": {"enable-tidb-extension": True},
-    "craft": {},
-    "simple": {},
-    "avro": {"enable-tidb-extension": True},
-}
-"""Options of the cases of column types; only Debezium needs its extension in order to distinguish types."""
-_OPTIONS: Mapping[ProtocolName, Mapping[str, Any]] = {"avro": {"enable-tidb-extension": True}}
-"""Options of the cases without options: without them Avro's rows have neither operation nor commit-ts."""
+from ticdc_producer.model.protocol_names import PROTOCOLS
+from ticdc_producer.protocols.registry import BUILT_IN
 
 
 class ColumnType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,7 +33,7 @@ class DecodeSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     """SQL whose events make one message, in some protocols.
 
     :param description: one sentence: what the case requires of a consumer.
-    :param protocols: protocol → options; empty for all protocols with the options in ``_OPTIONS``.
+    :param protocols: protocol → options; empty for all protocols with the options of their specs.
     :param setup: SQL that is run before; its events are not part of the message.
     :param sql: the SQL of the message. Each row change is one event; nothing is collapsed or split.
     :param resolved: whether a resolved event with the ts of the last commit follows.
@@ -113,11 +102,11 @@ def decode_cases() -> tuple[DecodeCase, ...]:
 
 
 def _without_options() -> dict[ProtocolName, dict[str, Any]]:
-    return {protocol: dict(_OPTIONS.get(protocol, {})) for protocol in PROTOCOLS}
+    return {protocol: dict(BUILT_IN[protocol].conformance.others) for protocol in PROTOCOLS}
 
 
 def _of_types(types: Mapping[str, ColumnType]) -> Iterator[tuple[str, DecodeSpec]]:
-    protocols = {protocol: dict(options) for protocol, options in _TYPE_OPTIONS.items()}
+    protocols = {protocol: dict(BUILT_IN[protocol].conformance.types) for protocol in PROTOCOLS}
     for name, kind in types.items():
         mode = f"SET sql_mode = '{kind.sql_mode}';" if kind.sql_mode is not None else ""
         setup = f"{mode} CREATE TABLE t (id INT PRIMARY KEY, v {kind.column});"

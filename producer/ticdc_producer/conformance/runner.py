@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ticdc_producer.conformance.case import Case
@@ -14,6 +15,7 @@ from ticdc_producer.conformance.compare_tables import table_differences
 from ticdc_producer.conformance.failure_list import FailureList
 from ticdc_producer.conformance.process import Testee, TesteeCrashed
 from ticdc_producer.conformance.wire import Answer, InvalidResponse, answer_of
+from ticdc_producer.protocols.registry import fidelity
 
 if TYPE_CHECKING:
     from ticdc_producer.conformance.apply_case import TopicCase
@@ -119,6 +121,7 @@ def expected_part(case: Case | TopicCase) -> Literal["events", "tables"]:
     return "events" if isinstance(case, Case) else "tables"
 
 
+@cache
 def _floats(protocol: str) -> frozenset[str]:
     """SQL types that arrive as floating point numbers; with Debezium also DECIMAL."""
-    return FLOATS | {"decimal"} if protocol == "debezium" else FLOATS
+    return FLOATS | {"decimal"} if fidelity(protocol, {}).float_decimals else FLOATS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ticdc_producer.model.mysql_type import MySQLType, bare_name
+from ticdc_producer.model.mysql_type import TYPES, MySQLType, bare_name
 
 Generated = Literal["", "virtual", "stored"]
 
@@ -76,6 +76,16 @@ class ColumnInfo:
     def type_name(self) -> str:
         """SQL type without parameters, such as ``int unsigned``."""
         return bare_name(self.type, binary=self.binary, unsigned=self.unsigned)
+
+    @property
+    def zero(self) -> bytes:
+        """The implicit DEFAULT of a NOT NULL column: zero, empty, the zero date; of an ENUM, no member."""
+        spec = TYPES[self.type]
+        if self.decimal > 0 and (spec.has_fsp or spec.family == "decimal"):
+            return spec.zero + b"." + b"0" * self.decimal
+        if self.type == MySQLType.STRING and self.binary:
+            return spec.zero.ljust(self.length, b"\0")
+        return spec.zero
 
 
 @dataclass(frozen=True, kw_only=True)

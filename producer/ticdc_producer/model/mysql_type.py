@@ -1,11 +1,15 @@
-"""MySQL column type codes as TiDB numbers them, and properties that depend only on the code.
+"""MySQL column types: TiDB's type codes, and one ``TypeSpec`` for each with the facts of the type.
 
-Codes: ``tidb-parser mysql/type.go``; names as TiCDC writes them without parameters.
+Codes: ``tidb-parser mysql/type.go``. What one protocol makes of a type (Connect's types, ``tidb_type``,
+Java's numbers …) belongs to the protocol.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import IntEnum
+from typing import Literal, TypeAlias
 
 
 class MySQLType(IntEnum):
@@ -43,26 +47,173 @@ class MySQLType(IntEnum):
 
 
 T = MySQLType
+Family: TypeAlias = Literal[
+    "integer", "float", "decimal", "temporal", "string", "lob", "numbered", "json", "vector"
+]
+KeyForm: TypeAlias = Literal["integer", "double", "decimal", "duration", "text"]
+"""How a key encodes the values: as 64-bit integers, as doubles, as fixed-point numbers, as microseconds, or
+as bytes, which are the collation's weights for a text with a charset."""
+Unsigned: TypeAlias = Literal["never", "optional", "always"]
 
-INTEGERS = frozenset({T.TINY, T.SHORT, T.INT24, T.LONG, T.LONGLONG})
-FLOATS = frozenset({T.FLOAT, T.DOUBLE})
-TEMPORALS = frozenset({T.DATE, T.NEW_DATE, T.DATETIME, T.TIMESTAMP, T.DURATION})
-STRINGS = frozenset({T.VARCHAR, T.VAR_STRING, T.STRING})
-"""CHAR, VARCHAR, BINARY, VARBINARY; the charset distinguishes text from bytes."""
-LOBS = frozenset({T.TINY_BLOB, T.MEDIUM_BLOB, T.LONG_BLOB, T.BLOB})
-"""The TEXT and BLOB families; the charset distinguishes them."""
-NUMBERED = frozenset({T.YEAR, T.BIT, T.ENUM, T.SET})
-"""Types whose canonical value is a number, although SQL displays something else."""
-CHARSET_BEARING = STRINGS | LOBS | {T.ENUM, T.SET}
-"""The only types that TiDB gives a charset other than ``binary`` (tidb ``typesNeedCharset``)."""
-DEFAULT_LENGTHS = {
-    T.TINY: 4, T.SHORT: 6, T.INT24: 9, T.LONG: 11, T.LONGLONG: 20, T.YEAR: 4, T.BIT: 1, T.STRING: 1,
-    T.VARCHAR: 5, T.VAR_STRING: 5, T.NEW_DECIMAL: 10, T.FLOAT: 12, T.DOUBLE: 22, T.TINY_BLOB: 255,
-    T.BLOB: 65_535, T.MEDIUM_BLOB: 16_777_215, T.LONG_BLOB: 4_294_967_295,
+
+@dataclass(frozen=True, slots=True)
+class TextForm:
+    """The canonical text of a type.
+
+    :param pattern: a regular expression of the whole text.
+    :param expected: the form in words, for error messages.
+    """
+
+    pattern: str
+    expected: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypeSpec:
+    """What codecs, coercion, generators, key encodings and strategies agree on for a MySQL type.
+
+    Canonical values of all types are elements of binary Arrow columns (``docs/design.md#values``).
+
+    :param name: the SQL name without parameters.
+    :param bytes_name: the SQL name if the charset is ``binary``; empty if the type has the same name then.
+    :param family: types of a family have the same canonical values; ``numbered`` are YEAR, BIT, ENUM and SET,
+        whose canonical value is a number, although SQL displays something else.
+    :param key: how keys encode it.
+    :param zero: the implicit DEFAULT of a NOT NULL column, without the digits that scale, fsp or length add.
+    :param length: the length of a column whose length is not specified; -1 if it stays unspecified. Source:
+        tidb ``pkg/parser/mysql/util.go``.
+    :param bits: width of the values of integers, and of the most BITs or members of a SET.
+    :param highest: the largest number of YEAR and ENUM.
+    :param unsigned: whether a column can be UNSIGNED; BIT and YEAR always have UnsignedFlag.
+    :param bears_charset: whether TiDB gives it a charset other than ``binary`` (tidb ``typesNeedCharset``).
+    :param has_fsp: whether ``decimal`` of a column is the number of fractional digits of seconds.
+    :param default: whether a column can have a constant DEFAULT.
+    :param form: the canonical text, if a pattern describes it.
+    :param edges: SQL values at the bounds that all columns of the type have.
+    """
+
+    name: str
+    family: Family
+    key: KeyForm
+    zero: bytes
+    bytes_name: str = ""
+    length: int = -1
+    bits: int = 0
+    highest: int = 0
+    unsigned: Unsigned = "never"
+    bears_charset: bool = False
+    has_fsp: bool = False
+    default: bool = True
+    form: TextForm | None = None
+    edges: tuple[str, ...] = ()
+
+
+def _integer(name: str, bits: int, length: int) -> TypeSpec:
+    return TypeSpec(
+        name=name, family="integer", key="integer", zero=b"0", bits=bits, length=length, unsigned="optional"
+    )
+
+
+def _float(name: str, length: int, largest: str, smallest: str) -> TypeSpec:
+    edges = ("0", largest, f"-{largest}", smallest)
+    return TypeSpec(
+        name=name, family="float", key="double", zero=b"0", length=length, unsigned="optional", edges=edges
+    )
+
+
+_DATE, _CLOCK = "[0-9]{4}-[0-9]{2}-[0-9]{2}", r":[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?"
+
+
+def _date() -> TypeSpec:
+    return TypeSpec(
+        name="date", family="temporal", key="text", zero=b"0000-00-00", form=TextForm(_DATE, "YYYY-MM-DD"),
+        edges=("1000-01-01", "9999-12-31", "2000-02-29"),
+    )  # fmt: skip
+
+
+def _datetime(name: str, *edges: str) -> TypeSpec:
+    return TypeSpec(
+        name=name, family="temporal", key="text", zero=b"0000-00-00 00:00:00", has_fsp=True, edges=edges,
+        form=TextForm(f"{_DATE} [0-9]{{2}}{_CLOCK}", "YYYY-MM-DD HH:MM:SS[.f]"),
+    )  # fmt: skip
+
+
+def _text(name: str, bytes_name: str, length: int, *, lob: bool = False) -> TypeSpec:
+    return TypeSpec(
+        name=name, bytes_name=bytes_name, family="lob" if lob else "string", key="text", zero=b"",
+        length=length, bears_charset=True, default=not lob,
+    )  # fmt: skip
+
+
+TYPES: dict[int, TypeSpec] = {
+    T.TINY: _integer("tinyint", 8, 4),
+    T.SHORT: _integer("smallint", 16, 6),
+    T.INT24: _integer("mediumint", 24, 9),
+    T.LONG: _integer("int", 32, 11),
+    T.LONGLONG: _integer("bigint", 64, 20),
+    T.FLOAT: _float("float", 12, "3.4028234663852886e38", "1.17549435e-38"),
+    T.DOUBLE: _float("double", 22, "1.7976931348623157e308", "2.2250738585072014e-308"),
+    T.NEW_DECIMAL: TypeSpec(
+        name="decimal", family="decimal", key="decimal", zero=b"0", length=10, unsigned="optional",
+        form=TextForm(r"-?[0-9]{1,65}(?:\.[0-9]{1,30})?", "decimal digits"),
+    ),
+    T.DATE: _date(),
+    T.NEW_DATE: _date(),
+    T.DATETIME: _datetime("datetime", "1000-01-01 00:00:00", "9999-12-31 23:59:59"),
+    T.TIMESTAMP: _datetime("timestamp", "1970-01-01 00:00:01", "2038-01-19 03:14:07"),
+    T.DURATION: TypeSpec(
+        name="time", family="temporal", key="duration", zero=b"00:00:00", has_fsp=True,
+        form=TextForm(f"-?[0-9]{{2,3}}{_CLOCK}", "[-]HH:MM:SS[.f]"),
+        edges=("00:00:00", "838:59:59", "-838:59:59", "-00:00:01"),
+    ),
+    T.YEAR: TypeSpec(
+        name="year", family="numbered", key="integer", zero=b"0", length=4, highest=2155, unsigned="always",
+        edges=("0", "1901", "2155"),
+    ),
+    T.BIT: TypeSpec(
+        name="bit", family="numbered", key="integer", zero=b"0", length=1, bits=64, unsigned="always"
+    ),
+    T.ENUM: TypeSpec(
+        name="enum", family="numbered", key="integer", zero=b"0", highest=65535, bears_charset=True
+    ),
+    T.SET: TypeSpec(
+        name="set", family="numbered", key="integer", zero=b"0", bits=64, bears_charset=True
+    ),
+    T.STRING: _text("char", "binary", 1),
+    T.VARCHAR: _text("varchar", "varbinary", 5),
+    T.VAR_STRING: _text("var_string", "varbinary", 5),
+    T.TINY_BLOB: _text("tinytext", "tinyblob", 255, lob=True),
+    T.BLOB: _text("text", "blob", 65_535, lob=True),
+    T.MEDIUM_BLOB: _text("mediumtext", "mediumblob", 16_777_215, lob=True),
+    T.LONG_BLOB: _text("longtext", "longblob", 4_294_967_295, lob=True),
+    T.JSON: TypeSpec(
+        name="json", family="json", key="text", zero=b"null", default=False,
+        edges=("null", "{}", "[]", '""', "9223372036854775807", "1.5", '{"": [null, true]}'),
+    ),
+    T.VECTOR_FLOAT32: TypeSpec(
+        name="vector", family="vector", key="text", zero=b"[]", default=False,
+        form=TextForm(r"\[[-+.,0-9eE]*\]", "[numbers]"), edges=("[]", "[1,-2.5e-07]", "[0,3.4e+38]"),
+    ),
 }  # fmt: skip
-"""The length of a column whose length is not specified. Source: tidb ``pkg/parser/mysql/util.go``."""
+"""The types that columns have. NULL, GEOMETRY and UNSPECIFIED (columns of views) have no values."""
 
-_INTEGER_BITS = {T.TINY: 8, T.SHORT: 16, T.INT24: 24, T.LONG: 32, T.LONGLONG: 64}
+
+def _family(*families: Family) -> frozenset[MySQLType]:
+    return frozenset(T(code) for code, spec in TYPES.items() if spec.family in families)
+
+
+INTEGERS = _family("integer")
+FLOATS = _family("float")
+TEMPORALS = _family("temporal")
+STRINGS = _family("string")
+"""CHAR, VARCHAR, BINARY, VARBINARY; the charset distinguishes text from bytes."""
+LOBS = _family("lob")
+"""The TEXT and BLOB families; the charset distinguishes them."""
+NUMBERED = _family("numbered")
+"""YEAR, BIT, ENUM and SET."""
+CHARSET_BEARING = frozenset(T(code) for code, spec in TYPES.items() if spec.bears_charset)
+WITH_FSP = frozenset(T(code) for code, spec in TYPES.items() if spec.has_fsp)
+"""DATETIME, TIMESTAMP and TIME."""
 
 
 def integer_range(code: int, *, unsigned: bool) -> tuple[int, int]:
@@ -71,33 +222,12 @@ def integer_range(code: int, *, unsigned: bool) -> tuple[int, int]:
     :param unsigned: whether the column is UNSIGNED; ignored for YEAR, BIT, ENUM and SET.
     :raises KeyError: for a type whose values are not plain numbers.
     """
-    if code == T.YEAR:
-        return 0, 2155
-    if code in (T.BIT, T.SET):
-        return 0, (1 << 64) - 1
-    if code == T.ENUM:
-        return 0, 65535
-    bits = _INTEGER_BITS[T(code)]
-    return (0, (1 << bits) - 1) if unsigned else (-(1 << bits - 1), (1 << bits - 1) - 1)
-
-
-_NAMES = {
-    T.TINY: "tinyint", T.SHORT: "smallint", T.LONG: "int", T.FLOAT: "float", T.DOUBLE: "double",
-    T.NULL: "null", T.TIMESTAMP: "timestamp", T.LONGLONG: "bigint", T.INT24: "mediumint",
-    T.DATE: "date", T.DURATION: "time", T.DATETIME: "datetime", T.YEAR: "year", T.NEW_DATE: "date",
-    T.BIT: "bit", T.VECTOR_FLOAT32: "vector", T.JSON: "json", T.NEW_DECIMAL: "decimal",
-    T.ENUM: "enum", T.SET: "set", T.GEOMETRY: "geometry",
-}  # fmt: skip
-_TEXT_AND_BINARY_NAMES = {
-    T.VARCHAR: ("varchar", "varbinary"),
-    T.VAR_STRING: ("var_string", "varbinary"),
-    T.STRING: ("char", "binary"),
-    T.TINY_BLOB: ("tinytext", "tinyblob"),
-    T.MEDIUM_BLOB: ("mediumtext", "mediumblob"),
-    T.LONG_BLOB: ("longtext", "longblob"),
-    T.BLOB: ("text", "blob"),
-}
-_UNSIGNABLE = INTEGERS | FLOATS | {T.NEW_DECIMAL}
+    spec = TYPES[code]
+    if spec.family not in ("integer", "numbered"):
+        raise KeyError(code)
+    if unsigned or spec.family == "numbered":
+        return 0, spec.highest or (1 << spec.bits) - 1
+    return -(1 << spec.bits - 1), (1 << spec.bits - 1) - 1
 
 
 def bare_name(code: int, *, binary: bool, unsigned: bool) -> str:
@@ -106,7 +236,25 @@ def bare_name(code: int, *, binary: bool, unsigned: bool) -> str:
     :param binary: whether the column's charset is ``binary`` (BinaryFlag).
     :param unsigned: UnsignedFlag; ignored for YEAR and BIT, which always have it.
     """
-    if code in _TEXT_AND_BINARY_NAMES:
-        return _TEXT_AND_BINARY_NAMES[T(code)][binary]
-    name = _NAMES.get(code, f"unknown({code})")  # type: ignore[call-overload]  # an IntEnum key finds its int
-    return f"{name} unsigned" if unsigned and code in _UNSIGNABLE else str(name)
+    spec = TYPES.get(code)
+    if spec is None:
+        return {T.NULL: "null", T.GEOMETRY: "geometry"}.get(T(code), f"unknown({code})")
+    if binary and spec.bytes_name:
+        return spec.bytes_name
+    return f"{spec.name} unsigned" if unsigned and spec.unsigned == "optional" else spec.name
+
+
+def type_names(codes: Iterable[int], *, binary: bool | None = None, unsigned: bool = False) -> frozenset[str]:
+    """The SQL names of some types.
+
+    :param binary: whether the charset is ``binary``; None: names with and without.
+    :param unsigned: also the names with UNSIGNED.
+    """
+    charsets = (False, True) if binary is None else (binary,)
+    signs = (False, True) if unsigned else (False,)
+    return frozenset(
+        bare_name(code, binary=charset, unsigned=sign)
+        for code in codes
+        for charset in charsets
+        for sign in signs
+    )

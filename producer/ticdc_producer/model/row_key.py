@@ -12,9 +12,7 @@ from collections.abc import Sequence
 from ticdc_producer.model.collation import sort_key
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.mysql_type import CHARSET_BEARING, FLOATS, INTEGERS, NUMBERED, MySQLType
-
-T = MySQLType
+from ticdc_producer.model.mysql_type import CHARSET_BEARING, NUMBERED, TYPES
 
 _NIL, _BYTES, _INT, _UINT, _FLOAT, _DECIMAL, _DURATION = 0, 1, 3, 4, 5, 6, 7
 _DECIMAL_BYTES = 28  # 65 digits and a sign
@@ -80,18 +78,18 @@ def encode_part(column: ColumnInfo, value: bytes) -> bytes:
 
     :param value: canonical value, not NULL.
     """
-    code = column.type
-    if code in INTEGERS or code in NUMBERED:
-        return _integer_part(column, int(value))
-    if code in FLOATS:
-        return bytes([_FLOAT]) + _ordered_double(float(value))
-    if code == T.NEW_DECIMAL:
-        return bytes([_DECIMAL]) + _ordered_decimal(value)
-    if code == T.DURATION:
-        return bytes([_DURATION]) + int_key(_duration_microseconds(value))
-    if code in CHARSET_BEARING:
-        return bytes([_BYTES]) + memcomparable(sort_key(value, column.collation))
-    return bytes([_BYTES]) + memcomparable(value)  # dates and times have texts of fixed width
+    match TYPES[column.type].key:
+        case "integer":
+            return _integer_part(column, int(value))
+        case "double":
+            return bytes([_FLOAT]) + _ordered_double(float(value))
+        case "decimal":
+            return bytes([_DECIMAL]) + _ordered_decimal(value)
+        case "duration":
+            return bytes([_DURATION]) + int_key(_duration_microseconds(value))
+        case "text":  # dates and times have texts of fixed width
+            weights = sort_key(value, column.collation) if column.type in CHARSET_BEARING else value
+            return bytes([_BYTES]) + memcomparable(weights)
 
 
 def memcomparable(data: bytes) -> bytes:

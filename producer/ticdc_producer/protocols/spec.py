@@ -88,6 +88,23 @@ class BenchmarkLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ConformanceOptions:
+    """Parameters of the sink URI with which ``conformance`` encodes a protocol.
+
+    :param types: of the cases of column types, so that messages carry them.
+    :param others: of cases that set no parameters.
+    :param histories: of random histories, so that they have resolved events and DDLs; None if the protocol
+        has no random histories.
+    :param variants: further parameters, one of which some random histories have.
+    """
+
+    types: Mapping[str, Plain] = field(default_factory=dict)
+    others: Mapping[str, Plain] = field(default_factory=dict)
+    histories: Mapping[str, Plain] | None = None
+    variants: Sequence[Mapping[str, Plain]] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ProtocolSpec:
     """A protocol. Another package registers one under the entry point group ``ticdc_producer.protocols``.
 
@@ -122,6 +139,7 @@ class ProtocolSpec:
     :param log_lines: a message of a partition (number, key, value) as lines of a consumer's log, for the
         preview of a run.
     :param benchmark: its lines in the benchmarks.
+    :param conformance: the parameters of its cases.
     """
 
     name: str
@@ -147,6 +165,7 @@ class ProtocolSpec:
     file_format: FileFormat | None = None
     log_lines: Callable[[int, bytes, bytes], list[str]] | None = None
     benchmark: tuple[BenchmarkLine, ...] = ()
+    conformance: ConformanceOptions = field(default_factory=ConformanceOptions)
 
     @property
     def option_names(self) -> frozenset[str]:

@@ -17,6 +17,7 @@ from ticdc_producer.model.mysql_type import (
     LOBS,
     NUMBERED,
     STRINGS,
+    TYPES,
     MySQLType,
     bare_name,
     integer_range,
@@ -43,9 +44,9 @@ class BadValue(Exception):
 
 _NAMES = {
     bare_name(code, binary=binary, unsigned=False): (code, binary)
-    for code in MySQLType
+    for code in (*TYPES, T.NULL, T.GEOMETRY)
     for binary in (True, False)
-    if code not in (T.UNSPECIFIED, T.NEW_DATE)
+    if code != T.NEW_DATE
 }
 _NAME = re.compile(r"[a-z_]+")
 _REST = re.compile(r"(?:\([0-9]{1,10}(?:, ?[0-9]{1,10})?\))?( unsigned)?(?: zerofill)?")
@@ -163,16 +164,8 @@ def _float(code: MySQLType, text: str) -> bytes:
     return plain_text(number, code)
 
 
-_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-_TIME = r":[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,6})?"
-_DATETIME = (re.compile(f"{_DATE} [0-9]{{2}}{_TIME}"), "YYYY-MM-DD HH:MM:SS[.f]")
 _PATTERNS = {
-    T.NEW_DECIMAL: (re.compile(r"-?[0-9]{1,65}(?:\.[0-9]{1,30})?"), "decimal digits"),
-    T.DATE: (re.compile(_DATE), "YYYY-MM-DD"),
-    T.DATETIME: _DATETIME,
-    T.TIMESTAMP: _DATETIME,
-    T.DURATION: (re.compile(f"-?[0-9]{{2,3}}{_TIME}"), "[-]HH:MM:SS[.f]"),
-    T.VECTOR_FLOAT32: (re.compile(r"\[[-+.,0-9eE]*\]"), "[numbers]"),
+    code: (re.compile(spec.form.pattern), spec.form.expected) for code, spec in TYPES.items() if spec.form
 }
 _FAST_PATTERNS = {
     T.NEW_DECIMAL: DECIMALS, T.DATE: DATES, T.DATETIME: DATETIMES, T.TIMESTAMP: DATETIMES, T.DURATION: TIMES,

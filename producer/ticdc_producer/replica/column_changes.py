@@ -11,19 +11,9 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
-from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.replica.versions import LENIENT, Cell
 
 T = MySQLType
-_ZERO_TEXT = frozenset({
-    T.STRING, T.VARCHAR, T.VAR_STRING, T.TINY_BLOB, T.MEDIUM_BLOB, T.LONG_BLOB, T.BLOB, T.SET,
-})  # fmt: skip
-_ZERO_TIMES: dict[MySQLType, SQLValue] = {
-    T.DATE: "0000-00-00",
-    T.DATETIME: "0000-00-00 00:00:00",
-    T.TIMESTAMP: "0000-00-00 00:00:00",
-    T.DURATION: "00:00:00",
-}
 
 
 @dataclass(frozen=True)
@@ -97,11 +87,5 @@ def _is_wider_decimal(before: ColumnInfo, after: ColumnInfo) -> bool:
 
 
 def zero(column: ColumnInfo) -> Value:
-    """The value of existing rows in a new NOT NULL column without DEFAULT."""
-    if column.type == T.ENUM:
-        return b"1"  # the first member
-    if column.type == T.JSON:
-        return b"null"
-    if column.type in _ZERO_TEXT:
-        return coerce(column, "", LENIENT)
-    return coerce(column, _ZERO_TIMES.get(column.type, 0), LENIENT)
+    """The value of existing rows in a new NOT NULL column without DEFAULT: of an ENUM, the first member."""
+    return b"1" if column.type == T.ENUM else column.zero

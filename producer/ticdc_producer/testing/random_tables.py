@@ -12,7 +12,16 @@ from typing import Literal, TypeAlias
 from hypothesis import strategies as st
 
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
-from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, TEMPORALS, MySQLType, bare_name
+from ticdc_producer.model.mysql_type import (
+    FLOATS,
+    INTEGERS,
+    LOBS,
+    STRINGS,
+    TYPES,
+    WITH_FSP,
+    MySQLType,
+    bare_name,
+)
 from ticdc_producer.model.table import PartitionInfo, TableInfo
 from ticdc_producer.testing.random_values import values
 
@@ -22,11 +31,7 @@ Key: TypeAlias = Literal["primary", "unique", "none"]
 TABLE_ID, PARTITION_ID = 1, 9
 
 _FIRST = (T.LONG, T.VARCHAR)
-_CODES = (*_FIRST, *sorted((INTEGERS | FLOATS | STRINGS | LOBS | TEMPORALS | {
-    T.YEAR, T.BIT, T.ENUM, T.SET, T.JSON, T.NEW_DECIMAL, T.VECTOR_FLOAT32,
-}) - {T.NEW_DATE, *_FIRST}))  # fmt: skip
-_UNSIGNABLE = INTEGERS | FLOATS | {T.NEW_DECIMAL}
-_WITHOUT_DEFAULT = LOBS | {T.JSON, T.VECTOR_FLOAT32}  # TiDB refuses one
+_CODES = (*_FIRST, *sorted(T(code) for code in TYPES if code not in (T.NEW_DATE, *_FIRST)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ class ColumnType:
 def _column_types() -> Sequence[ColumnType]:
     found = []
     for code in _CODES:
-        bears = code in STRINGS | LOBS | {T.ENUM, T.SET}
+        bears = TYPES[code].bears_charset
         charsets = ["utf8mb4", "binary"] if code in STRINGS | LOBS else ["utf8mb4" if bears else "binary"]
         for charset in charsets:
             name = bare_name(code, binary=charset == "binary", unsigned=False)
@@ -94,7 +99,8 @@ def random_table(
 def _columns(draw: st.DrawFn, name: str, types: Sequence[ColumnType]) -> ColumnInfo:
     kind = draw(st.sampled_from(types))
     code = kind.code
-    unsigned = code in (T.BIT, T.YEAR) or (code in _UNSIGNABLE and draw(st.booleans()))
+    sign = TYPES[code].unsigned
+    unsigned = sign == "always" or (sign == "optional" and draw(st.booleans()))
     length, decimal = draw(_sizes(code))
     column = ColumnInfo(
         name=name,
@@ -117,7 +123,7 @@ def _sizes(code: MySQLType) -> st.SearchStrategy[tuple[int, int]]:
         return st.tuples(st.sampled_from([1, 8, 9, 63, 64]), unspecified)
     if code == T.NEW_DECIMAL:
         return st.sampled_from([(10, 0), (12, 4), (1, 0), (65, 30), (30, 30)])
-    if code in (T.DATETIME, T.TIMESTAMP, T.DURATION):
+    if code in WITH_FSP:
         return st.tuples(unspecified, st.integers(0, 6))
     if code in FLOATS:
         return st.sampled_from([(-1, -1), (20, 3)])
@@ -147,7 +153,7 @@ def _backslash_last(members: list[str]) -> tuple[str, ...]:
 
 @st.composite
 def _with_default(draw: st.DrawFn, column: ColumnInfo) -> ColumnInfo:
-    if column.type in _WITHOUT_DEFAULT or not draw(st.booleans()):
+    if not TYPES[column.type].default or not draw(st.booleans()):
         return column
     if column.type in (T.DATETIME, T.TIMESTAMP) and draw(st.booleans()):
         return replace(column, has_default=True, default_expression="CURRENT_TIMESTAMP")

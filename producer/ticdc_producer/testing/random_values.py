@@ -14,7 +14,15 @@ from hypothesis import strategies as st
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.float_text import plain_text
-from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType, integer_range
+from ticdc_producer.model.mysql_type import (
+    FLOATS,
+    INTEGERS,
+    LOBS,
+    NUMBERED,
+    STRINGS,
+    MySQLType,
+    integer_range,
+)
 
 T = MySQLType
 Text = st.SearchStrategy[bytes]
@@ -39,7 +47,7 @@ def values(column: ColumnInfo, *, invalid_utf8: bool = False) -> Text:
         ``tidb_skip_utf8_check``.
     """
     code = column.type
-    if code in INTEGERS | {T.YEAR, T.BIT, T.ENUM, T.SET}:
+    if code in INTEGERS | NUMBERED:
         return _numbers(*_range(column))
     if code in FLOATS:
         return _floats(column)

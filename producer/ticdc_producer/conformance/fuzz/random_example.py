@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from random import Random
 from typing import Any
 
@@ -12,35 +12,15 @@ from ticdc_producer.conformance.level import Level
 from ticdc_producer.conformance.wire import ProtocolName
 from ticdc_producer.faults.catalogue import Trap, catalogue
 from ticdc_producer.faults.event_traps import SegmentTrap
+from ticdc_producer.model.protocol_names import PROTOCOLS as PROTOCOL_NAMES
+from ticdc_producer.protocols.registry import BUILT_IN
 
 _Options = Mapping[str, Any]
 _BASE: Mapping[ProtocolName, _Options] = {
-    "open-protocol": {},
-    "canal-json": {"enable-tidb-extension": True},
-    "debezium": {"enable-tidb-extension": True, "output-ddl": True},
-    "craft": {},
-    "simple": {},
+    name: options for name in PROTOCOL_NAMES if (options := BUILT_IN[name].conformance.histories) is not None
 }
-"""Options with which the protocol sends resolved events and DDLs."""
 PROTOCOLS = tuple(_BASE)
-"""Protocols of random histories: all but Avro, whose messages need the schemas of a registry."""
-_FURTHER: Mapping[ProtocolName, Sequence[_Options]] = {
-    "open-protocol": (
-        {"only-output-updated-columns": True},
-        {"output-old-value": False},
-        {"delete-only-output-handle-key-columns": True},
-        {"max-batch-size": 2},
-    ),
-    "canal-json": (
-        {"only-output-updated-columns": True},
-        {"delete-only-output-handle-key-columns": True},
-        {"content-compatible": True},
-        {"enable-tidb-extension": False},
-    ),
-    "debezium": ({"debezium-disable-schema": True}, {"output-old-value": False}),
-    "craft": ({"delete-only-output-handle-key-columns": True}, {"max-batch-size": 2}),
-    "simple": ({"encoding-format": "avro"},),
-}
+"""Protocols of random histories."""
 _ZONES = ("Asia/Shanghai", "Europe/Berlin", "America/New_York")
 _RULES = ("", "table", "index-value", "ts", "columns")
 _BY_VALUE = ("delete-dispatch", "regrouped-batches", "batch-boundaries", "replay-partial", "key-update")
@@ -109,7 +89,7 @@ def _random_options(
 ) -> dict[str, Any]:
     options = dict(_BASE[protocol])
     if random.random() < 0.35:
-        options |= random.choice(_FURTHER[protocol])
+        options |= random.choice(BUILT_IN[protocol].conformance.variants)
     if random.random() < 0.2:
         options["time-zone"] = random.choice(_ZONES)
     if "no-key-table" in history.traps:
@@ -118,9 +98,10 @@ def _random_options(
     keyed = options.get("output-old-value", True)
     if keyed and ("raw-key-update" in focus or random.random() < _RAW):
         options["output-raw-change-event"] = True
-    if protocol in ("open-protocol", "canal-json") and ("handle-key-only" in focus or random.random() < 0.03):
+    large = protocol in catalogue()["handle-key-only"].protocols
+    if large and ("handle-key-only" in focus or random.random() < 0.03):
         options |= _LARGE
-    elif protocol != "craft" and not focus & {"resolved-fallback"} and random.random() < 0.1:
+    elif "new" in BUILT_IN[protocol].profiles and not focus & {"resolved-fallback"} and random.random() < 0.1:
         options["profile"] = "new"
     return options
 

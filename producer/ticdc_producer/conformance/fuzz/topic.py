@@ -24,6 +24,7 @@ from ticdc_producer.conformance.wire import ApplyRequest, Event, Record, Request
 from ticdc_producer.model.clock import Clock
 from ticdc_producer.model.event_line import event_line
 from ticdc_producer.model.sql_mode import DEFAULT_NOW
+from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.runs.consumer_state import consumer_state_of_sql
 from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.simulate import Simulation, simulate
@@ -107,6 +108,7 @@ class FuzzTopic:
         """A case per message; equal messages, such as a DDL in every partition, are one case."""
         events, known = self._events(), set()
         described: dict[int, list[str]] = {}
+        describes = BUILT_IN[self.example.protocol].described_versions is not None
         for record, kind in self.records:
             position = record.topic, record.partition, record.offset
             before = described.setdefault(record.partition, [])
@@ -123,7 +125,7 @@ class FuzzTopic:
                     described=list(before) or msgspec.UNSET,
                 )
                 yield Case(id=request.case, description="", request=request, expected=tuple(events[position]))
-            if self.example.protocol == "simple" and kind in _DESCRIBES and record.value is not None:
+            if describes and kind in _DESCRIBES and record.value is not None:
                 before.append(record.value)
 
     def _events(self) -> Mapping[tuple[str, int, int], list[Event]]:

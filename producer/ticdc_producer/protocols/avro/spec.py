@@ -11,7 +11,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.changefeed_rules import check_changefeed
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.base import Decoder, Encoder
-from ticdc_producer.protocols.spec import Options, ProtocolSpec, RegisteredSchemas
+from ticdc_producer.protocols.spec import ConformanceOptions, Options, ProtocolSpec, RegisteredSchemas
 
 
 def _encoder(options: AvroOptions, inputs: Options) -> Encoder:
@@ -87,4 +87,9 @@ SPEC = ProtocolSpec(
     sends_ddl=_sends_ddl,
     schemas=RegisteredSchemas(of_tables=_schemas, id_in=_id_in),
     check=check_changefeed,
+    # Without the extension rows have neither operation nor commit-ts. Messages of random histories would need
+    # the schemas of a registry.
+    conformance=ConformanceOptions(
+        types={"enable-tidb-extension": True}, others={"enable-tidb-extension": True}
+    ),
 )

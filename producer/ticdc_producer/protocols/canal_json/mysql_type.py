@@ -7,13 +7,12 @@ Source: tiflow ``pkg/sink/codec/utils`` (bare form) and tidb ``pkg/parser/types/
 from __future__ import annotations
 
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.mysql_type import DEFAULT_LENGTHS, INTEGERS, MySQLType, bare_name
+from ticdc_producer.model.mysql_type import INTEGERS, TYPES, WITH_FSP, MySQLType, bare_name
 
 T = MySQLType
 _UNSPECIFIED = -1
 
 _ONE_PARAMETER = INTEGERS | {T.YEAR, T.BIT, T.STRING, T.VARCHAR, T.VAR_STRING}
-_FRACTIONAL_SECONDS = {T.DURATION, T.DATETIME, T.TIMESTAMP}
 
 # Escapes of tidb's OutputFormat inside quotes; a backslash is not escaped.
 _ELEMENT = str.maketrans({"'": "''", "\0": "\\0", "\n": "\\n", "\r": "\\r"})
@@ -40,7 +39,7 @@ def _attributes(column: ColumnInfo) -> str:
 
 def _parameters(column: ColumnInfo) -> str:
     code, scale = column.type, column.decimal
-    length = DEFAULT_LENGTHS.get(code, _UNSPECIFIED) if column.length == _UNSPECIFIED else column.length
+    length = TYPES[code].length if column.length == _UNSPECIFIED else column.length
     if code in (T.ENUM, T.SET):
         return "('{}')".format("','".join(element.translate(_ELEMENT) for element in column.elements))
     if code in _ONE_PARAMETER or (code == T.VECTOR_FLOAT32 and length != _UNSPECIFIED):
@@ -49,6 +48,6 @@ def _parameters(column: ColumnInfo) -> str:
         return f"({length},{max(scale, 0)})"
     if scale <= 0:
         return ""
-    if code in _FRACTIONAL_SECONDS:
+    if code in WITH_FSP:
         return f"({scale})"
     return f"({length},{scale})" if code in (T.FLOAT, T.DOUBLE) else ""

@@ -11,7 +11,14 @@ from ticdc_producer.model.option_type import Boolean
 from ticdc_producer.model.parameter import Parameter, SinkKind, own_parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
-from ticdc_producer.protocols.spec import BenchmarkLine, FileFormat, Options, ProtocolSpec, Signature
+from ticdc_producer.protocols.spec import (
+    BenchmarkLine,
+    ConformanceOptions,
+    FileFormat,
+    Options,
+    ProtocolSpec,
+    Signature,
+)
 
 
 def _encoder(options: CanalJSONOptions, _: Options) -> Encoder:
@@ -76,4 +83,13 @@ SPEC = ProtocolSpec(
     signature=Signature(matches=_matches, description="JSON with database, table, isDdl, type and es"),
     file_format=FileFormat(extension=".json", rows=_file_rows),
     benchmark=(BenchmarkLine(minimal=_minimal),),
+    conformance=ConformanceOptions(
+        histories={"enable-tidb-extension": True},
+        variants=(
+            {"only-output-updated-columns": True},
+            {"delete-only-output-handle-key-columns": True},
+            {"content-compatible": True},
+            {"enable-tidb-extension": False},
+        ),
+    ),
 )

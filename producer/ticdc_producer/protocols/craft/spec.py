@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.craft.options import CraftOptions
-from ticdc_producer.protocols.spec import BenchmarkLine, Options, ProtocolSpec, Signature
+from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
 
 
 def _encoder(options: CraftOptions, _: Options) -> Encoder:
@@ -37,4 +37,7 @@ SPEC = ProtocolSpec(
     has_extension=False,
     signature=Signature(matches=_matches, description="no key, version 1, and at the end sizes that add up"),
     benchmark=(BenchmarkLine(options={"max_batch_size": 16}),),
+    conformance=ConformanceOptions(
+        histories={}, variants=({"delete-only-output-handle-key-columns": True}, {"max-batch-size": 2})
+    ),
 )

@@ -22,6 +22,7 @@ from ticdc_producer.model.mysql_type import (
     LOBS,
     NUMBERED,
     STRINGS,
+    TYPES,
     MySQLType,
     integer_range,
 )
@@ -31,18 +32,12 @@ T = MySQLType
 Reader: TypeAlias = Callable[[bytes], bytes]
 
 _BINARY64 = Struct("<d")
-_FRACTION = rb"(?:\.\d{1,6})?"
 # TiCDC's document of the format has dates with slashes; TiDB prints hyphens.
-_DATE = rb"\d{4}(?:-\d\d-|/\d\d/)\d\d"
-_DATETIME = _DATE + rb" \d\d:\d\d:\d\d" + _FRACTION
+_HYPHENS, _SLASHES = "-[0-9]{2}-", "(?:-[0-9]{2}-|/[0-9]{2}/)"
 _TEXT_FORMS = {
-    T.NEW_DECIMAL: (rb"-?\d{1,65}(?:\.\d{1,30})?", "decimal digits"),
-    T.DATE: (_DATE, "YYYY-MM-DD"),
-    T.NEW_DATE: (_DATE, "YYYY-MM-DD"),
-    T.DATETIME: (_DATETIME, "YYYY-MM-DD HH:MM:SS[.f]"),
-    T.TIMESTAMP: (_DATETIME, "YYYY-MM-DD HH:MM:SS[.f]"),
-    T.DURATION: (rb"-?\d{2,3}:\d\d:\d\d" + _FRACTION, "[-]HH:MM:SS[.f]"),
-    T.VECTOR_FLOAT32: (rb"\[[-+.,0-9eE]*\]", "[numbers]"),
+    code: (re.compile(spec.form.pattern.replace(_HYPHENS, _SLASHES).encode()), spec.form.expected)
+    for code, spec in TYPES.items()
+    if spec.form
 }
 
 
@@ -65,8 +60,7 @@ def reader(code: int, flag: int) -> Reader:
     if code in FLOATS:
         return _float_reader(code)
     if code in _TEXT_FORMS:
-        form, expected = _TEXT_FORMS[T(code)]
-        return _text_reader(re.compile(form), expected)
+        return _text_reader(*_TEXT_FORMS[code])
     if code in STRINGS or code in LOBS:
         return bytes
     return _json if code == T.JSON else _never

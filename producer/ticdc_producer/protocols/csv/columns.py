@@ -14,13 +14,15 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ticdc_producer.model.event import Value
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType, type_names
 from ticdc_producer.protocols.csv.records import CSVField
 from ticdc_producer.protocols.storage.schema_file import SchemaFile
 from ticdc_producer.protocols.value_parsers import BadValue, parser_for
 
-_UNQUOTED = ("tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "bit", "year")
-_BYTES = ("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob")
-_TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext", "enum", "set", "json")
+T = MySQLType
+_UNQUOTED = type_names(INTEGERS | FLOATS | {T.BIT, T.YEAR})
+_BYTES = type_names(STRINGS | LOBS, binary=True)
+_TEXTS = type_names(STRINGS | LOBS | {T.ENUM, T.SET, T.JSON}, binary=False)
 FieldParser: TypeAlias = Callable[[CSVField], Value]
 """Turns a field into the canonical value; raises ``BadValue``."""
 

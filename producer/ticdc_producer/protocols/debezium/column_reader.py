@@ -19,7 +19,14 @@ import msgspec
 
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.float_text import plain_text
-from ticdc_producer.model.mysql_type import CHARSET_BEARING, INTEGERS, MySQLType, bare_name, integer_range
+from ticdc_producer.model.mysql_type import (
+    CHARSET_BEARING,
+    INTEGERS,
+    TYPES,
+    MySQLType,
+    bare_name,
+    integer_range,
+)
 from ticdc_producer.protocols.debezium import member_reader, temporal_reader
 from ticdc_producer.protocols.debezium.bad_value import BadValue, JSONValue
 
@@ -28,7 +35,6 @@ digits = msgspec.json.Encoder().encode  # for integers: three times as fast as %
 Reader: TypeAlias = Callable[[JSONValue], bytes]
 
 _MAX_FLOAT32 = 3.4028235677973366e38  # the first number that rounds to infinity
-_VECTOR = re.compile(r"\[[-+.,0-9eE]*\]")
 _DEBEZIUM = "io.debezium."
 
 # SQL type for a schema without ``tidb_type``, by Connect's type and Debezium's name: the smallest that fits.
@@ -45,7 +51,7 @@ _CONNECT_TYPES = {
 
 def _codes() -> dict[str, tuple[MySQLType, bool, bool]]:
     """SQL type name to code, binary, unsigned."""
-    known = [code for code in T if code not in (T.UNSPECIFIED, T.NULL, T.GEOMETRY, T.NEW_DATE, T.VAR_STRING)]
+    known = [T(code) for code in TYPES if code not in (T.NEW_DATE, T.VAR_STRING)]
     named = {
         bare_name(code, binary=binary, unsigned=unsigned): (code, binary, unsigned)
         for code in known
@@ -190,9 +196,9 @@ def _text(json: JSONValue) -> bytes:
 
 
 def _vector(json: JSONValue) -> bytes:
-    text = _text(json)
-    if _VECTOR.fullmatch(text.decode()) is None:
-        raise BadValue("[numbers]")
+    text, form = _text(json), TYPES[T.VECTOR_FLOAT32].form
+    if form and re.fullmatch(form.pattern, text.decode()) is None:
+        raise BadValue(form.expected)
     return text
 
 

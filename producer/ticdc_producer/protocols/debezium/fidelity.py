@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.fidelity import AsHashed, Fidelity, ValueProjection
 from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
+from ticdc_producer.model.mysql_type import INTEGERS, LOBS, STRINGS, MySQLType, type_names
 from ticdc_producer.protocols.debezium.ddl_message import has_message
 from ticdc_producer.protocols.debezium.observed_value import value_projection
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
@@ -42,12 +42,9 @@ _CONNECT = {
     T.VECTOR_FLOAT32: "vector",
 }  # fmt: skip
 # Types whose values are decoded to the text that TiCDC hashes for dispatch.
-_INTEGERS = ("tinyint", "smallint", "mediumint", "int")
-_OTHERS = ("year", "bit")
-_TEXTS = (
-    "char", "varchar", "tinytext", "text", "mediumtext", "longtext",
-    "binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob",
-)  # fmt: skip
+_NUMBERS = INTEGERS | {T.YEAR, T.BIT}
+_WITHOUT_EXTENSION = sorted(type_names(_NUMBERS - {T.LONGLONG}))
+_WITH_EXTENSION = sorted(type_names(_NUMBERS | STRINGS - {T.VAR_STRING} | LOBS, unsigned=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,9 +92,8 @@ class DebeziumFidelity(Fidelity):
         if self.options.debezium_disable_schema:
             return {}
         if self.options.enable_tidb_extension:
-            integers = [f"{name}{sign}" for name in (*_INTEGERS, "bigint") for sign in ("", " unsigned")]
-            return dict.fromkeys([*integers, *_OTHERS, *_TEXTS], "always")
-        return {**dict.fromkeys([*_INTEGERS, *_OTHERS], "always"), "bigint": "unless negative"}
+            return dict.fromkeys(_WITH_EXTENSION, "always")
+        return {**dict.fromkeys(_WITHOUT_EXTENSION, "always"), "bigint": "unless negative"}
 
 
 def fidelity_of(options: DebeziumOptions) -> DebeziumFidelity:

@@ -9,7 +9,7 @@ from ticdc_producer.model.option_type import Boolean, Choice, Text
 from ticdc_producer.model.parameter import Parameter, own_parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
-from ticdc_producer.protocols.spec import BenchmarkLine, Options, ProtocolSpec, Signature
+from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
 
 
 def _encoder(options: DebeziumOptions, _: Options) -> Encoder:
@@ -75,5 +75,10 @@ SPEC = ProtocolSpec(
     benchmark=(
         BenchmarkLine(minimal=_minimal),
         BenchmarkLine(suffix="disable-schema", options={"debezium_disable_schema": True}, minimal=_minimal),
+    ),
+    conformance=ConformanceOptions(
+        types={"enable-tidb-extension": True},
+        histories={"enable-tidb-extension": True, "output-ddl": True},
+        variants=({"debezium-disable-schema": True}, {"output-old-value": False}),
     ),
 )

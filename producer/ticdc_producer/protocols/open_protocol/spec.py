@@ -9,7 +9,7 @@ from ticdc_producer.model.option_type import Boolean
 from ticdc_producer.model.parameter import own_parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
-from ticdc_producer.protocols.spec import BenchmarkLine, Options, ProtocolSpec, Signature
+from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
 
 _LENGTH = 8
 
@@ -81,4 +81,13 @@ SPEC = ProtocolSpec(
     ),
     log_lines=_log_lines,
     benchmark=(BenchmarkLine(options={"max_batch_size": 16}, minimal=_minimal),),
+    conformance=ConformanceOptions(
+        histories={},
+        variants=(
+            {"only-output-updated-columns": True},
+            {"output-old-value": False},
+            {"delete-only-output-handle-key-columns": True},
+            {"max-batch-size": 2},
+        ),
+    ),
 )

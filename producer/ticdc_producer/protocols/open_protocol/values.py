@@ -22,6 +22,7 @@ from ticdc_producer.model.mysql_type import (
     LOBS,
     NUMBERED,
     STRINGS,
+    TYPES,
     MySQLType,
     integer_range,
 )
@@ -34,15 +35,8 @@ Reader: TypeAlias = Callable[[JSONValue], bytes]
 T = MySQLType
 digits = msgspec.json.Encoder().encode  # of an integer, three times as fast as %d
 _MAX_FLOAT32 = 3.4028235677973366e38  # the first number that rounds to infinity
-_FRACTION = r"(?:\.\d{1,6})?"
 _TEXT_FORMS = {
-    T.NEW_DECIMAL: (re.compile(r"-?\d{1,65}(?:\.\d{1,30})?"), "decimal digits"),
-    T.DATE: (re.compile(r"\d{4}-\d\d-\d\d"), "YYYY-MM-DD"),
-    T.NEW_DATE: (re.compile(r"\d{4}-\d\d-\d\d"), "YYYY-MM-DD"),
-    T.DATETIME: (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d" + _FRACTION), "YYYY-MM-DD HH:MM:SS[.f]"),
-    T.TIMESTAMP: (re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d" + _FRACTION), "YYYY-MM-DD HH:MM:SS[.f]"),
-    T.DURATION: (re.compile(r"-?\d{2,3}:\d\d:\d\d" + _FRACTION), "[-]HH:MM:SS[.f]"),
-    T.VECTOR_FLOAT32: (re.compile(r"\[[-+.,0-9eE]*\]"), "[numbers]"),
+    code: (re.compile(spec.form.pattern), spec.form.expected) for code, spec in TYPES.items() if spec.form
 }
 _FAST_PATTERNS = {
     T.NEW_DECIMAL: DECIMALS, T.DATE: DATES, T.NEW_DATE: DATES, T.DATETIME: DATETIMES,

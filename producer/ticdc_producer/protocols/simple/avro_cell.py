@@ -6,13 +6,13 @@ import math
 from typing import NamedTuple
 
 from ticdc_producer.model.float_text import plain_text
-from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.mysql_type import INTEGERS, LOBS, NUMBERED, STRINGS, MySQLType, type_names
 from ticdc_producer.protocols.simple import avro_layout as layout
 from ticdc_producer.protocols.value_parsers import BadValue, Parser
 
-_TEXTS = frozenset({"char", "varchar", "var_string", "tinytext", "text", "mediumtext", "longtext"})
-_BYTES = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})
-_LONGS = frozenset({"tinyint", "smallint", "mediumint", "int", "bigint", "year", "enum", "set", "bit"})
+_TEXTS = type_names(STRINGS | LOBS, binary=False)
+_BYTES = type_names(STRINGS | LOBS, binary=True)
+_LONGS = type_names(INTEGERS | NUMBERED)
 _UINT64 = (1 << 64) - 1
 
 

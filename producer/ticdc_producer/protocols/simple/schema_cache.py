@@ -9,6 +9,7 @@ from typing import TypeAlias
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import EventColumn, Image, Value
 from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.mysql_type import LOBS, STRINGS, TYPES, type_names
 from ticdc_producer.protocols.simple.avro_cell import AvroCell, cell_text
 from ticdc_producer.protocols.simple.envelope import (
     ColumnJSON,
@@ -20,7 +21,7 @@ from ticdc_producer.protocols.simple.envelope import (
 from ticdc_producer.protocols.value_parsers import BadValue, Parser, parser_for
 
 _UNSPECIFIED = "unspecified"  # columns of a view, which has no rows
-_BYTES = frozenset({"binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"})
+_BYTES = type_names(STRINGS | LOBS, binary=True)
 _TIMESTAMP = "timestamp"
 _Cell: TypeAlias = str | TimestampJSON
 
@@ -118,7 +119,7 @@ def _event_column(column: ColumnJSON, in_key: bool) -> EventColumn:
     return EventColumn(column.name, _type_text(column), int(flag))
 
 
-_SIGNED = frozenset({"tinyint", "smallint", "mediumint", "int", "bigint", "float", "double", "decimal"})
+_SIGNED = frozenset(spec.name for spec in TYPES.values() if spec.unsigned == "optional")
 
 
 def _type_text(column: ColumnJSON) -> str:

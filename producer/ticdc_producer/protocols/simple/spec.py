@@ -11,7 +11,7 @@ from ticdc_producer.model.option_type import Choice, IntRange, Plain
 from ticdc_producer.model.parameter import CODEC, Parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.simple.options import SimpleOptions
-from ticdc_producer.protocols.spec import BenchmarkLine, Options, ProtocolSpec, Signature
+from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
 
 _COUNT = IntRange(0, (1 << 63) - 1)
 _ONCE = {"send_bootstrap_interval_in_sec": 1 << 40, "send_bootstrap_in_msg_count": 1 << 40}
@@ -104,4 +104,5 @@ SPEC = ProtocolSpec(
     ),
     described_versions=_described_versions,
     benchmark=(BenchmarkLine(options=_ONCE, minimal=_minimal),),
+    conformance=ConformanceOptions(histories={}, variants=({"encoding-format": "avro"},)),
 )

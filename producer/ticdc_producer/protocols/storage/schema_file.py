@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.model.mysql_type import DEFAULT_LENGTHS, FLOATS, INTEGERS, LOBS, MySQLType, bare_name
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, TYPES, WITH_FSP, MySQLType, bare_name
 from ticdc_producer.model.mysql_type import STRINGS as TEXTS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.go_json import STRINGS
@@ -24,7 +24,6 @@ _FORMAT = 1
 MAX_COLUMNS = 4096
 """TiDB's maximum number of columns in a table."""
 _WITH_LENGTH = INTEGERS | TEXTS | LOBS | {T.BIT, T.YEAR}
-_WITH_FRACTION = {T.TIMESTAMP, T.DATETIME, T.DURATION}
 _OWN_NAMES = {T.UNSPECIFIED: "UNSPECIFIED", T.VAR_STRING: "VAR_STRING"}
 """Types of view columns and of indexed expressions; their names do not depend on the charset."""
 Members = list[tuple[str, bytes]]
@@ -114,10 +113,10 @@ def _members(
     default = _default(column)
     if default is not None:
         yield "ColumnDefault", default
-    length = DEFAULT_LENGTHS.get(column.type, -1) if column.length < 0 else column.length
+    length = TYPES[column.type].length if column.length < 0 else column.length
     if column.type in _WITH_LENGTH | FLOATS | {T.NEW_DECIMAL}:
         yield "ColumnPrecision", b'"%d"' % length
-    if column.type == T.NEW_DECIMAL or (column.type in _WITH_FRACTION | FLOATS and column.decimal > 0):
+    if column.type == T.NEW_DECIMAL or (column.type in WITH_FSP | FLOATS and column.decimal > 0):
         yield "ColumnScale", b'"%d"' % max(column.decimal, 0)
     if not column.nullable:
         yield "ColumnNullable", b'"false"'

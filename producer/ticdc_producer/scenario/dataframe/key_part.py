@@ -17,9 +17,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.collation import compares_bytes, pads_space, sort_key
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.mysql_type import CHARSET_BEARING, FLOATS, INTEGERS, NUMBERED, MySQLType
-
-T = MySQLType
+from ticdc_producer.model.mysql_type import CHARSET_BEARING, NUMBERED, TYPES
 
 _BYTES, _INT, _UINT, _FLOAT, _DECIMAL, _DURATION = "01", "03", "04", "05", "06", "07"
 _GENERAL_CI = {"utf8mb4_general_ci", "utf8_general_ci"}
@@ -47,24 +45,23 @@ def encode_part(column: ColumnInfo, value: Column) -> Column:
 
     :raises UnsupportedSQL: for a column whose sort order is not implemented in Spark.
     """
-    code = column.type
     text = value.cast("string")
-    if code in INTEGERS or code in NUMBERED:
-        unsigned = column.unsigned or code in NUMBERED
-        return (
-            _with_flag(_UINT, _eight_bytes(as_signed_long(column, value)))
-            if unsigned
-            else _with_flag(_INT, int_key(as_signed_long(column, value)))
-        )
-    if code in FLOATS:
-        return _with_flag(_FLOAT, _ordered_double(text.cast("double")))
-    if code == T.NEW_DECIMAL:
-        return _with_flag(_DECIMAL, _ordered_decimal(column, text))
-    if code == T.DURATION:
-        return _with_flag(_DURATION, int_key(_microseconds(text)))
-    if code in CHARSET_BEARING and column.charset != "binary":
-        return _with_flag(_BYTES, memcomparable(_weights(column, text)))
-    return _with_flag(_BYTES, memcomparable(value))
+    match TYPES[column.type].key:
+        case "integer":
+            number = as_signed_long(column, value)
+            if column.unsigned or column.type in NUMBERED:
+                return _with_flag(_UINT, _eight_bytes(number))
+            return _with_flag(_INT, int_key(number))
+        case "double":
+            return _with_flag(_FLOAT, _ordered_double(text.cast("double")))
+        case "decimal":
+            return _with_flag(_DECIMAL, _ordered_decimal(column, text))
+        case "duration":
+            return _with_flag(_DURATION, int_key(_microseconds(text)))
+        case "text":
+            if column.type in CHARSET_BEARING and column.charset != "binary":
+                return _with_flag(_BYTES, memcomparable(_weights(column, text)))
+            return _with_flag(_BYTES, memcomparable(value))
 
 
 def memcomparable(data: Column) -> Column:

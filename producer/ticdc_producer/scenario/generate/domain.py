@@ -19,6 +19,7 @@ from ticdc_producer.model.mysql_type import (
     FLOATS,
     INTEGERS,
     LOBS,
+    NUMBERED,
     STRINGS,
     TEMPORALS,
     MySQLType,
@@ -37,7 +38,7 @@ _FROM, _TO = date(2000, 1, 1), date(2029, 12, 31)
 _LARGEST_REAL = 1e6
 _DEFAULT_LENGTH = 32
 _MIDNIGHT = 24 * 3600
-_ORDINAL_TYPES = INTEGERS | TEMPORALS | {T.NEW_DECIMAL, T.BIT, T.YEAR, T.ENUM, T.SET}
+_ORDINAL_TYPES = INTEGERS | NUMBERED | TEMPORALS | {T.NEW_DECIMAL}
 
 
 def is_string(column: ColumnInfo) -> bool:

@@ -53,7 +53,7 @@ def assigned_value(node: exp.Expr | SelectedValue, column: ColumnInfo, scope: Sc
     value = coerce(column, given, scope.mode)
     if value is None and not column.nullable and not (column.auto_increment or column.auto_random):
         if scope.lenient_nulls:
-            return zero_value(column)
+            return column.zero
         raise null_error(column)
     return value
 
@@ -75,32 +75,13 @@ def default_value(column: ColumnInfo, mode: SQLMode) -> Value:
         return b"1"  # the implicit default is the first member, even in strict mode
     if mode.strict:
         raise ScenarioError(f"Field {column.name!r} doesn't have a default value", column=column.name)
-    return zero_value(column)
+    return column.zero
 
 
 def now_value(column: ColumnInfo, mode: SQLMode) -> Value:
     """CURRENT_TIMESTAMP in the column's precision."""
     moment = datetime_from_python(mode.now.astimezone(mode.zone), max(column.decimal, 0))
     return coerce(column, moment, mode)
-
-
-def zero_value(column: ColumnInfo) -> bytes:
-    """The implicit default of a NOT NULL column: zero, empty, the zero date."""
-    if column.type in (T.DATE, T.DATETIME, T.TIMESTAMP, T.DURATION):
-        clock = "00:00:00" + ("." + "0" * column.decimal if column.decimal > 0 else "")
-        shapes = {T.DATE: "0000-00-00", T.DURATION: clock}
-        return shapes.get(column.type, f"0000-00-00 {clock}").encode()
-    if column.type == T.JSON:
-        return b"null"
-    if column.type == T.NEW_DECIMAL:
-        return b"0" + (b"." + b"0" * column.decimal if column.decimal > 0 else b"")
-    if column.charset != "binary" or column.type in _BYTE_STRINGS:
-        empty = b"0" if column.type in (T.SET, T.ENUM) else b""
-        return empty.ljust(column.length, b"\0") if column.type == T.STRING and column.binary else empty
-    return b"0"
-
-
-_BYTE_STRINGS = (T.STRING, T.VARCHAR, T.VAR_STRING, T.TINY_BLOB, T.MEDIUM_BLOB, T.LONG_BLOB, T.BLOB)
 
 
 def null_error(column: ColumnInfo) -> ScenarioError:

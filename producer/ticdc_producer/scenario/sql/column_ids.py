@@ -9,12 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, TYPES, MySQLType
 from ticdc_producer.model.table import TableInfo
 
 T = MySQLType
 _TEXTS = STRINGS | LOBS
-_WIDTHS = {T.TINY: 1, T.SHORT: 2, T.INT24: 3, T.LONG: 4, T.LONGLONG: 8}
 _MEMBERS = frozenset({T.ENUM, T.SET})
 _CHAR_AND_VARCHAR = ({T.STRING, T.VARCHAR}, {T.STRING, T.VAR_STRING})
 
@@ -35,7 +34,7 @@ def is_rewritten(old: ColumnInfo, new: ColumnInfo) -> bool:
     if {old.type, new.type} in _CHAR_AND_VARCHAR:
         return True
     if old.type in INTEGERS and new.type in INTEGERS:
-        return old.unsigned != new.unsigned or _WIDTHS[new.type] < _WIDTHS[old.type]
+        return old.unsigned != new.unsigned or TYPES[new.type].bits < TYPES[old.type].bits
     if any(old.type in kinds and new.type in kinds for kinds in (_TEXTS, FLOATS)):
         return _is_cut_or_toggled(old, new)
     return True

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import file_digest
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias, TypeVar
 
@@ -47,7 +49,8 @@ _MESSAGE: msgspec.json.Decoder[_MessageLine] = msgspec.json.Decoder(_MessageLine
 def manifest(folder: Path) -> dict[str, Any]:
     """Read the manifest, and verify the sha256 of every file that it lists.
 
-    :raises FolderError: if the folder, the manifest or a file is missing or changed.
+    :raises FolderError: if the folder, the manifest or a file is missing or changed, or if a later version of
+        this tool wrote them.
     """
     if not folder.is_dir():
         raise FolderError("there is no such folder", path=str(folder))
@@ -67,7 +70,25 @@ def manifest(folder: Path) -> dict[str, Any]:
             if file_digest(file, "sha256").hexdigest() != expected:
                 hint = "it was cut short or changed after it was written"
                 raise FolderError("the file differs from what the manifest lists", path=str(path), hint=hint)
+    _check_version(content, path_of_manifest)
     return content
+
+
+def _check_version(written: Mapping[str, Any], path: Path) -> None:
+    """Folders of earlier versions are read.
+
+    :raises FolderError: if a later version wrote the folder.
+    """
+    own = version("ticdc-producer")
+    if _numbers(str(written.get("tool", ""))) > _numbers(own):
+        what = f"it was written by {written['tool']}, and this is {own}"
+        raise FolderError(what, path=str(path), hint="update ticdc-producer, or write the folder again")
+
+
+def _numbers(text: str) -> list[int]:
+    """The numbers of a version; none if the text has no version."""
+    found = re.search(r"\d+(?:\.\d+)+", text)
+    return [int(number) for number in found[0].split(".")] if found else []
 
 
 def changefeed(folder: Path, written: Mapping[str, Any]) -> Changefeed:
@@ -80,7 +101,10 @@ def changefeed(folder: Path, written: Mapping[str, Any]) -> Changefeed:
         return Changefeed.from_manifest(written.get("changefeed", {}))
     except ChangefeedError as error:
         what = f"its changefeed cannot be read: {error.what}"
-        raise FolderError(what, path=str(folder / "manifest.json"), hint=_DAMAGED) from None
+        own, tool = version("ticdc-producer"), str(written.get("tool", ""))
+        other = _numbers(tool) not in ([], _numbers(own))
+        hint = f"it was written by {tool}, and this is {own}: write the folder again" if other else _DAMAGED
+        raise FolderError(what, path=str(folder / "manifest.json"), hint=hint) from None
 
 
 def claims(folder: Path) -> str:

@@ -15,7 +15,7 @@ from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.scenario.sql.assign import default_value, zero_value
+from ticdc_producer.scenario.sql.assign import default_value
 from ticdc_producer.scenario.sql.column_default import read_default, with_default
 from ticdc_producer.scenario.sql.column_definition import ColumnDraft, make_column, read_column
 from ticdc_producer.scenario.sql.column_ids import is_rewritten
@@ -75,7 +75,7 @@ def _origin_default(column: ColumnInfo, alteration: Alteration) -> Value:
         return cut_text(column.default_text, column.length)
     if column.has_default or column.nullable:
         return default_value(column, mode)
-    return default_value(column, replace(mode, strict=False)) or zero_value(column)
+    return default_value(column, replace(mode, strict=False)) or column.zero
 
 
 def _make_column(draft: ColumnDraft, alteration: Alteration) -> ColumnInfo:
