@@ -29,6 +29,16 @@ Html = Annotated[
 ]
 
 
+def check_verified(path: Path | None, verified: bool) -> None:
+    """Check that a requested report will have a verdict.
+
+    :raises ReportError: if the run is not verified.
+    """
+    if path is not None and not verified:
+        what, hint = "a report requires a verified run", "leave out --no-verify, --dry-run and --only"
+        raise ReportError(what, path=str(path), hint=hint)
+
+
 @dataclass
 class Reports:
     """The requested reports; others cost nothing.
@@ -48,10 +58,7 @@ class Reports:
         from ticdc_producer.reports.target import check_target
 
         for path in (self.junit_xml, self.html):
-            if path is not None and not self.verified:
-                raise ReportError(
-                    "a report requires a verified run", path=str(path), hint="leave out --dry-run or --only"
-                )
+            check_verified(path, self.verified)
             if path is not None:
                 check_target(path)
         if self.html is not None:

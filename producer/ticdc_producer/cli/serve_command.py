@@ -79,6 +79,7 @@ def serve(
     _check_installed()
     gc.set_threshold(*_USUAL_THRESHOLDS)  # a command postpones collections; a service must not grow
     start_light_jvm()
+    from ticdc_producer.cli.command_service import answer_command
     from ticdc_producer.serve.server import serve as run
     from ticdc_producer.serve.service import Texts
     from ticdc_producer.serve.settings import Limits, ServeSettings
@@ -95,7 +96,8 @@ def serve(
         permissions=frozenset(one.value for one in allow or ()),
         limits=Limits(seconds=max_seconds, queued=max_queued, runs=max_runs),
     )
-    run(settings, Texts(_run_text, _verdict_text), lambda url: typer.echo(f"listening on {url}"))
+    texts = Texts(_run_text, _verdict_text)
+    run(settings, texts, answer_command, lambda url: typer.echo(f"listening on {url}"))
     return 0
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import uvicorn
 
 from ticdc_producer.errors import EnvironmentFailure
-from ticdc_producer.serve.app import create_app
+from ticdc_producer.serve.app import AnswerCommand, create_app
 from ticdc_producer.serve.service import Service, Texts
 from ticdc_producer.serve.settings import ServeSettings
 
@@ -16,7 +16,12 @@ _MAX_CONNECTIONS = 1000
 _GRACE_SECONDS = 5
 
 
-def serve(settings: ServeSettings, texts: Texts, on_listening: Callable[[str], None]) -> None:
+def serve(
+    settings: ServeSettings,
+    texts: Texts,
+    answer_command: AnswerCommand,
+    on_listening: Callable[[str], None],
+) -> None:
     """Serve requests until SIGINT or SIGTERM.
 
     :param on_listening: called with the service's URL when connections are accepted.
@@ -26,6 +31,7 @@ def serve(settings: ServeSettings, texts: Texts, on_listening: Callable[[str], N
     config = uvicorn.Config(
         _not_yet,
         lifespan="on",
+        http="h11",  # it answers HTTP/1.0, which the command sends, without chunks
         log_config=None,
         access_log=False,
         server_header=False,
@@ -39,7 +45,7 @@ def serve(settings: ServeSettings, texts: Texts, on_listening: Callable[[str], N
         server.should_exit = True
 
     service = Service(settings, texts, on_failure=stop)
-    config.app = create_app(service)
+    config.app = create_app(service, answer_command)
     on_listening(url_of(settings, listener.getsockname()[1]))
     try:
         server.run(sockets=[listener])
