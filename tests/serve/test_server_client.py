@@ -241,7 +241,7 @@ def test_the_client_loads_next_to_nothing(script: str, command: list[str]) -> No
 
 
 @pytest.mark.parametrize(
-    ("asked", "what"),
+    ("requested", "what"),
     [
         (frame("read", "/etc/hostname"), "a file that was not named: '/etc/hostname'"),
         (frame("file", "other.txt", "", b"x"), "a file that was not named: 'other.txt'"),
@@ -254,9 +254,9 @@ def test_the_client_loads_next_to_nothing(script: str, command: list[str]) -> No
     ],
 )
 def test_a_service_reaches_no_file_that_the_command_line_does_not_name(
-    script: str, capsys: pytest.CaptureFixture[str], asked: bytes, what: str
+    script: str, capsys: pytest.CaptureFixture[str], requested: bytes, what: str
 ) -> None:
-    answers = [_answer(asked)] * (1 if asked else 2)
+    answers = [_answer(requested)] * (1 if requested else 2)
     with _answering(*answers) as (url, received):
         assert main(["run", script, "--out", "golden", "--server", url]) == 3
         assert what in capsys.readouterr().err

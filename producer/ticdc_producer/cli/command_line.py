@@ -15,7 +15,7 @@ class CommandLine:
     :param files: the content of each file that the client has sent, by path and by path in a folder.
     :param folders: the paths that are folders.
     :param unreadable: why a file could not be read, by path.
-    :param prepared: whether the client has answered what the service asked for.
+    :param prepared: whether the client has answered what the service requires.
     :param before: the run whose result a watched one is compared with.
     """
 

@@ -94,7 +94,7 @@ def fail(error: ProducerError) -> int:
 
     :return: the exit code.
     """
-    typer.echo(error_text(error), nl=False, err=True)
+    typer.echo(error_text(error).removesuffix("\n"), err=True)
     return error.exit_code
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ticdc_producer.cli import decode_command, run_command, verify_command
 from ticdc_producer.cli.command_line import CommandLine
-from ticdc_producer.cli.decode_command import Format
 from ticdc_producer.cli.frames import frame
 from ticdc_producer.cli.reports import Reports, check_verified
 from ticdc_producer.cli.server_client import COMMANDS
@@ -53,8 +53,11 @@ class Call:
 
 @cache
 def _commands() -> Any:
-    from ticdc_producer.cli.app import app
-
+    """The commands that a service runs, with the options that they have without one."""
+    app = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
+    app.command("run")(run_command.run)
+    app.command("decode")(decode_command.decode)
+    app.add_typer(verify_command.app, name="verify")
     return typer.main.get_command(app)
 
 
@@ -182,7 +185,7 @@ def _decode_call(options: dict[str, Any]) -> Call:
             **_config(options, line), sink_uri=options["sink_uri"] or "", protocol=options["protocol"]
         )
         content = None if path is None else PostedFiles(str(path), line.content(str(path)))
-        text = options["form"] is Format.TEXT
+        text = options["form"] is decode_command.Format.TEXT
         lines, damaged = service.decoded(request, text=text, posted=content)
         return "".join(f"{one}\n" for one in lines), int(damaged)
 
