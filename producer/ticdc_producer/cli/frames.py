@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 CONTENT_TYPE = "application/x-ticdc-producer-command"
 PATH = "/v1/commands"
+URL_VARIABLE = "TICDC_PRODUCER_SERVER"
 
 
 def frame(name: str, *parts: str | bytes) -> bytes:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import typer
 
-from ticdc_producer.cli.server_client import URL_VARIABLE
+from ticdc_producer.cli.frames import URL_VARIABLE
 from ticdc_producer.errors import USAGE, ArgumentError, ChangefeedError, ProducerError
 
 SinkURI = Annotated[

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from ticdc_producer.cli.frames import CONTENT_TYPE, PATH, frame, parts_of, read_frames, text_of
+from ticdc_producer.cli.frames import CONTENT_TYPE, PATH, URL_VARIABLE, frame, parts_of, read_frames, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ticdc_producer.cli.client_files import ClientFiles
 
 COMMANDS = ("run", "verify", "decode")
-URL_VARIABLE = "TICDC_PRODUCER_SERVER"
 TOKEN_VARIABLE = "TICDC_PRODUCER_TOKEN"  # noqa: S105  # it names the variable, and is no token
 _TIMEOUT_SECONDS = 630
 _INTERRUPTED = 130

@@ -33,6 +33,8 @@ class PostedFiles:
         :raises RefusedRequest: for files that this service does not read.
         :raises ProducerError: what the block raises, with the client's name instead of the path.
         """
+        if not self.files:
+            raise FolderError("there is no such folder or file, or it is empty", path=self.name)
         for entry in self.files:
             self._check(entry)
         try:
@@ -66,8 +68,6 @@ class PostedFiles:
 
     def _check_manifest(self, folder: Path) -> None:
         """Check that the changefeed of a folder does not let the service read from another machine."""
-        if not self.files:
-            raise FolderError("there is no such folder, or it is empty", path=self.name)
         if golden.changefeed(folder, golden.manifest(folder)).schema_registry:
             what = "schema-registry is set where the service is started, not by a request"
             raise RefusedRequest(what, status=403, where=f"{self.name}/manifest.json")
