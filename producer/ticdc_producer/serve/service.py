@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ticdc_producer.errors import ProducerError, RefusedRequest
-from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs.decode import decode
 from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.read_session import PRELOADED_MODULES
@@ -24,6 +23,7 @@ from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.small_run import is_small
 from ticdc_producer.runs.verify import verify
 from ticdc_producer.scenario.load import ScenarioFile
+from ticdc_producer.serve.kafka_start import KafkaStart
 from ticdc_producer.serve.policy import check_sink_uri, check_topic
 from ticdc_producer.serve.posted import (
     Uploads,
@@ -97,12 +97,17 @@ class _NoReports:
 class Service:
     """Runs scenarios and verifications, one after the other.
 
+    :param kafka: an embedded Kafka that starts; None: that of the settings, or one that ``start`` starts.
     :param on_failure: called if Spark or Kafka does not start.
     :ivar failure: why it did not start; None: it did, or still starts.
     """
 
     def __init__(
-        self, settings: ServeSettings, texts: Texts, on_failure: Callable[[], None] = lambda: None
+        self,
+        settings: ServeSettings,
+        texts: Texts,
+        kafka: KafkaStart | None = None,
+        on_failure: Callable[[], None] = lambda: None,
     ) -> None:
         self.settings = replace(settings, kafka_properties=with_variables(settings.kafka_properties))
         self.uploads = Uploads(settings.limits.scenarios)
@@ -112,9 +117,8 @@ class Service:
         _remove_abandoned()
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
         self.worker = Worker(self._folder, settings.limits, self._cancel, self._remove_topics)
-        self._kafka: EmbeddedKafka | None = None
+        self._kafka = kafka
         self._spark: SparkSession | None = None
-        self._kafka_start: threading.Thread | None = None
         self._stopping = False
         self._written: set[str] = set()
 
@@ -126,24 +130,17 @@ class Service:
         """End the tasks and the Kafka of the service; the Spark session ends with the process."""
         self._stopping = True
         self.worker.stop(STOP_SECONDS)
-        if self._kafka_start is not None:
-            self._kafka_start.join()  # a broker that still starts cannot be stopped
         if self._kafka is not None:
             self._kafka.stop()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _prepare(self) -> None:
         try:
-            kafka = None if self.settings.kafka else EmbeddedKafka()
-            errors: list[ProducerError] = []
-            self._kafka, self._kafka_start = kafka, threading.Thread(target=_start, args=[kafka, errors])
-            self._kafka_start.start()
+            if not self.settings.kafka and self._kafka is None:
+                self._kafka = KafkaStart()
             self._spark = spark_session(light=True, preload=PRELOADED_MODULES)
-            self._kafka_start.join()
-            if errors:
-                raise errors[0]
-            if kafka is not None:
-                self.settings = replace(self.settings, kafka=kafka.bootstrap)
+            if self._kafka is not None:
+                self.settings = replace(self.settings, kafka=self._kafka.bootstrap())
         except ProducerError as error:
             if not self._stopping:
                 self.failure = error
@@ -318,14 +315,6 @@ def _config_file(text: str | None, folder: Path) -> Path | None:
     path = folder / "changefeed.toml"
     path.write_text(text, "utf-8")
     return path
-
-
-def _start(kafka: EmbeddedKafka | None, errors: list[ProducerError]) -> None:
-    if kafka is not None:
-        try:
-            kafka.start()
-        except ProducerError as error:
-            errors.append(error)
 
 
 def _remove_abandoned() -> None:
