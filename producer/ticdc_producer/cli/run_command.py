@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,7 +21,7 @@ from ticdc_producer.cli.options import (
     with_registry,
 )
 from ticdc_producer.cli.progress import ProgressDisplay
-from ticdc_producer.cli.reports import Html, JunitXml, Reports
+from ticdc_producer.cli.reports import Html, JunitXml, Reports, scenario_source
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.spark.session import start_light_jvm
 
@@ -110,7 +111,9 @@ def run(
     host in the sink URI and without --out it starts an embedded Kafka. With --rate, Ctrl-C ends the run after
     a resolved event on every partition, and the written messages are verified.
     """
-    reports = Reports(junit_xml, html, verified=verify_output and not (dry_run or only))
+    reports = Reports(
+        junit_xml, html, verify_output and not (dry_run or only), partial(scenario_source, scenario)
+    )
     common: dict[str, Any] = {
         "sink_uri": with_registry(sink_uri, schema_registry),
         "config": config,

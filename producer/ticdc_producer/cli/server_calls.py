@@ -17,9 +17,10 @@ import typer
 from ticdc_producer.cli import decode_command, run_command, verify_command
 from ticdc_producer.cli.command_line import CommandLine
 from ticdc_producer.cli.frames import frame
-from ticdc_producer.cli.reports import Reports, check_verified
+from ticdc_producer.cli.reports import Reports, check_verified, scenario_source, source_of
 from ticdc_producer.cli.server_client import COMMANDS
 from ticdc_producer.errors import ArgumentError, ChangefeedError, FolderError, ScenarioError
+from ticdc_producer.scenario.library import shipped
 from ticdc_producer.serve.posted_files import PostedFiles
 from ticdc_producer.serve.submission import DecodeRequest, RunRequest, VerifyRequest
 
@@ -119,7 +120,7 @@ def _run_call(options: dict[str, Any]) -> Call:
             traps=options["inject"],
             verify=options["verify_output"],
         )
-        return service.run(request, partial(_report_files, reports, verified))
+        return service.run(request, partial(_report_files, reports, verified, _source(options, line)))
 
     return Call(
         reads=_inputs(options["scenario"], options["config"]),
@@ -160,7 +161,7 @@ def _verify_call(options: dict[str, Any]) -> Call:
             **{name: options[name] for name in same},
         )
         content = None if folder is None else PostedFiles(str(folder), line.content(str(folder)))
-        return service.verify(request, partial(_report_files, reports, True), content)
+        return service.verify(request, partial(_report_files, reports, True, _source(options, line)), content)
 
     return Call(
         reads=[*_inputs(options["scenario"], options["config"]), *([str(folder)] if folder else [])],
@@ -221,6 +222,16 @@ def _report_checks(reports: Mapping[str, str]) -> list[bytes]:
     return [frame("report", path, "") for path in reports.values()]
 
 
-def _report_files(reports: Mapping[str, str], verified: bool, folder: Path) -> Reports:
+def _source(options: dict[str, Any], line: CommandLine) -> Callable[[], str]:
+    """The text of the scenario, for the page: as it was sent, or that of a shipped one."""
+    scenario = options["scenario"]
+    if scenario is None or scenario not in line.files:
+        return str if scenario not in shipped() else partial(scenario_source, scenario)
+    return partial(source_of, scenario, line.text(scenario))
+
+
+def _report_files(
+    reports: Mapping[str, str], verified: bool, source: Callable[[], str], folder: Path
+) -> Reports:
     paths = {kind: folder / kind if kind in reports else None for kind in ("junit-xml", "html")}
-    return Reports(paths["junit-xml"], paths["html"], verified)
+    return Reports(paths["junit-xml"], paths["html"], verified, source)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +21,7 @@ from ticdc_producer.cli.options import (
     with_registry,
 )
 from ticdc_producer.cli.progress import ProgressDisplay
-from ticdc_producer.cli.reports import Html, JunitXml, Reports
+from ticdc_producer.cli.reports import Html, JunitXml, Reports, scenario_source
 from ticdc_producer.cli.verify_state_command import state
 
 app = typer.Typer(invoke_without_command=True)
@@ -99,7 +100,7 @@ def verify(
     from ticdc_producer import api
     from ticdc_producer.cli.verdict_text import show
 
-    reports = Reports(junit_xml, html)
+    reports = Reports(junit_xml, html, source=partial(scenario_source, scenario))
     with ProgressDisplay(quiet=quiet) as progress:
         verdict = api.verify(
             sink_uri=with_registry(sink_uri, schema_registry),
