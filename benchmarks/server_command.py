@@ -52,6 +52,7 @@ def _commands(folder: Path) -> Iterator[tuple[str, list[str], str]]:
 def figures(url: str) -> Iterator[Figure]:
     """The figures of a service that is ready."""
     environment = {**os.environ, "TICDC_PRODUCER_SERVER": url}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed command has its bytecode
 
     def call(*arguments: str) -> None:
         subprocess.run([sys.executable, "-c", *arguments], check=True, capture_output=True, env=environment)
