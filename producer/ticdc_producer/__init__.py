@@ -12,13 +12,11 @@ Modules are imported when a name is first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
 if __name__ != "ticdc_producer":
     # With the repository root on sys.path, `producer.ticdc_producer` would load every module a second time.
     raise ImportError(f"import ticdc_producer, not {__name__}")
 
+TYPE_CHECKING = False  # the module `typing` costs half a start of Python, and --server does not need it
 if TYPE_CHECKING:
     from ticdc_producer.api import (
         RunReport,
@@ -65,6 +63,8 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'ticdc_producer' has no attribute {name!r}")
+    from importlib import import_module
+
     try:
         return getattr(import_module(_HOMES.get(name, "ticdc_producer.api")), name)
     except ModuleNotFoundError as error:

@@ -135,7 +135,7 @@ def test_marks_are_drawn_and_explained() -> None:
     fault = FaultOccurrence(trap="replay", topic="bank", partition=0, offset=5, commit_ts=None)
     faulty = page(BANK, verdict(), timeline(), [fault])
     assert 'class="error"' not in plain
-    assert marked.count('<g class="error">') == 2, "in the chart, and in the legend"
+    assert marked.count('<g class="error"') == 2, "in the chart, and in the legend"
     assert faulty.count('<g class="fault">') == 2
     assert "replay (1)" in _Reader(faulty).text
 

@@ -10,6 +10,7 @@ import pytest
 import uvicorn
 from pyspark.sql import SparkSession
 
+from ticdc_producer.cli.command_service import answer_command
 from ticdc_producer.cli.serve_command import _run_text, _verdict_text
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.serve.app import create_app
@@ -20,7 +21,8 @@ from ticdc_producer.serve.settings import ServeSettings
 @pytest.fixture(scope="module")
 def url(spark: SparkSession, kafka: EmbeddedKafka) -> Iterator[str]:
     service = Service(ServeSettings(kafka=kafka.bootstrap), Texts(_run_text, _verdict_text))
-    server = uvicorn.Server(uvicorn.Config(create_app(service), log_config=None, access_log=False))
+    app = create_app(service, answer_command)
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

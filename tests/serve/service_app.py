@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.serve.asgi_client import Answer, request
+from ticdc_producer.cli.command_service import answer_command
 from ticdc_producer.serve.app import create_app
 from ticdc_producer.serve.service import Service, Texts
 from ticdc_producer.serve.settings import ServeSettings
@@ -30,6 +31,6 @@ class App:
 def application(settings: ServeSettings | None = None) -> Iterator[App]:
     service = Service(settings or ServeSettings(), Texts(no_text, no_text))
     try:
-        yield App(service, create_app(service))
+        yield App(service, create_app(service, answer_command))
     finally:
         service.stop()

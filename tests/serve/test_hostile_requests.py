@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,10 @@ from typing import Any
 
 import pytest
 
+from tests.serve.asgi_client import Answer
 from tests.serve.service_app import App, application
+from ticdc_producer.cli.frames import CONTENT_TYPE, frame, read_frames
+from ticdc_producer.config import resolve
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.serve.settings import Limits, ServeSettings
 
@@ -238,6 +242,117 @@ def test_a_topic_that_is_not_read(app: App, path: str, uri: str, status: int) ->
     assert answer.status == status
     assert SECRET not in answer.body.decode()
     assert app("GET", "/v1/runs").json == []
+
+
+def _manifest_with(**keys: str) -> bytes:
+    changefeed = {**resolve("kafka://h:9092/t?protocol=canal-json").as_manifest(), **keys}
+    return frame("file", "in", "manifest.json", json.dumps({"files": {}, "changefeed": changefeed}))
+
+
+FOREIGN = "kafka://10.0.0.1:9092/t"
+SENT = frame("prepared") + frame("file", "x.sql", "", f"{TABLE};".encode())
+COMMANDS: list[tuple[str, list[str], bytes, int, str]] = [
+    ("a path of the server", ["run", "/etc/passwd"], b"", 404, "there is no such scenario"),
+    ("a file that was not sent", ["run", "/etc/x.sql"], SENT, 422, "cannot read the file: it was not sent"),
+    ("a changefeed of the server", ["run", "x.sql", "--config", "/etc/x.toml"], SENT, 422, "it was not sent"),
+    ("a folder of the server", ["decode", "--in", "/etc"], SENT, 422, "there is no such folder"),
+    ("a file to decode", ["decode", "/etc/passwd"], SENT, 422, "/etc/passwd: there is no such folder"),
+    ("stdin of the server", ["decode", "-"], SENT, 422, "there is no such folder"),
+    (
+        "another Kafka",
+        ["run", "x.sql", "--sink-uri", "kafka://10.0.0.1:9092/t"],
+        SENT,
+        403,
+        "is not the",
+    ),
+    (
+        "a storage",
+        ["run", "x.sql", "--sink-uri", "file:///tmp/h-out?protocol=csv"],
+        SENT,
+        403,
+        "names a stor",
+    ),
+    ("client properties", ["run", "x.sql", "-X", "ssl.ca.location=/etc/x"], SENT, 422, "-X cannot be combi"),
+    ("a registry", ["run", "x.sql", "--schema-registry", "http://10.0.0.1"], SENT, 422, "cannot be combined"),
+    ("a variable", ["run", "x.sql", "--set", "name=${H_SECRET}"], SENT, 422, "'H_SECRET' is not set"),
+    (
+        "another Kafka to verify",
+        ["verify", "--sink-uri", "kafka://10.0.0.1:9092/t"],
+        b"",
+        403,
+        "is not the",
+    ),
+    (
+        "another Kafka to decode",
+        ["decode", "--sink-uri", "kafka://10.0.0.1:9092/t"],
+        b"",
+        403,
+        "is not the",
+    ),
+    ("another command", ["broker", "start"], b"", 422, "the service runs run, verify, decode"),
+    ("a service in the service", ["serve"], b"", 422, "the service runs run, verify, decode"),
+    ("no command", [], b"", 422, "the service runs run, verify, decode"),
+    ("help", ["run", "--help"], b"", 422, "the service runs run, verify, decode"),
+    ("a database", ["verify", "state", "--actual", "mysql://10.0.0.1/x"], b"", 422, "--server"),
+    ("an unknown option", ["run", "x.sql", "--nope"], SENT, 422, "No such option: --nope"),
+    ("a negative seed", ["run", "x.sql", "--seed", "-1"], SENT, 422, "greater than or equal to 0"),
+]
+FOLDERS = [
+    (frame("file", "in", "../x", b""), 422, "not a file of a golden folder"),
+    (frame("file", "in", "/etc/x", b""), 422, "not a file of a golden folder"),
+    (frame("file", "in", "state/../../x", b""), 422, "not a file of a golden folder"),
+    (frame("file", "in", "a\\b", b""), 422, "not a file of a golden folder"),
+    (frame("file", "in", "", b"") + frame("file", "in", "x", b""), 422, "not a file of a golden folder"),
+    (frame("file", "in", "events.parquet", b"PAR1"), 422, "the service reads small folders"),
+    (frame("file", "in", "x", b""), 422, "in/manifest.json: the file is missing"),
+    (_manifest_with(**{"schema-registry": "http://10.0.0.1:8081"}), 403, "schema-registry is set where"),
+    (
+        frame("file", "in", "manifest.json", b'{"files": {"../../etc/passwd": "x"}}'),
+        422,
+        "outside of the fold",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "files", "status", "what"), [one[1:] for one in COMMANDS], ids=[one[0] for one in COMMANDS]
+)
+def test_a_command_line_that_is_refused(
+    app: App, arguments: list[str], files: bytes, status: int, what: str
+) -> None:
+    app.service.ready.set()
+    answer = _command(app, arguments, files)
+    assert answer.status == status
+    found = dict(read_frames([answer.body]))
+    assert what in found["err"].decode()
+    assert set(found) == {"err", "exit"}
+    assert SECRET not in answer.body.decode()
+    assert app("GET", "/v1/runs").json == []
+
+
+@pytest.mark.parametrize(("files", "status", "what"), FOLDERS)
+def test_a_posted_folder_that_is_refused(
+    app: App, tmp_path: Path, files: bytes, status: int, what: str
+) -> None:
+    app.service.ready.set()
+    answer = _command(app, ["decode", "--in", "in"], frame("prepared") + files)
+    assert answer.status == status
+    assert what in dict(read_frames([answer.body]))["err"].decode()
+    assert str(app.service.worker._folder) not in answer.body.decode()
+    assert sorted(app.service.worker._folder.iterdir()) == []
+
+
+@pytest.mark.parametrize("body", [b"nonsense", b"argument 9\nrun", b"argument -1\n", b"file 1\nx"])
+def test_a_body_without_frames(app: App, body: bytes) -> None:
+    assert _post(app, body).status == 400
+
+
+def _command(app: App, arguments: list[str], files: bytes) -> Answer:
+    return _post(app, b"".join(frame("argument", one) for one in arguments) + files)
+
+
+def _post(app: App, body: bytes) -> Answer:
+    return app("POST", "/v1/commands", content=body, headers=[("Content-Type", CONTENT_TYPE)])
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from pyspark.sql import SparkSession
 
 from tests.kafka_topic import read_topic
 from tests.serve.asgi_client import Answer, request
+from ticdc_producer.cli.command_service import answer_command
 from ticdc_producer.cli.serve_command import _run_text, _verdict_text
 from ticdc_producer.errors import EnvironmentFailure
 from ticdc_producer.kafka.embedded import EmbeddedKafka
@@ -38,7 +39,7 @@ def app(spark: SparkSession, kafka: EmbeddedKafka) -> Iterator[Any]:
     service = Service(settings, Texts(_run_text, _verdict_text))
     service.start()
     assert service.ready.wait(60)
-    yield create_app(service)
+    yield create_app(service, answer_command)
     service.stop()
 
 

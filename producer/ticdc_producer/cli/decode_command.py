@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ticdc_producer.cli.options import Config, KafkaProperties, SchemaRegistry, SinkURI, with_registry
-from ticdc_producer.cli.server_client import Client, Server, config_content, decode_on_server, reject_local
+from ticdc_producer.cli.options import Config, KafkaProperties, SchemaRegistry, Server, SinkURI, with_registry
 
 
 class Format(StrEnum):
@@ -38,15 +37,9 @@ def decode(
     form: Annotated[
         Format, typer.Option("--format", help="One line per event, or the format of events.jsonl.")
     ] = Format.TEXT,
-    server: Server = None,
+    _server: Server = None,
 ) -> int:
     """Print the events of a topic, storage, golden folder or file. Exit code 1 if one did not decode."""
-    if server is not None:
-        reject_local({
-            "FILE": file, "--in": folder, "--schema-registry": schema_registry, "-X": kafka_properties,
-        })  # fmt: skip
-        content = {**config_content(config), "sink_uri": sink_uri or "", "protocol": protocol}
-        return decode_on_server(Client(server), content, text=form is Format.TEXT)
     from ticdc_producer.model.event_line import event_line, event_text
     from ticdc_producer.model.json_value import json_line
     from ticdc_producer.runs.decode import decode as events

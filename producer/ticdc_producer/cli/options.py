@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 import typer
 
+from ticdc_producer.cli.frames import URL_VARIABLE
 from ticdc_producer.errors import USAGE, ArgumentError, ChangefeedError, ProducerError
 from ticdc_producer.model.protocol_names import PROTOCOLS, Protocol
 
@@ -41,6 +42,15 @@ KafkaProperties = Annotated[
         "-X",
         metavar="NAME=VALUE",
         help="A property of the Kafka clients, as librdkafka spells it; may be repeated.",
+    ),
+]
+Server = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        metavar="URL",
+        envvar=URL_VARIABLE,
+        help="Let a running `ticdc-producer serve` do the work.",
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
@@ -92,8 +102,13 @@ def fail(error: ProducerError) -> int:
 
     :return: the exit code.
     """
-    typer.echo(f"ticdc-producer: {error.spelled(_option)}", err=True)
+    typer.echo(error_text(error).removesuffix("\n"), err=True)
     return error.exit_code
+
+
+def error_text(error: ProducerError) -> str:
+    """An error as the commands print it."""
+    return f"ticdc-producer: {error.spelled(_option)}\n"
 
 
 def _option(argument: str) -> str:
@@ -106,8 +121,12 @@ def fail_usage(error: typer.TyperException) -> int:
 
     :return: the exit code.
     """
-    message = error.format_message().replace("Value error, ", "").rstrip(".")
-    if message:  # empty for a group without a subcommand, which has printed its help
-        command = getattr(getattr(error, "ctx", None), "command_path", "ticdc-producer")
-        typer.echo(f"ticdc-producer: {message} ({command} --help)", err=True)
+    typer.echo(usage_text(error), nl=False, err=True)
     return USAGE
+
+
+def usage_text(error: typer.TyperException) -> str:
+    """What ``fail_usage`` prints; nothing for a group without a subcommand, which has printed its help."""
+    message = error.format_message().replace("Value error, ", "").rstrip(".")
+    command = getattr(getattr(error, "ctx", None), "command_path", "ticdc-producer")
+    return f"ticdc-producer: {message} ({command} --help)\n" if message else ""

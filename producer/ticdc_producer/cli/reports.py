@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -23,10 +24,42 @@ if TYPE_CHECKING:
 JunitXml = Annotated[
     Path | None, typer.Option("--junit-xml", metavar="PATH", help="Also write the verdict as JUnit XML.")
 ]
+_LARGEST_SOURCE = 1 << 20
 Html = Annotated[
     Path | None,
     typer.Option("--html", metavar="PATH", help="Also write the verdict and a timeline as one HTML page."),
 ]
+
+
+def check_verified(path: Path | None, verified: bool) -> None:
+    """Check that a requested report will have a verdict.
+
+    :raises ReportError: if the run is not verified.
+    """
+    if path is not None and not verified:
+        what, hint = "a report requires a verified run", "leave out --no-verify, --dry-run and --only"
+        raise ReportError(what, path=str(path), hint=hint)
+
+
+_PASSWORD = re.compile("(?i)passw|secret|token|credential")
+
+
+def source_of(file: str, text: str) -> str:
+    """The text of a scenario for the page; empty if it is YAML that may hold a password."""
+    return "" if not file.endswith(".sql") and _PASSWORD.search(text) else text
+
+
+def scenario_source(scenario: str | None) -> str:
+    """The text of a scenario file or of a shipped scenario, as ``source_of``; empty if it is very large."""
+    from ticdc_producer.scenario.library import shipped
+
+    if scenario is None:
+        return ""
+    library = shipped()
+    file = library[scenario] if scenario in library else Path(scenario)
+    if isinstance(file, Path) and file.stat().st_size > _LARGEST_SOURCE:
+        return ""
+    return source_of(scenario, file.read_bytes().decode("utf-8-sig", "replace"))
 
 
 @dataclass
@@ -34,12 +67,14 @@ class Reports:
     """The requested reports; others cost nothing.
 
     :param verified: whether the command verifies, so that there is a verdict.
+    :param source: returns the text of the scenario, for the page.
     :raises ReportError: if a requested report could not be written at the end.
     """
 
     junit_xml: Path | None
     html: Path | None
     verified: bool = True
+    source: Callable[[], str] = str
     _subject: Subject | None = field(default=None, init=False)
     _timeline: Timeline | None = field(default=None, init=False)
 
@@ -48,10 +83,7 @@ class Reports:
         from ticdc_producer.reports.target import check_target
 
         for path in (self.junit_xml, self.html):
-            if path is not None and not self.verified:
-                raise ReportError(
-                    "a report requires a verified run", path=str(path), hint="leave out --dry-run or --only"
-                )
+            check_verified(path, self.verified)
             if path is not None:
                 check_target(path)
         if self.html is not None:
@@ -67,6 +99,7 @@ class Reports:
             protocol=changefeed.protocol,
             seconds=verified.seconds,
             made=f"ticdc-producer {version('ticdc-producer')}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+            source="" if self.html is None else self.source(),
         )
         if self.html is not None:
             from ticdc_producer.reports.timeline_query import timeline_query

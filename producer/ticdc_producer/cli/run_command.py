@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,19 +16,12 @@ from ticdc_producer.cli.options import (
     KafkaProperties,
     Quiet,
     SchemaRegistry,
+    Server,
     SinkURI,
     with_registry,
 )
 from ticdc_producer.cli.progress import ProgressDisplay
-from ticdc_producer.cli.reports import Html, JunitXml, Reports
-from ticdc_producer.cli.server_client import (
-    Client,
-    Server,
-    config_content,
-    reject_local,
-    run_on_server,
-    scenario_content,
-)
+from ticdc_producer.cli.reports import Html, JunitXml, Reports, scenario_source
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.spark.session import start_light_jvm
 
@@ -109,7 +103,7 @@ def run(
     junit_xml: JunitXml = None,
     html: Html = None,
     quiet: Quiet = False,
-    server: Server = None,
+    _server: Server = None,
 ) -> int:
     """Run a scenario, write its messages, read them again and verify them.
 
@@ -117,29 +111,9 @@ def run(
     host in the sink URI and without --out it starts an embedded Kafka. With --rate, Ctrl-C ends the run after
     a resolved event on every partition, and the written messages are verified.
     """
-    if server is not None:
-        reject_local({
-            "--resume": resume, "--keep": keep, "--watch": watch, "--rate": rate, "--duration": duration,
-            "--only": only, "--schema-registry": schema_registry, "-X": kafka_properties,
-            "--junit-xml": junit_xml, "--html": html,
-        })  # fmt: skip
-        content = {
-            **scenario_content(scenario),
-            **config_content(config),
-            **({"scenario_topic": True} if sink_uri is None else {"sink_uri": sink_uri}),
-            "overrides": overrides or [],
-            "seed": seed,
-            "append": append,
-            "replace": replace,
-            "dry_run": dry_run,
-            "state_at": state_at or [],
-            "traps": inject or [],
-            "verify": verify_output,
-        }
-        return run_on_server(
-            Client(server), "/v1/runs", content, as_json=as_json, quiet=quiet, out=out, replace=replace
-        )
-    reports = Reports(junit_xml, html, verified=verify_output and not (dry_run or only))
+    reports = Reports(
+        junit_xml, html, verify_output and not (dry_run or only), partial(scenario_source, scenario)
+    )
     common: dict[str, Any] = {
         "sink_uri": with_registry(sink_uri, schema_registry),
         "config": config,

@@ -78,9 +78,7 @@ def serve(
     """
     _check_installed()
     gc.set_threshold(*_USUAL_THRESHOLDS)  # a command postpones collections; a service must not grow
-    start_light_jvm()
-    from ticdc_producer.serve.server import serve as run
-    from ticdc_producer.serve.service import Texts
+    from ticdc_producer.serve.listener import listen, url_of
     from ticdc_producer.serve.settings import Limits, ServeSettings
 
     settings = ServeSettings(
@@ -95,7 +93,18 @@ def serve(
         permissions=frozenset(one.value for one in allow or ()),
         limits=Limits(seconds=max_seconds, queued=max_queued, runs=max_runs),
     )
-    run(settings, Texts(_run_text, _verdict_text), lambda url: typer.echo(f"listening on {url}"))
+    listener = listen(settings)
+    typer.echo(f"listening on {url_of(settings, listener)}")
+    # Spark and Kafka start while the modules below load, which takes as long.
+    start_light_jvm()
+    from ticdc_producer.serve.kafka_start import KafkaStart
+
+    embedded = None if settings.kafka else KafkaStart()
+    from ticdc_producer.cli.command_service import answer_command
+    from ticdc_producer.serve.server import serve as run
+    from ticdc_producer.serve.service import Texts
+
+    run(settings, Texts(_run_text, _verdict_text), answer_command, listener, embedded)
     return 0
 
 

@@ -1,216 +1,273 @@
-"""``--server``: a command sends its work to a running service and prints what that answers.
+"""``--server``: a command line is sent to a running service, which parses it and answers with the output.
 
-This module uses the standard library alone, so that such a command starts as fast as Python does.
+This module loads no other before it needs it, not even of the standard library: ``http.client`` costs five
+starts of Python, ``json``, ``re``, ``socket`` and ``typing`` half a start or more each.
 """
 
 from __future__ import annotations
 
-import io
-import json
 import os
-import shutil
 import sys
-import zipfile
-from collections.abc import Iterator, Mapping
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from pathlib import Path
-from typing import Annotated, Any
-from urllib.parse import urlsplit
 
-import typer
+from ticdc_producer.cli.frames import CONTENT_TYPE, PATH, URL_VARIABLE, frame, parts_of, read_frames, text_of
 
-from ticdc_producer.errors import (
-    USAGE,
-    ArgumentError,
-    EnvironmentFailure,
-    FolderError,
-    ProducerError,
-    ScenarioError,
-)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
-Server = Annotated[
-    str | None,
-    typer.Option(
-        "--server",
-        metavar="URL",
-        envvar="TICDC_PRODUCER_SERVER",
-        help="Let a running `ticdc-producer serve` do the work.",
-    ),
-]
+    from ticdc_producer.cli.client_files import ClientFiles
+
+COMMANDS = ("run", "verify", "decode")
 TOKEN_VARIABLE = "TICDC_PRODUCER_TOKEN"  # noqa: S105  # it names the variable, and is no token
 _TIMEOUT_SECONDS = 630
-_WAIT = "wait=600"
-_ENDINGS = (".sql", ".yaml", ".yml")
+_INTERRUPTED = 130
 
 
-class Client:
-    """Requests to a service.
+def server_of(arguments: list[str]) -> str | None:
+    """The URL of the service that a command line addresses; None: it runs here."""
+    if not arguments or arguments[0] not in COMMANDS or {"-h", "--help"} & set(arguments):
+        return None
+    if arguments[:2] == ["verify", "state"]:
+        return None
+    url = os.environ.get(URL_VARIABLE) or None
+    for index, argument in enumerate(arguments):
+        if argument.startswith("--server="):
+            url = argument.removeprefix("--server=")
+        elif argument == "--server" and index + 1 < len(arguments):
+            url = arguments[index + 1]
+    return url
 
-    :param url: of the service; its token is in the environment variable TICDC_PRODUCER_TOKEN.
+
+def run_on_server(url: str, arguments: list[str]) -> int:
+    """Send a command line to a service, and print, read and write what it answers.
+
+    :return: the exit code; errors are printed.
+    """
+    try:
+        return _Command(_Service(url), arguments).run()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return _INTERRUPTED
+    except BrokenPipeError:  # `| head` closed our output
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        from ticdc_producer.errors import ProducerError
+
+        if not isinstance(error, ProducerError):
+            raise
+        from ticdc_producer.cli.options import fail
+
+        return fail(error)
+
+
+class _Command:
+    """A command line whose work a service does."""
+
+    def __init__(self, service: _Service, arguments: list[str]) -> None:
+        self._service = service
+        self._arguments = arguments
+        self._line = ""
+        self._watched: str | None = None
+        self._before = ""
+        self._loaded: ClientFiles | None = None
+
+    @property
+    def _files(self) -> ClientFiles:
+        """The files that the command line names; commands without files do not load their module."""
+        if self._loaded is None:
+            from ticdc_producer.cli.client_files import ClientFiles
+
+            self._loaded = ClientFiles(self._arguments)
+        return self._loaded
+
+    def run(self) -> int:
+        """Run it; with ``--watch`` again after each change of a file, until Ctrl-C."""
+        while True:
+            code = self._exchange(b"")
+            if code is None:  # the service requires files
+                code = self._exchange(self._files.content())
+            if code is None:
+                raise _failure("the service asks for files again")
+            if self._watched is None:
+                return code
+            self._before, self._watched = self._watched or self._before, None
+            print("waiting for a file to be saved; Ctrl-C ends", file=sys.stderr, flush=True)
+            self._files.wait_for_change()
+
+    def _exchange(self, files: bytes) -> int | None:
+        """Send the command line and its files; the exit code, or None if the service requires files."""
+        sent = [frame("argument", argument) for argument in self._arguments]
+        if sys.stdout.isatty():
+            sent.append(frame("colours"))
+        if self._before:
+            sent.append(frame("before", self._before))
+        code = None
+        for name, content in self._service.post(b"".join([*sent, files])):
+            if name == "exit":
+                code = int(content)
+            else:
+                self._take(name, content)
+        self._clear()
+        if code is not None and self._loaded is not None:
+            self._files.finish()
+        sys.stdout.flush()
+        return code
+
+    def _take(self, name: str, content: bytes) -> None:
+        if name == "step":
+            self._step(text_of(content))
+        elif name in ("out", "err"):
+            self._clear()
+            stream = sys.stdout if name == "out" else sys.stderr
+            stream.write(text_of(content))
+        elif name == "watch":
+            self._watched = text_of(content)
+        elif name == "read":
+            self._files.request(text_of(content))
+        elif name in ("folder", "report"):
+            path, option = parts_of(content, 2)
+            self._files.check(name, text_of(path), replace=option == b"replace")
+        elif name in ("file", "entry"):
+            path, entry, data = parts_of(content, 3)
+            self._files.write(text_of(path), text_of(entry), data)
+
+    def _step(self, line: str) -> None:
+        """Print a step of the work: as one updated line on a terminal, a line each elsewhere."""
+        self._clear()
+        if sys.stderr.isatty():
+            sys.stderr.write(line[: os.get_terminal_size(2).columns - 1])
+            self._line = line
+        else:
+            sys.stderr.write(f"{line}\n")
+        sys.stderr.flush()
+
+    def _clear(self) -> None:
+        if self._line:
+            sys.stderr.write("\r\x1b[2K")
+            self._line = ""
+
+
+class _Service:
+    """A service.
+
+    :param url: its URL; its token is in the environment variable TICDC_PRODUCER_TOKEN.
     :raises ArgumentError: for a URL of another form.
     """
 
     def __init__(self, url: str) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc:
-            raise ArgumentError(
-                f"{url!r} is not the URL of a service", argument="server", hint="http://127.0.0.1:8642"
-            )
         self._url = url
-        self._host, self._path = parts.netloc, parts.path.rstrip("/")
-        self._connection = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        token = os.environ.get(TOKEN_VARIABLE)
-        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        scheme, found, rest = url.partition("://")
+        self._name, _, path = rest.partition("/")
+        self._tls, self._path = scheme == "https", f"/{path}".rstrip("/") + PATH
+        self._host, self._port = self._address()
+        printable = url.isascii() and url.isprintable() and not set(" @?#") & set(url)
+        if not found or scheme not in ("http", "https") or not self._host or not printable:
+            from ticdc_producer.errors import ArgumentError
 
-    def get(self, path: str) -> bytes:
-        """The content at a path.
+            what = f"{url!r} is not the URL of a service"
+            raise ArgumentError(what, argument="server", hint="http://127.0.0.1:8642")
 
-        :raises ProducerError: as the service reports it.
-        :raises EnvironmentFailure: if it does not answer.
+    def _address(self) -> tuple[str, int]:
+        host, colon, port = self._name.rpartition(":")
+        if colon and port.isdecimal():
+            return host.strip("[]"), int(port)
+        return self._name.strip("[]"), 443 if self._tls else 80
+
+    def post(self, body: bytes) -> Iterator[tuple[str, bytes]]:
+        """Send frames; the frames of the answer.
+
+        :raises EnvironmentFailure: if the service does not answer, or not to the end.
+        :raises ProducerError: as the service refuses the request.
         """
-        return self._answer("GET", path).read()
-
-    def post(self, path: str, content: Mapping[str, Any]) -> tuple[Any, Mapping[str, str]]:
-        """Send a request.
-
-        :return: the content and the headers of the answer.
-        :raises ProducerError: as ``get``.
-        """
-        answer = self._answer("POST", path, json.dumps(content).encode())
-        return answer.read(), dict(answer.getheaders())
-
-    def steps(self, number: str) -> Iterator[str]:
-        """The status lines of a run, until it has ended."""
-        kind = ""
-        for raw in self._answer("GET", f"/v1/runs/{number}/progress"):
-            name, _, value = raw.decode().rstrip("\n").partition(": ")
-            if name == "event":
-                kind = value
-            elif name == "data" and kind == "step":
-                yield str(json.loads(value)["line"])
-
-    def _answer(self, method: str, path: str, body: bytes | None = None) -> HTTPResponse:
-        headers = {**self._headers, **({"Content-Type": "application/json"} if body is not None else {})}
-        connection = self._connection(self._host, timeout=_TIMEOUT_SECONDS)
+        connection = None
         try:
-            connection.request(method, self._path + path, body, headers)
-            answer = connection.getresponse()
-        except (OSError, HTTPException) as error:
-            what = f"no service answers at {self._url}: {error}"
-            raise EnvironmentFailure(what, hint="`ticdc-producer serve` starts one") from None
-        if answer.status >= 300:
-            raise _error(answer.read(), answer.status)
-        return answer
+            connection = self._connected()
+            connection.sendall(self._head(len(body)) + body)
+            chunks = iter(lambda: connection.recv(1 << 16), b"")
+            status, content_type, rest = _read_head(chunks)
+            if content_type != CONTENT_TYPE:
+                raise _refusal(status, rest + b"".join(chunks))
+            yield from read_frames(_joined(rest, chunks))
+        except (OSError, ValueError) as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            raise _failure(f"no service answers at {self._url}: {error}") from None
+        finally:
+            if connection is not None:
+                connection.close()
+
+    def _connected(self) -> Any:
+        if self._tls:
+            import socket
+            import ssl
+
+            plain = socket.create_connection((self._host, self._port), _TIMEOUT_SECONDS)
+            return ssl.create_default_context().wrap_socket(plain, server_hostname=self._host)
+        import _socket
+
+        refused: OSError | None = None
+        name = self._host.encode()  # of a text it would load the module of international names, and `re`
+        for family, kind, protocol, _, address in _socket.getaddrinfo(
+            name, self._port, 0, _socket.SOCK_STREAM
+        ):
+            connection = _socket.socket(family, kind, protocol)
+            try:
+                connection.connect(address)
+            except OSError as error:
+                connection.close()
+                refused = error
+            else:
+                connection.settimeout(_TIMEOUT_SECONDS)
+                return connection
+        raise refused or OSError("the name has no address")
+
+    def _head(self, size: int) -> bytes:
+        token = os.environ.get(TOKEN_VARIABLE, "")
+        lines = [
+            f"POST {self._path} HTTP/1.0",  # 1.0: the answer ends with the connection and has no chunks
+            f"Host: {self._name}",
+            f"Content-Type: {CONTENT_TYPE}",
+            f"Content-Length: {size}",
+        ]
+        if token and token.isascii() and token.isprintable():
+            lines.append(f"Authorization: Bearer {token}")
+        return "\r\n".join([*lines, "", ""]).encode()
 
 
-def _error(body: bytes, status: int) -> ProducerError:
+def _read_head(chunks: Iterator[bytes]) -> tuple[int, str, bytes]:
+    """The status and the content type of an answer, and the beginning of its body."""
+    buffer = b""
+    for chunk in chunks:
+        buffer += chunk
+        head, end, rest = buffer.partition(b"\r\n\r\n")
+        if end:
+            status, *lines = head.decode("latin-1").split("\r\n")
+            headers = dict(line.lower().split(":", 1) for line in lines)
+            return int(status.split(" ")[1]), headers.get("content-type", "").strip(), rest
+    raise ValueError("the answer is incomplete")
+
+
+def _joined(first: bytes, chunks: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from chunks
+
+
+def _refusal(status: int, body: bytes) -> Exception:
+    import json
+
+    from ticdc_producer.errors import ProducerError
+
     try:
-        return error_of(json.loads(body)["error"], USAGE if status < 500 else EnvironmentFailure.exit_code)
+        content = json.loads(body)["error"]
+        error = ProducerError(content["what"], where=content["where"], hint=content["hint"])
     except (ValueError, KeyError, TypeError):
-        return EnvironmentFailure(f"the service answers with status {status}")
+        return _failure(f"the service answers with status {status}")
+    return error if status < 500 else _failure(error.what, error.hint)
 
 
-def error_of(content: Mapping[str, Any], exit_code: int) -> ProducerError:
-    """An error of the service, with the exit code that the local command would have."""
-    error = ProducerError(content["what"], where=content["where"], hint=content["hint"])
-    error.about(*content.get("arguments", ()))
-    error.exit_code = exit_code
-    return error
+def _failure(what: str, hint: str = "`ticdc-producer serve` starts one") -> Exception:
+    from ticdc_producer.errors import EnvironmentFailure
 
-
-def scenario_content(scenario: str | None) -> dict[str, Any]:
-    """The keys of a request that send a scenario: the text of a file, or a name.
-
-    :raises ScenarioError: for a file that cannot be read.
-    """
-    if scenario is None or not scenario.endswith(_ENDINGS):
-        return {} if scenario is None else {"scenario": scenario}
-    kind = "sql" if scenario.endswith(".sql") else "yaml"
-    return {kind: _read(Path(scenario), scenario), "file": scenario}
-
-
-def config_content(config: Path | None) -> dict[str, Any]:
-    """The key of a request that sends a changefeed file."""
-    return {} if config is None else {"config": _read(config, str(config))}
-
-
-def _read(path: Path, name: str) -> str:
-    try:
-        return path.read_text("utf-8-sig")
-    except OSError as error:
-        raise ScenarioError(f"cannot read the file: {error.strerror}", file=name) from None
-    except UnicodeDecodeError:
-        raise ScenarioError("the file is not UTF-8", file=name) from None
-
-
-def reject_local(options: Mapping[str, object]) -> None:
-    """Reject options that only the local command has.
-
-    :param options: by their names on the command line.
-    :raises ArgumentError: for the first that is given.
-    """
-    for name, value in options.items():
-        if value:
-            raise ArgumentError(f"{name} cannot be combined with --server", argument=name)
-
-
-def run_on_server(
-    client: Client,
-    path: str,
-    content: Mapping[str, Any],
-    *,
-    as_json: bool,
-    quiet: bool,
-    out: Path | None = None,
-    replace: bool = False,
-) -> int:
-    """Send a run or a verification, wait for it, and print its report.
-
-    :param out: folder for the golden folder of a run; ``replace`` removes the one that it holds.
-    :return: the exit code.
-    :raises ProducerError: as the local command.
-    """
-    if out is not None:
-        _check_folder(out, replace)
-    answer, _ = client.post(f"{path}?{_WAIT}" if quiet else path, content)
-    task = json.loads(answer)
-    for line in () if quiet else client.steps(task["id"]):
-        typer.echo(line, err=True)
-    while task["exit_code"] is None:
-        task = json.loads(client.get(f"/v1/runs/{task['id']}?{_WAIT}"))
-    if task["error"] is not None:
-        raise error_of(task["error"], task["exit_code"])
-    if out is not None:
-        _extract(client.get(f"/v1/runs/{task['id']}/archive"), out)
-    if as_json:
-        report = json.loads(client.get(f"/v1/runs/{task['id']}/report"))
-        typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
-    else:
-        flags = f"quiet={str(quiet).lower()}&colours={str(sys.stdout.isatty()).lower()}"
-        typer.echo(client.get(f"/v1/runs/{task['id']}/text?{flags}").decode(), nl=False)
-    return int(task["exit_code"])
-
-
-def decode_on_server(client: Client, content: Mapping[str, Any], *, text: bool) -> int:
-    """Print the events of a topic; exit code 1 if a message does not decode."""
-    lines, headers = client.post(f"/v1/decoded?text={str(text).lower()}", content)
-    typer.echo(lines.decode(), nl=False)
-    return int(headers.get("ticdc-damaged") == "true")
-
-
-def _check_folder(path: Path, replace: bool) -> None:
-    if not path.exists() or (path.is_dir() and next(path.iterdir(), None) is None):
-        return
-    if not replace or path.is_symlink() or not (path / "manifest.json").is_file():
-        what = "this is not a golden folder" if replace else "the folder already exists"
-        raise FolderError(what, path=str(path), hint="name a new one" if replace else "or use --replace")
-
-
-def _extract(archive: bytes, path: Path) -> None:
-    partial = path.with_name(path.name + ".partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    with zipfile.ZipFile(io.BytesIO(archive)) as files:
-        files.extractall(partial)
-    if path.exists():
-        shutil.rmtree(path)
-    partial.rename(path)
+    return EnvironmentFailure(what, hint=hint)

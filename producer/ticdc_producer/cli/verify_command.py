@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -14,20 +15,13 @@ from ticdc_producer.cli.options import (
     KafkaProperties,
     Quiet,
     SchemaRegistry,
+    Server,
     SinkURI,
     refuse_options,
     with_registry,
 )
 from ticdc_producer.cli.progress import ProgressDisplay
-from ticdc_producer.cli.reports import Html, JunitXml, Reports
-from ticdc_producer.cli.server_client import (
-    Client,
-    Server,
-    config_content,
-    reject_local,
-    run_on_server,
-    scenario_content,
-)
+from ticdc_producer.cli.reports import Html, JunitXml, Reports, scenario_source
 from ticdc_producer.cli.verify_state_command import state
 
 app = typer.Typer(invoke_without_command=True)
@@ -92,7 +86,7 @@ def verify(
     junit_xml: JunitXml = None,
     html: Html = None,
     quiet: Quiet = False,
-    server: Server = None,
+    _server: Server = None,
 ) -> int:
     """Verify a topic or folder against TiCDC's guarantees, and against a scenario if one is given.
 
@@ -103,28 +97,10 @@ def verify(
     if context.invoked_subcommand is not None:
         refuse_options(context, "verify state --expected DIR --actual URL")
         return 0
-    if server is not None:
-        reject_local({
-            "--in": folder, "--schema-registry": schema_registry, "-X": kafka_properties,
-            "--junit-xml": junit_xml, "--html": html,
-        })  # fmt: skip
-        content = {
-            **scenario_content(scenario),
-            **config_content(config),
-            "sink_uri": sink_uri or "",
-            "overrides": overrides or [],
-            "strict_table_order": strict_table_order,
-            "traps": inject or [],
-            "state_at": state_at or [],
-            "from_beginning": from_beginning,
-            "resolved_gap_ms": resolved_gap_ms,
-            "examples": examples,
-        }
-        return run_on_server(Client(server), "/v1/verifications", content, as_json=as_json, quiet=quiet)
     from ticdc_producer import api
     from ticdc_producer.cli.verdict_text import show
 
-    reports = Reports(junit_xml, html)
+    reports = Reports(junit_xml, html, source=partial(scenario_source, scenario))
     with ProgressDisplay(quiet=quiet) as progress:
         verdict = api.verify(
             sink_uri=with_registry(sink_uri, schema_registry),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from difflib import unified_diff
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,12 +13,12 @@ import typer
 from ticdc_producer.cli.options import fail
 from ticdc_producer.cli.progress import ProgressDisplay
 from ticdc_producer.cli.run_text import show
+from ticdc_producer.cli.saves import saves
 from ticdc_producer.cli.verdict_text import show as show_verdict
 from ticdc_producer.errors import ProducerError, ScenarioError
 from ticdc_producer.runs.folder_text import FolderText, folder_text
 from ticdc_producer.runs.run_report import RunReport
 
-_POLL_SECONDS = 0.2
 _MAX_LINES = 40
 """Lines of difference per part; the rest is counted."""
 
@@ -40,36 +39,6 @@ def watch_scenario(scenario: str, options: Mapping[str, Any], *, quiet: bool = F
         for _ in saves(files):
             text = _run(scenario, {**options, "out": folder, "replace": True}, text, quiet) or text
             typer.echo(f"waiting for {scenario} to be saved; Ctrl-C ends", err=True)
-
-
-def saves(files: Sequence[Path], pause: Callable[[float], object] = time.sleep) -> Iterator[None]:
-    """Yields at once, and after each change of one of the files.
-
-    A file that is missing for a moment, because an editor replaces it, has not changed yet.
-
-    :param pause: waits for a number of seconds.
-    """
-    seen = _states(files)
-    yield
-    while True:
-        found = _states(files)
-        if found != seen and None not in found:
-            seen = found
-            yield
-        else:
-            pause(_POLL_SECONDS)
-
-
-def _states(files: Sequence[Path]) -> list[tuple[int, int] | None]:
-    found: list[tuple[int, int] | None] = []
-    for file in files:
-        try:
-            state = file.stat()
-        except OSError:
-            found.append(None)
-        else:
-            found.append((state.st_mtime_ns, state.st_size))
-    return found
 
 
 def _run(

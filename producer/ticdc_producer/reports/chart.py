@@ -47,9 +47,12 @@ _FLOOR = 0.04
 """Height of marks that have no commit-ts, as a fraction of the chart."""
 
 
-def partition_chart(buckets: Sequence[Bucket], marks: Sequence[Mark], scale: Scale, last: int) -> str:
+def partition_chart(
+    buckets: Sequence[Bucket], marks: Sequence[Mark], scale: Scale, last: int, number: int = 0
+) -> str:
     """Commit-ts against offset in one partition.
 
+    :param number: number of the chart on the page, for the ids of the marks of findings.
     :param marks: positions of findings and faults.
     :param last: offset of the partition's last message.
     """
@@ -59,7 +62,7 @@ def partition_chart(buckets: Sequence[Bucket], marks: Sequence[Mark], scale: Sca
         _resolved(axes, buckets, scale, last)
         _ddls(axes, buckets)
         _damaged(axes, buckets)
-        _marks(axes, marks, scale)
+        _marks(axes, marks, scale, number)
         low, high = scale.of(scale.origin), scale.of(scale.end)
         pad = (high - low) * 0.06 or 0.5
         axes.set_ylim(low - pad, high + pad)
@@ -116,7 +119,7 @@ def _figure() -> tuple[Figure, Axes]:
 
 
 def _line(axes: Axes, role: str, x: Sequence[float], y: Sequence[float], **style: Any) -> None:
-    axes.plot(x, y, gid=f"{_ROLE}{role}", **{**_STYLES[role], **style})
+    axes.plot(x, y, **{"gid": f"{_ROLE}{role}", **_STYLES[role], **style})
 
 
 def _rows(axes: Axes, buckets: Sequence[Bucket], scale: Scale) -> None:
@@ -151,18 +154,29 @@ def _damaged(axes: Axes, buckets: Sequence[Bucket]) -> None:
     _on_floor(axes, "damaged", offsets)
 
 
-def _marks(axes: Axes, marks: Sequence[Mark], scale: Scale) -> None:
-    for role in dict.fromkeys(mark.role for mark in marks):
-        of_role = [mark for mark in marks if mark.role == role]
-        timed = [(mark.offset, scale.of(mark.commit_ts)) for mark in of_role if mark.commit_ts is not None]
-        if timed:
-            _line(axes, role, [x for x, _ in timed], [y for _, y in timed], clip_on=False, zorder=5)
-        _on_floor(axes, role, [mark.offset for mark in of_role if mark.commit_ts is None])
+def _marks(axes: Axes, marks: Sequence[Mark], scale: Scale, number: int) -> None:
+    """Faults as one element per role, findings as one each, because they have links."""
+    faults = [mark for mark in marks if mark.role == "fault"]
+    timed = [(mark.offset, scale.of(mark.commit_ts)) for mark in faults if mark.commit_ts is not None]
+    if timed:
+        _line(axes, "fault", [x for x, _ in timed], [y for _, y in timed], clip_on=False, zorder=5)
+    _on_floor(axes, "fault", [mark.offset for mark in faults if mark.commit_ts is None])
+    for mark in marks:
+        gid = f"{_ROLE}{mark.role}--{mark.id_in(number)}"
+        if mark.role == "fault":
+            continue
+        if mark.commit_ts is None:
+            _on_floor(axes, mark.role, [mark.offset], gid=gid)
+        else:
+            _line(
+                axes, mark.role, [mark.offset], [scale.of(mark.commit_ts)], clip_on=False, zorder=5, gid=gid
+            )
 
 
-def _on_floor(axes: Axes, role: str, offsets: Sequence[int]) -> None:
+def _on_floor(axes: Axes, role: str, offsets: Sequence[int], **style: Any) -> None:
     if offsets:
-        _line(axes, role, offsets, [_FLOOR] * len(offsets), transform=axes.get_xaxis_transform(), zorder=5)
+        floor, transform = [_FLOOR] * len(offsets), axes.get_xaxis_transform()
+        _line(axes, role, offsets, floor, transform=transform, zorder=5, **style)
 
 
 def _bytes(power: int) -> str:
@@ -172,16 +186,20 @@ def _bytes(power: int) -> str:
 
 
 def _svg(figure: Figure) -> str:
-    """The chart as an HTML element. Roles become classes; other ids are removed: a page has many charts."""
+    """The chart as an HTML element.
+
+    Roles become classes. Ids of marks remain; others are removed, because a page has many charts.
+    """
     for patch in (figure.patch, *(axes.patch for axes in figure.axes)):
         patch.set_visible(False)
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata=_NO_METADATA)
     text = out.getvalue()
     text = re.sub(rf'id="{_ROLE}(\w+)"', r'class="\1"', text[text.index("<svg") :])
+    text = re.sub(rf'id="{_ROLE}(\w+)--(at-[-\w]+)"', r'class="\1" id="\2"', text)
     # The page's style sheet does not apply inside a <use>d marker; without a style it inherits its colours.
     text = re.sub(r'(<path id="m[^>]*?) style="[^"]*"', r"\1", text, flags=re.DOTALL)
     text = re.sub(r"<style.*?</style>", "", text, flags=re.DOTALL)
-    text = re.sub(r' id="(?![mp][0-9a-f]{10}")[^"]*"', "", text)
+    text = re.sub(r' id="(?![mp][0-9a-f]{10}"|at-)[^"]*"', "", text)
     text = re.sub(r' xmlns(:xlink)?="[^"]*"', "", text)  # HTML does not need namespaces
     return re.sub(r"xlink:href", "href", re.sub(r"\s+", " ", text))

@@ -25,7 +25,7 @@ from ticdc_producer.reports.labels import (
     tables_compared,
     why_not_compared,
 )
-from ticdc_producer.reports.limits import LISTED, cut
+from ticdc_producer.reports.limits import LISTED, LONGEST_SOURCE, cut
 from ticdc_producer.reports.marks import Mark, marks
 from ticdc_producer.reports.scale import Scale, scale
 from ticdc_producer.reports.subject import FaultOccurrence, Subject
@@ -74,7 +74,13 @@ def page(
     """The page's text. Its only date is that of the subject, so the same input gives the same text."""
     axis = scale(bucket for buckets in timeline.buckets.values() for bucket in buckets)
     marked = marks(verdict.findings, faults)
-    template = _environment().get_template("page.html.jinja")
+    charted = [part for part in timeline.partitions if (part.topic, part.partition) in timeline.buckets]
+    points = _points(charted, marked)
+    environment = _environment()
+    environment.filters["point"] = lambda event: points.get(
+        (event.topic, event.partition, event.offset, event.commit_ts), ""
+    )
+    template = environment.get_template("page.html.jinja")
     return template.render(
         subject=subject,
         verdict=verdict,
@@ -85,10 +91,10 @@ def page(
         timeline=timeline,
         faults=sorted(Counter(fault.trap for fault in faults).items()),
         drawn=[
-            _PartitionChart(part, _chart(part, timeline, marked, axis))
-            for part in timeline.partitions
-            if (part.topic, part.partition) in timeline.buckets
+            _PartitionChart(part, _chart(part, timeline, marked, axis, number))
+            for number, part in enumerate(charted)
         ],
+        longest_source=LONGEST_SOURCE,
         listed=timeline.partitions[:LISTED],
         most=max((part.messages for part in timeline.partitions), default=1) or 1,
         sizes=Markup(sizes_chart(timeline.sizes)) if timeline.sizes else None,  # noqa: S704 - drawn from numbers alone
@@ -102,11 +108,27 @@ def page(
     )
 
 
+def _points(
+    charted: Sequence[PartitionCount], marked: Mapping[tuple[str, int], Sequence[Mark]]
+) -> dict[tuple[str, int, int | None, int | None], str]:
+    """The ids of the marks of findings, by topic, partition, offset and commit-ts of the event."""
+    return {
+        (part.topic, part.partition, mark.offset, mark.commit_ts): mark.id_in(number)
+        for number, part in enumerate(charted)
+        for mark in marked.get((part.topic, part.partition), ())
+        if mark.role != "fault"
+    }
+
+
 def _chart(
-    part: PartitionCount, timeline: Timeline, marked: Mapping[tuple[str, int], Sequence[Mark]], axis: Scale
+    part: PartitionCount,
+    timeline: Timeline,
+    marked: Mapping[tuple[str, int], Sequence[Mark]],
+    axis: Scale,
+    number: int,
 ) -> Markup:
     key = (part.topic, part.partition)
-    svg = partition_chart(timeline.buckets[key], marked.get(key, ()), axis, part.last)
+    svg = partition_chart(timeline.buckets[key], marked.get(key, ()), axis, part.last, number)
     return Markup(svg)  # noqa: S704 - a chart of numbers; it contains no text from the topic
 
 

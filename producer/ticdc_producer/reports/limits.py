@@ -14,8 +14,10 @@ MARKS = 200
 """Maximum number of marks of one role in one partition."""
 LONGEST_EVENT = 2_000
 """Maximum number of characters of one event on the page."""
+LONGEST_SOURCE = 20_000
+"""Maximum number of characters of the scenario's text on the page."""
 
 
-def cut(text: str) -> str:
-    """The text, shortened to ``LONGEST_EVENT`` characters."""
-    return text if len(text) <= LONGEST_EVENT else f"{text[:LONGEST_EVENT]}… ({len(text):,} characters)"
+def cut(text: str, most: int = LONGEST_EVENT) -> str:
+    """The text, shortened to ``most`` characters."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"

@@ -23,6 +23,13 @@ class Mark:
     offset: int
     commit_ts: int | None
 
+    def id_in(self, chart: int) -> str:
+        """The id of its element on the page, to which findings link.
+
+        :param chart: number of the partition's chart.
+        """
+        return f"at-{chart}-{self.role}-{self.offset}-{self.commit_ts or 0}"
+
 
 def marks(
     findings: Sequence[Finding], faults: Sequence[FaultOccurrence]

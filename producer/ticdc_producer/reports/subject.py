@@ -12,6 +12,7 @@ class Subject:
     :param name: the scenario's name, or the topic's if no scenario was given.
     :param protocol: TiCDC's name of the protocol.
     :param seconds: how long reading and verifying it took; 0 if it was not measured.
+    :param source: text of the scenario; empty: none, or one that may hold a password.
     :param made: version of the tool and date of the report, as text; empty: the page does not name them.
     """
 
@@ -19,6 +20,7 @@ class Subject:
     protocol: str
     seconds: float = 0.0
     made: str = ""
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -14,11 +14,17 @@ from fastapi.responses import FileResponse, JSONResponse, PlainTextResponse, Res
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from ticdc_producer.errors import EnvironmentFailure, ProducerError, RefusedRequest
+from ticdc_producer.errors import ProducerError, RefusedRequest
 from ticdc_producer.serve import results
 from ticdc_producer.serve.cases import case_content, listed_cases
-from ticdc_producer.serve.guard import Guard, error_content
-from ticdc_producer.serve.submission import DecodeRequest, RunRequest, TablesRequest, VerifyRequest
+from ticdc_producer.serve.guard import Guard, error_content, status_of
+from ticdc_producer.serve.submission import (
+    DecodeRequest,
+    RunRequest,
+    TablesRequest,
+    VerifyRequest,
+    refusal_of,
+)
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -31,11 +37,15 @@ Wait = Annotated[
     float, Query(ge=0, le=_MOST_SECONDS, description="Seconds to wait for the end before the answer.")
 ]
 
+AnswerCommand: TypeAlias = "Callable[[Service, bytes], Awaitable[tuple[int, AsyncIterator[bytes]]]]"
+"""Runs the command line of a request: the status, and the parts of the answer."""
 
-def create_app(service: Service) -> ASGIApp:
+
+def create_app(service: Service, answer_command: AnswerCommand) -> ASGIApp:
     """The application, behind its guard.
 
     :param service: is started and stopped with the application.
+    :param answer_command: for the command lines of ``--server``.
     """
 
     @asynccontextmanager
@@ -61,25 +71,21 @@ def create_app(service: Service) -> ASGIApp:
     _add_runs(app, service)
     _add_results(app, service)
     _add_reading(app, service)
+    _add_commands(app, service, answer_command)
     return Guard(app, service.settings)
 
 
 def _add_errors(app: FastAPI) -> None:
     @app.exception_handler(ProducerError)
     async def own(_request: Request, error: ProducerError) -> JSONResponse:
-        status = 502 if isinstance(error, EnvironmentFailure) else 422
-        if isinstance(error, RefusedRequest):
-            status = error.status
+        status = status_of(error)
         content = {"error": error_content(error)}
         headers = {"Retry-After": "1"} if status in (429, 503) else None
         return JSONResponse(content, status, headers)
 
     @app.exception_handler(RequestValidationError)
     async def invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"] if part != "body")[:200]
-        what = str(first["msg"]).removeprefix("Value error, ")
-        refusal = RefusedRequest(what, status=422, where=where)
+        refusal = refusal_of(error.errors()[0])
         return JSONResponse({"error": error_content(refusal)}, refusal.status)
 
     @app.exception_handler(HTTPException)
@@ -241,6 +247,14 @@ def _add_reading(app: FastAPI, service: Service) -> None:
     def case(name: str) -> dict[str, Any]:
         """A case: the request to a consumer, and the expected events; null for a damaged message."""
         return case_content(name)
+
+
+def _add_commands(app: FastAPI, service: Service, answer_command: AnswerCommand) -> None:
+    @app.post("/v1/commands", include_in_schema=False)
+    async def command(request: Request) -> StreamingResponse:
+        """A command line of --server. Its form may change with each version of this tool."""
+        status, parts = await answer_command(service, await request.body())
+        return StreamingResponse(parts, status, media_type="application/x-ticdc-producer-command")
 
 
 def _lines(path: Any) -> Response:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ticdc_producer.errors import ProducerError, RefusedRequest
+from ticdc_producer.errors import EnvironmentFailure, ProducerError, RefusedRequest
 from ticdc_producer.serve.settings import ServeSettings
 
 if TYPE_CHECKING:
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 WITHOUT_TOKEN = frozenset({"/health", "/ready"})
 """Paths for probes of orchestrators; they answer nothing but a state."""
-CONTENT_TYPES = frozenset({"application/json", "application/yaml", "application/sql"})
+CONTENT_TYPES = frozenset({
+    "application/json", "application/yaml", "application/sql", "application/x-ticdc-producer-command",
+})  # fmt: skip
 """Not those of HTML forms, which pages of other origins can send."""
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 _CHECKED = ("host", "origin", "authorization", "content-length", "content-type")
@@ -162,6 +164,13 @@ def error_content(error: ProducerError) -> dict[str, Any]:
         "hint": error.hint,
         "arguments": list(error.arguments),
     }
+
+
+def status_of(error: ProducerError) -> int:
+    """The HTTP status with which a request fails that has caused an error."""
+    if isinstance(error, RefusedRequest):
+        return error.status
+    return 502 if isinstance(error, EnvironmentFailure) else 422
 
 
 async def _respond(send: Send, refusal: RefusedRequest) -> None:

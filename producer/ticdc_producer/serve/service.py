@@ -6,14 +6,14 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ticdc_producer.errors import ProducerError, RefusedRequest
-from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs.decode import decode
 from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.read_session import PRELOADED_MODULES
@@ -23,6 +23,7 @@ from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.small_run import is_small
 from ticdc_producer.runs.verify import verify
 from ticdc_producer.scenario.load import ScenarioFile
+from ticdc_producer.serve.kafka_start import KafkaStart
 from ticdc_producer.serve.policy import check_sink_uri, check_topic
 from ticdc_producer.serve.posted import (
     Uploads,
@@ -34,6 +35,7 @@ from ticdc_producer.serve.posted import (
     restricted,
     with_variables,
 )
+from ticdc_producer.serve.posted_files import PostedFiles
 from ticdc_producer.serve.results import decoded_lines
 from ticdc_producer.serve.settings import ServeSettings
 from ticdc_producer.serve.submission import DecodeRequest, RunRequest, VerifyRequest
@@ -46,6 +48,9 @@ from ticdc_producer.verifier.verdict import Verdict
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from ticdc_producer.runs.verification import VerifiedStream
+    from ticdc_producer.verifier.requested_faults import RequestedFaults
 
 _FOLDER = "ticdc-producer-serve-"
 STOP_SECONDS = 20.0
@@ -62,15 +67,47 @@ class Texts:
     verdict: Callable[[Verdict, bool, bool, bool], str]
 
 
+class ReportFiles(Protocol):
+    """Report files of one run or verification, such as HTML."""
+
+    def on_verdict(self, verified: VerifiedStream) -> None:
+        """Query what the reports show, while the stream is materialized."""
+
+    def write(
+        self,
+        verdict: Verdict | None,
+        faults: Iterable[Mapping[str, Any]] = (),
+        requested: RequestedFaults | None = None,
+    ) -> None:
+        """Write the files."""
+
+
+MakeReports: TypeAlias = Callable[[Path], ReportFiles]
+"""The report files of a task, to be written to its folder."""
+
+
+class _NoReports:
+    def __init__(self, _folder: Path) -> None: ...
+
+    def on_verdict(self, _verified: VerifiedStream) -> None: ...
+
+    def write(self, *_result: object) -> None: ...
+
+
 class Service:
     """Runs scenarios and verifications, one after the other.
 
+    :param kafka: an embedded Kafka that starts; None: that of the settings, or one that ``start`` starts.
     :param on_failure: called if Spark or Kafka does not start.
     :ivar failure: why it did not start; None: it did, or still starts.
     """
 
     def __init__(
-        self, settings: ServeSettings, texts: Texts, on_failure: Callable[[], None] = lambda: None
+        self,
+        settings: ServeSettings,
+        texts: Texts,
+        kafka: KafkaStart | None = None,
+        on_failure: Callable[[], None] = lambda: None,
     ) -> None:
         self.settings = replace(settings, kafka_properties=with_variables(settings.kafka_properties))
         self.uploads = Uploads(settings.limits.scenarios)
@@ -80,9 +117,8 @@ class Service:
         _remove_abandoned()
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
         self.worker = Worker(self._folder, settings.limits, self._cancel, self._remove_topics)
-        self._kafka: EmbeddedKafka | None = None
+        self._kafka = kafka
         self._spark: SparkSession | None = None
-        self._kafka_start: threading.Thread | None = None
         self._stopping = False
         self._written: set[str] = set()
 
@@ -94,24 +130,17 @@ class Service:
         """End the tasks and the Kafka of the service; the Spark session ends with the process."""
         self._stopping = True
         self.worker.stop(STOP_SECONDS)
-        if self._kafka_start is not None:
-            self._kafka_start.join()  # a broker that still starts cannot be stopped
         if self._kafka is not None:
             self._kafka.stop()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _prepare(self) -> None:
         try:
-            kafka = None if self.settings.kafka else EmbeddedKafka()
-            errors: list[ProducerError] = []
-            self._kafka, self._kafka_start = kafka, threading.Thread(target=_start, args=[kafka, errors])
-            self._kafka_start.start()
+            if not self.settings.kafka and self._kafka is None:
+                self._kafka = KafkaStart()
             self._spark = spark_session(light=True, preload=PRELOADED_MODULES)
-            self._kafka_start.join()
-            if errors:
-                raise errors[0]
-            if kafka is not None:
-                self.settings = replace(self.settings, kafka=kafka.bootstrap)
+            if self._kafka is not None:
+                self.settings = replace(self.settings, kafka=self._kafka.bootstrap())
         except ProducerError as error:
             if not self._stopping:
                 self.failure = error
@@ -119,9 +148,10 @@ class Service:
         else:
             self.ready.set()
 
-    def run(self, request: RunRequest) -> Task:
+    def run(self, request: RunRequest, reports: MakeReports = _NoReports) -> Task:
         """Queue a run.
 
+        :param reports: report files, besides the report.
         :raises RefusedRequest: for a run that is not allowed, or if too many wait.
         :raises ProducerError: for an invalid scenario or changefeed.
         """
@@ -129,41 +159,61 @@ class Service:
         if scenario is None:
             raise RefusedRequest("a run requires a scenario", status=422)
         changefeed_of_run(request, scenario, "checked", self.settings)
-        return self.worker.submit("run", scenario.name, partial(self._run, request, scenario))
+        return self.worker.submit("run", scenario.name, partial(self._run, request, scenario, reports))
 
-    def verify(self, request: VerifyRequest) -> Task:
-        """Queue a verification, with the errors of ``run``."""
+    def verify(
+        self, request: VerifyRequest, reports: MakeReports = _NoReports, posted: PostedFiles | None = None
+    ) -> Task:
+        """Queue a verification, with the errors of ``run``.
+
+        :param posted: a golden folder, instead of the topic of the request.
+        """
         scenario = posted_scenario(request, self.uploads, self.settings)
         posted_config(request.config, self.settings)
-        with restricted(self.settings):
-            check_sink_uri(request.sink_uri, self.settings, "sink URI")
-        return self.worker.submit("verification", request.sink_uri, partial(self._verify, request, scenario))
+        if posted is None:
+            with restricted(self.settings):
+                check_sink_uri(request.sink_uri, self.settings, "sink URI")
+        work = partial(self._verify, request, scenario, reports, posted)
+        return self.worker.submit("verification", request.sink_uri if posted is None else posted.name, work)
 
-    def decoded(self, request: DecodeRequest, *, text: bool) -> tuple[list[str], bool]:
+    def decoded(
+        self, request: DecodeRequest, *, text: bool, posted: PostedFiles | None = None
+    ) -> tuple[list[str], bool]:
         """The events of a topic as lines, and whether a message does not decode.
 
+        :param posted: a golden folder or a file of messages, instead of the topic of the request.
         :raises RefusedRequest: for a topic that this service does not read, or with too many events.
         :raises ProducerError: for a topic that cannot be read.
         """
         if not self.ready.is_set():
             raise RefusedRequest("the service is not ready", status=503)
         posted_config(request.config, self.settings)
-        with restricted(self.settings), tempfile.TemporaryDirectory(dir=self._folder) as folder:
-            check_sink_uri(request.sink_uri, self.settings, "sink URI")
-            config = None
-            if request.config is not None:
-                config = Path(folder) / "changefeed.toml"
-                config.write_text(request.config, "utf-8")
-            uri = on_kafka(request.sink_uri, self.settings)
-            rows = decode(
-                sink_uri=uri,
-                config=config,
-                protocol=request.protocol,
-                kafka_properties=properties_for(uri, self.settings),
-            )
+        with (
+            restricted(self.settings),
+            tempfile.TemporaryDirectory(dir=self._folder) as folder,
+            self._source(request.sink_uri, posted, Path(folder)) as source,
+        ):
+            config = _config_file(request.config, Path(folder))
+            rows = decode(**source, config=config, protocol=request.protocol)
             return decoded_lines(rows, self.settings.limits.events, text=text)
 
-    def _run(self, request: RunRequest, scenario: ScenarioFile, task: Task) -> Result:
+    @contextmanager
+    def _source(self, sink_uri: str, posted: PostedFiles | None, folder: Path) -> Iterator[dict[str, Any]]:
+        """What is read, as arguments of ``verify`` and ``decode``.
+
+        :param folder: gets the posted files.
+        """
+        if posted is None:
+            check_sink_uri(sink_uri, self.settings, "sink URI")
+            uri = on_kafka(sink_uri, self.settings)
+            yield {"sink_uri": uri, "kafka_properties": properties_for(uri, self.settings)}
+            return
+        with posted.written(folder / "posted") as path:
+            yield {"file" if path.is_file() else "folder": path}
+
+    def _run(
+        self, request: RunRequest, scenario: ScenarioFile, make_reports: MakeReports, task: Task
+    ) -> Result:
         settings = self.settings
         with restricted(settings):
             changefeed = changefeed_of_run(request, scenario, f"ticdc-{task.id}", settings)
@@ -178,6 +228,7 @@ class Service:
         task.brokers = changefeed.brokers
         task.topics = tuple(job.stream.topic_partitions.topics)
         self._check_topics(job, task.topics, request)
+        reports = make_reports(task.folder)
         options = RunOptions(
             out=None if request.dry_run else task.golden,
             append=request.append,
@@ -187,8 +238,10 @@ class Service:
             from_beginning=not job.history.data,
             on_status=task.on_status,
             on_progress=task.on_progress,
+            on_verdict=reports.on_verdict,
         )
         report = run_job(job, options)
+        reports.write(report.verdict, report.faults.occurrences, report.requested_faults)
         return Result(report.ok, report.to_json(), partial(self._texts.run, report))
 
     def _check_size(self, job: Job) -> None:
@@ -212,26 +265,30 @@ class Service:
                 )
         self._written.update(topics)
 
-    def _verify(self, request: VerifyRequest, scenario: ScenarioFile | None, task: Task) -> Result:
-        config = None
-        if request.config is not None:
-            config = task.folder / "changefeed.toml"
-            config.write_text(request.config, "utf-8")
-        uri = on_kafka(request.sink_uri, self.settings)
-        with restricted(self.settings):
+    def _verify(
+        self,
+        request: VerifyRequest,
+        scenario: ScenarioFile | None,
+        make_reports: MakeReports,
+        posted: PostedFiles | None,
+        task: Task,
+    ) -> Result:
+        reports = make_reports(task.folder)
+        with restricted(self.settings), self._source(request.sink_uri, posted, task.folder) as source:
             verdict = verify(
-                sink_uri=uri,
+                **source,
                 scenario=scenario,
-                config=config,
+                config=_config_file(request.config, task.folder),
                 inject=request.traps,
                 state_at=request.state_at,
                 strict_table_order=request.strict_table_order,
                 from_beginning=request.from_beginning,
                 resolved_gap_ms=request.resolved_gap_ms,
                 examples=request.examples,
-                kafka_properties=properties_for(uri, self.settings),
                 on_status=task.on_status,
+                on_verdict=reports.on_verdict,
             )
+        reports.write(verdict)
         content: dict[str, Any] = verdict.to_json()
         return Result(verdict.ok, content, partial(self._texts.verdict, verdict, scenario is not None))
 
@@ -251,12 +308,13 @@ class Service:
             delete(task.brokers, topics)
 
 
-def _start(kafka: EmbeddedKafka | None, errors: list[ProducerError]) -> None:
-    if kafka is not None:
-        try:
-            kafka.start()
-        except ProducerError as error:
-            errors.append(error)
+def _config_file(text: str | None, folder: Path) -> Path | None:
+    """A posted changefeed file, written to a folder of the service."""
+    if text is None:
+        return None
+    path = folder / "changefeed.toml"
+    path.write_text(text, "utf-8")
+    return path
 
 
 def _remove_abandoned() -> None:

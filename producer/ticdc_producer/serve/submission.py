@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ticdc_producer.errors import RefusedRequest
 
 _Name: TypeAlias = Annotated[str, Field(max_length=300)]
 _Text: TypeAlias = Annotated[str, Field(max_length=4 << 20)]
@@ -31,6 +34,15 @@ class ScenarioOf(_Body):
     def given(self) -> int:
         """The number of sources."""
         return sum(part is not None for part in (self.scenario, self.sql, self.yaml))
+
+
+def refusal_of(error: Mapping[str, Any]) -> RefusedRequest:
+    """The error for a body that is invalid.
+
+    :param error: the first one that pydantic lists.
+    """
+    where = ".".join(str(part) for part in error["loc"] if part != "body")[:200]
+    return RefusedRequest(str(error["msg"]).removeprefix("Value error, "), status=422, where=where)
 
 
 class RunRequest(ScenarioOf):
