@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from tests.conformance.own_decoder import with_claims
 from ticdc_producer.conformance.wire import ApplyRequest, Image
 from ticdc_producer.model.event import DDLEvent, Event, Op, ResolvedEvent, RowEvent
 from ticdc_producer.model.flags import ColumnFlag
@@ -19,6 +20,10 @@ _CLEARS = (4, 11)
 _Image: TypeAlias = dict[str, bytes | None]
 _Key: TypeAlias = tuple[bytes | None, ...]
 _Rows: TypeAlias = dict[_Key, _Image]
+
+
+WITHOUT_COMMIT_TS = ("avro",)
+"""Protocols whose deletes have no commit-ts: their events are applied in order of delivery."""
 
 
 class Stopped(Exception):
@@ -34,7 +39,7 @@ class Consumer:
     def answer(self, request: ApplyRequest) -> dict[str, list[Image]]:
         self.tables, until = {name: {} for name in request.tables}, request.resolved_ts
         events = (one for event in self.events(request) for one in self.steps(event))
-        for event in sorted(events, key=self.order):
+        for event in events if request.protocol in WITHOUT_COMMIT_TS else sorted(events, key=self.order):
             if until is None or event.commit_ts <= until:
                 self.apply(event)
         return self.answered(request)
@@ -47,7 +52,7 @@ class Consumer:
         given = {name.replace("-", "_"): value for name, value in request.options.items()}
         options = registry.protocol_spec(request.protocol).select(given)
         schemas = {int(number): schema for number, schema in (request.schemas or {}).items()}
-        decoder = registry.decoder(request.protocol, {**options, "schemas": schemas})
+        decoder = with_claims(registry.decoder(request.protocol, {**options, "schemas": schemas}), request)
         for message in request.messages:
             key, value = (None if part is None else b64decode(part) for part in (message.key, message.value))
             for event in decoder.events(key, value):

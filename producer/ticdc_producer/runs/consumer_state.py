@@ -93,12 +93,15 @@ def _sql_rows(table: TableInfo, rows: Iterable[RowImage]) -> list[dict[str, Valu
 
 def _consumer_table(job: Job, table: TableInfo, rows: Iterable[Mapping[str, Value]]) -> ConsumerTable:
     fidelity, index = job.encoder.fidelity, table.handle_index
+    visible = fidelity.visible_name
     project = {column.name: fidelity.full_projection(column) for column in table.sent_columns}
     flags = zip(table.sent_columns, table.sent_flags, strict=True)
     return {
-        "schema": table.schema,
-        "table": table.name,
-        "key": [table.columns[offset].name for offset in index.offsets] if index else [],
-        "types": {column.name: fidelity.visible_type(column, flag) for column, flag in flags},
-        "rows": [{name: to_json(project[name](value)) for name, value in row.items()} for row in rows],
+        "schema": visible(table.schema),
+        "table": visible(table.name),
+        "key": [visible(table.columns[offset].name) for offset in index.offsets] if index else [],
+        "types": {visible(column.name): fidelity.visible_type(column, flag) for column, flag in flags},
+        "rows": [
+            {visible(name): to_json(project[name](value)) for name, value in row.items()} for row in rows
+        ],
     }
