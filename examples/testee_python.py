@@ -128,7 +128,7 @@ def canal_image(texts: dict[str, Any], types: dict[str, str]) -> dict[str, Any]:
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     compressed = request["options"].get("large-message-handle-compression", "none") != "none"
-    if request["protocol"] not in ("open-protocol", "canal-json") or compressed:
+    if request["protocol"] not in ("open-protocol", "canal-json") or compressed or "claims" in request:
         return {"skipped": "not implemented"}
     key, value = (base64.b64decode(request[part] or "") for part in ("key", "value"))
     try:

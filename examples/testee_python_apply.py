@@ -108,7 +108,7 @@ def apply_ddl(tables: Tables, event: decoder.Event) -> None:
 def answer(request: dict[str, Any]) -> dict[str, Any]:
     if request["level"] == "decode":
         return decoder.answer(request)
-    if request["protocol"] not in PROTOCOLS or request.get("follows_ddl"):
+    if request["protocol"] not in PROTOCOLS or request.get("follows_ddl") or "claims" in request:
         return {"skipped": "not implemented"}
     try:
         tables = tables_of(request)

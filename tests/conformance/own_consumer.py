@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from tests.conformance.own_decoder import with_claims
 from ticdc_producer.conformance.wire import ApplyRequest, Image
 from ticdc_producer.model.event import DDLEvent, Event, Op, ResolvedEvent, RowEvent
 from ticdc_producer.model.flags import ColumnFlag
@@ -21,6 +22,11 @@ _Key: TypeAlias = tuple[bytes | None, ...]
 _Rows: TypeAlias = dict[_Key, _Image]
 
 
+WITHOUT_COMMIT_TS = ("avro",)
+"""Protocols whose deletes have no commit-ts: their events are applied in order of delivery. The rows of a key
+are in one partition; a DDL may arrive before or after older rows of other partitions."""
+
+
 class Stopped(Exception):
     """The consumer stops with an error."""
 
@@ -30,11 +36,15 @@ class Consumer:
 
     def __init__(self) -> None:
         self.tables: dict[str, _Rows] = {}
+        self.cleared: defaultdict[str, int] = defaultdict(lambda: -1)
+        self.written: dict[tuple[str, _Key], int] = {}
+        self.unordered = False
 
     def answer(self, request: ApplyRequest) -> dict[str, list[Image]]:
         self.tables, until = {name: {} for name in request.tables}, request.resolved_ts
+        self.unordered = request.protocol in WITHOUT_COMMIT_TS
         events = (one for event in self.events(request) for one in self.steps(event))
-        for event in sorted(events, key=self.order):
+        for event in events if self.unordered else sorted(events, key=self.order):
             if until is None or event.commit_ts <= until:
                 self.apply(event)
         return self.answered(request)
@@ -47,7 +57,7 @@ class Consumer:
         given = {name.replace("-", "_"): value for name, value in request.options.items()}
         options = registry.protocol_spec(request.protocol).select(given)
         schemas = {int(number): schema for number, schema in (request.schemas or {}).items()}
-        decoder = registry.decoder(request.protocol, {**options, "schemas": schemas})
+        decoder = with_claims(registry.decoder(request.protocol, {**options, "schemas": schemas}), request)
         for message in request.messages:
             key, value = (None if part is None else b64decode(part) for part in (message.key, message.value))
             for event in decoder.events(key, value):
@@ -85,15 +95,23 @@ class Consumer:
             self.ddl(rows, event)
 
     def ddl(self, rows: _Rows, event: DDLEvent) -> None:
-        if event.ddl_type in _CLEARS:
-            rows.clear()
+        if event.ddl_type not in _CLEARS:
+            return
+        name = f"{event.schema}.{event.table}"
+        self.cleared[name] = max(event.commit_ts, self.cleared[name])
+        for key in [*rows]:
+            if not self.unordered or self.written[name, key] <= event.commit_ts:
+                del rows[key]
 
     def row(self, rows: _Rows, event: RowEvent) -> None:
-        after = dict(event.after or {})
+        after, name = dict(event.after or {}), f"{event.schema}.{event.table}"
+        if self.unordered and event.after is not None and event.commit_ts <= self.cleared[name]:
+            return
         if event.before is not None:
             rows.pop(_key(event, {**after, **event.before}), None)
         if event.after is not None:
             rows[_key(event, after)] = after
+            self.written[name, _key(event, after)] = event.commit_ts
 
 
 class AsDelivered(Consumer):

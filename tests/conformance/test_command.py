@@ -107,7 +107,6 @@ def test_a_failure_list_makes_failures_expected_and_successes_not(
         (["--testee", SAMPLE, "--filter", "required.open-protocol.types.bigint-unsigned-maxx"], LARGEST),
         (["--testee", SAMPLE, "--protocol", "craft", "--filter", LARGEST], "no case matches"),
         (["--testee", SAMPLE, "--protocol", "csv"], "csv"),
-        (["--testee", SAMPLE, "--fuzz", "--protocol", "avro"], "no random histories of protocol avro"),
         (["--testee", SAMPLE, "--timeout", "5"], "--timeout"),
         (["--testee", SAMPLE, "--failures", "nowhere.failures"], "nowhere.failures"),
         (["--testee", SAMPLE, "--junit-xml", "no/such/folder.xml"], "folder.xml"),

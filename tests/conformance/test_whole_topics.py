@@ -71,7 +71,7 @@ def test_our_decoders_yield_the_expected_rows(spark: SparkSession, one: ApplyCas
         answer = follow_ddls(case.request).tables
     else:
         # Avro's deletes have no commit-ts by which they could be sorted.
-        answer = (AsDelivered() if one.protocol == "avro" else Consumer()).answer(case.request)
+        answer = Consumer().answer(case.request)
     assert table_differences(case.expected, answer or {}, _FLOATS) == []
 
 

@@ -53,6 +53,13 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
             "bytes of key and value name."
         ),
     ] = msgspec.UNSET
+    claims: Annotated[
+        dict[str, str] | msgspec.UnsetType,
+        Meta(
+            description="Only with claim-check: the objects of the storage, in Base64, by the file name that "
+            "ends their location."
+        ),
+    ] = msgspec.UNSET
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +88,9 @@ class ApplyRequest(msgspec.Struct, frozen=True, kw_only=True):
     ]
     tables: Annotated[list[str], Meta(description="The requested tables, each as database.table.")]
     schemas: Annotated[dict[str, str] | msgspec.UnsetType, Meta(description="As for the decode level.")] = (
+        msgspec.UNSET
+    )
+    claims: Annotated[dict[str, str] | msgspec.UnsetType, Meta(description="As for the decode level.")] = (
         msgspec.UNSET
     )
     resolved_ts: Annotated[

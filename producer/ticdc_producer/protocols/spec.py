@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, TypeAlias
+from functools import cache
+from typing import Any, Literal, TypeAlias, cast
 
 from ticdc_producer.errors import ChangefeedError, nearest
 from ticdc_producer.model.option_type import Plain
@@ -27,6 +28,11 @@ DDLPartitions: TypeAlias = Literal["all", "first"]
 
 Check: TypeAlias = Callable[[Mapping[str, Plain], Sequence[str], bool], None]
 """Refuses a changefeed: options by parameter name, topic expressions, whether the sink URI names hosts."""
+
+
+@cache
+def _field_names(options: Hashable) -> frozenset[str]:
+    return frozenset(one.name for one in fields(cast(Any, options)))
 
 
 def _accept(_options: Mapping[str, Plain], _topics: Sequence[str], _reaches_kafka: bool) -> None:
@@ -170,11 +176,12 @@ class ProtocolSpec:
     @property
     def option_names(self) -> frozenset[str]:
         """Names of the codec's options."""
-        return frozenset(one.name for one in fields(self.options))
+        return _field_names(self.options)
 
     def select(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Those of a changefeed's options that the codec has."""
-        return {name: value for name, value in values.items() if name in self.option_names}
+        known = self.option_names
+        return {name: value for name, value in values.items() if name in known}
 
     def typed(self, options: Options) -> Any:
         """The options as an instance of the options class.

@@ -225,6 +225,27 @@ def prepare(
         state_at=state_at,
         statements=statements,
     )
+    return planned(scenario_file, changefeed, history, traps=traps, state_at=state_at, config=config)
+
+
+def planned(
+    scenario_file: ScenarioFile,
+    changefeed: Changefeed,
+    history: History,
+    *,
+    traps: Mapping[str, TrapSetting],
+    state_at: Sequence[int] = (),
+    config: str | Path | None = None,
+) -> Job:
+    """Plan the stream of an executed scenario.
+
+    :param history: what ``execute`` returned for the scenario, with the changefeed's ``force-replicate`` and
+        profile; its catalog and its changes are replaced by those that the changefeed sends.
+    :param traps: settings of the traps to inject, by trap id.
+    :param state_at: time stamps (TSO) whose states the history has.
+    :param config: a changefeed TOML, for the places of errors.
+    :raises ProducerError: for traps that do not exist, and rules and DDLs that TiCDC rejects.
+    """
     with locate_rule_errors(scenario_file, config):
         names = TableFilter(changefeed)
         history.catalog = names.mark_ddls(history.catalog, clock_of(scenario_file, history).ts)

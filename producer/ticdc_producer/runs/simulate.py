@@ -51,6 +51,7 @@ class Simulation:
             carried(events, partition.offsets)
             for (_, events), partition in zip(by_partition(sent(self.events)), self.partitions, strict=True)
         ]
+        # One call for all partitions: for few rows its time does not depend on their number.
         together = pa.concat_batches([pa.RecordBatch.from_pylist([], CARRIED), *parts])
         expected = ExpectedEvents(self.job.catalog, self.job.encoder.fidelity).expected(together)
         table = pa.Table.from_batches([expected], EXPECTED_EVENTS)

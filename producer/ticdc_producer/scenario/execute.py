@@ -36,6 +36,7 @@ def execute(
     force_replicate: bool = False,
     profile: Profile = "classic",
     state_at: Sequence[int] = (),
+    state_after: Collection[int] = (),
     refusals: Refusals | None = None,
     statements: StatementCache | None = None,
 ) -> History:
@@ -44,11 +45,15 @@ def execute(
     :param force_replicate: whether tables without a handle key are replicated too.
     :param profile: the TiCDC architecture that replicates.
     :param state_at: time stamps for which the history contains the state of all tables.
+    :param state_after: numbers of commits after which the history contains the state of all tables, without
+        ``state_at``; the number of all commits is one of them.
     :param refusals: collects the errors of statements and steps, which are then left out.
     :param statements: a cache of parsed statements that runs of one thread share.
     :raises ScenarioError: with file and line, for SQL that fails and time stamps that do not increase.
     """
-    history = _execute_steps(scenario, force_replicate, profile, refusals=refusals, statements=statements)
+    history = _execute_steps(scenario, force_replicate, profile, state_after, refusals, statements)
+    if state_after:
+        history.state_at = {history.commits: history.state, **history.state_at}
     if not state_at:
         return history
     # The number of commits up to a time stamp is known only after a first run.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from tests.conformance.own_consumer import Consumer
+from tests.conformance.own_consumer import WITHOUT_COMMIT_TS, Consumer
 from tests.conformance.own_decoder import decoded
 from ticdc_producer.conformance.fuzz.testee import Respond
 from ticdc_producer.conformance.wire import Answer, ApplyRequest, Image, Request
@@ -17,7 +17,8 @@ def consumer(make: type[Consumer] = Consumer) -> Respond:
 
     def respond(request: Request | ApplyRequest) -> Answer:
         if isinstance(request, ApplyRequest):
-            return Answer(case=request.case, tables=make().answer(request))
+            unordered = request.protocol in WITHOUT_COMMIT_TS and issubclass(make, Streaming)
+            return Answer(case=request.case, tables=(Consumer if unordered else make)().answer(request))
         try:
             return Answer(case=request.case, events=decoded(request))
         except DecodeError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from ticdc_producer.conformance.fuzz import sql_edits
-from ticdc_producer.conformance.fuzz.example import Example
+from ticdc_producer.conformance.fuzz.example import Delivery, Example
 from ticdc_producer.conformance.fuzz.shrink import Shrinker
 
 TABLE = "CREATE TABLE t (k INT, v VARCHAR(9) NOT NULL DEFAULT 'a,b', w INT, PRIMARY KEY (k))"
@@ -103,13 +103,14 @@ def test_the_smallest_example_that_fails() -> None:
         partitions=4,
         inject=("duplicate-message:rate=0.4", "replay-suffix:rate=0.9,window=3"),
         seed=7,
-        order="mixed",
+        deliveries=(Delivery(order="rebalance", at_commit=1), Delivery(order="mixed", seed=5)),
     )
     shrinker = Shrinker(fails)
     smallest = asyncio.run(shrinker.smallest(example))
     assert smallest.statements == 2
     assert smallest.sql[1] == "UPDATE t SET k = 2"
-    assert (smallest.partitions, smallest.order, smallest.seed, smallest.options) == (2, "in-turn", 0, {})
+    assert (smallest.partitions, smallest.seed, smallest.options) == (2, 0, {})
+    assert smallest.deliveries == (Delivery(),)
     assert smallest.inject == ("duplicate-message:rate=1",)
     assert shrinker.tries < 200
 

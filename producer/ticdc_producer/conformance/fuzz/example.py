@@ -12,7 +12,23 @@ from ticdc_producer.conformance.wire import ProtocolName
 
 Order: TypeAlias = Literal["in-turn", "one-after-the-other", "far-apart", "mixed", "rebalance"]
 """Orders in which a Kafka consumer may receive the messages of several partitions."""
+MAX_COMMIT = 8
+"""The rows after this number of commits are the latest ones that a delivery requests apart from those at the
+end."""
 ORDERS: tuple[Order, ...] = get_args(Order)
+
+
+class Delivery(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+    """One request of the whole topic.
+
+    :param order: order in which the messages arrive.
+    :param seed: determines what the order leaves open.
+    :param at_commit: the rows after this number of commits are requested; None: the rows at the end.
+    """
+
+    order: Order = "in-turn"
+    seed: int = 0
+    at_commit: int | None = None
 
 
 class Example(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -23,9 +39,8 @@ class Example(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     :param partitions: number of partitions of the topic.
     :param dispatch: partition rule of all tables; empty for TiCDC's default.
     :param inject: traps to inject, as ``run --inject`` takes them.
-    :param seed: seed of the traps and of the order of delivery.
-    :param order: order in which the apply level delivers the messages.
-    :param at_commit: the rows after this number of commits are requested; None: the rows at the end.
+    :param seed: seed of the traps.
+    :param deliveries: requests of the apply level.
     :param follows_ddl: whether tables that a DDL altered are requested, too.
     :param traps: traps of the catalogue that the statements and options produce.
     """
@@ -38,8 +53,7 @@ class Example(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     dispatch: str = ""
     inject: tuple[str, ...] = ()
     seed: int = 0
-    order: Order = "in-turn"
-    at_commit: int | None = None
+    deliveries: tuple[Delivery, ...] = (Delivery(),)
     follows_ddl: bool = False
     traps: tuple[str, ...] = ()
 

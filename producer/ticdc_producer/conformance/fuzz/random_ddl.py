@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ticdc_producer.conformance.fuzz.draft import Draft
 from ticdc_producer.conformance.fuzz.random_columns import Column, random_type, random_value, renamed
+from ticdc_producer.conformance.fuzz.random_rows import insert
 from ticdc_producer.conformance.fuzz.random_tables import random_table
 
 _MAX_TABLES = 3
@@ -111,6 +112,25 @@ def swap_names(draft: Draft) -> None:
         draft.traps |= {"rename-swap", "split-ddl"}
 
 
+def exchange_partition(draft: Draft) -> None:
+    """Exchange the first partition of a table for the rows of a new table with the same columns."""
+    partitioned = [table for table in draft.tables if table.partitioning and table.key_clause]
+    if not partitioned:
+        return
+    table = draft.random.choice(partitioned)
+    twin = replace(
+        table, name=f"x{len(draft.statements)}", partitioning="", columns=[*table.columns], rows={}
+    )
+    draft.tables.append(twin)
+    draft.add(twin.definition, "create")
+    insert(draft, twin, [key for key in twin.free_keys(draft.random, 2) if table.in_first_partition(key)])
+    draft.add(f"ALTER TABLE {table.sql_name} EXCHANGE PARTITION p0 WITH TABLE {twin.sql_name}", "exchange")
+    moved = {key: value for key, value in table.rows.items() if table.in_first_partition(key)}
+    others = {key: value for key, value in table.rows.items() if key not in moved}
+    table.rows, twin.rows = {**others, **twin.rows}, moved
+    draft.traps.add("exchange-partition")
+
+
 def _database(draft: Draft) -> None:
     draft.add("ALTER DATABASE test CHARACTER SET utf8mb4", "database")
 
@@ -125,6 +145,7 @@ _OPERATIONS: tuple[tuple[Callable[[Draft], None], int], ...] = (
     (_index, 2),
     (_rename, 1),
     (swap_names, 1),
+    (exchange_partition, 2),
     (_database, 1),
 )
 """Operations and how often they are drawn."""

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from random import Random
 from typing import Any
 
-from ticdc_producer.conformance.fuzz.example import ORDERS, Example
+from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, ORDERS, Delivery, Example, Order
 from ticdc_producer.conformance.fuzz.random_history import RandomHistory, random_history
 from ticdc_producer.conformance.level import Level
 from ticdc_producer.conformance.wire import ProtocolName
@@ -24,21 +24,32 @@ PROTOCOLS = tuple(_BASE)
 _ZONES = ("Asia/Shanghai", "Europe/Berlin", "America/New_York")
 _RULES = ("", "table", "index-value", "ts", "columns")
 _BY_VALUE = ("delete-dispatch", "regrouped-batches", "batch-boundaries", "replay-partial", "key-update")
-_LARGE: _Options = {"large-message-handle-option": "handle-key-only", "max-message-bytes": 700}
+_LARGE: Mapping[str, _Options] = {
+    "handle-key-only": {"large-message-handle-option": "handle-key-only", "max-message-bytes": 700},
+    "claim-check": {
+        "large-message-handle-option": "claim-check",
+        "claim-check-storage-uri": "file:///claims",
+        "max-message-bytes": 700,
+    },
+}
+"""Options by which rows above a low limit are sent, by their trap."""
+_OVER_LIMIT = 0.03
 _RATES = {"duplicate-ddl": 1.0, "ddl-at-resolved-ts": 1.0, "batch-boundaries": 0.3}
 _RATE = 0.4
 _INJECTED = ("event", "message")
+_OF_STATEMENTS = "scenario"
+_REBALANCE: Order = "rebalance"
+_EARLIER = 0.15
+"""Share of deliveries whose rows are requested as of a time stamp."""
 _DDL_SHARES = (0, 0.1, 0.1, 0.3)
 _OF_DDLS = frozenset({"ddl-zoo", "duplicate-ddl", "ddl-at-resolved-ts"})
 _RAW = 0.12
 """Share of examples in which updates of keys are not split."""
-NOT_DRAWN = frozenset({"claim-check", "exchange-partition"})
-"""Legal traps that no random history has: a claim is no part of a topic, and exchanges need twin tables."""
 
 
 def drawn_traps(protocol: ProtocolName) -> list[str]:
     """The legal traps that random histories of a protocol may have, in the order of the catalogue."""
-    return [name for name, trap in catalogue().items() if _may_have(trap, protocol) and name not in NOT_DRAWN]
+    return [name for name, trap in catalogue().items() if _may_have(trap, protocol)]
 
 
 def _may_have(trap: Trap, protocol: ProtocolName) -> bool:
@@ -49,20 +60,20 @@ def random_example(
     random: Random,
     protocol: ProtocolName,
     *,
+    history: RandomHistory | None = None,
     focus: Collection[str] = (),
     levels: tuple[Level, ...] = tuple(Level),
     follows_ddl: bool = False,
 ) -> Example:
     """Draw an example.
 
+    :param history: its statements; None: new ones.
     :param focus: traps that it should have; it may lack one, if others exclude it.
     :param levels: levels of the requests.
     :param follows_ddl: whether tables that a DDL altered are requested, too.
     """
     wanted = frozenset(focus)
-    ddl = random.choice(_DDL_SHARES if not wanted & _OF_DDLS else _DDL_SHARES[-1:])
-    length = random.choice((1, 2, 4, 4, 8, 8, 12)) + 4 * ("ddl-zoo" in wanted)
-    history = random_history(random, wanted, ddl=ddl, length=length)
+    history = history or new_history(random, wanted)
     options = _random_options(random, protocol, wanted, history)
     inject = _random_traps(random, protocol, wanted, options)
     changes_key = history.traps & {"key-update", "unique-key-update"}
@@ -77,10 +88,38 @@ def random_example(
         dispatch=dispatch,
         inject=inject,
         seed=random.randrange(1000),
-        order=random.choice(ORDERS) if partitions > 1 else random.choice(("in-turn", "rebalance")),
-        at_commit=random.randrange(1, 9) if random.random() < 0.15 else None,
+        deliveries=_random_deliveries(random, partitions),
         follows_ddl=follows_ddl,
         traps=tuple(sorted((history.traps | raw) & set(drawn_traps(protocol)))),
+    )
+
+
+def new_history(random: Random, focus: Collection[str]) -> RandomHistory:
+    """Draw the statements of one or more examples.
+
+    :param focus: traps that the examples should have.
+    """
+    wanted = frozenset(focus)
+    ddl = random.choice(_DDL_SHARES if not wanted & _OF_DDLS else _DDL_SHARES[-1:])
+    length = random.choice((1, 2, 4, 4, 8, 8, 12)) + 4 * ("ddl-zoo" in wanted)
+    return random_history(random, wanted, ddl=ddl, length=length)
+
+
+def possible_traps(history: RandomHistory) -> frozenset[str]:
+    """The traps that an example of a history may have: those of its statements, and all others."""
+    return history.traps.union(name for name, trap in catalogue().items() if trap.mechanism != _OF_STATEMENTS)
+
+
+def _random_deliveries(random: Random, partitions: int) -> tuple[Delivery, ...]:
+    """Deliveries in each order that differs with this number of partitions, some of them of earlier rows."""
+    orders = 2 * ORDERS if partitions > 1 else ("in-turn", *[_REBALANCE] * len(ORDERS))
+    return tuple(
+        Delivery(
+            order=order,
+            seed=random.randrange(1000),
+            at_commit=random.randrange(1, MAX_COMMIT + 1) if random.random() < _EARLIER else None,
+        )
+        for order in orders
     )
 
 
@@ -92,15 +131,16 @@ def _random_options(
         options |= random.choice(BUILT_IN[protocol].conformance.variants)
     if random.random() < 0.2:
         options["time-zone"] = random.choice(_ZONES)
-    if "no-key-table" in history.traps:
+    if "no-key-table" in history.traps and "no-key-table" in drawn_traps(protocol):
         options["force-replicate"] = True
     # Without old values no consumer learns the former key.
     keyed = options.get("output-old-value", True)
-    if keyed and ("raw-key-update" in focus or random.random() < _RAW):
+    raw = keyed and "raw-key-update" in drawn_traps(protocol)
+    if raw and ("raw-key-update" in focus or random.random() < _RAW):
         options["output-raw-change-event"] = True
-    large = protocol in catalogue()["handle-key-only"].protocols
-    if large and ("handle-key-only" in focus or random.random() < 0.03):
-        options |= _LARGE
+    large = sorted(_LARGE.keys() & focus) or [one for one in sorted(_LARGE) if random.random() < _OVER_LIMIT]
+    if large and large[0] in drawn_traps(protocol):
+        options |= {**_BASE[protocol], **_LARGE[large[0]]}
     elif "new" in BUILT_IN[protocol].profiles and not focus & {"resolved-fallback"} and random.random() < 0.1:
         options["profile"] = "new"
     return options

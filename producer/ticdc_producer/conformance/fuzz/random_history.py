@@ -11,6 +11,7 @@ from ticdc_producer.conformance.fuzz.random_ddl import (
     add_column,
     change_definitions,
     create_table,
+    exchange_partition,
     swap_names,
     truncate,
 )
@@ -84,5 +85,6 @@ _LAST: Mapping[str, Callable[[Draft], None]] = {
     "added-column-default": add_column,
     "duplicate-ddl": truncate,
     "ddl-at-resolved-ts": truncate,
+    "exchange-partition": exchange_partition,
 }
 """What a history does at its end for a trap of the focus that it does not have yet."""

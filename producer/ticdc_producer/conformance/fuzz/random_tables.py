@@ -91,6 +91,10 @@ class RandomTable:
         """The columns that are neither generated nor part of a key."""
         return [one for one in self.written if one.name not in self.key and not one.unique]
 
+    def in_first_partition(self, key: Key) -> bool:
+        """Whether the row of a key is in the partition ``p0``."""
+        return int(key[0]) % 3 == 0 if "HASH" in self.partitioning else int(key[0]) < 3
+
     @property
     def unique(self) -> Column | None:
         """The nullable unique column, if there is one."""
@@ -139,7 +143,7 @@ def random_table(random: Random, number: int, focus: frozenset[str]) -> RandomTa
     if (
         integer_key
         and not any(one.unique for one in columns)
-        and _wants(random, focus, 0.15, "partitioned-table")
+        and _wants(random, focus, 0.15, "partitioned-table", "exchange-partition")
     ):
         partitioning = random.choice(_PARTITIONS).format("k")
     return RandomTable(
@@ -156,7 +160,7 @@ def _random_key(random: Random, focus: frozenset[str]) -> tuple[list[Column], st
     """The columns of the key and its clause; a table without a key has an empty clause."""
     names = (
         ["int"]
-        if focus & {"partitioned-table", "virtual-column", "column-flags"}
+        if focus & {"partitioned-table", "exchange-partition", "virtual-column", "column-flags"}
         else _key_types(random, focus)
     )
     key = [

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from ticdc_producer.conformance.fuzz import sql_edits
-from ticdc_producer.conformance.fuzz.example import Example
+from ticdc_producer.conformance.fuzz.example import Delivery, Example
 from ticdc_producer.conformance.fuzz.testee import FuzzTestee, Wrong
 from ticdc_producer.conformance.fuzz.topic import build_topic
 from ticdc_producer.conformance.level import Level
@@ -128,10 +128,10 @@ def _plainer_delivery(example: Example) -> Iterator[Example]:
     """One thing less that is not SQL: traps, options, partitions, the order of delivery."""
     for level in example.levels if len(example.levels) > 1 else ():
         yield replace(example, levels=(level,))
-    if example.at_commit is not None:
-        yield replace(example, at_commit=None)
-    if example.order != "in-turn":
-        yield replace(example, order="in-turn")
+    for delivery in example.deliveries if len(example.deliveries) > 1 else ():
+        yield replace(example, deliveries=(delivery,))
+    if len(example.deliveries) == 1:
+        yield from (replace(example, deliveries=(one,)) for one in _plainer(example.deliveries[0]))
     if example.partitions > 1:
         yield replace(example, partitions=1)
         yield replace(example, partitions=example.partitions - 1)
@@ -144,6 +144,15 @@ def _plainer_delivery(example: Example) -> Iterator[Example]:
     for name in example.options:
         if name not in _BASIC_OPTIONS:
             yield replace(example, options={key: one for key, one in example.options.items() if key != name})
+
+
+def _plainer(delivery: Delivery) -> Iterator[Delivery]:
+    if delivery.at_commit is not None:
+        yield replace(delivery, at_commit=None)
+    if delivery.order != "in-turn":
+        yield replace(delivery, order="in-turn", seed=0)
+    if delivery.seed:
+        yield replace(delivery, seed=0)
 
 
 def _certain_traps(example: Example) -> Iterator[Example]:
@@ -164,11 +173,12 @@ def _edits(edit: Callable[[sql_edits.Script], Iterator[sql_edits.Script]]) -> _V
 
 def _fewer_statements_by_chance(example: Example) -> Iterator[Example]:
     """One statement less, with other seeds: traps and orders depend on all statements."""
-    if not example.inject and example.order == "in-turn":
+    if not example.inject and all(one.order == "in-turn" for one in example.deliveries):
         return
     for script in sql_edits.without_statements(example.sql, 1):
         for seed in range(_OTHER_SEEDS):
-            yield replace(example, sql=script, seed=seed)
+            deliveries = tuple(replace(one, seed=seed) for one in example.deliveries)
+            yield replace(example, sql=script, seed=seed, deliveries=deliveries)
 
 
 _PASSES: tuple[_Variants, ...] = (

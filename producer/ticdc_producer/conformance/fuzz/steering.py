@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from random import Random
@@ -37,11 +37,18 @@ class Steering:
     orders: Counter[str] = field(default_factory=Counter)
     _tried: Counter[tuple[ProtocolName, Pair]] = field(default_factory=Counter)
 
-    def focus(self, random: Random, protocol: ProtocolName) -> Pair | tuple[()]:
-        """The traps that the next example should have; none for an example that is drawn freely."""
+    def focus(
+        self, random: Random, protocol: ProtocolName, possible: Collection[str] | None = None
+    ) -> Pair | tuple[()]:
+        """The traps that the next example should have; none for an example that is drawn freely.
+
+        :param possible: the traps that it may have; None: all.
+        """
         if random.random() >= _STEERED:
             return ()
-        traps = drawn_traps(protocol)
+        traps = [one for one in drawn_traps(protocol) if possible is None or one in possible]
+        if len(traps) < 2:
+            return ()
         drawn = [self._pair(random.sample(traps, 2)) for _ in range(_CANDIDATES)]
         open_pairs = [pair for pair in drawn if self._tried[protocol, pair] < _MAX_TRIES] or drawn
         pair = min(open_pairs, key=lambda one: self._experience(protocol, one))
@@ -59,7 +66,7 @@ class Steering:
         names = sorted(set(traps))
         self.survived.update((example.protocol, name) for name in names)
         self.pairs.update((example.protocol, self._pair(pair)) for pair in combinations(names, 2))
-        self.orders[example.order] += 1
+        self.orders.update(one.order for one in example.deliveries)
 
     @staticmethod
     def _pair(names: Sequence[str]) -> Pair:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -18,16 +18,22 @@ from ticdc_producer.conformance.apply_case import TopicCase
 from ticdc_producer.conformance.case import Case
 from ticdc_producer.conformance.compare_tables import ExpectedTable
 from ticdc_producer.conformance.fuzz.deliveries import delivered
-from ticdc_producer.conformance.fuzz.example import Example
+from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, Delivery, Example
 from ticdc_producer.conformance.level import Level
 from ticdc_producer.conformance.wire import ApplyRequest, Event, Record, Request, event_of
 from ticdc_producer.model.clock import Clock
+from ticdc_producer.model.event import ClaimObject, Message
 from ticdc_producer.model.event_line import event_line
+from ticdc_producer.model.fidelity import has_commit_ts
+from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.sql_mode import DEFAULT_NOW
 from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.runs.consumer_state import consumer_state_of_sql
-from ticdc_producer.runs.prepare import Job, prepare
+from ticdc_producer.runs.prepare import Job, planned
 from ticdc_producer.runs.simulate import Simulation, simulate
+from ticdc_producer.runs.traps import with_traps
+from ticdc_producer.scenario.execute import execute
+from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import ScenarioFile, SQLStep
 from ticdc_producer.scenario.sql.statement_cache import shared_statements
 
@@ -52,8 +58,8 @@ class FuzzTopic:
     simulation: Simulation
 
     @cached_property
-    def records(self) -> list[tuple[Record, str]]:
-        """All messages, each with its type."""
+    def _messages(self) -> list[tuple[Record, Message]]:
+        """All messages, as records and as the encoders return them."""
         return [
             (
                 Record(
@@ -63,7 +69,7 @@ class FuzzTopic:
                     key=_base64(message.key),
                     value=_base64(message.value),
                 ),
-                message.type,
+                message,
             )
             for part in self.simulation.partitions
             for offset, message in enumerate(one for batch in part.batches for one in batch.messages())
@@ -88,6 +94,8 @@ class FuzzTopic:
             found |= {str(fault["trap"]) for fault in self.simulation.fault_occurrences}
         if self._has_reduced_rows:
             found.add("handle-key-only")
+        if any(message.claims for _, message in self._messages):
+            found.add("claim-check")
         if rows and {part.partition for part in self.simulation.partitions} - {
             row["partition"] for row in rows
         }:
@@ -101,15 +109,15 @@ class FuzzTopic:
         """
         if Level.DECODE in self.example.levels:
             yield from self._decode_cases(name)
-        if Level.APPLY in self.example.levels and (case := self._apply_case(name)) is not None:
-            yield case
+        if Level.APPLY in self.example.levels:
+            yield from self._apply_cases(name)
 
     def _decode_cases(self, name: str) -> Iterator[Case]:
         """A case per message; equal messages, such as a DDL in every partition, are one case."""
         events, known = self._events(), set()
         described: dict[int, list[str]] = {}
         describes = BUILT_IN[self.example.protocol].described_versions is not None
-        for record, kind in self.records:
+        for record, message in self._messages:
             position = record.topic, record.partition, record.offset
             before = described.setdefault(record.partition, [])
             content = record.key, record.value
@@ -123,9 +131,11 @@ class FuzzTopic:
                     key=record.key,
                     value=record.value,
                     described=list(before) or msgspec.UNSET,
+                    schemas=self._schemas,
+                    claims=_objects(message.claims),
                 )
                 yield Case(id=request.case, description="", request=request, expected=tuple(events[position]))
-            if describes and kind in _DESCRIBES and record.value is not None:
+            if describes and message.type in _DESCRIBES and record.value is not None:
                 before.append(record.value)
 
     def _events(self) -> Mapping[tuple[str, int, int], list[Event]]:
@@ -137,35 +147,62 @@ class FuzzTopic:
             found.setdefault((row["topic"], row["partition"], row["offset"]), []).append(event)
         return found
 
-    def _apply_case(self, name: str) -> TopicCase | None:
-        """The case of the whole topic; None if no table can be requested.
+    def _apply_cases(self, name: str) -> Iterator[TopicCase]:
+        """A case of the whole topic per delivery; equal requests are one case.
 
         Nobody knows the rows of which only the handle key was sent, without the upstream database.
         """
-        example, moments = self.example, self.job.state_at
-        resolved_ts = moments[0] if moments and self.job.encoder.fidelity.resolved else None
-        if (moments and resolved_ts is None) or self._has_reduced_rows:
+        if self._has_reduced_rows:
+            return
+        example, records, known = self.example, [record for record, _ in self._messages], list[Any]()
+        for number, delivery in enumerate(example.deliveries):
+            resolved_ts = self._resolved_ts(delivery)
+            messages = delivered(records, delivery.order, delivery.seed)
+            tables = self._expected_tables(resolved_ts)
+            if not tables or (resolved_ts, messages) in known:
+                continue
+            known.append((resolved_ts, messages))
+            request = ApplyRequest(
+                case=f"{name}.delivery-{number}",
+                level="apply",
+                protocol=example.protocol,
+                options=example.consumer_options,
+                messages=messages,
+                tables=[table.name for table in tables],
+                schemas=self._schemas,
+                claims=_objects(one for _, message in self._messages for one in message.claims),
+                resolved_ts=resolved_ts,
+                follows_ddl=example.follows_ddl or msgspec.UNSET,
+            )
+            yield TopicCase(id=request.case, description="", request=request, expected=tables)
+
+    def _resolved_ts(self, delivery: Delivery) -> int | None:
+        """The time stamp of the requested rows; None: the rows at the end."""
+        fidelity = self.job.encoder.fidelity
+        if delivery.at_commit is None or not fidelity.resolved or not has_commit_ts(fidelity.commit_ts):
             return None
-        found = consumer_state_of_sql(
-            self.job,
-            resolved_ts,
-            follows_ddl=example.follows_ddl,
-            left_out=self.simulation.skipped_tables,
-        )
-        if not found:
-            return None
-        tables = tuple(msgspec.convert(found, list[ExpectedTable]))
-        request = ApplyRequest(
-            case=f"{name}.topic",
-            level="apply",
-            protocol=example.protocol,
-            options=example.consumer_options,
-            messages=delivered([record for record, _ in self.records], example.order, example.seed),
-            tables=[table.name for table in tables],
-            resolved_ts=resolved_ts,
-            follows_ddl=example.follows_ddl or msgspec.UNSET,
-        )
-        return TopicCase(id=request.case, description="", request=request, expected=tables)
+        return _ts_of(delivery.at_commit)
+
+    def _expected_tables(self, resolved_ts: int | None) -> tuple[ExpectedTable, ...]:
+        if resolved_ts not in self._tables:
+            found = consumer_state_of_sql(
+                self.job,
+                resolved_ts,
+                follows_ddl=self.example.follows_ddl,
+                left_out=self.simulation.skipped_tables,
+            )
+            self._tables[resolved_ts] = tuple(msgspec.convert(found, list[ExpectedTable]))
+        return self._tables[resolved_ts]
+
+    @cached_property
+    def _tables(self) -> dict[int | None, tuple[ExpectedTable, ...]]:
+        """The expected tables by time stamp, as far as they were computed."""
+        return {}
+
+    @cached_property
+    def _schemas(self) -> dict[str, str] | msgspec.UnsetType:
+        """The schemas of a registry; unset for protocols without one."""
+        return {str(number): schema for number, schema in self.job.known_schemas.items()} or msgspec.UNSET
 
 
 def build_topic(example: Example) -> FuzzTopic:
@@ -173,26 +210,41 @@ def build_topic(example: Example) -> FuzzTopic:
 
     :raises ProducerError: if a statement fails, or a trap cannot be injected.
     """
-    at_commit = example.at_commit
-    job = prepare(
-        _scenario(example),
-        changefeed=changefeed_of(example),
-        inject=example.inject,
-        state_at=() if at_commit is None else (Clock().ts(at_commit - 1),),
-        statements=_STATEMENTS,
-    )
+    changefeed = changefeed_of(example)
+    plain, history = _executed(example.text, changefeed.force_replicate, changefeed.profile)
+    scenario, traps = with_traps(replace(plain, seed=example.seed), example.inject)
+    moments = sorted({_ts_of(one.at_commit) for one in example.deliveries if one.at_commit is not None})
+    job = planned(scenario, changefeed, replace(history), traps=traps, state_at=moments)
     return FuzzTopic(example, job, simulate(job))
 
 
-def _scenario(example: Example) -> ScenarioFile:
-    text = example.text
+def _ts_of(commit: int) -> int:
+    """The commit-ts of the last of a number of commits."""
+    return Clock().ts(commit - 1)
+
+
+@lru_cache(maxsize=8)
+def _executed(text: str, force_replicate: bool, profile: Profile) -> tuple[ScenarioFile, History]:
+    """A script and its history with the states after its first commits; examples share scripts."""
+    scenario = _scenario(text)
+    history = execute(
+        scenario,
+        force_replicate=force_replicate,
+        profile=profile,
+        state_after=range(1, MAX_COMMIT + 1),
+        statements=_STATEMENTS,
+    )
+    return scenario, history
+
+
+def _scenario(text: str) -> ScenarioFile:
     clock = Clock()
     return ScenarioFile(
         file=f"{NAME}.sql",
         sha256=sha256(text.encode()).hexdigest(),
         name=NAME,
         description="",
-        seed=example.seed,
+        seed=0,
         start=clock.start,
         every=timedelta(microseconds=clock.every_us),
         build_time=None,
@@ -218,9 +270,21 @@ def changefeed_of(example: Example) -> Changefeed:
 @lru_cache(maxsize=1024)
 def _changefeed(protocol: str, options: str, partitions: int, dispatch: str) -> Changefeed:
     """The changefeed of some examples; its validation takes longer than a small history."""
-    plain = resolve(f"kafka:///{NAME}?protocol={protocol}&partition-num={partitions}").as_manifest()
+    plain = _plain_changefeed(protocol, partitions)
     rules = [{"matcher": ["*.*"], "partition": dispatch}] if dispatch else []
-    return Changefeed.from_manifest({**plain, "dispatchers": rules, **json.loads(options)})
+    given = json.loads(options)
+    sends_ddl = BUILT_IN[protocol].sends_ddl({**plain, **given})
+    return Changefeed.from_manifest({**plain, "output-ddl": sends_ddl, "dispatchers": rules, **given})
+
+
+@cache
+def _plain_changefeed(protocol: str, partitions: int) -> Mapping[str, Any]:
+    return resolve(f"kafka:///{NAME}?protocol={protocol}&partition-num={partitions}").as_manifest()
+
+
+def _objects(claims: Iterable[ClaimObject]) -> dict[str, str] | msgspec.UnsetType:
+    """Claim-check objects by their file name; unset if there are none."""
+    return {one.name: b64encode(one.content).decode("ascii") for one in claims} or msgspec.UNSET
 
 
 def _base64(part: bytes | None) -> str | None:

@@ -90,6 +90,13 @@ SPEC = ProtocolSpec(
     # Without the extension rows have neither operation nor commit-ts. Messages of random histories would need
     # the schemas of a registry.
     conformance=ConformanceOptions(
-        types={"enable-tidb-extension": True}, others={"enable-tidb-extension": True}
+        types={"enable-tidb-extension": True},
+        others={"enable-tidb-extension": True},
+        histories={"enable-tidb-extension": True, "avro-enable-watermark": True},
+        variants=(
+            {"avro-decimal-handling-mode": "string"},
+            {"avro-bigint-unsigned-handling-mode": "string"},
+            {"enable-tidb-extension": False, "avro-enable-watermark": False},
+        ),
     ),
 )

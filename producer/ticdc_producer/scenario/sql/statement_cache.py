@@ -11,6 +11,7 @@ cache key.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -47,6 +48,9 @@ _TYPES: dict[str, type[exp.Expr]] = {
     "hex": exp.HexString,
     "bits": exp.BitString,
 }
+_LITERALS = frozenset(_TYPES.values())
+_LiteralNodes: TypeAlias = defaultdict[tuple[type[exp.Expr], str], list[exp.Expr]]
+"""The literal nodes of a tree by their type and content."""
 _UNDIVIDED = (exp.Interval, exp.DataTypeParam)
 """Nodes that sqlglot may parse differently with another literal."""
 
@@ -104,11 +108,11 @@ class StatementCache:
         texts = {ordinal: _MARKERS[kind](ordinal) for ordinal, kind in enumerate(kinds)} | dict(fixed)
         sql = _filled(shape, texts)
         parsed = self._parse(Statement(sql, sql, 1, shape, tuple(zip(kinds, texts.values(), strict=True))))
-        known = {ordinal for ordinal, _ in fixed}
+        known, nodes = {ordinal for ordinal, _ in fixed}, _literal_nodes(parsed[1])
         return _Template(parsed, {
             ordinal: slot
             for ordinal, kind in enumerate(kinds)
-            if ordinal not in known and (slot := _slot(parsed[1], kind, texts[ordinal])) is not None
+            if ordinal not in known and (slot := _slot(nodes, kind, texts[ordinal])) is not None
         })  # fmt: skip
 
 
@@ -125,10 +129,17 @@ def _filled(shape: str, texts: Mapping[int, str]) -> str:
     return "".join(filled)
 
 
-def _slot(tree: exp.Expr, kind: str, marker: str) -> exp.Expr | None:
+def _literal_nodes(tree: exp.Expr) -> _LiteralNodes:
+    found: _LiteralNodes = defaultdict(list)
+    for node in tree.walk():
+        if type(node) in _LITERALS:
+            found[type(node), node.args["this"]].append(node)
+    return found
+
+
+def _slot(nodes: _LiteralNodes, kind: str, marker: str) -> exp.Expr | None:
     """The literal node that a marker was parsed into; None unless it is exactly one, of the same kind."""
-    value = _value(kind, marker)
-    found = [node for node in tree.find_all(_TYPES[kind]) if node.args["this"] == value]
+    found = nodes.get((_TYPES[kind], _value(kind, marker)), ())
     if len(found) != 1 or isinstance(found[0].parent, _UNDIVIDED):
         return None
     # If sqlglot made a string of a number (or the reverse), an exchanged literal would change its type.
