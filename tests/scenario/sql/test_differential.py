@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pymysql
 import pytest
-from hypothesis import HealthCheck, given, note, settings
+from hypothesis import HealthCheck, given, note, seed, settings
 
 from tests.consumer_state.servers import mariadb
 from tests.scenario.sql.random_joins import REFUSED_BY_MARIADB, Column, JoinWorld, join_worlds
@@ -22,6 +22,7 @@ _MODE = (
     "ONLY_FULL_GROUP_BY"
 )
 _STATEMENTS = 10
+_SEED = 1
 _BETWEEN = "; "
 """What is between the statements of a transaction."""
 _OUT_OF_RANGE = 1690
@@ -67,6 +68,14 @@ class Server:
 def server() -> Iterator[Server]:
     with mariadb() as url:
         yield Server(url)
+
+
+@pytest.fixture
+def seed_of_run(pytestconfig: pytest.Config) -> int:
+    """The seed of the statements; ``--hypothesis-seed`` gives another one."""
+    number = int(pytestconfig.getoption("--hypothesis-seed") or _SEED)
+    print(f"seed {number}")
+    return number
 
 
 def _theirs(server: Server, table: str, columns: tuple[Column, ...]) -> list[tuple[object, ...]]:
@@ -146,14 +155,22 @@ def _compare(
     return True
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=_SUPPRESSED)
-@given(join_worlds(_STATEMENTS))
-def test_statements_leave_the_rows_of_mariadb(server: Server, world: JoinWorld) -> None:
-    compare_all(server, world)
+def _compare_worlds(server: Server, examples: int, seed_of_run: int) -> None:
+    """:param examples: number of databases, with ten statements each."""
+
+    @seed(seed_of_run)
+    @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=_SUPPRESSED)
+    @given(join_worlds(_STATEMENTS))
+    def compare(world: JoinWorld) -> None:
+        compare_all(server, world)
+
+    compare()
+
+
+def test_statements_leave_the_rows_of_mariadb(server: Server, seed_of_run: int) -> None:
+    _compare_worlds(server, 15, seed_of_run)
 
 
 @pytest.mark.slow
-@settings(max_examples=2000, deadline=None, suppress_health_check=_SUPPRESSED)
-@given(join_worlds(_STATEMENTS))
-def test_twenty_thousand_statements_leave_the_rows_of_mariadb(server: Server, world: JoinWorld) -> None:
-    compare_all(server, world)
+def test_twenty_thousand_statements_leave_the_rows_of_mariadb(server: Server, seed_of_run: int) -> None:
+    _compare_worlds(server, 2000, seed_of_run)
