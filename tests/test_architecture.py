@@ -60,9 +60,10 @@ MAY_IMPORT = {
 }  # fmt: skip
 
 ENGINE = {
-    "allocator", "assign", "cluster", "ddl", "dml", "insert", "joined_dml", "query", "recorded_history",
-    "references", "row_selection", "savepoint", "session", "session_settings", "session_values",
-    "statement_cache", "storage", "transaction", "update",
+    "allocator", "assign", "cluster", "ddl", "dml", "insert", "joined_dml", "prepared_statements",
+    "query", "recorded_history", "references", "row_selection", "savepoint", "session",
+    "session_settings", "session_values", "statement_cache", "storage", "temporary_tables",
+    "transaction", "update",
 }  # fmt: skip
 """Modules of ``scenario.sql`` with the state of the SQL engine, or with what changes it."""
 

@@ -6,8 +6,10 @@ from ticdc_producer.model.coerce_text import to_bytes
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.dialect import parse_expression
+from ticdc_producer.scenario.sql.eval_type import EvalType, type_of_value
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate_constant
 from ticdc_producer.scenario.sql.scope import Scope
+from ticdc_producer.scenario.sql.type_inference import type_of
 
 STRICT = SQLMode()
 LAX = SQLMode(strict=False)
@@ -16,7 +18,10 @@ LAX = SQLMode(strict=False)
 def value_of(text: str, mode: SQLMode = STRICT) -> SQLValue:
     tree = parse_expression(text, 1)
     check_expression(tree, Scope(mode))
-    return evaluate_constant(tree, mode)
+    value = evaluate_constant(tree, mode)
+    if value is not None:
+        assert type_of(tree, Scope(mode)) in (type_of_value(value), EvalType.UNKNOWN)
+    return value
 
 
 def result_text(text: str, mode: SQLMode = STRICT) -> str | None:

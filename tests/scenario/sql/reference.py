@@ -36,6 +36,12 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
     "tables": (
         Example("CREATE TABLE [IF NOT EXISTS]", "create table if not exists x (id int primary key)"),
         Example("CREATE TABLE … LIKE", "create table x like t", before=T),
+        Example(
+            "CREATE, TRUNCATE and DROP TEMPORARY TABLE",
+            "create temporary table x like t; truncate x; drop temporary table x",
+            0,
+            T,
+        ),
         Example("DROP TABLE [IF EXISTS] a, b", "drop table t, u", 2, TWO),
         Example("TRUNCATE [TABLE]", "truncate table t", before=T),
         Example("RENAME TABLE a TO b, …", "rename table t to x, u to t", before=TWO),
@@ -169,6 +175,12 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
         Example("COMMIT AND CHAIN", "begin; delete from t; commit and chain; rollback", 1, T),
     ),
     "values of the session": (
+        Example(
+            "PREPARE, EXECUTE, DEALLOCATE PREPARE",
+            "prepare p from 'update t set n = ? where id = ?'; set @n = 5, @id = 1; execute p using @n, @id;"
+            " deallocate prepare p",
+            before=T,
+        ),
         Example(
             "user variables",
             "set @a = 1, @b := @a + 1; update t set n = (@a := @a + 1) where n < @b;"

@@ -24,7 +24,6 @@ REFUSED: dict[str, tuple[Refusal, ...]] = {
         Refusal("DO", "do sleep(1)"),
         Refusal("LOAD", "load data infile 'x' into table t"),
         Refusal("IMPORT", "import into t from 'x'"),
-        Refusal("PREPARE", "prepare s from 'delete from t'"),
         Refusal("COMMIT RELEASE", "commit release"),
         Refusal("SELECT … INTO a variable", "select max(id) into @n from t"),
         Refusal("START TRANSACTION READ ONLY", "start transaction read only"),
@@ -64,7 +63,6 @@ REFUSED: dict[str, tuple[Refusal, ...]] = {
         ),
     ),
     "definitions": (
-        Refusal("CREATE TEMPORARY TABLE", "create temporary table x (a int)"),
         Refusal("CREATE GLOBAL TEMPORARY", "create global temporary table x (a int) on commit delete rows"),
         Refusal("CREATE TABLE … AS SELECT", "create table x as select 1"),
         Refusal("CREATE TABLE … AS SELECT", "create table x (a int) select 1 as a"),

@@ -13,7 +13,7 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.collation import KNOWN
 from ticdc_producer.model.sql_mode import SQLMode, display_value
-from ticdc_producer.model.sql_value import SQLValue, Unsigned
+from ticdc_producer.model.sql_value import DateTimeValue, Duration, SQLValue, Unsigned
 from ticdc_producer.scenario.sql import arithmetic
 from ticdc_producer.scenario.sql.aggregate_call import AGGREGATES, aggregate_of
 from ticdc_producer.scenario.sql.call_normalizer import Call, normalized_call
@@ -25,9 +25,11 @@ from ticdc_producer.scenario.sql.comparison_collation import (
     collation_of_all,
     shared_collation,
 )
+from ticdc_producer.scenario.sql.eval_type import converted
 from ticdc_producer.scenario.sql.functions import function_named
 from ticdc_producer.scenario.sql.literal import LITERALS, is_typed_literal, typed_literal
 from ticdc_producer.scenario.sql.scope import Scope
+from ticdc_producer.scenario.sql.type_inference import CHOOSING, noted_type
 
 __all__ = ["check_expression", "collation_of", "evaluate", "evaluate_constant"]
 
@@ -292,7 +294,12 @@ def _call(call: Call, node: exp.Expr, scope: Scope) -> SQLValue:
     function = function_named(call.name)
     arguments = [evaluate(argument, scope) for argument in call.arguments]
     collation = (collation_of(node, scope) or DEFAULT_COLLATION) if function.collated else ""
-    return function(call.name, arguments, scope.mode, collation)
+    if call.name not in CHOOSING:
+        return function(call.name, arguments, scope.mode, collation)
+    shared = noted_type(node, scope)
+    if function.collated and not any(isinstance(one, DateTimeValue | Duration) for one in arguments):
+        arguments = [converted(argument, shared, scope.mode) for argument in arguments]
+    return converted(function(call.name, arguments, scope.mode, collation), shared, scope.mode)
 
 
 def _proposed(call: Call, _: exp.Expr, scope: Scope) -> SQLValue:
@@ -319,16 +326,24 @@ def _cast(node: exp.Expr, scope: Scope) -> SQLValue:
 
 def _if(node: exp.Expr, scope: Scope) -> SQLValue:
     chosen = node.args["true"] if as_boolean(evaluate(node.this, scope)) else node.args.get("false")
-    return None if chosen is None else evaluate(chosen, scope)
+    return _chosen(chosen, node, scope)
+
+
+def _chosen(branch: exp.Expr | None, node: exp.Expr, scope: Scope) -> SQLValue:
+    """The value of one branch, as one of the type of all branches."""
+    if branch is None:
+        return None
+    return converted(evaluate(branch, scope), noted_type(node, scope), scope.mode)
 
 
 def _case(node: exp.Expr, scope: Scope) -> SQLValue:
+    chosen = node.args.get("default")
     for branch in node.args["ifs"]:
         condition = exp.EQ(this=node.this, expression=branch.this) if node.this else branch.this
         if as_boolean(evaluate(condition, scope)):
-            return evaluate(branch.args["true"], scope)
-    default = node.args.get("default")
-    return None if default is None else evaluate(default, scope)
+            chosen = branch.args["true"]
+            break
+    return _chosen(chosen, node, scope)
 
 
 RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], SQLValue]] = {

@@ -13,10 +13,9 @@ READ_ONLY = frozenset({"SELECT", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE
 KNOWN_VERBS = frozenset({
     "CHECKSUM", "DELIMITER", "PLAN", "QUERY", "RECOMMEND", "SOURCE", "TRAFFIC",
     "TABLE", "VALUES", "CALL",
-    "DO", "LOAD", "IMPORT", "XA", "PREPARE", "EXECUTE",
-    "DEALLOCATE", "GRANT", "REVOKE", "KILL", "FLUSH", "ADMIN", "SPLIT", "BATCH", "HANDLER", "CHECK",
-    "OPTIMIZE", "REPAIR", "RESET", "PURGE", "INSTALL", "UNINSTALL", "BACKUP", "RESTORE", "START",
-    "STOP", "TRACE", "BINLOG", "HELP", "CANCEL",
+    "DO", "LOAD", "IMPORT", "XA", "GRANT", "REVOKE", "KILL", "FLUSH", "ADMIN", "SPLIT", "BATCH",
+    "HANDLER", "CHECK", "OPTIMIZE", "REPAIR", "RESET", "PURGE", "INSTALL", "UNINSTALL", "BACKUP",
+    "RESTORE", "START", "STOP", "TRACE", "BINLOG", "HELP", "CANCEL",
 })  # fmt: skip
 """Statements that TiDB has and a scenario cannot contain."""
 _INTO_VARIABLE = re.compile(r"\bINTO\s+@", re.IGNORECASE)

@@ -95,9 +95,13 @@ class References:
                 self.of_child[_name(child.info.schema, child.info.name)].append(reference)
                 self.of_parent[_name(*key.parent)].append(reference)
 
+    def _of_child(self, table: Table) -> Sequence[Reference]:
+        """The foreign keys of a table; a temporary table has none, whatever the table that it hides has."""
+        return () if table.temporary else self.of_child.get(_name(table.info.schema, table.info.name), ())
+
     def has_parents(self, child: Table, values: Sequence[Value]) -> bool:
         """Whether each foreign key of a new row is NULL or has a parent row."""
-        for reference in self.of_child.get(_name(child.info.schema, child.info.name), ()):
+        for reference in self._of_child(child):
             key = columns_key(child.info.columns, reference.columns, values)
             if key is not None and not reference.has_parent(key):
                 return False
@@ -137,13 +141,13 @@ class References:
         table, old, new = step
         if new is None:
             return
-        for reference in self.of_child.get(_name(table.info.schema, table.info.name), ()):
+        for reference in self._of_child(table):
             reference.check_row(old, new)
 
     def _removed_parent_keys(self, steps: Iterable[Step]) -> Iterator[tuple[Reference, Row, Row | None, str]]:
         """Yield, per foreign key, the parent rows that lost their referenced key, and the rule to apply."""
         for table, old, new in steps:
-            if old is None:
+            if old is None or table.temporary:
                 continue
             for reference in self.of_parent.get(_name(table.info.schema, table.info.name), ()):
                 key = reference.key_of_parent(old)

@@ -15,6 +15,7 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.sql.eval_type import EvalType, type_of_column
 
 
 class Context(Protocol):
@@ -28,6 +29,9 @@ class Context(Protocol):
 
     def collation(self, node: exp.Expr, scope: Scope) -> str:
         """The collation that a subquery gives a comparison; empty if it gives none."""
+
+    def type(self, node: exp.Expr, scope: Scope) -> EvalType:
+        """The type of a subquery or of a user variable."""
 
     def function(self, name: str, arguments: list[SQLValue]) -> SQLValue:
         """The result of a function of the session, such as ``LAST_INSERT_ID()``."""
@@ -47,6 +51,7 @@ class Scope:
     :param context: None where neither subqueries nor variables are possible, as in a DEFAULT.
     :param alias: the name of the table in the statement; empty if it is the table's own.
     :param outer: the scope of the statement around a subquery.
+    :param types: inferred types by the identity of their nodes, with the nodes, so that no other one gets it.
     """
 
     mode: SQLMode
@@ -57,6 +62,7 @@ class Scope:
     context: Context | None = None
     alias: str = ""
     outer: Scope | None = None
+    types: dict[int, tuple[exp.Expr, EvalType]] = field(default_factory=dict)
 
     def column(self, name: str, table: str = "", database: str = "") -> ColumnInfo:
         """The column of that name in the scope's own table.
@@ -97,6 +103,12 @@ class Scope:
             return self.outer.collation(name, table, database)
         column = self.column(name, table, database)
         return "" if column.charset == "binary" else column.collation
+
+    def type(self, name: str, table: str = "", database: str = "") -> EvalType:
+        """The type of a column."""
+        if self._offset(name, table, database) < 0 and self.outer is not None:
+            return self.outer.type(name, table, database)
+        return type_of_column(self.column(name, table, database))
 
     def proposed_value(self, name: str) -> SQLValue:
         """``VALUES(column)``; NULL outside of ON DUPLICATE KEY UPDATE."""

@@ -32,6 +32,7 @@ from ticdc_producer.scenario.sql.other_statements import (
     pass_over_program,
     refuse_running,
 )
+from ticdc_producer.scenario.sql.prepared_statements import PreparedStatements, concerns_prepared
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.recorded_history import RecordedHistory
 from ticdc_producer.scenario.sql.references import References
@@ -44,6 +45,7 @@ from ticdc_producer.scenario.sql.session_values import SessionValues
 from ticdc_producer.scenario.sql.statement_cache import StatementCache, shared_statements
 from ticdc_producer.scenario.sql.statements import Statement, split_statements, stored_program
 from ticdc_producer.scenario.sql.storage import Table
+from ticdc_producer.scenario.sql.temporary_tables import TemporaryTables
 from ticdc_producer.scenario.sql.transaction import Transaction
 from ticdc_producer.scenario.sql.transaction_control import read_begin, read_completion
 
@@ -90,6 +92,8 @@ class Session:
         self._reserved = ReservedTables()
         self._statements = shared_statements() if statements is None else statements
         self._values = SessionValues()
+        self._prepared = PreparedStatements(self._values, self._statements.parsed)
+        self._temporary = TemporaryTables()
         self._recorded = RecordedHistory(self._cluster, self._reserved, snapshots)
         self._open: Transaction | None = None
         self._open_line = 0
@@ -241,6 +245,8 @@ class Session:
             self._dml(statement)
         elif program := stored_program(statement):
             pass_over_program(statement, program, self._passed_over)
+        elif concerns_prepared(statement):
+            self._prepared_statement(Cursor(statement), word)
         elif is_ddl(word):
             self._ddl(statement)
         elif word == "SET":
@@ -289,6 +295,16 @@ class Session:
         else:
             raise ScenarioError("SQL does not parse: WITH belongs to a SELECT, UPDATE or DELETE")
 
+    def _prepared_statement(self, cursor: Cursor, word: str) -> None:
+        if word == "EXECUTE":
+            self._statement(self._prepared.execute(cursor))
+            return
+        if word == "PREPARE":
+            self._prepared.prepare(cursor)
+        else:
+            self._prepared.deallocate(cursor)
+        self._values.end_statement(0)
+
     def _control(self, statement: Statement, word: str) -> None:
         cursor = Cursor(statement)
         if cursor.accept("BEGIN") or cursor.accept("START", "TRANSACTION"):
@@ -324,17 +340,23 @@ class Session:
         self._database = self._cluster.database(name).name
 
     def _ddl(self, statement: Statement) -> None:
-        self._commit()
         if not statement.text.isascii() and not is_utf8(statement.text):
             raise ScenarioError("a DDL has bytes that are not UTF-8")
         context = DDLContext(
             self._cluster, self._mode, self._database, self._force_replicate, self._recorded.add_job
         )
+        rest = self._temporary.run(statement, context)
+        if rest is not None or statement.verb == "TRUNCATE":
+            self._commit()
+        if rest is not None:
+            self._replicated_ddl(rest, context)
+        self._values.end_statement(0)
+
+    def _replicated_ddl(self, statement: Statement, context: DDLContext) -> None:
         run_ddl(Cursor(statement), context)
         self._reserved.check(self._cluster.tables())
         self._references = References(self._cluster.tables())
         self._database = context.database
-        self._values.end_statement(0)
 
     def _dml(self, statement: Statement) -> None:
         verb, tree = self._statements.parsed(statement)
@@ -367,7 +389,10 @@ class Session:
         if not isinstance(table, exp.Table):
             raise UnsupportedSQL("DML of anything but one plain table is not supported")
         refuse_other_clauses(table, "DML", "this", "db", "alias", "joins", "hints")
-        found = self._cluster.table(table.db or self._database, table.name)
+        name = table.db or self._database, table.name
+        if (temporary := self._temporary.find(*name)) is not None:
+            return temporary
+        found = self._cluster.table(*name)
         self._reserved.use(found, enforced=self._mode.foreign_key_checks)
         return found
 

@@ -62,6 +62,7 @@ class Table:
     :param next_index_id: id of the next index; ids are never reused.
     :param secondary_index: per tuple of column offsets, built at its first lookup: from key to row locations.
     :param source: the rows that are not stored yet; None: all rows are stored.
+    :param temporary: whether it is a local temporary table, which is not replicated.
     """
 
     info: TableInfo
@@ -73,6 +74,7 @@ class Table:
     entries: dict[str, dict[bytes, RowLocation]] = field(default_factory=dict)
     secondary_index: dict[tuple[int, ...], dict[bytes, set[RowLocation]]] = field(default_factory=dict)
     source: RowSource | None = None
+    temporary: bool = False
 
     def read(self, row: Row) -> list[Value]:
         """The values of a row as statements read them.

@@ -21,6 +21,7 @@ class Transaction:
 
     :param commit_seq: number of its commit.
     :param line: line of the statement that runs.
+    :param changes: the row changes of tables that are not temporary.
     :param steps: the row changes in execution order, for rollback.
     :param savepoints: per name in lower case, the number of steps before it; the oldest one first.
     """
@@ -80,7 +81,7 @@ class Transaction:
         """
         for table, old, new in reversed(self.steps[to:]):
             _swap(table, new, old)
-        del self.steps[to:], self.changes[to:]
+        del self.steps[to:], self.changes[sum(not table.temporary for table, _, _ in self.steps[:to]) :]
 
     def affected_rows(self, since: int, *, updates_count_twice: bool) -> int:
         """Number of rows that a statement changed, as ``ROW_COUNT()`` returns it.
@@ -99,7 +100,7 @@ class Transaction:
 
     def _record(self, table: Table, op: Op, old: Row | None, new: Row | None) -> None:
         current = new or old
-        if current is None:
+        if current is None or table.temporary:
             return
         moved = old is not None and new is not None and old.location != new.location
         self.changes.append(

@@ -28,7 +28,7 @@ def create_table(cursor: Cursor, context: DDLContext) -> None:
     lenient = if_not_exists(cursor)
     schema, name = cursor.qualified_name(context.database)
     database = context.cluster.database(schema)
-    table = _read_like(cursor, context) or _read_definition(cursor, context, database.name, name)
+    table = read_new_table(cursor, context, database.name, name)
     if database.holds(name):
         if lenient:
             return
@@ -45,6 +45,11 @@ def with_new_ids(info: TableInfo, context: DDLContext) -> TableInfo:
     table_id = context.cluster.ids.take()
     partitions = tuple(replace(part, id=context.cluster.ids.take()) for part in info.partitions)
     return replace(info, table_id=table_id, partitions=partitions)
+
+
+def read_new_table(cursor: Cursor, context: DDLContext, schema: str, name: str) -> Table:
+    """Read the definition behind the name of a new table; its ids are still 0."""
+    return _read_like(cursor, context) or _read_definition(cursor, context, schema, name)
 
 
 def _read_definition(cursor: Cursor, context: DDLContext, schema: str, name: str) -> Table:

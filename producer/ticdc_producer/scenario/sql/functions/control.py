@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
+from ticdc_producer.model.coerce_text import to_text
 from ticdc_producer.model.number_text import as_number
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
@@ -57,7 +58,8 @@ def _interval(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 
 def _elt(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
     number = to_integer(arguments[0]) if arguments[0] is not None else 0
-    return arguments[number] if 0 < number < len(arguments) else None
+    chosen = arguments[number] if 0 < number < len(arguments) else None
+    return chosen if chosen is None or isinstance(chosen, bytes) else to_text(chosen)
 
 
 FUNCTIONS = {

@@ -146,7 +146,7 @@ def _atan(value: SQLValue, other: SQLValue = None) -> SQLValue:
 def _log2(number: float) -> float:
     """Go's algorithm, which gives the same last digits as TiDB."""
     mantissa, exponent = math.frexp(number)
-    return exponent - 1 if mantissa == 0.5 else math.log(mantissa) * _INVERSE_LN2 + exponent
+    return float(exponent - 1) if mantissa == 0.5 else math.log(mantissa) * _INVERSE_LN2 + exponent
 
 
 def _log10(number: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -11,6 +12,7 @@ from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.comparison_collation import collation_of
+from ticdc_producer.scenario.sql.eval_type import EvalType, converted, merged_type, type_of_value
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, check_column_counts
 from ticdc_producer.scenario.sql.query.select import SelectPlan
@@ -20,6 +22,7 @@ from ticdc_producer.scenario.sql.query.subquery import Subqueries
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.session_values import SessionValues
 from ticdc_producer.scenario.sql.storage import Table
+from ticdc_producer.scenario.sql.type_inference import type_of
 
 
 class StatementContext:
@@ -124,6 +127,16 @@ class StatementContext:
         query = node.this if isinstance(node, exp.Any | exp.All) else node
         return "" if isinstance(node, exp.Exists) else self.plan(query, scope).fields[0].collation
 
+    def type(self, node: exp.Expr, scope: Scope) -> EvalType:
+        if isinstance(node, exp.Parameter):
+            value = self.values.variable(node.name)
+            return EvalType.NULL if value is None else type_of_value(value)
+        if isinstance(node, exp.PropertyEQ):
+            return type_of(node.expression, scope)
+        if isinstance(node, exp.Exists | exp.Any | exp.All):
+            return EvalType.INTEGER
+        return self.plan(node, scope).fields[0].type
+
     def function(self, name: str, arguments: list[SQLValue]) -> SQLValue:
         return self.values.function(name, arguments)
 
@@ -141,13 +154,26 @@ class ValuesPlan(QueryPlan):
         check_column_counts([len(row) for row in self._tuples])
         for node in (node for row in self._tuples for node in row):
             check_expression(node, self._scope)
-        collations = [collation_of(node, self._scope) for node in self._tuples[0]]
-        self.fields = [Field(f"column_{number}", name) for number, name in enumerate(collations)]
+        self.fields = [
+            Field(
+                f"column_{number}",
+                collation_of(nodes[0], self._scope),
+                merged_type(type_of(node, self._scope) for node in nodes),
+            )
+            for number, nodes in enumerate(zip(*self._tuples, strict=True))
+        ]
         self.correlated = outer is not None
 
     def _run(self, outer: Scope | None) -> list[QueryRow]:
         self._scope.outer = outer
-        return [[evaluate(node, self._scope) for node in row] for row in self._tuples]
+        rows = [[evaluate(node, self._scope) for node in row] for row in self._tuples]
+        return [
+            [
+                converted(value, field.type, self._scope.mode)
+                for value, field in zip(row, self.fields, strict=True)
+            ]
+            for row in rows
+        ]
 
 
 class _RenamedPlan(QueryPlan):
@@ -156,7 +182,7 @@ class _RenamedPlan(QueryPlan):
     def __init__(self, plan: QueryPlan, names: list[str]) -> None:
         super().__init__()
         self._plan, self.correlated = plan, plan.correlated
-        self.fields = [Field(name, field.collation) for name, field in zip(names, plan.fields, strict=True)]
+        self.fields = [replace(field, name=name) for name, field in zip(names, plan.fields, strict=True)]
 
     def _run(self, outer: Scope | None) -> list[QueryRow]:
         return self._plan.rows(outer)

@@ -12,9 +12,11 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError, nearest
 from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.comparison_collation import collation_of
+from ticdc_producer.scenario.sql.eval_type import EvalType
 from ticdc_producer.scenario.sql.evaluate import evaluate
 from ticdc_producer.scenario.sql.query.source import Field, Source, SourceRow
 from ticdc_producer.scenario.sql.scope import Scope
+from ticdc_producer.scenario.sql.type_inference import type_of
 
 Combination: TypeAlias = tuple[SourceRow | None, ...]
 """One row of each source; None for a source that is not joined yet, or that an outer join fills with NULL."""
@@ -146,6 +148,16 @@ class QueryScope(Scope):
         if position is not None:
             return self.names.field(position).collation
         return self._around(name, table, database).collation(name, table, database)
+
+    def type(self, name: str, table: str = "", database: str = "") -> EvalType:
+        alias = self._alias(name, table)
+        if alias is not None:
+            with self._without_aliases():
+                return type_of(alias, self)
+        position = self.names.find(name, table, database)
+        if position is not None:
+            return self.names.field(position).type
+        return self._around(name, table, database).type(name, table, database)
 
     def check_aggregate(self) -> None:
         if not self.groups:

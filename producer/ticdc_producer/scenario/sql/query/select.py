@@ -24,6 +24,7 @@ from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, limited
 from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
 from ticdc_producer.scenario.sql.query.source import Field, Source
 from ticdc_producer.scenario.sql.scope import Context, Scope
+from ticdc_producer.scenario.sql.type_inference import type_of
 
 _KNOWN = (
     "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct",
@@ -79,7 +80,10 @@ class SelectPlan(QueryPlan):
         self._check(from_clause)
         self._grouping = self._grouped(tree)
         self.fields = [
-            Field(name or item.sql(dialect="mysql"), collation_of(item, self.scope)) for name, item in named
+            Field(
+                name or item.sql(dialect="mysql"), collation_of(item, self.scope), type_of(item, self.scope)
+            )
+            for name, item in named
         ]
         self._sort_keys = self._made_sort_keys(ordered)
         self._joins = JoinPlan(from_clause.tree, self._where, names)

@@ -12,13 +12,13 @@ from functools import reduce
 from sqlglot import exp
 
 from ticdc_producer.errors import UnsupportedSQL
-from ticdc_producer.model.coerce_text import to_bytes, to_text
-from ticdc_producer.model.number_text import EXACT, as_float
+from ticdc_producer.model.number_text import EXACT
 from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import DateTimeValue, Duration, JsonText, SQLValue
+from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.arithmetic import scale_of
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.comparison_collation import DEFAULT_COLLATION, collation_of, merged_collation
+from ticdc_producer.scenario.sql.eval_type import EvalType, converted, merged_type
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.ordering import SortKey, sort_rows
 from ticdc_producer.scenario.sql.query.equality import distinct_key
@@ -56,7 +56,10 @@ class SetPlan(QueryPlan):
         check_column_counts([len(operand.fields) for operand in self._operands])
         self.correlated = any(operand.correlated for operand in self._operands)
         first = self._operands[0].fields
-        self.fields = [Field(field.name, self._collation(number)) for number, field in enumerate(first)]
+        self.fields = [
+            Field(field.name, self._collation(number), self._type(number))
+            for number, field in enumerate(first)
+        ]
         source = QuerySource("", self.fields, lambda _: [], changes=False)
         positions = tuple((0, offset) for offset in range(len(first)))
         self._names = Names([source], (0,), positions)
@@ -80,6 +83,9 @@ class SetPlan(QueryPlan):
     def _collation(self, number: int) -> str:
         return reduce(merged_collation, (operand.fields[number].collation for operand in self._operands))
 
+    def _type(self, number: int) -> EvalType:
+        return merged_type(operand.fields[number].type for operand in self._operands)
+
     def _sort_keys(self) -> list[SortKey[QueryRow]]:
         order = self._tree.args.get("order")
         items = [self._names.expression((0, offset)) for offset in range(len(self.fields))]
@@ -101,7 +107,7 @@ class SetPlan(QueryPlan):
     def _run(self, outer: Scope | None) -> list[QueryRow]:
         results = [operand.rows(outer) for operand in self._operands]
         if len(results) > 1:
-            results = _with_shared_types(results, len(self.fields))
+            results = _with_shared_types(results, self.fields, self._mode)
         rows = self._combined(results)
         return limited(sort_rows(rows, self._keys, self._mode), self._tree)
 
@@ -135,21 +141,16 @@ class SetPlan(QueryPlan):
         return tuple(distinct_key(value, field.collation or DEFAULT_COLLATION) for value, field in pairs)
 
 
-def _with_shared_types(results: list[list[QueryRow]], columns: int) -> list[list[QueryRow]]:
-    """The rows with the values of each column converted to one type.
-
-    TiDB takes the type from the expressions, this tool from the values: NULL has none.
-    """
-    conversions = [
-        _conversion([row[column] for rows in results for row in rows]) for column in range(columns)
-    ]
-    if not any(conversions):
-        return results
+def _with_shared_types(
+    results: list[list[QueryRow]], fields: Sequence[Field], mode: SQLMode
+) -> list[list[QueryRow]]:
+    """The rows with the values of each column converted to the merged type of its expressions."""
+    scales = [_scale(results, number, field) for number, field in enumerate(fields)]
     return [
         [
             [
-                value if value is None or convert is None else convert(value)
-                for value, convert in zip(row, conversions, strict=True)
+                _scaled(converted(value, field.type, mode), scale)
+                for value, field, scale in zip(row, fields, scales, strict=True)
             ]
             for row in rows
         ]
@@ -157,33 +158,15 @@ def _with_shared_types(results: list[list[QueryRow]], columns: int) -> list[list
     ]
 
 
-def _conversion(values: Sequence[SQLValue]) -> Callable[[SQLValue], SQLValue] | None:
-    """The conversion of a column's values to their common type; None if they have one."""
-    present = [value for value in values if value is not None]
-    if len({type(value) for value in present}) < 2 and not any(isinstance(v, Decimal) for v in present):
-        return None
-    if all(isinstance(value, int | Decimal | float) for value in present):
-        return _number_conversion(present)
-    if all(isinstance(value, DateTimeValue) for value in present) or all(
-        isinstance(value, Duration) for value in present
-    ):
-        return None
-    if any(isinstance(value, bytes) for value in present):
-        return to_bytes
-    return to_text if any(not isinstance(value, JsonText) for value in present) else None
-
-
-def _number_conversion(values: Sequence[SQLValue]) -> Callable[[SQLValue], SQLValue] | None:
-    if any(isinstance(value, float) for value in values):
-        return as_float
-    if not any(isinstance(value, Decimal) for value in values):
-        return None
-    scale = max(scale_of(value) if isinstance(value, Decimal) else 0 for value in values)
-    return lambda value: _scaled(value, scale)
+def _scale(results: list[list[QueryRow]], column: int, field: Field) -> int:
+    """The largest scale of a column's values; -1 if it is not DECIMAL."""
+    if field.type is not EvalType.DECIMAL:
+        return -1
+    values = (row[column] for rows in results for row in rows)
+    return max((scale_of(value) for value in values if isinstance(value, Decimal)), default=0)
 
 
 def _scaled(value: SQLValue, scale: int) -> SQLValue:
-    if not isinstance(value, int | Decimal):
+    if scale < 0 or not isinstance(value, Decimal) or scale_of(value) == scale:
         return value
-    exact = Decimal(value)
-    return exact if scale_of(exact) == scale else EXACT.quantize(exact, Decimal(1).scaleb(-scale))
+    return EXACT.quantize(value, Decimal(1).scaleb(-scale))

@@ -13,6 +13,7 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.comparison_collation import DEFAULT_COLLATION
+from ticdc_producer.scenario.sql.eval_type import EvalType, type_of_column
 from ticdc_producer.scenario.sql.lookup import candidates, rows_equal
 from ticdc_producer.scenario.sql.query.equality import ValueIndex
 from ticdc_producer.scenario.sql.scope import Scope
@@ -24,11 +25,13 @@ class Field:
     """A column of a source.
 
     :param collation: empty for numbers, times and binary strings.
+    :param type: of its values.
     :param column: None for a column of a query.
     """
 
     name: str
     collation: str
+    type: EvalType
     column: ColumnInfo | None = None
 
 
@@ -101,7 +104,12 @@ class TableSource(Source):
         self._offsets = [offset for offset, column in enumerate(table.info.columns) if not column.hidden]
         columns = [table.info.columns[offset] for offset in self._offsets]
         self.fields = tuple(
-            Field(column.name, "" if column.charset == "binary" else column.collation, column)
+            Field(
+                column.name,
+                "" if column.charset == "binary" else column.collation,
+                type_of_column(column),
+                column,
+            )
             for column in columns
         )
         self._known: dict[RowLocation, SourceRow] = {}

@@ -1,0 +1,133 @@
+"""The types of expressions, as far as they decide how values are computed; TiDB calls them so, too.
+
+Rules: tidb ``pkg/types/field_type.go`` (``AggFieldType``, ``AggregateEvalType``),
+``pkg/expression/builtin_control.go`` (``InferType4ControlFuncs``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from decimal import Decimal
+from enum import Enum, auto
+
+from ticdc_producer.model.coerce_temporal import as_datetime
+from ticdc_producer.model.coerce_text import to_bytes, to_text
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, MySQLType
+from ticdc_producer.model.number_text import as_float
+from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.sql_value import (
+    Bits,
+    ColumnBytes,
+    DateTimeValue,
+    Duration,
+    JsonText,
+    SQLValue,
+    Unsigned,
+)
+
+T = MySQLType
+
+
+class EvalType(Enum):
+    """The type of an expression; UNKNOWN if only its values show it."""
+
+    NULL = auto()
+    INTEGER = auto()
+    SHORT_UNSIGNED = auto()
+    """Of fewer than eight bytes: a BIGINT has all of its values."""
+    UNSIGNED = auto()
+    DECIMAL = auto()
+    DOUBLE = auto()
+    TEXT = auto()
+    BYTES = auto()
+    BIT = auto()
+    DATE = auto()
+    DATETIME = auto()
+    TIME = auto()
+    JSON = auto()
+    UNKNOWN = auto()
+
+
+E = EvalType
+NUMBERS = frozenset({E.INTEGER, E.SHORT_UNSIGNED, E.UNSIGNED, E.DECIMAL, E.DOUBLE})
+TEMPORALS = frozenset({E.DATE, E.DATETIME, E.TIME})
+_OF_COLUMN = {
+    T.NEW_DECIMAL: E.DECIMAL, T.YEAR: E.SHORT_UNSIGNED, T.BIT: E.BIT, T.JSON: E.JSON, T.DURATION: E.TIME,
+    T.DATE: E.DATE, T.NEW_DATE: E.DATE, T.DATETIME: E.DATETIME, T.TIMESTAMP: E.DATETIME, T.ENUM: E.TEXT,
+    T.SET: E.TEXT, T.VECTOR_FLOAT32: E.UNKNOWN,
+}  # fmt: skip
+
+
+def type_of_column(column: ColumnInfo) -> EvalType:
+    """The type of a column's values."""
+    if column.type in INTEGERS:
+        if not column.unsigned:
+            return E.INTEGER
+        return E.UNSIGNED if column.type == T.LONGLONG else E.SHORT_UNSIGNED
+    if column.type in FLOATS:
+        return E.DOUBLE
+    return _OF_COLUMN.get(column.type, E.BYTES if column.charset == "binary" else E.TEXT)
+
+
+def type_of_value(value: SQLValue) -> EvalType:
+    """The type of a value that is not NULL, such as that of a literal."""
+    if isinstance(value, DateTimeValue):
+        return E.DATE if value.fsp < 0 else E.DATETIME
+    return next((found for kind, found in _OF_VALUE if isinstance(value, kind)), E.UNKNOWN)
+
+
+_OF_VALUE: tuple[tuple[type, EvalType], ...] = (
+    (Unsigned, E.UNSIGNED), (int, E.INTEGER), (Decimal, E.DECIMAL), (float, E.DOUBLE), (Bits, E.BIT),
+    (bytes, E.BYTES), (JsonText, E.JSON), (str, E.TEXT), (Duration, E.TIME),
+)  # fmt: skip
+
+
+def merged_type(types: Iterable[EvalType]) -> EvalType:
+    """The type of an expression whose values come from several ones, such as IF or a column of UNION."""
+    found: set[EvalType] = {one for one in types if one is not E.NULL}
+    if not found:
+        return E.NULL
+    if E.UNKNOWN in found or (E.BIT in found and len(found) > 1):
+        return E.UNKNOWN
+    if found <= NUMBERS:
+        return _merged_number(found)
+    if len(found) == 1:
+        return found.pop()
+    if found <= TEMPORALS:
+        return E.DATETIME
+    return E.BYTES if E.BYTES in found else E.TEXT
+
+
+def _merged_number(found: set[EvalType]) -> EvalType:
+    if E.DOUBLE in found:
+        return E.DOUBLE
+    if E.DECIMAL in found or {E.INTEGER, E.UNSIGNED} <= found:
+        return E.DECIMAL
+    return next(one for one in (E.INTEGER, E.UNSIGNED, E.SHORT_UNSIGNED) if one in found)
+
+
+def converted(value: SQLValue, target: EvalType, mode: SQLMode) -> SQLValue:
+    """A value as one of the merged type of the expressions that it could have come from."""
+    if value is None:
+        return None
+    if target is E.DOUBLE:
+        return value if isinstance(value, float) else as_float(value)
+    if target is E.DECIMAL:
+        return Decimal(value) if isinstance(value, int) else value
+    if target is E.INTEGER:
+        return int(value) if isinstance(value, Unsigned) else value
+    if target is E.TEXT:
+        return value if type(value) is str else to_text(value)
+    if target is E.BYTES:
+        return value if isinstance(value, ColumnBytes) else to_bytes(value)
+    if target is E.DATETIME:
+        return _as_datetime(value, mode)
+    return value
+
+
+def _as_datetime(value: SQLValue, mode: SQLMode) -> SQLValue:
+    if isinstance(value, DateTimeValue):
+        return replace(value, fsp=0) if value.fsp < 0 else value
+    return as_datetime(value, value.fsp, mode) if isinstance(value, Duration) else value

@@ -1,0 +1,238 @@
+"""Infers the type of an expression from its parts, before any row is computed.
+
+Rules: tidb ``pkg/expression/builtin_arithmetic.go``, ``builtin_control.go``, ``pkg/expression/aggregation``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+
+from sqlglot import exp
+
+from ticdc_producer.scenario.sql.aggregate_call import aggregate_of
+from ticdc_producer.scenario.sql.call_normalizer import Call, normalized_call
+from ticdc_producer.scenario.sql.cast import target_of
+from ticdc_producer.scenario.sql.comparison_collation import SUBQUERIES
+from ticdc_producer.scenario.sql.eval_type import NUMBERS, TEMPORALS, EvalType, merged_type, type_of_value
+from ticdc_producer.scenario.sql.literal import LITERALS, is_typed_literal, typed_literal
+from ticdc_producer.scenario.sql.scope import Scope
+
+E = EvalType
+
+
+def type_of(node: exp.Expr, scope: Scope) -> EvalType:
+    """The type of an expression; UNKNOWN if its values alone show it."""
+    call = normalized_call(node)
+    if call is not None:
+        return _of_call(call, node, scope)
+    literal = LITERALS.get(type(node))
+    if literal is not None:
+        value = literal(node, scope.mode)
+        return E.NULL if value is None else type_of_value(value)
+    if isinstance(node, (*SUBQUERIES, exp.Parameter, exp.PropertyEQ)):
+        return scope.required_context(node).type(node, scope)
+    rule = _RULES.get(type(node))
+    return E.UNKNOWN if rule is None else rule(node, scope)
+
+
+def noted_type(node: exp.Expr, scope: Scope) -> EvalType:
+    """The type of an expression, which is inferred once for all rows of a statement."""
+    noted = scope.types.get(id(node))
+    if noted is None:
+        noted = scope.types[id(node)] = node, type_of(node, scope)
+    return noted[1]
+
+
+CHOOSING = frozenset({"COALESCE", "GREATEST", "IF", "IFNULL", "LEAST"})
+"""The functions whose result is one of their arguments, and has the type of all of them."""
+
+
+def _case(node: exp.Expr, scope: Scope) -> EvalType:
+    default = node.args.get("default")
+    chosen = [branch.args["true"] for branch in node.args["ifs"]]
+    return _merged(chosen if default is None else [*chosen, default], scope)
+
+
+def _if(node: exp.Expr, scope: Scope) -> EvalType:
+    return _merged([one for one in (node.args["true"], node.args.get("false")) if one is not None], scope)
+
+
+def _merged(nodes: Iterable[exp.Expr], scope: Scope) -> EvalType:
+    return merged_type(type_of(node, scope) for node in nodes)
+
+
+def _inner(node: exp.Expr, scope: Scope) -> EvalType:
+    return type_of(node.this, scope)
+
+
+def _column(node: exp.Expr, scope: Scope) -> EvalType:
+    return scope.type(node.name, node.text("table"), node.text("db"))
+
+
+def _fixed(found: EvalType) -> Callable[[exp.Expr, Scope], EvalType]:
+    return lambda *_: found
+
+
+def _operands(node: exp.Expr, scope: Scope) -> EvalType:
+    return _of_numbers(_operand(side, scope) for side in (node.this, node.expression))
+
+
+def _operand(node: exp.Expr, scope: Scope) -> EvalType:
+    """The type of an operand: ``x'…'`` is a number beside an operator."""
+    is_number = isinstance(node.unnest(), exp.HexString | exp.BitString)
+    return E.UNSIGNED if is_number else type_of(node, scope)
+
+
+def _of_numbers(types: Iterable[EvalType]) -> EvalType:
+    """The type of arithmetic on some operands: an integer is unsigned if one operand is."""
+    found = {_number(one) for one in types}
+    for one in (E.UNKNOWN, E.DOUBLE, E.DECIMAL, E.UNSIGNED):
+        if one in found:
+            return one
+    return E.INTEGER
+
+
+def _number(found: EvalType) -> EvalType:
+    """The type of an operand of arithmetic."""
+    if found in TEMPORALS or found is E.UNKNOWN:
+        return E.UNKNOWN
+    if found in (E.SHORT_UNSIGNED, E.BIT):
+        return E.UNSIGNED
+    return found if found in NUMBERS or found is E.NULL else E.DOUBLE
+
+
+def _division(node: exp.Expr, scope: Scope) -> EvalType:
+    return _of_numbers([_operands(node, scope), E.DECIMAL])
+
+
+def _whole_division(node: exp.Expr, scope: Scope) -> EvalType:
+    found = _operands(node, scope)
+    return found if found in (E.UNSIGNED, E.UNKNOWN) else E.INTEGER
+
+
+def _negative(node: exp.Expr, scope: Scope) -> EvalType:
+    found = _number(type_of(node.this, scope))
+    return E.UNKNOWN if found is E.UNSIGNED else found
+
+
+def _cast(node: exp.Expr, scope: Scope) -> EvalType:
+    if is_typed_literal(node):
+        return type_of_value(typed_literal(node, scope.mode))
+    target = target_of(node.args["to"])
+    return E.BYTES if target.charset == "binary" else _OF_CAST[target.name]
+
+
+_OF_CAST: Mapping[str, EvalType] = MappingProxyType({
+    "SIGNED": E.INTEGER, "UNSIGNED": E.UNSIGNED, "DECIMAL": E.DECIMAL, "DOUBLE": E.DOUBLE, "FLOAT": E.DOUBLE,
+    "YEAR": E.UNSIGNED, "CHAR": E.TEXT, "BINARY": E.BYTES, "DATE": E.DATE, "DATETIME": E.DATETIME,
+    "TIME": E.TIME, "JSON": E.JSON, "VECTOR": E.UNKNOWN,
+})  # fmt: skip
+
+
+def _aggregate(node: exp.Expr, scope: Scope) -> EvalType:
+    call = aggregate_of(node)
+    if call is None:
+        return E.UNKNOWN
+    fixed = _OF_AGGREGATE.get(call.name)
+    if fixed is not None:
+        return fixed
+    if call.name == "GROUP_CONCAT":
+        return _text(call.arguments, scope)
+    found = type_of(call.arguments[0], scope)
+    if call.name not in ("SUM", "AVG"):
+        return found
+    return found if found in (E.NULL, E.UNKNOWN) else _of_numbers([found, E.DECIMAL])
+
+
+_OF_AGGREGATE: Mapping[str, EvalType] = MappingProxyType({
+    "COUNT": E.INTEGER, "BIT_AND": E.UNSIGNED, "BIT_OR": E.UNSIGNED, "BIT_XOR": E.UNSIGNED,
+    "JSON_ARRAYAGG": E.JSON, "JSON_OBJECTAGG": E.JSON,
+})  # fmt: skip
+
+
+def _of_call(call: Call, node: exp.Expr, scope: Scope) -> EvalType:
+    fixed = _OF_FUNCTION.get(call.name)
+    if fixed is not None:
+        return fixed
+    if call.name in CHOOSING:
+        return _merged(call.arguments[call.name == "IF" :], scope)
+    if call.name in _TEXT_FUNCTIONS:
+        return _text(call.arguments, scope)
+    if call.name in _OF_FIRST:
+        found = type_of(call.arguments[0], scope)
+        return found if call.name == "NULLIF" else _number(found)
+    if call.name in ("CEIL", "FLOOR"):  # of a DECIMAL: a BIGINT, if all of its values fit
+        found = type_of(call.arguments[0], scope)
+        return found if found in (E.INTEGER, E.UNSIGNED, E.SHORT_UNSIGNED, E.DOUBLE) else E.UNKNOWN
+    if call.name == "FROM_UNIXTIME":
+        return E.TEXT if len(call.arguments) > 1 else E.DATETIME
+    if call.name == "MOD":
+        return _of_numbers(type_of(argument, scope) for argument in call.arguments)
+    if call.name == "VALUES":
+        return scope.type(call.arguments[0].name)
+    return _aggregate(node, scope)
+
+
+def _text(arguments: Iterable[exp.Expr], scope: Scope) -> EvalType:
+    """A string, which is binary if an argument is; UNKNOWN if an argument is."""
+    types = {type_of(argument, scope) for argument in arguments}
+    return next((one for one in (E.UNKNOWN, E.BYTES) if one in types), E.TEXT)
+
+
+def _functions(**names: str) -> Mapping[str, EvalType]:
+    return MappingProxyType(
+        {name: EvalType[kind] for kind, listed in names.items() for name in listed.split()}
+    )
+
+
+_OF_FUNCTION: Mapping[str, EvalType] = {
+    "MEMBER OF": E.INTEGER,
+    **_functions(
+        INTEGER="ASCII BIT_COUNT BIT_LENGTH CHARACTER_LENGTH CHAR_LENGTH DATEDIFF DAY DAYOFMONTH DAYOFWEEK"
+        " DAYOFYEAR EXTRACT FIELD FIND_IN_SET HOUR INSTR INTERVAL ISNULL IS_IPV4 IS_IPV6 IS_UUID"
+        " JSON_CONTAINS JSON_CONTAINS_PATH JSON_DEPTH JSON_LENGTH JSON_OVERLAPS JSON_VALID LENGTH LOCATE"
+        " MICROSECOND MINUTE MONTH OCTET_LENGTH ORD PERIOD_ADD PERIOD_DIFF QUARTER REGEXP_LIKE ROW_COUNT"
+        " SECOND SIGN STRCMP TIMESTAMPDIFF TIME_TO_SEC TO_DAYS TO_SECONDS WEEK WEEKDAY WEEKOFYEAR YEAR"
+        " YEARWEEK",
+        UNSIGNED="CRC32 INET_ATON LAST_INSERT_ID",
+        DOUBLE="ACOS ASIN ATAN ATAN2 COS COT DEGREES EXP LN LOG LOG10 LOG2 PI POW POWER RADIANS SIN SQRT TAN",
+        TEXT="BIN BIN_TO_UUID CONV DATE_FORMAT DAYNAME FORMAT HEX INET6_NTOA INET_NTOA JSON_QUOTE JSON_TYPE"
+        " JSON_UNQUOTE MD5 MONTHNAME OCT QUOTE SHA SHA1 SHA2 SPACE TIME_FORMAT TO_BASE64",
+        BYTES="INET6_ATON UNHEX UUID_TO_BIN FROM_BASE64",
+        DATE="CURDATE CURRENT_DATE DATE FROM_DAYS LAST_DAY MAKEDATE UTC_DATE",
+        TIME="CURRENT_TIME CURTIME MAKETIME SEC_TO_TIME TIME TIMEDIFF UTC_TIME",
+        DATETIME="CONVERT_TZ CURRENT_TIMESTAMP LOCALTIME LOCALTIMESTAMP NOW SYSDATE TIMESTAMP UTC_TIMESTAMP",
+        JSON="JSON_ARRAY JSON_ARRAY_APPEND JSON_ARRAY_INSERT JSON_EXTRACT JSON_INSERT JSON_KEYS JSON_MERGE"
+        " JSON_MERGE_PATCH JSON_MERGE_PRESERVE JSON_OBJECT JSON_REMOVE JSON_REPLACE JSON_SEARCH JSON_SET",
+    ),
+}
+_TEXT_FUNCTIONS = frozenset({
+    "CONCAT", "CONCAT_WS", "ELT", "EXPORT_SET", "INSERT", "LCASE", "LEFT", "LOWER", "LPAD", "LTRIM",
+    "MAKE_SET", "MID", "REPEAT", "REPLACE", "REVERSE", "RIGHT", "RPAD", "RTRIM", "SUBSTRING",
+    "SUBSTRING_INDEX", "TRIM", "UCASE", "UPPER",
+})  # fmt: skip
+_OF_FIRST = frozenset({"ABS", "NULLIF", "ROUND", "TRUNCATE"})
+_RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], EvalType]] = {
+    exp.Column: _column,
+    exp.Paren: _inner,
+    exp.Collate: _fixed(E.TEXT),
+    exp.Cast: _cast,
+    exp.Case: _case,
+    exp.If: _if,
+    exp.Neg: _negative,
+    exp.Div: _division,
+    exp.IntDiv: _whole_division,
+    **dict.fromkeys((exp.GroupConcat, exp.JSONObjectAgg), _aggregate),
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod), _operands),
+    **dict.fromkeys(
+        (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.And, exp.Or, exp.Xor, exp.Not,
+         exp.Is, exp.In, exp.Between, exp.Like, exp.Escape),
+        _fixed(E.INTEGER),
+    ),
+    **dict.fromkeys(
+        (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseLeftShift, exp.BitwiseRightShift,
+         exp.BitwiseNot),
+        _fixed(E.UNSIGNED),
+    ),
+}  # fmt: skip

@@ -1,0 +1,104 @@
+"""PREPARE, EXECUTE and DEALLOCATE PREPARE."""
+
+from __future__ import annotations
+
+import pytest
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.sql.session import Session
+
+T = "create table t (id int primary key, v varchar(20), d double);"
+
+
+def rows(script: str) -> list[tuple[bytes | None, ...]]:
+    session = Session()
+    session.run(T + script)
+    return list(session.history().state["test", "t"].rows)
+
+
+def test_a_statement_runs_with_the_values_that_its_variables_have_then() -> None:
+    script = """
+        prepare p from 'insert into t values (?, ?, ?)';
+        set @id = 1, @v = 'it''s \\\\ ? "', @d = 1.5e0; execute p using @id, @v, @d;
+        set @id = 2, @v = x'6162', @d = -2.25; execute P using @id, @v, @d;
+        set @id = 3; execute p using @id, @never_set, @never_set;
+    """
+    assert rows(script) == [
+        (b"1", b"it's \\ ? \"", b"1.5"),
+        (b"2", b"ab", b"-2.25"),
+        (b"3", None, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("if(true, ?, 0.5)", "2.5e0"),
+        ("? / 4", "1.50"),
+        ("- ?", "-3"),
+        ("concat(?, 'x')", "9223372036854775808"),
+        ("length(?)", "x'c3a4'"),
+        ("? + 1", "x'3132'"),
+    ],
+)
+def test_a_parameter_has_the_type_of_its_variable(expression: str, value: str) -> None:
+    given = f"insert into t values (1, {expression.replace('?', '@a')}, 0)"
+    prepared = f'prepare p from "insert into t values (1, {expression}, 0)"; execute p using @a'
+    assert rows(f"set @a = {value}; {prepared}") == rows(f"set @a = {value}; {given}")
+
+
+def test_limit_and_keys_may_be_parameters() -> None:
+    script = """
+        insert into t values (1, 'a', 0), (2, 'b', 0), (3, 'c', 0);
+        set @text = 'delete from t where id > ? order by id limit ?', @from = 1, @rows = 1;
+        prepare p from @text; execute p using @from, @rows
+    """
+    assert rows(script) == [(b"1", b"a", b"0"), (b"3", b"c", b"0")]
+
+
+def test_a_question_mark_in_quotes_is_no_parameter() -> None:
+    script = "prepare p from 'update t set v = \"?\" where id = 1'; insert into t (id) values (1); execute p"
+    assert rows(script) == [(b"1", b"?", None)]
+
+
+def test_ddl_and_transactions_can_be_prepared() -> None:
+    session = Session()
+    session.run(
+        "prepare p from 'create table t (id int primary key)'; execute p;"
+        "prepare b from 'begin'; execute b; insert into t values (1); insert into t values (2); commit"
+    )
+    history = session.history()
+    assert [job.query for job in history.catalog.ddls] == ["create table t (id int primary key)"]
+    assert {change.commit_seq for change in history.changes} == {1}
+
+
+@pytest.mark.parametrize(
+    ("script", "message"),
+    [
+        ("execute p", "Prepared statement not found"),
+        ("deallocate prepare p", "Prepared statement not found"),
+        ("prepare p from 'delete from t'; drop prepare p; execute p", "Prepared statement not found"),
+        ("prepare p from 'delete from t'; execute p using @a", "Wrong parameter count"),
+        ("prepare p from 'delete from t where id = ?'; execute p", "Wrong parameter count"),
+        ("prepare p from 'delete from t; delete from t'", "Can not prepare multiple statements"),
+        ("prepare p from ''", "Can not prepare multiple statements"),
+        (
+            "prepare p from 'create table x (a int default ?)'",
+            "Can not prepare DDL statements with parameters",
+        ),
+        ("prepare p from 'execute p'", "not supported in the prepared statement protocol yet"),
+        ("prepare p from 'insert into t values (?'", "SQL does not parse"),
+        ("prepare p from delete", "expected a string"),
+    ],
+)
+def test_errors_are_those_of_tidb(script: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        Session().run(T + script)
+
+
+def test_a_failed_prepare_removes_the_statement_of_its_name() -> None:
+    session = Session()
+    with pytest.raises(ScenarioError, match="parse"):
+        session.run(T + "prepare p from 'delete from t'; prepare p from 'insert into t values ('")
+    with pytest.raises(ScenarioError, match="not found"):
+        session.run("execute p")
