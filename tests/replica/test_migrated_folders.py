@@ -14,7 +14,6 @@ from pyspark.sql import SparkSession
 from tests.replica.faulty_rows import FAST, FAULTS, Fault
 from tests.runs.test_folder_expectations import edited
 from ticdc_producer import api
-from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.protocols import registry
 from ticdc_producer.targets.decoding.event_rows import event_rows
 

@@ -1,4 +1,4 @@
-"""The small and the large composition send equal messages, in any number of tasks and on any number of cores."""
+"""The small and the large composition send equal messages, in any number of tasks."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def event_batch(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
 def batch_of_columns(columns: Mapping[str, _Cells], schema: pa.Schema) -> pa.RecordBatch:
     """Convert columns to an Arrow batch.
 
-    :param columns: by name; the descriptions of the columns of a row are dicts, its images map names to values.
+    :param columns: by name; the descriptions of a row's columns are dicts, its images map names to values.
     :param schema: columns of the shape ``DECODED``.
     """
     arrays = [_NESTED.get(field.name, _plain(field.type))(columns[field.name]) for field in schema]

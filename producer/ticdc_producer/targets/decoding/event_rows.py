@@ -12,9 +12,9 @@ from ticdc_producer.model.record import MAX_EVENTS
 from ticdc_producer.protocols.base import Decoder
 
 COLUMNS = (
-    "topic", "partition", "offset", "index", "events", "size", "kind", "commit_ts", "schema", "table", "table_id",
-    "op", "columns", "before", "after", "handle_key_only", "query", "ddl_type", "error", "error_byte",
-    "error_expected",
+    "topic", "partition", "offset", "index", "events", "size", "kind", "commit_ts", "schema", "table",
+    "table_id", "op", "columns", "before", "after", "handle_key_only", "query", "ddl_type", "error",
+    "error_byte", "error_expected",
 )  # fmt: skip
 """The columns of the shape ``DECODED``, which needs Arrow."""
 _NOTHING: Mapping[str, Any] = dict.fromkeys(COLUMNS)

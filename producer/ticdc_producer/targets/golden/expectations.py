@@ -85,7 +85,9 @@ def event_batches(path: Path) -> Iterator[pa.RecordBatch]:
     for events in _chunks(_read(path, _event, "an event")):
         columns = {name: [getattr(event, name) for event in events] for name in EXPECTED_EVENTS.names}
         columns["columns"] = [_described(described) for described in columns["columns"]]
-        columns["handle_key_only"] = [int(one.handle_key_only) if one.kind == "row" else None for one in events]
+        columns["handle_key_only"] = [
+            int(one.handle_key_only) if one.kind == "row" else None for one in events
+        ]
         yield batch_of_columns(columns, EXPECTED_EVENTS)
 
 

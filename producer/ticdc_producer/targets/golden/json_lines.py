@@ -1,4 +1,4 @@
-"""Lines of messages, events and states in a golden folder (``docs/design.md#commands-and-files``), by whole columns.
+"""Lines of the files of a golden folder (``docs/design.md#commands-and-files``), by whole columns.
 
 The text is that of Python's ``json.dumps`` with ``ensure_ascii=False``; the line ends of Unicode are escaped
 as well, since many readers of text treat them as such.
