@@ -1,4 +1,4 @@
-"""The example testees in Node and Go, and bugs planted in them that only random histories find."""
+"""The example testees in Node and Go, and bugs in them that only random histories find."""
 
 from __future__ import annotations
 

@@ -113,8 +113,8 @@ def _members(
     default = _default(column)
     if default is not None:
         yield "ColumnDefault", default
-    length = TYPES[column.type].length if column.length < 0 else column.length
     if column.type in _WITH_LENGTH | FLOATS | {T.NEW_DECIMAL}:
+        length = TYPES[column.type].length if column.length < 0 else column.length
         yield "ColumnPrecision", b'"%d"' % length
     if column.type == T.NEW_DECIMAL or (column.type in WITH_FSP | FLOATS and column.decimal > 0):
         yield "ColumnScale", b'"%d"' % max(column.decimal, 0)
