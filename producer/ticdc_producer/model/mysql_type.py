@@ -231,7 +231,7 @@ def integer_range(code: int, *, unsigned: bool) -> tuple[int, int]:
 
 
 def default_length(code: int) -> int:
-    """The length of a column whose length is not specified; -1 if it stays so, as in the columns of a view."""
+    """The length of a column whose length is not specified; -1 if it stays so, as in a view."""
     return TYPES[code].length if code in TYPES else -1
 
 
