@@ -230,6 +230,11 @@ def integer_range(code: int, *, unsigned: bool) -> tuple[int, int]:
     return -(1 << spec.bits - 1), (1 << spec.bits - 1) - 1
 
 
+def default_length(code: int) -> int:
+    """The length of a column whose length is not specified; -1 if it stays so, as in a view."""
+    return TYPES[code].length if code in TYPES else -1
+
+
 def bare_name(code: int, *, binary: bool, unsigned: bool) -> str:
     """The SQL name of a type without its parameters: ``int unsigned``, ``varbinary``, ``text``.
 

@@ -7,7 +7,7 @@ Source: tiflow ``pkg/sink/codec/utils`` (bare form) and tidb ``pkg/parser/types/
 from __future__ import annotations
 
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.mysql_type import INTEGERS, TYPES, WITH_FSP, MySQLType, bare_name
+from ticdc_producer.model.mysql_type import INTEGERS, WITH_FSP, MySQLType, bare_name, default_length
 
 T = MySQLType
 _UNSPECIFIED = -1
@@ -39,7 +39,7 @@ def _attributes(column: ColumnInfo) -> str:
 
 def _parameters(column: ColumnInfo) -> str:
     code, scale = column.type, column.decimal
-    length = TYPES[code].length if column.length == _UNSPECIFIED else column.length
+    length = default_length(code) if column.length == _UNSPECIFIED else column.length
     if code in (T.ENUM, T.SET):
         return "('{}')".format("','".join(element.translate(_ELEMENT) for element in column.elements))
     if code in _ONE_PARAMETER or (code == T.VECTOR_FLOAT32 and length != _UNSPECIFIED):

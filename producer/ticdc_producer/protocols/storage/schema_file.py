@@ -13,7 +13,15 @@ import pyarrow as pa
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, TYPES, WITH_FSP, MySQLType, bare_name
+from ticdc_producer.model.mysql_type import (
+    FLOATS,
+    INTEGERS,
+    LOBS,
+    WITH_FSP,
+    MySQLType,
+    bare_name,
+    default_length,
+)
 from ticdc_producer.model.mysql_type import STRINGS as TEXTS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.go_json import STRINGS
@@ -113,8 +121,8 @@ def _members(
     default = _default(column)
     if default is not None:
         yield "ColumnDefault", default
+    length = default_length(column.type) if column.length < 0 else column.length
     if column.type in _WITH_LENGTH | FLOATS | {T.NEW_DECIMAL}:
-        length = TYPES[column.type].length if column.length < 0 else column.length
         yield "ColumnPrecision", b'"%d"' % length
     if column.type == T.NEW_DECIMAL or (column.type in WITH_FSP | FLOATS and column.decimal > 0):
         yield "ColumnScale", b'"%d"' % max(column.decimal, 0)
