@@ -7,7 +7,10 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import pytest
+
 from tests.reports.verdicts import BANK, START, compared, event, finding, timeline, verdict
+from ticdc_producer.cli.reports import source_of
 from ticdc_producer.reports.html import page
 from ticdc_producer.reports.limits import ALL_BUCKETS, DRAWN, LONGEST_EVENT
 from ticdc_producer.reports.subject import FaultOccurrence, Subject
@@ -138,6 +141,40 @@ def test_marks_are_drawn_and_explained() -> None:
     assert marked.count('<g class="error"') == 2, "in the chart, and in the legend"
     assert faulty.count('<g class="fault">') == 2
     assert "replay (1)" in _Reader(faulty).text
+
+
+def test_a_finding_links_to_its_point() -> None:
+    found = finding("INV-RESOLVED", "error", 1, event(1), event(99, "elsewhere"))
+    text = page(BANK, verdict(found), timeline())
+    reader = _Reader(text)
+    ids = [value for name, value in reader.attributes if name == "id" and value.startswith("at-")]
+    links = [value for name, value in reader.attributes if name == "href" and value.startswith("#at-")]
+    assert len(links) == 2
+    assert sorted(link.removeprefix("#") for link in links) == sorted(ids)
+
+
+def test_the_text_of_the_scenario_is_on_the_page() -> None:
+    source = f"INSERT INTO t VALUES ('{HOSTILE}');\n" * 1000
+    text = page(replace(BANK, source=source), verdict(), timeline())
+    assert_self_contained(text)
+    assert "1,000 lines" in _Reader(text).text
+    assert f"({len(source):,} characters)" in _Reader(text).text
+    assert "Scenario" not in _Reader(page(BANK, verdict(), timeline())).text
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "on_the_page"),
+    [
+        ("a.sql", "CREATE TABLE t (password INT)", True),
+        ("a.yaml", "steps: [{sql: SELECT 1}]", True),
+        ("a.yaml", "changefeed: {sink-uri: 'kafka://h/t?sasl-password=x'}", False),
+        ("a.yaml", "steps: [{data: {options: {Token: x}}}]", False),
+    ],
+)
+def test_a_scenario_that_may_hold_a_password_is_not_on_the_page(
+    file: str, text: str, on_the_page: bool
+) -> None:
+    assert bool(source_of(file, text)) is on_the_page
 
 
 def test_an_empty_stream_has_a_page() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
+from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 
 from junitparser import TestCase
 
+from ticdc_producer.conformance.case import Case
 from ticdc_producer.conformance.case_folder import write_case
 from ticdc_producer.conformance.runner import Outcome
 from ticdc_producer.errors import ReportError
@@ -19,6 +22,9 @@ from ticdc_producer.reports.junit_suite import junit_text, passed_case, set_fail
 from ticdc_producer.reports.target import write_text
 
 _OUTCOME = "outcome.json"
+_VALUE = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\d+""")
+_CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f]")
+_MAX_NAMED = 10
 _LABELS = ("passed", "failed", "skipped", "expected failure", "unexpected success")
 
 
@@ -29,12 +35,29 @@ def counts(outcomes: Sequence[Outcome]) -> dict[str, int]:
 
 
 def text_lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """The unexpected outcomes with their reasons, and the counts."""
+    """The unexpected outcomes by cause, the reasons of the first of each, and the counts."""
+    causes: dict[tuple[str, str], list[Outcome]] = {}
     for outcome in outcomes:
         if not outcome.expected:
-            yield f"{outcome.label}: {outcome.case.id}: {outcome.case.description}"
-            yield from (f"  {line}" for reason in outcome.reasons for line in reason.splitlines())
+            causes.setdefault((outcome.label, _cause(outcome)), []).append(outcome)
+    for first, *others in causes.values():
+        yield f"{first.label}: {first.case.id}: {first.case.description}"
+        yield from (f"  {printable(line)}" for reason in first.reasons for line in reason.split("\n"))
+        if others:
+            names = [outcome.case.id for outcome in others[:_MAX_NAMED]]
+            more = f" and {len(others) - len(names):,} more" if len(others) > len(names) else ""
+            yield f"  likewise: {', '.join(names)}{more}"
     yield ", ".join(f"{label} {count}" for label, count in counts(outcomes).items() if count)
+
+
+def _cause(outcome: Outcome) -> str:
+    """The reasons without what differs from case to case: quoted values and numbers; own if there is none."""
+    return _VALUE.sub("…", "\n".join(outcome.reasons)) or outcome.case.id
+
+
+def printable(text: str) -> str:
+    """A text of a consumer with its control characters escaped, so that they do not reach a terminal."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def as_json(outcomes: Sequence[Outcome]) -> dict[str, Any]:
@@ -76,6 +99,15 @@ def replay(command: str, case: str, level: str) -> str:
     )
 
 
+def _readable(case: Case) -> dict[str, str | None]:
+    """Key and value as text, beside the Base64 of ``messages.jsonl``; other bytes than UTF-8 are escaped."""
+    parts = {"key": case.request.key, "value": case.request.value}
+    return {
+        name: None if part is None else b64decode(part).decode("utf-8", "backslashreplace")
+        for name, part in parts.items()
+    }
+
+
 def save(folder: Path, outcome: Outcome, command: str) -> Path:
     """Write a failed case as a golden folder named by its id, with the answer and the replay command.
 
@@ -87,6 +119,7 @@ def save(folder: Path, outcome: Outcome, command: str) -> Path:
         "replay": replay(command, case.id, case.request.level),
         "says": case.description,
         "reasons": list(outcome.reasons),
+        **({"message": _readable(case)} if isinstance(case, Case) else {}),
         "answer": outcome.answer,
     }
     try:
