@@ -35,7 +35,7 @@ NODE = (
         "events.length = Math.min(events.length, offset)",
         "if (offset < events.length) events.length = 0",
     ),
-    PlantedBug("keys are numbers", "=> row[name]))", "=> Number(row[name]) || row[name]))"),
+    PlantedBug("the rows before a time stamp, not up to it", "event.ts > until", "event.ts >= until"),
 )
 GO = (
     PlantedBug("a raw change of the key is one step", 'if one.Op != "update" {', "if len(one.keys) >= 0 {"),
