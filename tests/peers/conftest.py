@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.peers.kafka_connect import fetch
-from tests.peers.software import NotRun, Software, build, java, maven
+from tests.peers.software import CDC_FORMATS, NotRun, Software, build, java, maven
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "testee_java"
 
@@ -23,6 +23,14 @@ def software(request: pytest.FixtureRequest) -> Iterator[Software]:
     with _or_skipped(request):
         build()
     with Software() as software:
+        yield software
+
+
+@pytest.fixture(scope="session")
+def cdc_formats(request: pytest.FixtureRequest) -> Iterator[Software]:
+    with _or_skipped(request):
+        build(CDC_FORMATS)
+    with Software(CDC_FORMATS) as software:
         yield software
 
 

@@ -14,11 +14,10 @@ from types import TracebackType
 from typing import Any, Self
 
 PROJECT = Path(__file__).parent / "consumers"
-CLASSES = PROJECT / "target" / "classes"
-CLASS_PATH = PROJECT / "target" / "classpath"
+CDC_FORMATS = Path(__file__).parent / "cdc_formats"
+"""Formats of Paimon and SeaTunnel, in a project of their own because of their dependencies."""
 # Maven's messages for a jar that is neither in the local repository nor available for download.
 _NOT_FETCHED = re.compile(r"could not be resolved|Could not resolve|Could not transfer|Cannot access")
-_OPTIONS = [f"-Dmdep.outputFile={CLASS_PATH}", "-Dmdep.includeScope=runtime"]
 # Without the last option Java omits the message of an exception that it has thrown often.
 _JAVA = [
     "-Xmx512m",
@@ -52,12 +51,17 @@ class Accepted:
 Answer = Accepted | Refusal
 
 
-def build() -> None:
-    """Compile ``consumers`` and download its dependencies.
+def build(project: Path = PROJECT) -> None:
+    """Compile a project and download its dependencies.
 
     :raises NotRun: Maven or the network is missing.
     """
-    maven(PROJECT, "compile", "dependency:build-classpath", *_OPTIONS)
+    options = [f"-Dmdep.outputFile={_class_path(project)}", "-Dmdep.includeScope=runtime"]
+    maven(project, "compile", "dependency:build-classpath", *options)
+
+
+def _class_path(project: Path) -> Path:
+    return project / "target" / "classpath"
 
 
 def maven(project: Path, *words: str) -> None:
@@ -81,10 +85,11 @@ def java() -> str:
 
 
 class Software:
-    """The running process."""
+    """The running process of a project."""
 
-    def __init__(self) -> None:
-        class_path = os.pathsep.join([str(CLASSES), CLASS_PATH.read_text("utf-8")])
+    def __init__(self, project: Path = PROJECT) -> None:
+        classes = project / "target" / "classes"
+        class_path = os.pathsep.join([str(classes), _class_path(project).read_text("utf-8")])
         self._process = subprocess.Popen(
             [java(), *_JAVA, "-cp", class_path, "peers.Main"],
             stdin=subprocess.PIPE,
@@ -100,10 +105,13 @@ class Software:
     ) -> None:
         self._process.communicate()  # the process ends when its input is closed
 
-    def ask(self, consumer: str, *, key: bytes | None, value: bytes | None, columns: str = "") -> Answer:
+    def ask(
+        self, consumer: str, *, key: bytes | None, value: bytes | None, columns: str | list[str] = ""
+    ) -> Answer:
         """Give one message to one consumer.
 
-        :param columns: the columns as a user of the consumer would declare them, if the consumer needs them.
+        :param columns: the columns as a user of the consumer would declare them, if the consumer needs them;
+            only their names for a format of ``CDC_FORMATS``.
         """
         request = {"consumer": consumer, "columns": columns, "key": _base64(key), "value": _base64(value)}
         assert self._process.stdin

@@ -21,7 +21,7 @@ CANAL = ("--protocol", "canal-json", "--timeout", "60s")
 
 
 @dataclass(frozen=True)
-class ConsumerBug:
+class InsertedBug:
     """A text of a testee's source, and the wrong text."""
 
     name: str
@@ -30,16 +30,16 @@ class ConsumerBug:
 
 
 NODE = (
-    ConsumerBug(
+    InsertedBug(
         "forgets a partition that is read again",
         "events.length = Math.min(events.length, offset)",
         "if (offset < events.length) events.length = 0",
     ),
-    ConsumerBug("keys are numbers", "=> row[name]))", "=> Number(row[name]) || row[name]))"),
+    InsertedBug("the rows before a time stamp, not up to it", "event.ts > until", "event.ts >= until"),
 )
 GO = (
-    ConsumerBug("a raw change of the key is one step", 'if one.Op != "update" {', "if len(one.keys) >= 0 {"),
-    ConsumerBug(
+    InsertedBug("a raw change of the key is one step", 'if one.Op != "update" {', "if len(one.keys) >= 0 {"),
+    InsertedBug(
         "a dropped table has its rows when it is created again",
         'found.clears = *from.Type == "ERASE" || *from.Type == "TRUNCATE"',
         'found.clears = *from.Type == "TRUNCATE"',
@@ -47,7 +47,7 @@ GO = (
 )
 
 
-def node(folder: Path, bug: ConsumerBug | None) -> str:
+def node(folder: Path, bug: InsertedBug | None) -> str:
     """The command of the testee in Node."""
     if shutil.which("node") is None:
         pytest.skip("not run: node is not on the PATH")
@@ -55,7 +55,7 @@ def node(folder: Path, bug: ConsumerBug | None) -> str:
     return shlex.join(["node", str(source)])
 
 
-def go(folder: Path, bug: ConsumerBug | None) -> str:
+def go(folder: Path, bug: InsertedBug | None) -> str:
     """The command of the testee in Go."""
     if shutil.which("go") is None:
         pytest.skip("not run: go is not on the PATH")
@@ -64,7 +64,7 @@ def go(folder: Path, bug: ConsumerBug | None) -> str:
     return str(source.parent / "testee")
 
 
-def _copied(folder: Path, project: Path, name: str, bug: ConsumerBug | None) -> Path:
+def _copied(folder: Path, project: Path, name: str, bug: InsertedBug | None) -> Path:
     target = folder / "project"
     shutil.copytree(project, target)
     text = (target / name).read_text("utf-8")
@@ -81,7 +81,7 @@ def written(command: str, capsys: pytest.CaptureFixture[str]) -> set[str]:
     return {one["case"] for one in found["cases"] if one["outcome"] == "failed"}
 
 
-Make = Callable[[Path, ConsumerBug | None], str]
+Make = Callable[[Path, InsertedBug | None], str]
 TESTEES = pytest.mark.parametrize("make", [node, go], ids=["node", "go"])
 
 
@@ -103,7 +103,7 @@ def test_the_testee_survives(make: Make, tmp_path: Path, capsys: pytest.CaptureF
     ],
 )
 def test_only_random_histories_find_the_bug(
-    make: Make, bug: ConsumerBug, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    make: Make, bug: InsertedBug, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     right, wrong = make(tmp_path / "right", None), make(tmp_path / "wrong", bug)
     assert written(wrong, capsys) == written(right, capsys)
