@@ -42,7 +42,7 @@ CREATE TABLE `{name}` (
   `id` bigint NOT NULL,
   `customer` int unsigned NOT NULL,
   `amount` decimal(12,2) NOT NULL,
-  `ordered` datetime(3) DEFAULT NULL,
+  `ordered_at` datetime(3) DEFAULT NULL,
   `state` enum('new','paid','sent') NOT NULL,
   `address` varchar(120) DEFAULT NULL,
   `remarks` text,
@@ -85,13 +85,13 @@ def _inserts(name: str, size: int) -> Iterator[str]:
 def _row(key: int) -> str:
     """A row of some 200 bytes."""
     number = key * 7_919 % 1_000_003
-    ordered = (
+    ordered_at = (
         "NULL" if key % 50 == 0 else f"'2024-{key % 12 + 1:02d}-{key % 28 + 1:02d} 10:{key % 60:02d}:07.123'"
     )
     remarks = "it\\'s urgent;\\n" * (number % 5) + f"batch {number:x}, Größe {key % 40}"
     state = ("new", "paid", "sent")[key % 3]
     address = f"{number} Long Street, floor {key % 30}, 0{number % 9_000 + 1_000} Springfield"
-    return f"({key},{number},{number / 100:.2f},{ordered},'{state}','{address}','{remarks}')"
+    return f"({key},{number},{number / 100:.2f},{ordered_at},'{state}','{address}','{remarks}')"
 
 
 def measure(mib: int, folder: Path) -> dict[str, Any]:

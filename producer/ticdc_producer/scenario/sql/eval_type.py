@@ -36,7 +36,7 @@ class EvalType(Enum):
     NULL = auto()
     INTEGER = auto()
     SHORT_UNSIGNED = auto()
-    """An integer of fewer than eight bytes; a BIGINT has all of its values."""
+    """An unsigned integer of fewer than eight bytes; a BIGINT can hold all of its values."""
     UNSIGNED = auto()
     DECIMAL = auto()
     DOUBLE = auto()
