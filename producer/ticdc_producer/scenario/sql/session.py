@@ -328,9 +328,14 @@ class Session:
         if not statement.text.isascii() and not is_utf8(statement.text):
             raise ScenarioError("a DDL has bytes that are not UTF-8")
         context = DDLContext(
-            self._cluster, self._mode, self._database, self._force_replicate, self._recorded.add_job
+            statement,
+            self._cluster,
+            self._mode,
+            self._database,
+            self._force_replicate,
+            self._recorded.add_job,
         )
-        run_ddl(Cursor(statement), context)
+        run_ddl(context)
         self._reserved.check(self._cluster.tables())
         self._references = References(self._cluster.tables())
         self._database = context.database

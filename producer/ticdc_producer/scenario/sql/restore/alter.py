@@ -48,6 +48,8 @@ def print_alter(statement: AlterTable) -> str:
     """``ALTER TABLE``."""
     if statement.if_exists:
         raise statement.source.unsupported("ALTER TABLE IF EXISTS, which TiDB does not have,")
+    if not statement.parts:
+        raise statement.source.error("expected an ALTER TABLE action")
     text = f"ALTER TABLE {table_text(statement.table)}"
     printed = [part for part in map(_part, statement.parts) if part is not None]
     for index, part in enumerate(printed):

@@ -181,10 +181,8 @@ _COMMA_OPTIONAL = ("PARTITION", "REMOVE", "REORGANIZE", "SPLIT", "MERGE")
 
 
 def read_parts(cursor: Cursor) -> tuple[AlterPart, ...]:
-    """All parts, up to the end of the statement."""
-    if cursor.at_end:
-        raise cursor.error("expected an ALTER TABLE action")
-    parts = [_part(cursor)]
+    """All parts, up to the end of the statement; TiDB accepts none, too."""
+    parts = [] if cursor.at_end else [_part(cursor)]
     while not cursor.at_end:
         if not cursor.accept(",") and cursor.word() not in _COMMA_OPTIONAL:
             raise cursor.error("expected a comma")
@@ -199,7 +197,7 @@ def _part(cursor: Cursor) -> AlterPart:
     for words, change in _PARTITION_CHANGES.items():
         if cursor.accept(*words):
             return change(cursor, " ".join(words), start)
-    for words, read in _READERS.items():
+    for words, read in PARTS.items():
         if cursor.accept(*words):
             return read(cursor, " ".join(words), start)
     if cursor.word() == "PARTITION" and cursor.word(2) == "ATTRIBUTES":
@@ -339,7 +337,7 @@ def _replica(cursor: Cursor, kind: str, start: int) -> Setting:
     return Setting(kind=kind, values=values, source=cursor.since(start))
 
 
-_READERS: dict[tuple[str, ...], Callable[[Cursor, str, int], AlterPart]] = {
+PARTS: dict[tuple[str, ...], Callable[[Cursor, str, int], AlterPart]] = {
     ("ADD",): _add,
     ("DROP",): _drop,
     ("MODIFY",): _change_column,

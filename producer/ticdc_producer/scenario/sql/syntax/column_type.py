@@ -21,7 +21,7 @@ from ticdc_producer.scenario.sql.syntax.names import (
 class ColumnType:
     """A type as it is written.
 
-    :param name: TiDB's name for the type; ``SERIAL`` stands for a type with attributes.
+    :param name: TiDB's name for the type; ``SERIAL`` is short for a type with attributes.
     :param digits: the numbers in brackets.
     :param charset: empty without one.
     :param binary: whether the word BINARY requests the ``_bin`` collation of the charset.

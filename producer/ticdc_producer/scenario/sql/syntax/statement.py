@@ -177,7 +177,7 @@ def parse_ddl(cursor: Cursor) -> DDL:
     :raises ScenarioError: if it does not parse.
     :raises UnsupportedSQL: for a statement that this grammar does not have.
     """
-    for words, read in _STATEMENTS:
+    for words, read in STATEMENTS:
         if cursor.accept(*words):
             statement = read(cursor)
             cursor.end()
@@ -398,7 +398,7 @@ def _create(cursor: Cursor) -> DDL:
     raise cursor.unsupported(name)
 
 
-_STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor], DDL]], ...] = (
+STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor], DDL]], ...] = (
     (("CREATE", "DATABASE"), _create_database),
     (("CREATE", "SCHEMA"), _create_database),
     (("ALTER", "DATABASE"), _alter_database),

@@ -105,7 +105,7 @@ def _read_charset_option(cursor: Cursor) -> TableOption | None:
         cursor.accept("=")
         policy = read_word_or_string(cursor, "a placement policy")
         return TableOption(kind="PLACEMENT POLICY", value=policy, source=cursor.since(start))
-    if default:
+    if default and cursor.word() != "ENCRYPTION":
         raise cursor.error("expected CHARSET or COLLATE")
     return None
 
