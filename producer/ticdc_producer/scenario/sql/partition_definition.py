@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.scenario.sql.cursor import Source
 from ticdc_producer.scenario.sql.syntax.partition import Partition, PartitionBy, PartitionKind
 
 BY_VALUES: dict[str, str] = {"RANGE": "LESS THAN", "LIST": "IN"}
@@ -114,5 +115,10 @@ def _draft_partition(part: Partition) -> PartitionDraft:
     line = part.source.line
     if part.values == "DEFAULT":
         return PartitionDraft(name=part.name, values="IN", bounds=((DEFAULT_WORD,),), line=line)
-    bounds = tuple(tuple(value.text for value in values) for values in part.bounds)
+    bounds = tuple(tuple(map(_text, values)) for values in part.bounds)
     return PartitionDraft(name=part.name, values=part.values, bounds=bounds, line=line)
+
+
+def _text(value: Source) -> str:
+    word = value.text.upper()
+    return word if word in (DEFAULT_WORD, MAXVALUE_WORD) else value.text
