@@ -1,6 +1,7 @@
-"""Applies the DEFAULT of a column.
+"""Applies the DEFAULT of a column, and checks the few functions that TiDB accepts in it.
 
-Rules: tidb ``pkg/ddl/add_column.go`` (``getDefaultValue``, ``checkColumnDefaultValue``).
+Rules: tidb ``pkg/ddl/add_column.go`` (``getDefaultValue``, ``checkColumnDefaultValue``,
+``getFuncCallDefaultValue``); ``parser.y`` (``DefaultValueExpr``).
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import FLOATS, LOBS, MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import BinaryLiteral, SQLValue
-from ticdc_producer.scenario.sql.default_function import check_default_function
 from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate_constant
 from ticdc_producer.scenario.sql.scope import Scope
@@ -113,3 +113,44 @@ def _as_written(column: ColumnInfo, value: SQLValue, default: Value) -> bytes | 
 def _is_constant(tree: exp.Expr) -> bool:
     """Whether an expression consists of literals and signs only."""
     return all(isinstance(node, _CONSTANT_NODES) for node in tree.walk())
+
+
+_WITH_ANY_ARGUMENTS = {"CURDATE", "CURRENT_DATE", "JSON_ARRAY", "JSON_OBJECT", "JSON_QUOTE", "VEC_FROM_TEXT"}
+_FORMATS = {"%Y-%m", "%Y-%m-%d", "%Y-%m-%d %H.%i.%s", "%Y-%m-%d %H:%i:%s"}
+
+
+def check_default_function(column: str, expression: exp.Expr, line: int) -> None:
+    """Check that TiDB accepts an expression that is no literal.
+
+    :param column: name of the column.
+    :raises ScenarioError: if it does not.
+    """
+    call = expression.unnest()
+    name = _name(call)
+    if not name:
+        what = f"the DEFAULT of column {column!r} is neither a literal nor a call of a function"
+        raise ScenarioError(what, line=line, column=column, hint="TiDB accepts no other expression there")
+    if name in _WITH_ANY_ARGUMENTS:
+        return
+    arguments = call.expressions
+    if name == "STR_TO_DATE" and all(isinstance(argument, exp.Literal) for argument in arguments):
+        return
+    if name == "DATE_FORMAT" and _is_date_of_now(arguments):
+        return
+    what = f"Default value expression of column {column!r} contains a disallowed function: {name}"
+    hint = "TiDB accepts JSON_OBJECT, JSON_ARRAY, JSON_QUOTE, STR_TO_DATE, CURRENT_DATE, DATE_FORMAT of NOW()"
+    raise ScenarioError(what, line=line, column=column, hint=hint)
+
+
+def _name(call: exp.Expr) -> str:
+    if isinstance(call, exp.Anonymous):
+        return str(call.this).upper()
+    if isinstance(call, exp.JSONObject):
+        return "JSON_OBJECT"
+    return call.sql_name() if isinstance(call, exp.Func) and not isinstance(call, exp.Binary) else ""
+
+
+def _is_date_of_now(arguments: list[exp.Expr]) -> bool:
+    if len(arguments) != 2 or _name(arguments[0]) != "NOW":
+        return False
+    return isinstance(arguments[1], exp.Literal) and arguments[1].this in _FORMATS

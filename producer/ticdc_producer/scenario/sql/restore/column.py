@@ -1,10 +1,13 @@
-"""Column definitions as TiDB prints them.
+"""Column definitions as TiDB prints them, and DEFAULT expressions as TiDB stores them in a table's metadata.
 
 Rules: tidb ``pkg/parser/ast/ddl.go`` (``ColumnDef``, ``ColumnOption``); ``pkg/parser/types/field_type.go``
-(``Restore``).
+(``Restore``); ``restoreFuncCall`` for metadata: keywords and charsets are in lower case, and binary operators
+have blanks around them.
 """
 
 from __future__ import annotations
+
+import re
 
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.restore.expression import read_expression
@@ -18,6 +21,7 @@ from ticdc_producer.scenario.sql.restore.names import (
     read_column_name,
     tidb_comment,
 )
+from ticdc_producer.scenario.sql.statements import split_statements
 from ticdc_producer.scenario.sql.syntax.column import (
     Attribute,
     AutoRandom,
@@ -156,3 +160,39 @@ def _new_default(cursor: Cursor) -> str:
     if literal is None:
         raise cursor.error("expected a literal")
     return f"({literal})" if signed else literal
+
+
+_PRINTED = re.compile(
+    r"(?P<quoted>'(?:[^']|'')*'|`(?:[^`]|``)*`)"
+    r"|(?P<operator>(?<=[\w'`)])(?:<=>|<<|>>|[!<>]=|[-+*/%^&|<>=]))"
+    r"|(?P<other>.)",
+    re.DOTALL,
+)
+
+
+def print_default(expression: str) -> str:
+    """The text that TiDB stores for ``DEFAULT (expression)``.
+
+    :param expression: SQL text, in any number of brackets.
+    :raises ScenarioError: if the expression does not parse.
+    :raises UnsupportedSQL: for syntax that this tool does not print.
+    """
+    (statement,) = split_statements(expression)
+    cursor = Cursor(statement)
+    brackets = 0
+    while cursor.accept("("):
+        brackets += 1
+    text = read_expression(cursor)
+    for _ in range(brackets):
+        cursor.expect(")")
+    cursor.end()
+    return _PRINTED.sub(_as_stored, text)
+
+
+def _as_stored(found: re.Match[str]) -> str:
+    match found.lastgroup:
+        case "quoted":
+            return found[0].replace(r"\\", "\\")  # not escaped, as DDL text is
+        case "operator":
+            return f" {found[0]} "
+    return found[0].lower()
