@@ -9,10 +9,10 @@ from tests.scenario.sql.reference import ALTER_PARTS, DEFINITIONS, EXPRESSIONS, 
 from tests.scenario.sql.refusals import REFUSED
 from ticdc_producer.model.collation import DEFAULT_COLLATIONS, KNOWN
 from ticdc_producer.scenario.sql.aggregate_call import AGGREGATES
-from ticdc_producer.scenario.sql.column_type import TYPE_NAMES
 from ticdc_producer.scenario.sql.evaluate import SESSION_FUNCTIONS
 from ticdc_producer.scenario.sql.functions import MODULES
 from ticdc_producer.scenario.sql.functions.rejected import REASONS
+from ticdc_producer.scenario.sql.syntax.column_type import TYPE_NAMES
 from ticdc_producer.scenario.sql.variables import SQL_MODES, WITHOUT_EFFECT
 
 _LONGEST = 90

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ticdc_producer.model.collation import DEFAULT_COLLATIONS
@@ -10,18 +10,21 @@ from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.replica.column_changes import ColumnChanges
 from ticdc_producer.replica.versions import LENIENT, Cell, Definition
-from ticdc_producer.scenario.sql.column_default import read_default, with_default
-from ticdc_producer.scenario.sql.column_definition import make_column, read_column
-from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.key_definition import (
-    KeyDraft,
-    add_keys,
-    never_null,
-    read_key,
-    read_key_parts,
+from ticdc_producer.scenario.sql.column_default import with_default
+from ticdc_producer.scenario.sql.column_definition import draft_column, make_column
+from ticdc_producer.scenario.sql.key_definition import KeyDraft, add_keys, draft_key, never_null
+from ticdc_producer.scenario.sql.syntax.alter import (
+    AddColumn,
+    AddKey,
+    AlterColumn,
+    AlterPart,
+    ChangeColumn,
+    ConvertTo,
+    Drop,
+    Rename,
 )
-
-_KEY_WORDS = ("PRIMARY", "UNIQUE", "INDEX", "KEY", "CONSTRAINT", "FOREIGN", "CHECK", "FULLTEXT", "SPATIAL")
+from ticdc_producer.scenario.sql.syntax.column import Column, Default
+from ticdc_producer.scenario.sql.syntax.key import Key
 
 
 @dataclass
@@ -59,15 +62,13 @@ class Alteration:
         same_columns = len(self.cells) == len(self.definition.info.sent_columns)
         return bool(self.doubts) or not same_columns or not all(c.is_unchanged for c in self.cells.values())
 
-    def read(self, cursor: Cursor) -> None:
-        """Apply all parts of ``ALTER TABLE name``, from the current word to the end.
+    def apply(self, parts: Iterable[AlterPart]) -> None:
+        """Apply the parts of an ALTER TABLE; options of the table leave rows as they are.
 
-        :raises ScenarioError: for a part that cannot be read, or that does not fit the table.
+        :raises ScenarioError: for a part that does not fit the table.
         """
-        while not cursor.at_end:
-            self._part(cursor)
-            if not cursor.accept(","):
-                cursor.end()
+        for part in parts:
+            self._apply(part)
 
     def add_key(self, key: KeyDraft) -> None:
         """Add an index."""
@@ -83,45 +84,28 @@ class Alteration:
         indexes = (index for index in self.info.indexes if index.name.lower() != name.lower())
         self.info = replace(self.info, indexes=tuple(indexes))
 
-    def _part(self, cursor: Cursor) -> None:
-        for words, change in _PARTS:
-            if cursor.accept(*words):
-                change(self, cursor)
-                return
-        if cursor.word() == "ADD" and cursor.word(1) in _KEY_WORDS:
-            cursor.accept("ADD")
-            self._add_constraint(cursor)
-        elif cursor.accept("ADD"):
-            cursor.accept("COLUMN")
-            self._add_columns(cursor)
-        else:
-            cursor.expression_source()  # an option of the table: rows stay as they are
+    def _apply(self, part: AlterPart) -> None:
+        match part:
+            case AddColumn(elements=elements, if_not_exists=lenient):
+                for element in elements:
+                    if isinstance(element, Column):
+                        self._add_column(element, lenient)
+            case AddKey(key=Key(kind="PRIMARY KEY" | "UNIQUE" | "INDEX") as key):
+                self.add_key(draft_key(key))
+            case ChangeColumn():
+                self._change_column(part)
+            case AlterColumn(name=name, default=default):
+                self._alter_default(name[-1], default)
+            case Drop():
+                self._drop(part)
+            case Rename(kind="COLUMN", old=old, new=new):
+                before = self.info.columns[self._offset(old)]
+                self._replace(old, replace(before, name=new), before)
+            case ConvertTo(charset=charset, collation=collation):
+                self._convert_charset(charset, collation)
 
-    def _add_constraint(self, cursor: Cursor) -> None:
-        name = ""
-        if cursor.accept("CONSTRAINT") and cursor.word() not in ("PRIMARY", "UNIQUE", "FOREIGN", "CHECK"):
-            name = cursor.identifier()
-        if cursor.word() in ("FOREIGN", "CHECK", "FULLTEXT", "SPATIAL"):
-            cursor.expression_source()
-            return
-        if cursor.accept("INDEX", "IF", "NOT", "EXISTS") or cursor.accept("KEY", "IF", "NOT", "EXISTS"):
-            self.add_key(read_key_parts(cursor, "index", cursor.identifier("an index name"), cursor.line))
-            return
-        key = read_key(cursor, name)
-        if key is not None:
-            self.add_key(key)
-
-    def _add_columns(self, cursor: Cursor) -> None:
-        lenient = cursor.accept("IF", "NOT", "EXISTS")
-        in_brackets = cursor.accept("(")
-        self._add_column(cursor, lenient)
-        while in_brackets and cursor.accept(","):
-            self._add_column(cursor, lenient)
-        if in_brackets:
-            cursor.expect(")")
-
-    def _add_column(self, cursor: Cursor, lenient: bool) -> None:
-        column = self._column(cursor)
+    def _add_column(self, definition: Column, lenient: bool) -> None:
+        column = self._column(definition)
         if lenient and self._find(column.name) is not None:
             return
         self.info = replace(self.info, columns=(*self.info.columns, column))
@@ -130,17 +114,19 @@ class Alteration:
         cell, doubt = self.changes.added(column)
         self._set(column.name, cell, doubt)
 
-    def _column(self, cursor: Cursor) -> ColumnInfo:
-        draft = read_column(cursor)
-        if cursor.accept("AFTER"):
-            cursor.identifier("a column name")
-        cursor.accept("FIRST")
-        return make_column(draft, self.info.charset, self.info.collation, LENIENT)
+    def _column(self, definition: Column) -> ColumnInfo:
+        return make_column(draft_column(definition), self.info.charset, self.info.collation, LENIENT)
 
-    def _drop_column(self, cursor: Cursor) -> None:
-        lenient = cursor.accept("IF", "EXISTS")
-        name = cursor.identifier("a column name")
-        cursor.accept_any("RESTRICT", "CASCADE")
+    def _drop(self, part: Drop) -> None:
+        match part.kind:
+            case "PRIMARY KEY":
+                self.drop_index("PRIMARY")
+            case "INDEX":
+                self.drop_index(part.name[-1])
+            case "COLUMN":
+                self._drop_column(part.name[-1], part.if_exists)
+
+    def _drop_column(self, name: str, lenient: bool) -> None:
         if lenient and self._find(name) is None:
             return
         offset = self._offset(name)
@@ -150,38 +136,18 @@ class Alteration:
         self.info = replace(self.info, columns=tuple(columns), indexes=left)
         self.cells.pop(name.lower(), None)
 
-    def _modify(self, cursor: Cursor) -> None:
-        lenient = cursor.accept("IF", "EXISTS")
-        name = cursor.identifier("a column name")
-        cursor.position -= 1
-        self._change_column(cursor, name, lenient)
-
-    def _change(self, cursor: Cursor) -> None:
-        lenient = cursor.accept("IF", "EXISTS")
-        self._change_column(cursor, cursor.identifier("a column name"), lenient)
-
-    def _change_column(self, cursor: Cursor, name: str, lenient: bool) -> None:
-        column = self._column(cursor)
-        if not (lenient and self._find(name) is None):
+    def _change_column(self, part: ChangeColumn) -> None:
+        column = self._column(part.column)
+        name = part.old[-1] if part.old else column.name
+        if not (part.if_exists and self._find(name) is None):
             before = self.info.columns[self._offset(name)]
             in_key = any(index.primary and self._offset(name) in index.offsets for index in self.info.indexes)
             self._replace(name, replace(column, nullable=False) if in_key else column, before)
 
-    def _rename_column(self, cursor: Cursor) -> None:
-        name = cursor.identifier("a column name")
-        cursor.expect("TO")
-        before = self.info.columns[self._offset(name)]
-        self._replace(name, replace(before, name=cursor.identifier("a column name")), before)
-
-    def _alter_default(self, cursor: Cursor) -> None:
-        name = cursor.identifier("a column name")
+    def _alter_default(self, name: str, default: Default | None) -> None:
         before = self.info.columns[self._offset(name)]
         after = replace(before, default=None, has_default=False, default_expression="")
-        if not cursor.accept("DROP", "DEFAULT"):
-            cursor.expect("SET", "DEFAULT")
-            text, now = read_default(cursor)
-            after = with_default(after, text, now, LENIENT, cursor.line)
-        self._replace(name, after, before)
+        self._replace(name, with_default(after, default, LENIENT, 0), before)
 
     def _replace(self, name: str, after: ColumnInfo, before: ColumnInfo) -> None:
         columns = list(self.info.columns)
@@ -193,19 +159,13 @@ class Alteration:
         cell, doubt = self.changes.changed(before, after)
         self._set(after.name, cell, doubt)
 
-    def _convert_charset(self, cursor: Cursor) -> None:
-        charset = cursor.identifier("a charset").lower()
-        collation = cursor.identifier("a collation").lower() if cursor.accept("COLLATE") else ""
+    def _convert_charset(self, charset: str, collation: str) -> None:
         collation = collation or DEFAULT_COLLATIONS.get(charset, self.info.collation)
         columns = tuple(
             column if column.charset == "binary" else replace(column, charset=charset, collation=collation)
             for column in self.info.columns
         )
         self.info = replace(self.info, columns=columns, charset=charset, collation=collation)
-
-    def _drop_key(self, cursor: Cursor) -> None:
-        cursor.accept("IF", "EXISTS")
-        self.drop_index(cursor.identifier("an index name"))
 
     def _set(self, name: str, cell: Cell, doubt: str) -> None:
         self.cells[name.lower()] = cell
@@ -230,33 +190,3 @@ def _without(index: IndexInfo, gone: int) -> IndexInfo:
     """An index without a column, the offsets of later columns being one less."""
     offsets = tuple(offset - (offset > gone) for offset in index.offsets if offset != gone)
     return replace(index, offsets=offsets)
-
-
-def _skip(_: Alteration, cursor: Cursor) -> None:
-    cursor.expression_source()
-
-
-def _drop_primary_key(alteration: Alteration, _: Cursor) -> None:
-    alteration.drop_index("PRIMARY")
-
-
-_PARTS: tuple[tuple[tuple[str, ...], Callable[[Alteration, Cursor], None]], ...] = (
-    (("DROP", "PRIMARY", "KEY"), _drop_primary_key),
-    (("DROP", "FOREIGN", "KEY"), _skip),
-    (("DROP", "INDEX"), Alteration._drop_key),
-    (("DROP", "KEY"), Alteration._drop_key),
-    (("DROP", "COLUMN"), Alteration._drop_column),
-    (("DROP",), Alteration._drop_column),
-    (("MODIFY", "COLUMN"), Alteration._modify),
-    (("MODIFY",), Alteration._modify),
-    (("CHANGE", "COLUMN"), Alteration._change),
-    (("CHANGE",), Alteration._change),
-    (("RENAME", "COLUMN"), Alteration._rename_column),
-    (("RENAME", "INDEX"), _skip),
-    (("RENAME", "KEY"), _skip),
-    (("ALTER", "INDEX"), _skip),
-    (("ALTER", "COLUMN"), Alteration._alter_default),
-    (("ALTER",), Alteration._alter_default),
-    (("CONVERT", "TO", "CHARACTER", "SET"), Alteration._convert_charset),
-    (("CONVERT", "TO", "CHARSET"), Alteration._convert_charset),
-)

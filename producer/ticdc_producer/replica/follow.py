@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ticdc_producer.errors import ProducerError
@@ -12,12 +12,27 @@ from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.replica.alteration import Alteration
 from ticdc_producer.replica.column_changes import ColumnChanges
-from ticdc_producer.replica.partition_changes import exchanged, partitioned, read_partition_change
+from ticdc_producer.replica.partition_changes import change_partitions, partition_index, partitioned
 from ticdc_producer.replica.versions import LENIENT, Cell, Definition, Move, Version
 from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.key_definition import read_key_parts
+from ticdc_producer.scenario.sql.key_definition import draft_key
 from ticdc_producer.scenario.sql.statements import split_statements
-from ticdc_producer.scenario.sql.table_definition import make_table, read_table
+from ticdc_producer.scenario.sql.syntax import parse_ddl
+from ticdc_producer.scenario.sql.syntax.alter import ChangePartitions, RenameTo
+from ticdc_producer.scenario.sql.syntax.names import TableName
+from ticdc_producer.scenario.sql.syntax.partition import PartitionBy
+from ticdc_producer.scenario.sql.syntax.statement import (
+    DDL,
+    AlterTable,
+    CreateIndex,
+    CreateTable,
+    Database,
+    DropIndex,
+    DropObjects,
+    RenameTables,
+    TruncateTable,
+)
+from ticdc_producer.scenario.sql.table_definition import draft_table, make_table
 
 _Name = tuple[str, str]
 _UNREADABLE = (ProducerError, LookupError, ValueError, RecursionError)
@@ -70,7 +85,7 @@ class _Follower:
         """Apply a DDL. Rows of its table are unknown from then on if it cannot be read."""
         try:
             for statement in split_statements(ddl.query):
-                self._run(Cursor(statement), ddl)
+                self._run(parse_ddl(Cursor(statement)), ddl)
         except _UNREADABLE:
             self._doubt(ddl, f"this DDL cannot be applied: {ddl.query[:80]}")
 
@@ -82,52 +97,58 @@ class _Follower:
         if table is not None:
             table.doubt = table.doubt or why
 
-    def _run(self, cursor: Cursor, ddl: StreamDDL) -> None:
-        for words, run in _STATEMENTS:
-            if cursor.accept(*words):
-                run(self, cursor, ddl)
-                return
+    def _run(self, statement: DDL, ddl: StreamDDL) -> None:
+        match statement:
+            case Database():
+                self._database(statement, ddl)
+            case CreateTable():
+                self._create_table(statement, ddl)
+            case DropObjects(kind="TABLE", names=names):
+                for name in names:
+                    self._end_named(name, ddl)
+            case TruncateTable(table=name):
+                table = self._end_named(name, ddl)
+                if table is not None:
+                    self._begin(table.definition, ddl)
+            case RenameTables(pairs=pairs):
+                for old, new in pairs:
+                    self._rename(old, new, ddl)
+            case CreateIndex(key=key, table=name):
+                table = self._present(name, ddl)
+                alteration = Alteration(table.definition, self.changes)
+                alteration.add_key(draft_key(key))
+                self._altered(table, alteration, ddl)
+            case DropIndex(name=index, table=name):
+                table = self._present(name, ddl)
+                alteration = Alteration(table.definition, self.changes)
+                alteration.drop_index(index)
+                self._altered(table, alteration, ddl)
+            case AlterTable():
+                self._alter_table(statement, ddl)
 
-    def create_database(self, cursor: Cursor, _: StreamDDL) -> None:
-        cursor.accept("IF", "NOT", "EXISTS")
-        self._set_charset(cursor.identifier(), cursor)
+    def _database(self, statement: Database, ddl: StreamDDL) -> None:
+        name = (statement.name or ddl.schema).lower()
+        values = {option.kind: option.value for option in statement.options}
+        if statement.verb == "DROP":
+            for table in [table for key, table in self.tables.items() if key[0] == name]:
+                self._end(table, ddl)
+        elif collation := values.get("COLLATE"):
+            self.charsets[name] = charset_of(collation), collation
+        elif charset := values.get("CHARSET"):
+            self.charsets[name] = charset, DEFAULT_COLLATIONS[charset]
 
-    def alter_database(self, cursor: Cursor, ddl: StreamDDL) -> None:
-        named = cursor.word() not in ("DEFAULT", "CHARSET", "CHARACTER", "COLLATE", "PLACEMENT")
-        self._set_charset(cursor.identifier() if named else ddl.schema, cursor)
-
-    def _set_charset(self, name: str, cursor: Cursor) -> None:
-        charset, collation = "", ""
-        while not cursor.at_end:
-            if cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
-                cursor.accept("=")
-                charset = cursor.identifier().lower()
-            elif cursor.accept("COLLATE"):
-                cursor.accept("=")
-                collation = cursor.identifier().lower()
-            else:
-                cursor.position += 1
-        if collation:
-            self.charsets[name.lower()] = charset_of(collation), collation
-        elif charset:
-            self.charsets[name.lower()] = charset, DEFAULT_COLLATIONS[charset]
-
-    def drop_database(self, cursor: Cursor, ddl: StreamDDL) -> None:
-        cursor.accept("IF", "EXISTS")
-        name = cursor.identifier().lower()
-        for table in [table for key, table in self.tables.items() if key[0] == name]:
-            self._end(table, ddl)
-
-    def create_table(self, cursor: Cursor, ddl: StreamDDL) -> None:
-        lenient = cursor.accept("IF", "NOT", "EXISTS")
-        schema, name = cursor.qualified_name(ddl.schema)
+    def _create_table(self, statement: CreateTable, ddl: StreamDDL) -> None:
+        schema, name = statement.table.within(ddl.schema)
         present = self.tables.get(_key(schema, name))
-        if present is not None and lenient:
+        if present is not None and statement.if_not_exists:
             return
         if present is not None:
             self._end(present, ddl)
         try:
-            definition = self._like(cursor, ddl) or self._defined(cursor, schema, name)
+            if statement.like is None:
+                definition = self._defined(statement, schema, name)
+            else:
+                definition = self._present(statement.like, ddl).definition
         except _UNREADABLE:
             # Only if another DDL changes a table of this name, its rows depend on its definition.
             if any(_key(*version.name) == _key(schema, name) for version in self.versions):
@@ -136,95 +157,42 @@ class _Follower:
         info = replace(definition.info, schema=schema, name=name)
         self._begin(replace(definition, info=info), ddl)
 
-    def _like(self, cursor: Cursor, ddl: StreamDDL) -> Definition | None:
-        in_brackets = cursor.word() == "(" and cursor.word(1) == "LIKE"
-        cursor.position += in_brackets
-        return self._present(cursor, ddl).definition if cursor.accept("LIKE") else None
-
-    def _defined(self, cursor: Cursor, schema: str, name: str) -> Definition:
-        draft = read_table(cursor, schema)
+    def _defined(self, statement: CreateTable, schema: str, name: str) -> Definition:
+        draft = draft_table(statement, schema)
         charset = self.charsets.get(schema.lower(), _SERVER_CHARSET)
-        info, next_index_id = make_table(draft, schema, name, charset, LENIENT, cursor.line)
+        info, next_index_id = make_table(draft, schema, name, charset, LENIENT, statement.source.line)
         found = Definition(info=replace(info, profile=self.profile), next_index_id=next_index_id)
         return found if draft.partitioning is None else partitioned(found, draft.partitioning)
 
-    def drop_table(self, cursor: Cursor, ddl: StreamDDL) -> None:
-        cursor.accept("IF", "EXISTS")
-        self._end_named(cursor, ddl)
-        while cursor.accept(","):
-            self._end_named(cursor, ddl)
-
-    def _end_named(self, cursor: Cursor, ddl: StreamDDL) -> None:
-        table = self.tables.get(_key(*cursor.qualified_name(ddl.schema)))
+    def _end_named(self, name: TableName, ddl: StreamDDL) -> Version | None:
+        """End a table, if the stream created it."""
+        table = self.tables.get(_key(*name.within(ddl.schema)))
         if table is not None:
             self._end(table, ddl)
+        return table
 
-    def truncate_table(self, cursor: Cursor, ddl: StreamDDL) -> None:
-        cursor.accept("TABLE")
-        table = self.tables.get(_key(*cursor.qualified_name(ddl.schema)))
-        if table is not None:
-            self._end(table, ddl)
-            self._begin(table.definition, ddl)
-
-    def rename_tables(self, cursor: Cursor, ddl: StreamDDL) -> None:
-        self._rename(cursor, ddl)
-        while cursor.accept(","):
-            self._rename(cursor, ddl)
-
-    def _rename(self, cursor: Cursor, ddl: StreamDDL) -> None:
-        table = self._before_rename(cursor.qualified_name(ddl.schema))
-        cursor.expect("TO")
-        self._renamed(table, cursor.qualified_name(ddl.schema), ddl)
-
-    def _renamed(self, table: Version, name: _Name, ddl: StreamDDL) -> None:
+    def _rename(self, old: TableName, new: TableName, ddl: StreamDDL) -> None:
+        table, name = self._before_rename(old.within(ddl.schema)), new.within(ddl.schema)
         info = replace(table.definition.info, schema=name[0], name=name[1])
         self._succeed(table, replace(table.definition, info=info), ddl)
 
-    def create_index(self, cursor: Cursor, ddl: StreamDDL, kind: str = "index") -> None:
-        cursor.accept("IF", "NOT", "EXISTS")
-        name = cursor.identifier("an index name")
-        if cursor.accept_any("USING", "TYPE"):
-            cursor.position += 1
-        cursor.expect("ON")
-        table = self._present(cursor, ddl)
-        alteration = Alteration(table.definition, self.changes)
-        alteration.add_key(read_key_parts(cursor, kind, name, cursor.line))
-        self._altered(table, alteration, ddl)
-
-    def create_unique_index(self, cursor: Cursor, ddl: StreamDDL) -> None:
-        self.create_index(cursor, ddl, "unique")
-
-    def drop_index(self, cursor: Cursor, ddl: StreamDDL) -> None:
-        cursor.accept("IF", "EXISTS")
-        name = cursor.identifier("an index name")
-        cursor.expect("ON")
-        table = self._present(cursor, ddl)
-        alteration = Alteration(table.definition, self.changes)
-        alteration.drop_index(name)
-        self._altered(table, alteration, ddl)
-
-    def alter_table(self, cursor: Cursor, ddl: StreamDDL) -> None:
-        lenient = cursor.accept("IF", "EXISTS")
-        name = cursor.qualified_name(ddl.schema)
-        if cursor.word() == "RENAME" and cursor.word(1) not in ("COLUMN", "INDEX", "KEY"):
-            table = self._before_rename(name)
-            cursor.position += 1
-            cursor.accept_any("TO", "AS", "=")
-            self._renamed(table, cursor.qualified_name(ddl.schema), ddl)
-        elif not lenient or _key(*name) in self.tables:
-            self._alter(cursor, self.tables[_key(*name)], ddl)
-
-    def _alter(self, cursor: Cursor, table: Version, ddl: StreamDDL) -> None:
-        if cursor.accept("EXCHANGE", "PARTITION"):
-            self._exchange(cursor, table, ddl)
+    def _alter_table(self, statement: AlterTable, ddl: StreamDDL) -> None:
+        name, first = statement.table, next(iter(statement.parts), None)
+        if isinstance(first, RenameTo):
+            self._rename(name, first.table, ddl)
             return
-        change = read_partition_change(cursor, table.definition)
-        if change is not None:
+        if statement.if_exists and _key(*name.within(ddl.schema)) not in self.tables:
+            return
+        table = self._present(name, ddl)
+        if isinstance(first, ChangePartitions) and first.table is not None:
+            self._exchange(first.names[0], first.table, table, ddl)
+        elif isinstance(first, PartitionBy | ChangePartitions):
+            change = change_partitions(first, table.definition)
             self._succeed(table, change.after, ddl, gone=change.gone)
-            return
-        alteration = Alteration(table.definition, self.changes)
-        alteration.read(cursor)
-        self._altered(table, alteration, ddl)
+        else:
+            alteration = Alteration(table.definition, self.changes)
+            alteration.apply(statement.parts)
+            self._altered(table, alteration, ddl)
 
     def _altered(self, table: Version, alteration: Alteration, ddl: StreamDDL) -> None:
         """Begin a new version if rows look different, or have another key."""
@@ -237,10 +205,9 @@ class _Follower:
         else:
             table.definition = after
 
-    def _exchange(self, cursor: Cursor, table: Version, ddl: StreamDDL) -> None:
+    def _exchange(self, partition_name: str, name: TableName, table: Version, ddl: StreamDDL) -> None:
         """A partition and a table exchange their rows."""
-        partition, name = exchanged(cursor, table.definition, ddl.schema)
-        other = self.tables[_key(*name)]
+        partition, other = partition_index(table.definition, partition_name), self._present(name, ddl)
         others = frozenset(range(len(table.definition.info.partitions))) - {partition}
         for version in (table, other):
             self._end(version, ddl)
@@ -274,12 +241,12 @@ class _Follower:
         partitions = all_partitions - gone if gone else None
         table.moves = [Move(target=after.number, cells=cells, partitions=partitions, doubt=doubt)]
 
-    def _present(self, cursor: Cursor, ddl: StreamDDL) -> Version:
-        """The table that comes next.
+    def _present(self, name: TableName, ddl: StreamDDL) -> Version:
+        """A table.
 
         :raises LookupError: if the stream did not create it.
         """
-        return self.tables[_key(*cursor.qualified_name(ddl.schema))]
+        return self.tables[_key(*name.within(ddl.schema))]
 
     def _before_rename(self, name: _Name) -> Version:
         """The table of a RENAME. The message of one to another database names the new database only.
@@ -322,23 +289,3 @@ def _by_name(source: Version, target: Version) -> tuple[Cell, ...]:
         Cell(name=column.name, source=names.get(column.name.lower(), ""))
         for column in target.definition.info.sent_columns
     )
-
-
-_STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[_Follower, Cursor, StreamDDL], None]], ...] = (
-    (("CREATE", "DATABASE"), _Follower.create_database),
-    (("CREATE", "SCHEMA"), _Follower.create_database),
-    (("ALTER", "DATABASE"), _Follower.alter_database),
-    (("ALTER", "SCHEMA"), _Follower.alter_database),
-    (("DROP", "DATABASE"), _Follower.drop_database),
-    (("DROP", "SCHEMA"), _Follower.drop_database),
-    (("CREATE", "TABLE"), _Follower.create_table),
-    (("DROP", "TABLE"), _Follower.drop_table),
-    (("DROP", "TABLES"), _Follower.drop_table),
-    (("TRUNCATE",), _Follower.truncate_table),
-    (("RENAME", "TABLE"), _Follower.rename_tables),
-    (("RENAME", "TABLES"), _Follower.rename_tables),
-    (("ALTER", "TABLE"), _Follower.alter_table),
-    (("DROP", "INDEX"), _Follower.drop_index),
-    (("CREATE", "INDEX"), _Follower.create_index),
-    (("CREATE", "UNIQUE", "INDEX"), _Follower.create_unique_index),
-)

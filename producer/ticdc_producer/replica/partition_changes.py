@@ -7,15 +7,16 @@ from dataclasses import dataclass, replace
 
 from ticdc_producer.model.table import PartitionInfo, TableInfo
 from ticdc_producer.replica.versions import LENIENT, Definition
-from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.partition_bounds import bounds_of, make_partitioning, validate_bounds
 from ticdc_producer.scenario.sql.partition_definition import (
     PartitionDraft,
     PartitioningDraft,
-    read_partition_by,
-    read_partitions,
+    draft_partitioning,
+    draft_partitions,
 )
 from ticdc_producer.scenario.sql.partitioning import Partitioning
+from ticdc_producer.scenario.sql.syntax.alter import ChangePartitions
+from ticdc_producer.scenario.sql.syntax.partition import PartitionBy
 
 
 @dataclass(frozen=True)
@@ -35,46 +36,51 @@ def partitioned(definition: Definition, draft: PartitioningDraft) -> Definition:
     return replace(definition, info=_with_names(definition.info, draft.names), partitioning=partitioning)
 
 
-def read_partition_change(cursor: Cursor, definition: Definition) -> PartitionChange | None:
-    """Read and apply a change of partitions; None if something else comes next."""
-    for words, change in _CHANGES:
-        if cursor.accept(*words):
-            return change(cursor, definition)
-    return None
+def change_partitions(node: ChangePartitions | PartitionBy, definition: Definition) -> PartitionChange:
+    """A table after a change of its partitions.
+
+    :raises LookupError: for a partition that the table does not have, or a change of another kind.
+    """
+    if isinstance(node, PartitionBy):
+        return PartitionChange(partitioned(definition, draft_partitioning(node)))
+    return _CHANGES[node.kind](node, definition)
 
 
-def exchanged(cursor: Cursor, definition: Definition, database: str) -> tuple[int, tuple[str, str]]:
-    """Read ``name WITH TABLE other``: the index of the partition, and schema and name of the other table."""
-    name = cursor.identifier("a partition name")
-    cursor.expect("WITH", "TABLE")
-    return _index(definition, name), cursor.qualified_name(database)
+def partition_index(definition: Definition, name: str) -> int:
+    """The index of a partition.
+
+    :raises LookupError: if the table has no partition of that name.
+    """
+    names = [one.lower() for one in _names(definition)]
+    if name.lower() not in names:
+        raise LookupError(f"{definition.info.qualified_name} has no partition {name}")
+    return names.index(name.lower())
 
 
-def _add(cursor: Cursor, definition: Definition) -> PartitionChange:
-    drafts, partitioning = read_partitions(cursor), _partitioning(definition)
+def _add(node: ChangePartitions, definition: Definition) -> PartitionChange:
+    drafts, partitioning = draft_partitions(node.parts), _partitioning(definition)
     bounds = (*partitioning.bounds, *_bounds(drafts, definition))
     names = [*_names(definition), *(draft.name for draft in drafts)]
     return PartitionChange(_with_partitions(definition, names, bounds, drafts))
 
 
-def _drop(cursor: Cursor, definition: Definition) -> PartitionChange:
-    gone = _read_indexes(cursor, definition)
+def _drop(node: ChangePartitions, definition: Definition) -> PartitionChange:
+    gone = _indexes(node, definition)
     left = [number for number in range(len(_names(definition))) if number not in gone]
     bounds = [_partitioning(definition).bounds[number] for number in left]
     names = [_names(definition)[number] for number in left]
     return PartitionChange(_with_partitions(definition, names, bounds, ()), gone)
 
 
-def _truncate(cursor: Cursor, definition: Definition) -> PartitionChange:
-    if cursor.accept("ALL"):
+def _truncate(node: ChangePartitions, definition: Definition) -> PartitionChange:
+    if node.all:
         return PartitionChange(definition, frozenset(range(len(_names(definition)))))
-    return PartitionChange(definition, _read_indexes(cursor, definition))
+    return PartitionChange(definition, _indexes(node, definition))
 
 
-def _reorganize(cursor: Cursor, definition: Definition) -> PartitionChange:
-    replaced = sorted(_read_indexes(cursor, definition))
-    cursor.expect("INTO")
-    drafts = read_partitions(cursor)
+def _reorganize(node: ChangePartitions, definition: Definition) -> PartitionChange:
+    replaced = sorted(_indexes(node, definition))
+    drafts = draft_partitions(node.parts)
     first, last = replaced[0], replaced[-1]
     names, bounds = list(_names(definition)), list(_partitioning(definition).bounds)
     names[first : last + 1] = [draft.name for draft in drafts]
@@ -82,22 +88,17 @@ def _reorganize(cursor: Cursor, definition: Definition) -> PartitionChange:
     return PartitionChange(_with_partitions(definition, names, bounds, drafts))
 
 
-def _remove(_: Cursor, definition: Definition) -> PartitionChange:
+def _remove(_: ChangePartitions, definition: Definition) -> PartitionChange:
     return PartitionChange(replace(definition, info=_with_names(definition.info, ()), partitioning=None))
 
 
-def _partition_by(cursor: Cursor, definition: Definition) -> PartitionChange:
-    return PartitionChange(partitioned(definition, read_partition_by(cursor)))
-
-
-_CHANGES: tuple[tuple[tuple[str, ...], Callable[[Cursor, Definition], PartitionChange]], ...] = (
-    (("ADD", "PARTITION"), _add),
-    (("DROP", "PARTITION"), _drop),
-    (("TRUNCATE", "PARTITION"), _truncate),
-    (("REORGANIZE", "PARTITION"), _reorganize),
-    (("REMOVE", "PARTITIONING"), _remove),
-    (("PARTITION", "BY"), _partition_by),
-)
+_CHANGES: dict[str, Callable[[ChangePartitions, Definition], PartitionChange]] = {
+    "ADD PARTITION": _add,
+    "DROP PARTITION": _drop,
+    "TRUNCATE PARTITION": _truncate,
+    "REORGANIZE PARTITION": _reorganize,
+    "REMOVE PARTITIONING": _remove,
+}
 
 
 def _partitioning(definition: Definition) -> Partitioning:
@@ -131,15 +132,5 @@ def _bounds(
     return [bounds_of(draft, _partitioning(definition), definition.info, LENIENT) for draft in drafts]
 
 
-def _read_indexes(cursor: Cursor, definition: Definition) -> frozenset[int]:
-    found = {_index(definition, cursor.identifier("a partition name"))}
-    while cursor.accept(","):
-        found.add(_index(definition, cursor.identifier("a partition name")))
-    return frozenset(found)
-
-
-def _index(definition: Definition, name: str) -> int:
-    names = [one.lower() for one in _names(definition)]
-    if name.lower() not in names:
-        raise LookupError(f"{definition.info.qualified_name} has no partition {name}")
-    return names.index(name.lower())
+def _indexes(node: ChangePartitions, definition: Definition) -> frozenset[int]:
+    return frozenset(partition_index(definition, name) for name in node.names)

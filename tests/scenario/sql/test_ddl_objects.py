@@ -158,3 +158,10 @@ def test_tables_inherit_the_charset_of_their_database() -> None:
     history = history_of(script + "create table d.u (a varchar(5), b varchar(5) charset ascii)")
     assert [column.charset for column in table_of(history, "t", "d").columns] == ["gbk"]
     assert [column.charset for column in table_of(history, "u", "d").columns] == ["utf8mb4", "ascii"]
+
+
+@pytest.mark.parametrize("kind", ["unique key", "unique"])
+def test_the_symbol_of_a_constraint_names_its_index(kind: str) -> None:
+    history = history_of(f"create table t (id int primary key, v int, constraint c {kind} k (v))")
+    info = table_of(history)
+    assert [index.name for index in info.indexes] == ["c", "PRIMARY"]

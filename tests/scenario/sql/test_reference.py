@@ -21,15 +21,15 @@ from tests.scenario.sql.refusals import REFUSED, Refusal
 from tests.scenario.sql.wrong import LINE, failure
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.collation import KNOWN
-from ticdc_producer.scenario.sql.column_type import TYPE_NAMES
-from ticdc_producer.scenario.sql.ddl.alter import PARTS
-from ticdc_producer.scenario.sql.ddl.options import OPTIONS
-from ticdc_producer.scenario.sql.ddl.partitions import PARTS as PARTITION_PARTS
-from ticdc_producer.scenario.sql.ddl.statements import STATEMENTS as DDL_STATEMENTS
+from ticdc_producer.scenario.sql.ddl.options import TIDB_ONLY
+from ticdc_producer.scenario.sql.ddl.partitions import CHANGES
 from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.evaluate import RULES
 from ticdc_producer.scenario.sql.other_statements import READ_ONLY
 from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.syntax.alter import PARTS
+from ticdc_producer.scenario.sql.syntax.column_type import TYPE_NAMES
+from ticdc_producer.scenario.sql.syntax.statement import STATEMENTS as DDL_STATEMENTS
 from ticdc_producer.scenario.sql.variables import VARIABLES as SESSION_VARIABLES
 
 PAGE = (STATEMENTS, ALTER_PARTS, DEFINITIONS)
@@ -105,11 +105,14 @@ def _words(example: Example) -> list[str]:
     return re.findall(r"\w+", f"{example.before} {example.sql}".upper())
 
 
+NOT_RUN = {("ORDER", "BY"), ("WITH", "VALIDATION"), ("WITHOUT", "VALIDATION")}
+"""Parts of ALTER TABLE that are printed alone."""
 TEXTS = [_words(one) for one in EXAMPLES]
 TABLES = {
-    "statements": [words for words, _ in DDL_STATEMENTS],
-    "parts of ALTER TABLE": [words for words, _ in (*PARTS, *PARTITION_PARTS)],
-    "table options": [words for words, _ in OPTIONS],
+    "statements": [words for words, _ in DDL_STATEMENTS if words[0] not in ("RECOVER", "FLASHBACK")],
+    "parts of ALTER TABLE": [words for words in PARTS if words not in NOT_RUN],
+    "changes of partitions": [tuple(kind.split()) for kind in CHANGES],
+    "table options": [tuple(kind.split()) for kind in TIDB_ONLY],
     "statements that are skipped": [(word,) for word in READ_ONLY],
 }
 

@@ -11,7 +11,9 @@ from ticdc_producer.scenario.sql.lookup import candidates
 from ticdc_producer.scenario.sql.session import Session
 from ticdc_producer.scenario.sql.statements import split_statements
 from ticdc_producer.scenario.sql.storage import Table
-from ticdc_producer.scenario.sql.table_definition import make_table, read_table
+from ticdc_producer.scenario.sql.syntax import parse_ddl
+from ticdc_producer.scenario.sql.syntax.statement import CreateTable
+from ticdc_producer.scenario.sql.table_definition import draft_table, make_table
 
 TABLE = """
 create table t (code varchar(9) collate utf8mb4_general_ci primary key, a tinyint, b int, fix char(5),
@@ -75,9 +77,9 @@ def test_only_one_row_is_read(where: str) -> None:
 
 def _filled() -> Table:
     (statement,) = split_statements(TABLE)
-    cursor = Cursor(statement)
-    cursor.expect("CREATE", "TABLE", "T")
-    info, _ = make_table(read_table(cursor, "test"), "test", "t", ("utf8mb4", "utf8mb4_bin"), SQLMode(), 1)
+    tree = parse_ddl(Cursor(statement))
+    assert isinstance(tree, CreateTable)
+    info, _ = make_table(draft_table(tree, "test"), "test", "t", ("utf8mb4", "utf8mb4_bin"), SQLMode(), 1)
     table = Table(info)
     for code, a, b, fix in ((b"Ab", b"1", b"1", b"q"), (b"b", b"1", b"2", b"Q")):
         table.put(table.make_row((code, a, b, fix, None, None)))

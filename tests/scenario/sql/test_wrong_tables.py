@@ -50,7 +50,7 @@ WRONG = [
     Wrong("create table x (a varchar(16384))", "Column length too big for column 'a' (max = 16383)", "a"),
     Wrong(
         "create table x (a decimal(66,1))",
-        "SQL does not parse: DECIMAL(66,1) is not allowed: at most (65,30) near ')'",
+        "SQL does not parse: DECIMAL(66,1) is not allowed: at most (65,30) near 'decimal'",
     ),
     Wrong("create table x (a set('a,b'))", "a SET member must not contain a comma: 'a,b'", "", "a,b"),
     Wrong("create table x (a enum('a','a'))", "Column 'a' has duplicated value 'a' in ENUM", "a"),

@@ -1,6 +1,7 @@
-"""Reads the DEFAULT of a column and applies it.
+"""Applies the DEFAULT of a column, and checks the few functions that TiDB accepts in it.
 
-Rules: tidb ``pkg/ddl/add_column.go`` (``getDefaultValue``, ``checkColumnDefaultValue``).
+Rules: tidb ``pkg/ddl/add_column.go`` (``getDefaultValue``, ``checkColumnDefaultValue``,
+``getFuncCallDefaultValue``); ``parser.y`` (``DefaultValueExpr``).
 """
 
 from __future__ import annotations
@@ -18,64 +19,33 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import FLOATS, LOBS, MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import BinaryLiteral, SQLValue
-from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.default_function import check_default_function
 from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate_constant
 from ticdc_producer.scenario.sql.scope import Scope
+from ticdc_producer.scenario.sql.syntax.column import Default
 
 T = MySQLType
 
-_NOW_WORDS = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
 _CONSTANT_NODES = (
     exp.Literal, exp.Paren, exp.Neg, exp.Null, exp.Boolean, exp.HexString, exp.BitString, exp.Introducer,
     exp.Identifier, exp.Var,
 )  # fmt: skip
 
 
-def read_default(cursor: Cursor, until: frozenset[str] = frozenset()) -> tuple[str | None, int]:
-    """Read a default after the word DEFAULT.
+def with_default(column: ColumnInfo, default: Default | None, mode: SQLMode, line: int) -> ColumnInfo:
+    """Add a DEFAULT to a column.
 
-    :param until: words that end it.
-    :return: SQL text and -1, or None and the fractional digits of CURRENT_TIMESTAMP.
-    """
-    brackets = 0
-    while cursor.word(brackets) == "(":
-        brackets += 1
-    if cursor.word(brackets) in _NOW_WORDS:
-        cursor.expect(*["("] * brackets)
-        digits = read_now(cursor)
-        cursor.expect(*[")"] * brackets)
-        return None, digits
-    return cursor.expression_source(until=until), -1
-
-
-def read_now(cursor: Cursor) -> int:
-    """Read ``CURRENT_TIMESTAMP[(digits)]`` or a synonym; returns its fractional digits."""
-    if not cursor.accept_any(*_NOW_WORDS):
-        raise cursor.error("expected CURRENT_TIMESTAMP")
-    digits = 0
-    if cursor.accept("("):
-        digits = 0 if cursor.word() == ")" else cursor.integer()
-        cursor.expect(")")
-    return digits
-
-
-def with_default(column: ColumnInfo, text: str | None, now: int, mode: SQLMode, line: int) -> ColumnInfo:
-    """Add the DEFAULT that ``read_default`` returned to a column.
-
-    :param text: SQL text; None without one.
-    :param now: fractional digits of CURRENT_TIMESTAMP; -1 without it.
-
+    :param default: None without one.
     :raises ScenarioError: for a default that the column cannot hold.
     """
-    if now >= 0:
-        if column.type not in (T.TIMESTAMP, T.DATETIME) or now != max(column.decimal, 0):
+    if default is None:
+        return column
+    if default.now is not None:
+        if column.type not in (T.TIMESTAMP, T.DATETIME) or default.now.digits != max(column.decimal, 0):
             what = f"Invalid default value for {column.name!r}: CURRENT_TIMESTAMP does not fit its type"
             raise ScenarioError(what, line=line, column=column.name)
         return replace(column, has_default=True, default_expression="CURRENT_TIMESTAMP")
-    if text is None:
-        return column
+    text = default.value.text
     tree = parse_expression(text, line)
     if text.startswith("(") and not _is_constant(tree):
         stored = _stored_expression(column, text, mode, line)
@@ -91,10 +61,9 @@ def with_default(column: ColumnInfo, text: str | None, now: int, mode: SQLMode, 
         what = f"BLOB, TEXT and JSON columns have no default: {column.name!r}"
         raise ScenarioError(what, line=line, column=column.name)
     try:
-        default = coerce(column, value, mode)
-        return replace(
-            column, has_default=True, default=default, default_text=_as_written(column, value, default)
-        )
+        stored_value = coerce(column, value, mode)
+        written = _as_written(column, value, stored_value)
+        return replace(column, has_default=True, default=stored_value, default_text=written)
     except UnsupportedSQL:
         raise
     except ScenarioError as error:
@@ -144,3 +113,44 @@ def _as_written(column: ColumnInfo, value: SQLValue, default: Value) -> bytes | 
 def _is_constant(tree: exp.Expr) -> bool:
     """Whether an expression consists of literals and signs only."""
     return all(isinstance(node, _CONSTANT_NODES) for node in tree.walk())
+
+
+_WITH_ANY_ARGUMENTS = {"CURDATE", "CURRENT_DATE", "JSON_ARRAY", "JSON_OBJECT", "JSON_QUOTE", "VEC_FROM_TEXT"}
+_FORMATS = {"%Y-%m", "%Y-%m-%d", "%Y-%m-%d %H.%i.%s", "%Y-%m-%d %H:%i:%s"}
+
+
+def check_default_function(column: str, expression: exp.Expr, line: int) -> None:
+    """Check that TiDB accepts an expression that is no literal.
+
+    :param column: name of the column.
+    :raises ScenarioError: if it does not.
+    """
+    call = expression.unnest()
+    name = _name(call)
+    if not name:
+        what = f"the DEFAULT of column {column!r} is neither a literal nor a call of a function"
+        raise ScenarioError(what, line=line, column=column, hint="TiDB accepts no other expression there")
+    if name in _WITH_ANY_ARGUMENTS:
+        return
+    arguments = call.expressions
+    if name == "STR_TO_DATE" and all(isinstance(argument, exp.Literal) for argument in arguments):
+        return
+    if name == "DATE_FORMAT" and _is_date_of_now(arguments):
+        return
+    what = f"Default value expression of column {column!r} contains a disallowed function: {name}"
+    hint = "TiDB accepts JSON_OBJECT, JSON_ARRAY, JSON_QUOTE, STR_TO_DATE, CURRENT_DATE, DATE_FORMAT of NOW()"
+    raise ScenarioError(what, line=line, column=column, hint=hint)
+
+
+def _name(call: exp.Expr) -> str:
+    if isinstance(call, exp.Anonymous):
+        return str(call.this).upper()
+    if isinstance(call, exp.JSONObject):
+        return "JSON_OBJECT"
+    return call.sql_name() if isinstance(call, exp.Func) and not isinstance(call, exp.Binary) else ""
+
+
+def _is_date_of_now(arguments: list[exp.Expr]) -> bool:
+    if len(arguments) != 2 or _name(arguments[0]) != "NOW":
+        return False
+    return isinstance(arguments[1], exp.Literal) and arguments[1].this in _FORMATS

@@ -1,4 +1,4 @@
-"""Reads a column of CREATE TABLE or ADD COLUMN (name, type, attributes) and builds its ``ColumnInfo``.
+"""Builds the ``ColumnInfo`` of a column definition.
 
 Rules: tidb ``pkg/ddl/add_column.go`` (``columnDefToCol``, ``setCharsetCollationFlenDecimal``).
 """
@@ -9,21 +9,26 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.collation import CHARSET_ALIASES, DEFAULT_COLLATIONS, KNOWN, charset_of, sort_key
+from ticdc_producer.model.collation import DEFAULT_COLLATIONS, KNOWN, charset_of, sort_key
 from ticdc_producer.model.column import ColumnInfo, Generated
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.scenario.sql.column_default import read_default, read_now, with_default
-from ticdc_producer.scenario.sql.column_type import MAX_VARCHAR, WIDEST, TypeSpec, fitted_lob, read_type
-from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.column_default import with_default
+from ticdc_producer.scenario.sql.column_type import MAX_VARCHAR, WIDEST, TypeSpec, fitted_lob, type_spec
+from ticdc_producer.scenario.sql.cursor import Source
+from ticdc_producer.scenario.sql.syntax.column import (
+    Attribute,
+    AutoRandom,
+    Column,
+    ColumnOption,
+    Default,
+    GeneratedAs,
+    InlineKey,
+    OnUpdate,
+)
+from ticdc_producer.scenario.sql.syntax.key import Check, References
 
 T = MySQLType
-
-_ATTRIBUTE_WORDS = frozenset({
-    "NOT", "NULL", "DEFAULT", "ON", "AUTO_INCREMENT", "COMMENT", "PRIMARY", "UNIQUE", "KEY",
-    "COLLATE", "CHARSET", "CHARACTER", "GENERATED", "AS", "VIRTUAL", "STORED", "CHECK",
-    "CONSTRAINT", "REFERENCES", "COLUMN_FORMAT", "STORAGE", "AUTO_RANDOM", "FIRST", "AFTER",
-})  # fmt: skip
 
 
 @dataclass(slots=True, kw_only=True)
@@ -31,8 +36,6 @@ class ColumnDraft:
     """A parsed column definition, before the table's charset is known.
 
     :param nullable: None if the definition has neither NULL nor NOT NULL.
-    :param default: SQL text of the DEFAULT; None without one.
-    :param default_now: fractional digits of ``DEFAULT CURRENT_TIMESTAMP``; -1 without it.
     :param on_update_now: fractional digits of ``ON UPDATE CURRENT_TIMESTAMP``; -1 without it.
     :param keys: ``primary`` or ``unique`` for each inline key.
     :param clustered: CLUSTERED or NONCLUSTERED of an inline PRIMARY KEY; None if neither is given.
@@ -44,8 +47,7 @@ class ColumnDraft:
     charset: str = ""
     collation: str = ""
     nullable: bool | None = None
-    default: str | None = None
-    default_now: int = -1
+    default: Default | None = None
     on_update_now: int = -1
     auto_increment: bool = False
     comment: str = ""
@@ -56,104 +58,86 @@ class ColumnDraft:
     auto_random: bool = False
 
 
-def read_column(cursor: Cursor) -> ColumnDraft:
-    """Read a column definition."""
-    line = cursor.line
-    name = cursor.identifier("a column name")
-    draft = ColumnDraft(name=name, spec=read_type(cursor), line=line)
+def draft_column(column: Column) -> ColumnDraft:
+    """The draft of a column definition.
+
+    :raises UnsupportedSQL: for attributes, charsets and collations that this tool does not support.
+    """
+    source = column.source
+    draft = ColumnDraft(name=column.name[-1], spec=type_spec(column.type), line=source.line)
+    if column.type.charset:
+        draft.charset = known_charset(column.type.charset, column.type.source)
     if draft.spec.serial:
-        draft.nullable, draft.auto_increment = False, True
-        draft.keys.append("unique")
-    while not cursor.at_end and cursor.word() not in (",", ")", "FIRST", "AFTER"):
-        _read_attribute(cursor, draft)
+        _add_serial(draft)
+    for attribute in column.attributes:
+        _add_attribute(attribute, draft)
     return draft
 
 
-def _read_attribute(cursor: Cursor, draft: ColumnDraft) -> None:
-    if cursor.accept("NOT", "NULL"):
-        draft.nullable = False
-    elif cursor.accept("NULL"):
-        draft.nullable = True
-    elif cursor.accept("DEFAULT"):
-        draft.default, draft.default_now = read_default(cursor, until=_ATTRIBUTE_WORDS)
-    elif cursor.accept("ON", "UPDATE"):
-        draft.on_update_now = read_now(cursor)
-    elif cursor.accept("AUTO_INCREMENT"):
-        draft.auto_increment = True
-    elif cursor.accept("GENERATED", "ALWAYS", "AS") or cursor.accept("AS"):
-        _read_generated(cursor, draft)
-    elif cursor.word() == "CHECK" and cursor.word(1) == "(":
-        cursor.accept("CHECK")  # ignored unless tidb_enable_check_constraint is on
-        _skip_brackets(cursor)
-    elif cursor.accept("AUTO_RANDOM"):
-        _skip_brackets(cursor)
-        draft.auto_random = True
-    elif cursor.accept("COMMENT"):
-        draft.comment = cursor.string()
-    elif cursor.accept("COLLATE"):
-        cursor.accept("=")
-        draft.collation = read_collation(cursor)
-    elif cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
-        cursor.accept("=")
-        draft.charset = read_charset(cursor)
-    else:
-        _read_key(cursor, draft)
+def _add_serial(draft: ColumnDraft) -> None:
+    draft.nullable, draft.auto_increment = False, True
+    draft.keys.append("unique")
 
 
-def _read_generated(cursor: Cursor, draft: ColumnDraft) -> None:
-    cursor.expect("(")
-    draft.expression = cursor.expression_source()
-    cursor.expect(")")
-    word = cursor.accept_any("VIRTUAL", "STORED", "PERSISTENT")
-    draft.generated = "stored" if word in ("STORED", "PERSISTENT") else "virtual"
+def _add_attribute(attribute: Attribute, draft: ColumnDraft) -> None:
+    match attribute:
+        case Default():
+            draft.default = attribute
+        case OnUpdate(now=now):
+            draft.on_update_now = now.digits
+        case InlineKey():
+            if attribute.is_global:
+                raise attribute.source.unsupported("a GLOBAL index")
+            draft.keys.append("primary" if attribute.primary else "unique")
+            if attribute.primary:
+                draft.clustered = attribute.clustered == "CLUSTERED" if attribute.clustered else None
+        case GeneratedAs(expression=expression, stored=stored):
+            draft.expression, draft.generated = expression.text, "stored" if stored else "virtual"
+        case AutoRandom():
+            draft.auto_random = True
+        case ColumnOption():
+            _add_option(attribute, draft)
+        case References():
+            raise attribute.source.unsupported("the column attribute REFERENCES")
+        case Check():
+            pass  # ignored unless tidb_enable_check_constraint is on
 
 
-def _skip_brackets(cursor: Cursor) -> None:
-    if cursor.accept("("):
-        cursor.expression_source()
-        while cursor.accept(","):
-            cursor.expression_source()
-        cursor.expect(")")
+def _add_option(option: ColumnOption, draft: ColumnDraft) -> None:
+    match option.kind:
+        case "NOT NULL" | "NULL":
+            draft.nullable = option.kind == "NULL"
+        case "AUTO_INCREMENT":
+            draft.auto_increment = True
+        case "SERIAL DEFAULT VALUE":
+            _add_serial(draft)
+        case "COMMENT":
+            draft.comment = option.value
+        case "COLLATE":
+            draft.collation = known_collation(option.value, option.source)
+        case "CHARSET":
+            draft.charset = known_charset(option.value, option.source)
+        case _:
+            raise option.source.unsupported(f"the column attribute {option.kind}")
 
 
-def _read_key(cursor: Cursor, draft: ColumnDraft) -> None:
-    if cursor.accept("UNIQUE"):
-        cursor.accept("KEY")
-        draft.keys.append("unique")
-    elif cursor.accept("PRIMARY", "KEY") or cursor.accept("PRIMARY") or cursor.accept("KEY"):
-        draft.keys.append("primary")
-        draft.clustered = read_clustered(cursor)
-    else:
-        raise cursor.unsupported(f"the column attribute {cursor.word() or 'here'}")
-
-
-def read_clustered(cursor: Cursor) -> bool | None:
-    """Read CLUSTERED or NONCLUSTERED; None if neither comes next."""
-    word = cursor.accept_any("CLUSTERED", "NONCLUSTERED")
-    return word == "CLUSTERED" if word else None
-
-
-def read_charset(cursor: Cursor) -> str:
-    """Read the name of a charset.
+def known_charset(name: str, source: Source) -> str:
+    """The name of a charset.
 
     :raises UnsupportedSQL: if TiDB does not know it.
     """
-    name = (cursor.string() if cursor.is_string() else cursor.identifier("a charset")).lower()
-    name = CHARSET_ALIASES.get(name, name)
     if name not in DEFAULT_COLLATIONS:
-        raise cursor.unsupported(f"the charset {name}")
+        raise source.unsupported(f"the charset {name}")
     return name
 
 
-def read_collation(cursor: Cursor) -> str:
-    """Read the name of a collation.
+def known_collation(name: str, source: Source) -> str:
+    """The name of a collation.
 
     :raises UnsupportedSQL: if this tool cannot sort by it.
     """
-    name = (cursor.string() if cursor.is_string() else cursor.identifier("a collation")).lower()
-    name = name.replace("utf8mb3_", "utf8_")
     if name not in KNOWN:
-        raise cursor.unsupported(f"the collation {name}")
+        raise source.unsupported(f"the collation {name}")
     return name
 
 
@@ -185,10 +169,10 @@ def make_column(draft: ColumnDraft, charset: str, collation: str, mode: SQLMode)
         comment=draft.comment,
     )
     _check(draft, column)
-    if draft.default is None and draft.default_now < 0 and column.type == T.YEAR and draft.nullable is False:
+    if draft.default is None and column.type == T.YEAR and draft.nullable is False:
         # TiDB records 0000 as the default of YEAR NOT NULL, but still requires a value.
         return replace(column, default=b"0")
-    return with_default(column, draft.default, draft.default_now, mode, draft.line)
+    return with_default(column, draft.default, mode, draft.line)
 
 
 def _charset_of(draft: ColumnDraft, charset: str, collation: str) -> tuple[str, str]:
@@ -221,7 +205,7 @@ def _check(draft: ColumnDraft, column: ColumnInfo) -> None:
     moving = column.type in (T.TIMESTAMP, T.DATETIME) and draft.on_update_now == max(column.decimal, 0)
     if draft.on_update_now >= 0 and not moving:
         raise fail(f"Invalid ON UPDATE clause for {column.name!r} column")
-    defaulted = draft.default is not None or draft.default_now >= 0
+    defaulted = draft.default is not None
     if column.auto_increment and defaulted:
         raise fail(f"Invalid default value for {column.name!r}: AUTO_INCREMENT makes its values")
     if column.generated and (defaulted or column.auto_increment or column.on_update_now):

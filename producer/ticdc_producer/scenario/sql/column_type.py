@@ -1,6 +1,6 @@
-"""Reads column types of DDL, with TiDB's default lengths.
+"""The column types of DDL as TiDB stores them, with its default lengths.
 
-Rules: tidb ``parser.y`` (``Type``), ``pkg/parser/mysql/util.go`` (``GetDefaultFieldLengthAndDecimal``),
+Rules: tidb ``pkg/parser/mysql/util.go`` (``GetDefaultFieldLengthAndDecimal``),
 ``pkg/ddl/add_column.go``.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.coerce_vector import MAX_DIMENSIONS
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, MySQLType
-from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.syntax.column_type import ColumnType
 
 T = MySQLType
 
@@ -42,14 +42,12 @@ class TypeSpec:
         return self.type in CHARSET_BEARING
 
 
-_INTEGER_NAMES = {
-    "TINYINT": T.TINY, "INT1": T.TINY, "SMALLINT": T.SHORT, "INT2": T.SHORT, "MEDIUMINT": T.INT24,
-    "INT3": T.INT24, "MIDDLEINT": T.INT24, "INT": T.LONG, "INTEGER": T.LONG, "INT4": T.LONG,
-    "BIGINT": T.LONGLONG, "INT8": T.LONGLONG,
+_INTEGERS = {
+    "TINYINT": T.TINY, "SMALLINT": T.SHORT, "MEDIUMINT": T.INT24, "INT": T.LONG, "BIGINT": T.LONGLONG,
 }  # fmt: skip
 _SIGNED_WIDTH = {T.TINY: 4, T.SHORT: 6, T.INT24: 9, T.LONG: 11, T.LONGLONG: 20}
 _UNSIGNED_WIDTH = {T.TINY: 3, T.SHORT: 5, T.INT24: 8, T.LONG: 10, T.LONGLONG: 20}
-_LOB_NAMES = {
+_LOBS = {
     "TINYTEXT": (T.TINY_BLOB, False), "TEXT": (T.BLOB, False), "MEDIUMTEXT": (T.MEDIUM_BLOB, False),
     "LONGTEXT": (T.LONG_BLOB, False), "TINYBLOB": (T.TINY_BLOB, True), "BLOB": (T.BLOB, True),
     "MEDIUMBLOB": (T.MEDIUM_BLOB, True), "LONGBLOB": (T.LONG_BLOB, True),
@@ -60,174 +58,96 @@ MAX_VARCHAR = 65535
 _MAX_CHAR = 255
 
 
-def read_type(cursor: Cursor) -> TypeSpec:
-    """Read a column type.
+def type_spec(kind: ColumnType) -> TypeSpec:
+    """A column type with TiDB's default lengths.
 
-    :raises ScenarioError: for a word that is not a type, or a length that the type cannot have.
-    :raises UnsupportedSQL: for a type that this tool does not support.
+    :raises ScenarioError: for a length that the type cannot have.
+    :raises UnsupportedSQL: for a collation by the word BINARY.
     """
-    name = cursor.word()
-    if name in _INTEGER_NAMES:
-        cursor.accept(name)
-        return _integer(cursor, _INTEGER_NAMES[name])
-    if name in _LOB_NAMES:
-        cursor.accept(name)
-        return _lob(cursor, *_LOB_NAMES[name])
-    reader = _READERS.get(name)
-    if not name[:1].isalpha():
-        raise cursor.error("expected a column type")
-    if reader is None:
-        raise cursor.unsupported(f"the column type {name or 'here'}")
-    cursor.accept(name)
-    return reader(cursor)
+    if kind.binary:
+        raise kind.source.unsupported("the column attribute BINARY")
+    if kind.name in _INTEGERS:
+        return _integer(kind, _INTEGERS[kind.name])
+    if kind.name in _LOBS:
+        return _lob(kind, *_LOBS[kind.name])
+    return _MAKERS[kind.name](kind)
 
 
-def _parameters(cursor: Cursor) -> tuple[int, ...]:
-    if not cursor.accept("("):
-        return ()
-    numbers = [cursor.integer()]
-    while cursor.accept(","):
-        numbers.append(cursor.integer())
-    cursor.expect(")")
-    return tuple(numbers)
+def _first(kind: ColumnType, default: int) -> int:
+    return kind.digits[0] if kind.digits else default
 
 
-def _sign(cursor: Cursor) -> tuple[bool, bool]:
-    """Read UNSIGNED and ZEROFILL; ZEROFILL implies UNSIGNED."""
-    unsigned = zerofill = False
-    while word := cursor.accept_any("UNSIGNED", "SIGNED", "ZEROFILL"):
-        unsigned = unsigned or word != "SIGNED"
-        zerofill = zerofill or word == "ZEROFILL"
-    return unsigned, zerofill
+def _integer(kind: ColumnType, code: MySQLType) -> TypeSpec:
+    width = _first(kind, (_UNSIGNED_WIDTH if kind.unsigned else _SIGNED_WIDTH)[code])
+    if width > _MAX_CHAR:
+        raise kind.source.error(f"a display width is at most {_MAX_CHAR}")
+    return TypeSpec(type=code, length=width, decimal=0, unsigned=kind.unsigned, zerofill=kind.zerofill)
 
 
-def _integer(cursor: Cursor, code: MySQLType) -> TypeSpec:
-    width = _parameters(cursor)
-    if width and width[0] > _MAX_CHAR:
-        raise cursor.error(f"a display width is at most {_MAX_CHAR}")
-    unsigned, zerofill = _sign(cursor)
-    default = (_UNSIGNED_WIDTH if unsigned else _SIGNED_WIDTH)[code]
-    length = width[0] if width else default
-    return TypeSpec(type=code, length=length, decimal=0, unsigned=unsigned, zerofill=zerofill)
-
-
-def _bool(_: Cursor) -> TypeSpec:
-    return TypeSpec(type=T.TINY, length=1, decimal=0)
-
-
-def _serial(_: Cursor) -> TypeSpec:
+def _serial(_: ColumnType) -> TypeSpec:
     return TypeSpec(type=T.LONGLONG, length=20, decimal=0, unsigned=True, serial=True)
 
 
-def _float(cursor: Cursor) -> TypeSpec:
-    digits = _parameters(cursor)
-    if len(digits) == 1:  # FLOAT(p): p bits of precision choose the type and are not stored
-        code = T.FLOAT if digits[0] <= 24 else T.DOUBLE
-        return _real(cursor, code, ())
-    return _real(cursor, T.FLOAT, digits)
-
-
-def _double(cursor: Cursor) -> TypeSpec:
-    cursor.accept("PRECISION")
-    return _real(cursor, T.DOUBLE, _parameters(cursor))
-
-
-def _real(cursor: Cursor, code: MySQLType, digits: tuple[int, ...]) -> TypeSpec:
-    unsigned, zerofill = _sign(cursor)
-    default = 12 if code == T.FLOAT else 22
-    length, decimal = digits if len(digits) == 2 else (default, -1)
+def _real(kind: ColumnType) -> TypeSpec:
+    code, default = (T.FLOAT, 12) if kind.name == "FLOAT" else (T.DOUBLE, 22)
+    length, decimal = kind.digits if len(kind.digits) == 2 else (default, -1)
     if decimal > 30 or length > 255 or decimal > length:
-        raise cursor.error(f"({length},{decimal}) is not allowed for a floating point type")
-    return TypeSpec(type=code, length=length, decimal=decimal, unsigned=unsigned, zerofill=zerofill)
+        raise kind.source.error(f"({length},{decimal}) is not allowed for a floating point type")
+    return TypeSpec(type=code, length=length, decimal=decimal, unsigned=kind.unsigned, zerofill=kind.zerofill)
 
 
-def _decimal(cursor: Cursor) -> TypeSpec:
-    digits = _parameters(cursor)
-    unsigned, zerofill = _sign(cursor)
-    length = digits[0] if digits and digits[0] else 10
-    decimal = digits[1] if len(digits) > 1 else 0
+def _decimal(kind: ColumnType) -> TypeSpec:
+    length = _first(kind, 10) or 10
+    decimal = kind.digits[1] if len(kind.digits) > 1 else 0
     if length > 65 or decimal > 30 or decimal > length:
-        raise cursor.error(f"DECIMAL({length},{decimal}) is not allowed: at most (65,30)")
-    return TypeSpec(type=T.NEW_DECIMAL, length=length, decimal=decimal, unsigned=unsigned, zerofill=zerofill)
+        raise kind.source.error(f"DECIMAL({length},{decimal}) is not allowed: at most (65,30)")
+    return TypeSpec(
+        type=T.NEW_DECIMAL, length=length, decimal=decimal, unsigned=kind.unsigned, zerofill=kind.zerofill
+    )
 
 
-def _bit(cursor: Cursor) -> TypeSpec:
-    length = (_parameters(cursor) or (1,))[0] or 1
+def _bit(kind: ColumnType) -> TypeSpec:
+    length = _first(kind, 1) or 1
     if length > 64:
-        raise cursor.error("BIT has at most 64 bits")
+        raise kind.source.error("BIT has at most 64 bits")
     return TypeSpec(type=T.BIT, length=length, decimal=0, unsigned=True)
 
 
-def _year(cursor: Cursor) -> TypeSpec:
-    _parameters(cursor)
+def _year(_: ColumnType) -> TypeSpec:
     return TypeSpec(type=T.YEAR, length=4, decimal=0, unsigned=True, zerofill=True)
 
 
-def _date(_: Cursor) -> TypeSpec:
+def _date(_: ColumnType) -> TypeSpec:
     return TypeSpec(type=T.DATE, length=10, decimal=0)
 
 
-def _with_fsp(code: MySQLType, width: int) -> Callable[[Cursor], TypeSpec]:
-    def read(cursor: Cursor) -> TypeSpec:
-        fsp = (_parameters(cursor) or (0,))[0]
+def _with_fsp(code: MySQLType, width: int) -> Callable[[ColumnType], TypeSpec]:
+    def make(kind: ColumnType) -> TypeSpec:
+        fsp = _first(kind, 0)
         if fsp > 6:
-            raise cursor.error("a fraction of a second has at most 6 digits")
+            raise kind.source.error("a fraction of a second has at most 6 digits")
         return TypeSpec(type=code, length=width + (fsp + 1 if fsp else 0), decimal=fsp)
 
-    return read
+    return make
 
 
-def _char(cursor: Cursor) -> TypeSpec:
-    if cursor.accept("VARYING"):
-        return _varchar(cursor)
-    if cursor.accept("BYTE"):
-        return _fixed(cursor, binary=True)
-    return _fixed(cursor, binary=False)
-
-
-def _binary(cursor: Cursor) -> TypeSpec:
-    return _fixed(cursor, binary=True)
-
-
-def _fixed(cursor: Cursor, *, binary: bool) -> TypeSpec:
-    length = (_parameters(cursor) or (1,))[0]
+def _char(kind: ColumnType) -> TypeSpec:
+    length = _first(kind, 1)
     if length > _MAX_CHAR:
-        raise cursor.error(f"a CHAR or BINARY is at most {_MAX_CHAR} long")
-    return TypeSpec(type=T.STRING, length=length, decimal=0, binary=binary)
+        raise kind.source.error(f"a CHAR or BINARY is at most {_MAX_CHAR} long")
+    return TypeSpec(type=T.STRING, length=length, decimal=0, binary=kind.name == "BINARY")
 
 
-def _varchar(cursor: Cursor, *, binary: bool = False) -> TypeSpec:
-    length = _parameters(cursor)
-    if not length or length[0] > MAX_VARCHAR:
-        raise cursor.error(f"a VARCHAR or VARBINARY needs a length of at most {MAX_VARCHAR}")
-    return TypeSpec(type=T.VARCHAR, length=length[0], decimal=0, binary=binary)
+def _varchar(kind: ColumnType) -> TypeSpec:
+    length = _first(kind, MAX_VARCHAR + 1)
+    if length > MAX_VARCHAR:
+        raise kind.source.error(f"a VARCHAR or VARBINARY needs a length of at most {MAX_VARCHAR}")
+    return TypeSpec(type=T.VARCHAR, length=length, decimal=0, binary=kind.name == "VARBINARY")
 
 
-def _varbinary(cursor: Cursor) -> TypeSpec:
-    return _varchar(cursor, binary=True)
-
-
-def _national(cursor: Cursor) -> TypeSpec:
-    word = cursor.accept_any("CHAR", "CHARACTER", "VARCHAR")
-    if not word:
-        raise cursor.error("expected CHAR or VARCHAR")
-    return _varchar(cursor) if word == "VARCHAR" else _char(cursor)
-
-
-def _long(cursor: Cursor) -> TypeSpec:
-    binary = cursor.accept_any("VARBINARY", "VARCHAR", "BYTE") in ("VARBINARY", "BYTE")
-    return _lob(cursor, T.MEDIUM_BLOB, binary)
-
-
-def _lob(cursor: Cursor, code: MySQLType, binary: bool) -> TypeSpec:
-    requested_length = _parameters(cursor) if code == T.BLOB else ()
-    return TypeSpec(
-        type=code,
-        length=_LOB_LENGTH[code],
-        decimal=0,
-        binary=binary,
-        requested_length=requested_length[0] if requested_length else -1,
-    )
+def _lob(kind: ColumnType, code: MySQLType, binary: bool) -> TypeSpec:
+    requested = _first(kind, -1) if code == T.BLOB else -1
+    return TypeSpec(type=code, length=_LOB_LENGTH[code], decimal=0, binary=binary, requested_length=requested)
 
 
 def fitted_lob(spec: TypeSpec, charset: str) -> TypeSpec:
@@ -242,52 +162,36 @@ def fitted_lob(spec: TypeSpec, charset: str) -> TypeSpec:
     return replace(spec, type=code, length=_LOB_LENGTH[code])
 
 
-def _json(_: Cursor) -> TypeSpec:
+def _json(_: ColumnType) -> TypeSpec:
     return TypeSpec(type=T.JSON, length=4294967295, decimal=0)
 
 
-def _vector(cursor: Cursor) -> TypeSpec:
-    dimensions = _parameters(cursor)
-    if dimensions and not 1 <= dimensions[0] <= MAX_DIMENSIONS:
-        raise cursor.error(f"a VECTOR has 1 to {MAX_DIMENSIONS} dimensions")
-    return TypeSpec(type=T.VECTOR_FLOAT32, length=dimensions[0] if dimensions else -1, decimal=0)
+def _vector(kind: ColumnType) -> TypeSpec:
+    dimensions = _first(kind, -1)
+    if kind.digits and not 1 <= dimensions <= MAX_DIMENSIONS:
+        raise kind.source.error(f"a VECTOR has 1 to {MAX_DIMENSIONS} dimensions")
+    return TypeSpec(type=T.VECTOR_FLOAT32, length=dimensions, decimal=0)
 
 
-def _members(cursor: Cursor) -> tuple[str, ...]:
-    cursor.expect("(")
-    names = [cursor.string().rstrip(" ")]
-    while cursor.accept(","):
-        names.append(cursor.string().rstrip(" "))
-    cursor.expect(")")
-    return tuple(names)
+def _enum(kind: ColumnType) -> TypeSpec:
+    longest = max(len(name.encode("utf-8", "surrogateescape")) for name in kind.members)
+    return TypeSpec(type=T.ENUM, length=longest, decimal=0, elements=kind.members)
 
 
-def _enum(cursor: Cursor) -> TypeSpec:
-    names = _members(cursor)
-    longest = max(len(name.encode("utf-8", "surrogateescape")) for name in names)
-    return TypeSpec(type=T.ENUM, length=longest, decimal=0, elements=names)
-
-
-def _set(cursor: Cursor) -> TypeSpec:
-    names = _members(cursor)
+def _set(kind: ColumnType) -> TypeSpec:
+    names = kind.members
     if len(names) > 64:
-        raise cursor.error("a SET has at most 64 members")
+        raise kind.source.error("a SET has at most 64 members")
     if comma := next((name for name in names if "," in name), None):
-        raise ScenarioError(
-            f"a SET member must not contain a comma: {comma!r}", line=cursor.line, value=comma
-        )
+        what = f"a SET member must not contain a comma: {comma!r}"
+        raise ScenarioError(what, line=kind.source.line, value=comma)
     whole = sum(len(name.encode("utf-8", "surrogateescape")) for name in names) + len(names) - 1
     return TypeSpec(type=T.SET, length=whole, decimal=0, elements=names)
 
 
-_READERS: dict[str, Callable[[Cursor], TypeSpec]] = {
-    "BOOL": _bool, "BOOLEAN": _bool, "SERIAL": _serial, "FLOAT": _float, "FLOAT4": _float,
-    "DOUBLE": _double, "FLOAT8": _double, "REAL": _double, "DECIMAL": _decimal, "DEC": _decimal,
-    "NUMERIC": _decimal, "FIXED": _decimal, "BIT": _bit, "YEAR": _year, "DATE": _date,
-    "DATETIME": _with_fsp(T.DATETIME, 19), "TIMESTAMP": _with_fsp(T.TIMESTAMP, 19),
-    "TIME": _with_fsp(T.DURATION, 10), "CHAR": _char, "CHARACTER": _char, "NCHAR": _char,
-    "NATIONAL": _national, "BINARY": _binary, "VARCHAR": _varchar, "VARCHARACTER": _varchar,
-    "NVARCHAR": _varchar, "VARBINARY": _varbinary, "LONG": _long, "JSON": _json, "ENUM": _enum, "SET": _set,
-    "VECTOR": _vector,
+_MAKERS: dict[str, Callable[[ColumnType], TypeSpec]] = {
+    "SERIAL": _serial, "FLOAT": _real, "DOUBLE": _real, "DECIMAL": _decimal, "BIT": _bit, "YEAR": _year,
+    "DATE": _date, "DATETIME": _with_fsp(T.DATETIME, 19), "TIMESTAMP": _with_fsp(T.TIMESTAMP, 19),
+    "TIME": _with_fsp(T.DURATION, 10), "CHAR": _char, "BINARY": _char, "VARCHAR": _varchar,
+    "VARBINARY": _varchar, "JSON": _json, "ENUM": _enum, "SET": _set, "VECTOR": _vector,
 }  # fmt: skip
-TYPE_NAMES = tuple(sorted({*_READERS, *_INTEGER_NAMES, *_LOB_NAMES}))

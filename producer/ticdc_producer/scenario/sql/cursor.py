@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.scenario.sql.dialect import Token, TokenType
 from ticdc_producer.scenario.sql.statements import Statement
@@ -123,9 +125,15 @@ class Cursor:
         first, last = self._tokens[start], self._tokens[self.position - 1]
         return self.statement.sql[first.start : last.end + 1]
 
-    def rest(self) -> str:
-        """The source text from the current word to the end of the statement; does not step over it."""
-        return "" if self.token is None else self.statement.sql[self.token.start :]
+    def expression(self, *, until: frozenset[str] = frozenset()) -> Source:
+        """Read an expression as ``expression_source`` does."""
+        start = self.position
+        self.expression_source(until=until)
+        return self.since(start)
+
+    def since(self, start: int) -> Source:
+        """The words from an earlier position to the current one."""
+        return Source(self.statement, start, self.position)
 
     def end(self) -> None:
         """Require the end of the statement.
@@ -149,6 +157,45 @@ class Cursor:
     def unsupported(self, what: str) -> UnsupportedSQL:
         """An error for a construct that this tool does not support, at the current word."""
         return UnsupportedSQL(f"{what} is not supported", line=self.line)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Words of a statement, which a syntax tree holds as they are written.
+
+    :param start: index of the first word.
+    :param end: index of the word after the last one.
+    """
+
+    statement: Statement
+    start: int
+    end: int
+
+    @property
+    def text(self) -> str:
+        """The SQL text from the first to the last word."""
+        if self.start == self.end:
+            return ""
+        first, last = self.statement.tokens[self.start], self.statement.tokens[self.end - 1]
+        return self.statement.sql[first.start : last.end + 1]
+
+    @property
+    def line(self) -> int:
+        """Line in the file of the first word."""
+        return self.cursor.line
+
+    @property
+    def cursor(self) -> Cursor:
+        """A new cursor at the first word."""
+        return Cursor(self.statement, self.start)
+
+    def error(self, what: str) -> ScenarioError:
+        """An error at the first word."""
+        return self.cursor.error(what)
+
+    def unsupported(self, what: str) -> UnsupportedSQL:
+        """An error for a construct that this tool does not support, at the first word."""
+        return self.cursor.unsupported(what)
 
 
 def _could_be_name(token: Token) -> bool:

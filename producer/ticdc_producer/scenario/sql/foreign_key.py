@@ -1,16 +1,16 @@
-"""Reads FOREIGN KEY definitions.
+"""Foreign keys and the indexes that they need.
 
 Rules: tidb ``pkg/ddl/foreign_key.go``: the referencing columns get an index if no index begins with them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.key_definition import KeyDraft, KeyPart
+from ticdc_producer.scenario.sql.syntax import key as syntax
 
 NO_ACTION = "NO ACTION"
 
@@ -47,55 +47,37 @@ def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def read_foreign_key(cursor: Cursor, name: str, database: str) -> ForeignKey:
-    """Read a foreign key after the words FOREIGN KEY.
+def make_foreign_key(node: syntax.ForeignKey, database: str) -> ForeignKey:
+    """A foreign key; its name is empty if the definition has none.
 
-    :param name: from ``CONSTRAINT name`` before it.
     :param database: the database of the referencing table.
+    :raises ScenarioError: if it refers to another number of columns than it has.
+    :raises UnsupportedSQL: for SET DEFAULT.
     """
-    line = cursor.line
-    if cursor.word() != "(":
-        own = cursor.identifier("a foreign key name")
-        name = name or own
-    columns = cursor.column_names()
-    key = read_references(cursor, database)
-    if len(key.parent_columns) != len(columns):
+    name, references = node.symbol or node.name, node.references
+    rules = dict(references.rules)
+    if "SET DEFAULT" in rules.values():
+        raise references.source.unsupported("the foreign key rule SET DEFAULT")
+    columns, parent_columns = _names(node.columns), _names(references.columns)
+    if len(parent_columns) != len(columns):
         raise ScenarioError(
             f"Incorrect foreign key definition for {name or 'foreign key without name'!r}:"
             " Key reference and table reference don't match",
-            line=line,
+            line=node.source.line,
         )
-    return replace(key, name=name, columns=columns, line=line)
-
-
-def read_references(cursor: Cursor, database: str) -> ForeignKey:
-    """Read ``REFERENCES table (columns) [ON DELETE …] [ON UPDATE …]``."""
-    cursor.expect("REFERENCES")
-    parent = cursor.qualified_name(database)
-    columns = cursor.column_names() if cursor.word() == "(" else ()
-    if cursor.accept("MATCH"):
-        cursor.identifier("FULL, PARTIAL or SIMPLE")
-    rules = {"DELETE": NO_ACTION, "UPDATE": NO_ACTION}
-    while cursor.accept("ON"):
-        event = cursor.accept_any("DELETE", "UPDATE")
-        if not event:
-            raise cursor.error("expected DELETE or UPDATE")
-        rules[event] = _rule(cursor)
     return ForeignKey(
-        name="",
-        columns=(),
-        parent=parent,
-        parent_columns=columns,
-        on_delete=rules["DELETE"],
-        on_update=rules["UPDATE"],
+        name=name,
+        columns=columns,
+        parent=references.table.within(database),
+        parent_columns=parent_columns,
+        on_delete=rules.get("DELETE", NO_ACTION),
+        on_update=rules.get("UPDATE", NO_ACTION),
+        line=node.source.line,
     )
 
 
-def _rule(cursor: Cursor) -> str:
-    for words in (("NO", "ACTION"), ("SET", "NULL"), ("CASCADE",), ("RESTRICT",)):
-        if cursor.accept(*words):
-            return " ".join(words)
-    raise cursor.unsupported(f"the foreign key rule {cursor.word() or 'here'}")
+def _names(parts: tuple[syntax.KeyPart, ...]) -> tuple[str, ...]:
+    return tuple(part.name[-1] if part.name else "" for part in parts)
 
 
 def missing_index(table: TableInfo, key: ForeignKey) -> KeyDraft | None:

@@ -1,4 +1,4 @@
-"""Reads definitions of keys and indexes, and builds their ``IndexInfo``.
+"""Builds the ``IndexInfo`` of keys.
 
 Rules: tidb ``pkg/ddl/create_table.go`` (``BuildTableInfo``): which keys a table has, the order of their
 ids, and which primary key is clustered.
@@ -14,10 +14,12 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.sql.column_definition import ColumnDraft, read_clustered
-from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.column_definition import ColumnDraft
 from ticdc_producer.scenario.sql.generated import hidden_column
+from ticdc_producer.scenario.sql.syntax import key as syntax
+from ticdc_producer.scenario.sql.syntax.key import Key
 
+_KINDS = {"PRIMARY KEY": "primary", "UNIQUE": "unique", "INDEX": "index"}
 _WITH_PREFIX = (MySQLType.STRING, MySQLType.VARCHAR, MySQLType.VAR_STRING)
 
 
@@ -51,74 +53,32 @@ class KeyDraft:
     implicit: bool = False
 
 
-def read_key(cursor: Cursor, name: str = "") -> KeyDraft | None:
-    """Read a key definition; None if something else comes next.
+def draft_key(key: Key) -> KeyDraft:
+    """The draft of a key; most options reach no consumer.
 
-    :param name: from ``CONSTRAINT name`` before it.
+    :raises UnsupportedSQL: for kinds and options that this tool does not support.
     """
-    line = cursor.line
-    if cursor.accept("PRIMARY", "KEY"):
-        kind = "primary"
-    elif cursor.accept("UNIQUE"):
-        kind = "unique"
-        cursor.accept_any("KEY", "INDEX")
-    elif cursor.word() in ("KEY", "INDEX"):
-        kind = "index"
-        cursor.accept(cursor.word())
-    else:
-        return None
-    if cursor.word() not in ("(", "USING", "TYPE", "IF"):
-        name = cursor.identifier("an index name")
-    return read_key_parts(cursor, kind, name, line)
+    if key.kind not in _KINDS:
+        raise key.source.unsupported(f"a {key.kind} index")
+    for option in key.options:
+        if option.value == "GLOBAL" and option.kind == "GLOBAL":
+            raise option.source.unsupported("a GLOBAL index")
+        if option.kind in ("WHERE", "PARSER", "PRE_SPLIT_REGIONS", "SECONDARY_ENGINE_ATTRIBUTE"):
+            raise option.source.unsupported(f"the index option {option.kind}")
+    clustered = key.option("CLUSTERED")
+    return KeyDraft(
+        kind=_KINDS[key.kind],
+        name=key.symbol or key.name,
+        parts=tuple(_part(part) for part in key.parts),
+        line=key.source.line,
+        clustered=clustered == "CLUSTERED" if clustered else None,
+    )
 
 
-def read_key_parts(cursor: Cursor, kind: str, name: str, line: int) -> KeyDraft:
-    """Read the parts and options of a key, after its name."""
-    read_index_options(cursor)
-    parts = _read_parts(cursor)
-    read_index_options(cursor)
-    clustered = read_clustered(cursor)
-    read_index_options(cursor)
-    return KeyDraft(kind=kind, name=name, parts=parts, line=line, clustered=clustered)
-
-
-def read_index_options(cursor: Cursor) -> None:
-    """Step over the options of an index; none of them reaches a consumer."""
-    while True:
-        if cursor.accept_any("USING", "TYPE"):
-            cursor.identifier("an index type")
-        elif cursor.accept("COMMENT"):
-            cursor.string()
-        elif cursor.accept("KEY_BLOCK_SIZE"):
-            cursor.accept("=")
-            cursor.integer()
-        elif cursor.word() == "GLOBAL":
-            raise cursor.unsupported("a GLOBAL index")
-        elif not cursor.accept_any("VISIBLE", "INVISIBLE"):
-            return
-
-
-def _read_parts(cursor: Cursor) -> tuple[KeyPart, ...]:
-    cursor.expect("(")
-    parts = [_read_part(cursor)]
-    while cursor.accept(","):
-        parts.append(_read_part(cursor))
-    cursor.expect(")")
-    return tuple(parts)
-
-
-def _read_part(cursor: Cursor) -> KeyPart:
-    if cursor.accept("("):
-        part = KeyPart("", -1, cursor.expression_source())
-        cursor.expect(")")
-    else:
-        name, length = cursor.identifier("a column name"), -1
-        if cursor.accept("("):
-            length = cursor.integer()
-            cursor.expect(")")
-        part = KeyPart(name, length)
-    cursor.accept_any("ASC", "DESC")
-    return part
+def _part(part: syntax.KeyPart) -> KeyPart:
+    if part.expression is not None:
+        return KeyPart("", -1, part.expression.text)
+    return KeyPart(part.name[-1], part.length)
 
 
 def inline_keys(columns: Sequence[ColumnDraft]) -> list[KeyDraft]:

@@ -1,19 +1,19 @@
-"""Reads PARTITION BY into a draft; ``partition_bounds`` evaluates it."""
+"""The draft of a PARTITION BY, whose bounds are SQL text; ``partition_bounds`` evaluates it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.cursor import Source
+from ticdc_producer.scenario.sql.syntax.partition import Partition, PartitionBy, PartitionKind
 
-Kind = Literal["RANGE", "LIST", "HASH", "KEY"]
-_KINDS: dict[str, Kind] = {"RANGE": "RANGE", "LIST": "LIST", "HASH": "HASH", "KEY": "KEY"}
 BY_VALUES: dict[str, str] = {"RANGE": "LESS THAN", "LIST": "IN"}
 """The VALUES clause of each kind of partitioning; HASH and KEY have none."""
 MAXVALUE_WORD, DEFAULT_WORD = "MAXVALUE", "DEFAULT"
 MOST_PARTITIONS = 8192
+_OPTIONS = ("PLACEMENT POLICY", "COMMENT", "ENGINE", "MAX_ROWS", "MIN_ROWS", "TABLESPACE", "NODEGROUP")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class PartitionDraft:
 class PartitioningDraft:
     """A parsed PARTITION BY."""
 
-    kind: Kind
+    kind: PartitionKind
     columns: tuple[str, ...]
     expression: str
     count: int
@@ -46,113 +46,79 @@ class PartitioningDraft:
         return tuple(part.name for part in self.parts) or tuple(f"p{n}" for n in range(self.count))
 
 
-def read_partition_by(cursor: Cursor) -> PartitioningDraft:
-    """Read a partitioning after the words PARTITION BY."""
-    line = cursor.line
-    if cursor.word() == "LINEAR":
-        raise cursor.unsupported("LINEAR partitioning")
-    word = cursor.accept_any(*_KINDS)
-    if not word:
-        raise cursor.unsupported(f"PARTITION BY {cursor.word() or 'here'}")
-    kind = _KINDS[word]
-    columns: tuple[str, ...] = ()
-    expression = ""
-    if kind == "KEY" and cursor.word() == "(" and cursor.word(1) == ")":
-        raise UnsupportedSQL("PARTITION BY KEY () is not supported", line=line, hint="name its columns")
-    if cursor.accept("COLUMNS") or kind == "KEY":
-        columns = cursor.column_names()
-    else:
-        cursor.expect("(")
-        expression = cursor.expression_source()
-        cursor.expect(")")
-    count = read_count(cursor)
-    if cursor.word() in ("INTERVAL", "SUBPARTITION"):
-        raise cursor.unsupported(f"{cursor.word()} in PARTITION BY")
-    parts = read_partitions(cursor) if cursor.word() == "(" else ()
-    if kind in ("RANGE", "LIST") and not parts:
-        raise cursor.error(f"expected the partitions of {kind}")
-    count = count or len(parts) or 1
+def draft_partitioning(node: PartitionBy) -> PartitioningDraft:
+    """The draft of a partitioning.
+
+    :raises ScenarioError: for a number of partitions that TiDB does not accept.
+    :raises UnsupportedSQL: for kinds of partitioning that this tool does not support.
+    """
+    method, source = node.method, node.source
+    _check_method(node)
+    parts = draft_partitions(node.parts)
+    if method.kind in ("RANGE", "LIST") and not parts:
+        raise source.error(f"expected the partitions of {method.kind}")
+    count = checked_count(node.count, source.line) or len(parts) or 1
     if parts and len(parts) != count:
-        raise cursor.error(f"PARTITIONS {count}, but {len(parts)} partitions")
+        raise source.error(f"PARTITIONS {count}, but {len(parts)} partitions")
     return PartitioningDraft(
-        kind=kind, columns=columns, expression=expression, count=count, parts=parts, line=line
+        kind=method.kind,
+        columns=tuple(column[-1] for column in method.columns),
+        expression="" if method.expression is None else method.expression.text,
+        count=count,
+        parts=parts,
+        line=source.line,
     )
 
 
-def read_count(cursor: Cursor) -> int:
-    """Read ``PARTITIONS n``; 0 without it."""
-    if not cursor.accept("PARTITIONS"):
-        return 0
-    line, count = cursor.line, cursor.integer()
+def _check_method(node: PartitionBy) -> None:
+    """:raises UnsupportedSQL: for kinds of partitioning that this tool does not support."""
+    method, source = node.method, node.source
+    if method.linear:
+        raise source.unsupported("LINEAR partitioning")
+    if method.kind == "KEY" and not method.columns:
+        what = "PARTITION BY KEY () is not supported"
+        raise UnsupportedSQL(what, line=source.line, hint="name its columns")
+    if method.algorithm >= 0:
+        raise source.unsupported("ALGORITHM in PARTITION BY")
+    if method.intervals is not None:
+        raise method.intervals.unsupported("INTERVAL in PARTITION BY")
+    if node.inner is not None:
+        raise source.unsupported("SUBPARTITION in PARTITION BY")
+    if node.indexes:
+        raise source.unsupported("UPDATE INDEXES in PARTITION BY")
+
+
+def checked_count(count: int, line: int) -> int:
+    """The number of ``PARTITIONS n``; 0 without it, which the grammar has as -1."""
     if count == 0:
         raise ScenarioError("Number of partitions = 0 is not an allowed value", line=line, value="0")
     if count > MOST_PARTITIONS:
         what = f"Too many partitions (including subpartitions) were defined: at most {MOST_PARTITIONS}"
         raise ScenarioError(what, line=line, value=str(count))
-    return count
+    return max(count, 0)
 
 
-def read_partitions(cursor: Cursor) -> tuple[PartitionDraft, ...]:
-    """Read ``(PARTITION name VALUES …, …)``."""
-    cursor.expect("(")
-    parts = [_read_partition(cursor)]
-    while cursor.accept(","):
-        parts.append(_read_partition(cursor))
-    cursor.expect(")")
-    return tuple(parts)
+def draft_partitions(parts: Iterable[Partition]) -> tuple[PartitionDraft, ...]:
+    """The drafts of ``(PARTITION name VALUES …, …)``.
+
+    :raises UnsupportedSQL: for subpartitions and options that this tool does not support.
+    """
+    return tuple(_draft_partition(part) for part in parts)
 
 
-def _read_partition(cursor: Cursor) -> PartitionDraft:
-    cursor.expect("PARTITION")
-    line, name = cursor.line, cursor.identifier("a partition name")
-    values, bounds = _read_values(cursor)
-    while cursor.word() not in (",", ")") and not cursor.at_end:
-        _read_option(cursor)
-    return PartitionDraft(name=name, values=values, bounds=bounds, line=line)
+def _draft_partition(part: Partition) -> PartitionDraft:
+    if part.subpartitions:
+        raise part.subpartitions[0].source.unsupported("SUBPARTITION")
+    for option in part.options:
+        if option.kind not in _OPTIONS:
+            raise option.source.unsupported(f"the partition option {option.kind}")
+    line = part.source.line
+    if part.values == "DEFAULT":
+        return PartitionDraft(name=part.name, values="IN", bounds=((DEFAULT_WORD,),), line=line)
+    bounds = tuple(tuple(map(_text, values)) for values in part.bounds)
+    return PartitionDraft(name=part.name, values=part.values, bounds=bounds, line=line)
 
 
-def _read_values(cursor: Cursor) -> tuple[str, tuple[tuple[str, ...], ...]]:
-    if cursor.accept("DEFAULT"):
-        return "IN", ((DEFAULT_WORD,),)
-    if not cursor.accept("VALUES"):
-        return "", ()
-    if cursor.accept("LESS", "THAN"):
-        return "LESS THAN", ((MAXVALUE_WORD,) if cursor.accept("MAXVALUE") else _values(cursor),)
-    cursor.expect("IN")
-    return "IN", _listed(cursor)
-
-
-def _read_option(cursor: Cursor) -> None:
-    if cursor.accept("PLACEMENT", "POLICY") or cursor.accept_any(
-        "COMMENT", "ENGINE", "MAX_ROWS", "MIN_ROWS", "TABLESPACE", "NODEGROUP"
-    ):
-        cursor.accept("=")
-        cursor.position += 1
-    elif cursor.word() == "(":
-        raise cursor.unsupported("SUBPARTITION")
-    else:
-        raise cursor.unsupported(f"the partition option {cursor.word() or 'here'}")
-
-
-def _values(cursor: Cursor) -> tuple[str, ...]:
-    cursor.expect("(")
-    values = [cursor.expression_source()]
-    while cursor.accept(","):
-        values.append(cursor.expression_source())
-    cursor.expect(")")
-    return tuple(values)
-
-
-def _listed(cursor: Cursor) -> tuple[tuple[str, ...], ...]:
-    cursor.expect("(")
-    values = [_one_listed(cursor)]
-    while cursor.accept(","):
-        values.append(_one_listed(cursor))
-    cursor.expect(")")
-    return tuple(values)
-
-
-def _one_listed(cursor: Cursor) -> tuple[str, ...]:
-    if cursor.accept(DEFAULT_WORD):
-        return (DEFAULT_WORD,)
-    return _values(cursor) if cursor.word() == "(" else (cursor.expression_source(),)
+def _text(value: Source) -> str:
+    word = value.text.upper()
+    return word if word in (DEFAULT_WORD, MAXVALUE_WORD) else value.text

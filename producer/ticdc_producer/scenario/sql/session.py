@@ -45,6 +45,8 @@ from ticdc_producer.scenario.sql.session_values import SessionValues
 from ticdc_producer.scenario.sql.statement_cache import StatementCache, shared_statements
 from ticdc_producer.scenario.sql.statements import Statement, split_statements, stored_program
 from ticdc_producer.scenario.sql.storage import Table
+from ticdc_producer.scenario.sql.syntax import parse_ddl
+from ticdc_producer.scenario.sql.syntax.statement import DDL, TruncateTable
 from ticdc_producer.scenario.sql.temporary_tables import TemporaryTables
 from ticdc_producer.scenario.sql.transaction import Transaction
 from ticdc_producer.scenario.sql.transaction_control import read_begin, read_completion
@@ -343,17 +345,23 @@ class Session:
         if not statement.text.isascii() and not is_utf8(statement.text):
             raise ScenarioError("a DDL has bytes that are not UTF-8")
         context = DDLContext(
-            self._cluster, self._mode, self._database, self._force_replicate, self._recorded.add_job
+            statement,
+            self._cluster,
+            self._mode,
+            self._database,
+            self._force_replicate,
+            self._recorded.add_job,
         )
-        rest = self._temporary.run(statement, context)
-        if rest is not None or statement.verb == "TRUNCATE":
+        node = parse_ddl(Cursor(statement))
+        rest = self._temporary.run(node, context)
+        if rest is not None or isinstance(node, TruncateTable):
             self._commit()
         if rest is not None:
             self._replicated_ddl(rest, context)
         self._values.end_statement(0)
 
-    def _replicated_ddl(self, statement: Statement, context: DDLContext) -> None:
-        run_ddl(Cursor(statement), context)
+    def _replicated_ddl(self, node: DDL, context: DDLContext) -> None:
+        run_ddl(node, context)
         self._reserved.check(self._cluster.tables())
         self._references = References(self._cluster.tables())
         self._database = context.database

@@ -1,4 +1,4 @@
-"""Reads CREATE TABLE into a draft, and builds a ``TableInfo`` from a draft.
+"""Builds the ``TableInfo`` of a CREATE TABLE.
 
 Rules: tidb ``pkg/ddl/create_table.go`` (``BuildTableInfo``).
 """
@@ -16,29 +16,33 @@ from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.column_definition import (
     ColumnDraft,
+    draft_column,
+    known_charset,
+    known_collation,
     make_column,
-    read_charset,
-    read_collation,
-    read_column,
 )
-from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.foreign_key import ForeignKey, missing_index, read_foreign_key
+from ticdc_producer.scenario.sql.foreign_key import ForeignKey, make_foreign_key, missing_index
 from ticdc_producer.scenario.sql.generated import check_generated
 from ticdc_producer.scenario.sql.key_definition import (
     KeyDraft,
     add_keys,
+    draft_key,
     inline_keys,
     never_null,
-    read_key,
-    read_key_parts,
 )
-from ticdc_producer.scenario.sql.partition_definition import PartitioningDraft, read_partition_by
+from ticdc_producer.scenario.sql.partition_definition import PartitioningDraft, draft_partitioning
+from ticdc_producer.scenario.sql.syntax import key as syntax
+from ticdc_producer.scenario.sql.syntax.alter import Element
+from ticdc_producer.scenario.sql.syntax.column import Column
+from ticdc_producer.scenario.sql.syntax.key import Key
+from ticdc_producer.scenario.sql.syntax.statement import CreateTable
+from ticdc_producer.scenario.sql.syntax.table_option import TableOption
 
 _IGNORED_OPTIONS = (
     "ENGINE", "ROW_FORMAT", "AVG_ROW_LENGTH", "CHECKSUM", "COMPRESSION", "DELAY_KEY_WRITE", "MAX_ROWS",
     "MIN_ROWS", "KEY_BLOCK_SIZE", "STATS_PERSISTENT", "STATS_AUTO_RECALC", "PACK_KEYS", "AUTO_RANDOM_BASE",
     "PRE_SPLIT_REGIONS", "TTL_ENABLE", "TTL_JOB_INTERVAL", "STATS_SAMPLE_PAGES", "INSERT_METHOD",
-    "ENCRYPTION", "TABLESPACE",
+    "ENCRYPTION", "TABLESPACE", "TTL", "PLACEMENT POLICY",
 )  # fmt: skip
 
 
@@ -60,110 +64,65 @@ class TableDraft:
     partitioning: PartitioningDraft | None = None
 
 
-def read_table(cursor: Cursor, database: str) -> TableDraft:
-    """Read a table definition from its opening bracket to the end of the statement.
+def draft_table(node: CreateTable, database: str) -> TableDraft:
+    """The draft of a table.
 
     :param database: the database of the table.
+    :raises UnsupportedSQL: for definitions and options that this tool does not support.
     """
     draft = TableDraft()
-    if cursor.word() in ("SELECT", "AS"):
-        raise cursor.unsupported("CREATE TABLE … AS SELECT")
-    cursor.expect("(")
-    _read_element(cursor, draft, database)
-    while cursor.accept(","):
-        _read_element(cursor, draft, database)
-    cursor.expect(")")
-    while not cursor.at_end:
-        cursor.accept(",")
-        if cursor.accept("PARTITION", "BY"):
-            draft.partitioning = read_partition_by(cursor)
-        else:
-            read_option(cursor, draft)
+    if not node.elements:
+        raise node.source.error("expected columns in CREATE TABLE")
+    for element in node.elements:
+        _add_element(element, draft, database)
+    for option in node.options:
+        _add_option(option, draft)
+    if node.partition_by is not None:
+        draft.partitioning = draft_partitioning(node.partition_by)
     return draft
 
 
-def _read_element(cursor: Cursor, draft: TableDraft, database: str) -> None:
-    name = ""
-    if cursor.accept("CONSTRAINT") and cursor.word() not in ("PRIMARY", "UNIQUE", "FOREIGN", "CHECK"):
-        name = cursor.identifier("a constraint name")
-    if cursor.word() == "FULLTEXT" and not name:
-        skip_fulltext(cursor)
-        return
-    if cursor.word() in ("SPATIAL", "VECTOR") and cursor.word(1) in ("KEY", "INDEX"):
-        raise cursor.unsupported(f"a {cursor.word()} index")
-    if cursor.accept("FOREIGN", "KEY"):
-        draft.foreign_keys.append(read_foreign_key(cursor, name, database))
-        return
-    if cursor.word() == "CHECK" and cursor.word(1) == "(":
-        read_check(cursor)
-        return
-    key = read_key(cursor, name)
-    if key is not None:
-        draft.keys.append(key)
-        return
-    if name:
-        raise cursor.error("expected PRIMARY KEY, UNIQUE, FOREIGN KEY or CHECK")
-    draft.columns.append(read_column(cursor))
+def _add_element(element: Element, draft: TableDraft, database: str) -> None:
+    """Add a column, key or foreign key.
 
-
-def read_check(cursor: Cursor) -> None:
-    """Step over a CHECK: TiDB ignores it unless ``tidb_enable_check_constraint`` is on."""
-    cursor.expect("CHECK", "(")
-    cursor.expression_source()
-    cursor.expect(")")
-    cursor.accept("NOT")
-    cursor.accept("ENFORCED")
-
-
-def skip_fulltext(cursor: Cursor) -> None:
-    """Step over a FULLTEXT key: TiDB warns that it does not have these, and creates the table without it."""
-    cursor.expect("FULLTEXT")
-    cursor.accept_any("KEY", "INDEX")
-    name = "" if cursor.word() == "(" else cursor.identifier("an index name")
-    read_key_parts(cursor, "index", name, cursor.line)
-    if cursor.accept("WITH", "PARSER"):
-        cursor.identifier("a parser")
-
-
-def read_option(cursor: Cursor, draft: TableDraft) -> None:
-    """Read one table option."""
-    default = cursor.accept("DEFAULT")
-    if cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
-        cursor.accept("=")
-        draft.charset = read_charset(cursor)
-    elif cursor.accept("COLLATE"):
-        cursor.accept("=")
-        draft.collation = read_collation(cursor)
-    elif default:
-        raise cursor.error("expected CHARSET or COLLATE")
-    elif cursor.accept("COMMENT"):
-        cursor.accept("=")
-        draft.comment = cursor.string()
-    elif cursor.accept("AUTO_INCREMENT"):
-        cursor.accept("=")
-        draft.auto_increment = cursor.integer()
-    elif cursor.accept("AUTO_ID_CACHE"):
-        cursor.accept("=")
-        draft.cache = cursor.integer()
-    else:
-        skip_option(cursor)
-
-
-def skip_option(cursor: Cursor) -> None:
-    """Step over an option that does not change what a consumer receives.
-
-    :raises UnsupportedSQL: for any other option.
+    TiDB ignores a CHECK unless ``tidb_enable_check_constraint`` is on, and a FULLTEXT key with a warning.
     """
-    if cursor.accept("TTL"):
-        cursor.accept("=")
-        cursor.expression_source(until=frozenset({"TTL_ENABLE", "TTL_JOB_INTERVAL", "COMMENT"}))
-    elif cursor.accept("PLACEMENT", "POLICY") or cursor.accept_any(*_IGNORED_OPTIONS):
-        cursor.accept("=")
-        cursor.position += 1
-    elif cursor.word() in ("AS", "SELECT"):
-        raise cursor.unsupported("CREATE TABLE … AS SELECT")
-    else:
-        raise cursor.unsupported(f"the table option {cursor.word() or 'here'}")
+    if isinstance(element, Column):
+        draft.columns.append(draft_column(element))
+    elif isinstance(element, syntax.ForeignKey):
+        draft.foreign_keys.append(make_foreign_key(element, database))
+    elif isinstance(element, Key) and element.kind != "FULLTEXT":
+        draft.keys.append(draft_key(element))
+
+
+def _add_option(option: TableOption, draft: TableDraft) -> None:
+    """Add one table option.
+
+    :raises UnsupportedSQL: for an option that changes what a consumer receives, in another way.
+    """
+    match option.kind:
+        case "CHARSET":
+            draft.charset = known_charset(option.value, option.source)
+        case "COLLATE":
+            draft.collation = known_collation(option.value, option.source)
+        case "COMMENT":
+            draft.comment = option.value
+        case "AUTO_INCREMENT":
+            draft.auto_increment = whole_number(option)
+        case "AUTO_ID_CACHE":
+            draft.cache = whole_number(option)
+        case _ if option.kind not in _IGNORED_OPTIONS:
+            raise option.source.unsupported(f"the table option {option.kind}")
+
+
+def whole_number(option: TableOption) -> int:
+    """The value of an option that counts.
+
+    :raises ScenarioError: if it is the word DEFAULT.
+    """
+    if not option.value.isdigit():
+        raise option.source.error("expected a whole number")
+    return int(option.value)
 
 
 def make_table(

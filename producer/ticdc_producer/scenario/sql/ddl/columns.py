@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.coerce import coerce, read
 from ticdc_producer.model.coerce_text import cut_text
 from ticdc_producer.model.column import ColumnInfo
@@ -16,32 +17,29 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.scenario.sql.assign import default_value
-from ticdc_producer.scenario.sql.column_default import read_default, with_default
-from ticdc_producer.scenario.sql.column_definition import ColumnDraft, make_column, read_column
+from ticdc_producer.scenario.sql.column_default import with_default
+from ticdc_producer.scenario.sql.column_definition import ColumnDraft, draft_column, make_column
 from ticdc_producer.scenario.sql.column_ids import is_rewritten
-from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration, Fill
-from ticdc_producer.scenario.sql.ddl.context import if_exists, if_not_exists
 from ticdc_producer.scenario.sql.generated import dependent_columns
+from ticdc_producer.scenario.sql.syntax.alter import AddColumn, AlterColumn, ChangeColumn
+from ticdc_producer.scenario.sql.syntax.column import Column, Position
 
 T = MySQLType
 
 
-def add_columns(cursor: Cursor, alteration: Alteration) -> None:
+def add_columns(node: AddColumn, alteration: Alteration) -> None:
     """``ADD [COLUMN] definition [FIRST | AFTER other]`` or ``ADD [COLUMN] (definition, …)``."""
-    lenient = if_not_exists(cursor)
-    if not cursor.accept("("):
-        _add_column(cursor, alteration, lenient)
-        return
-    _add_column(cursor, alteration, lenient)
-    while cursor.accept(","):
-        _add_column(cursor, alteration, lenient)
-    cursor.expect(")")
+    for element in node.elements:
+        if not isinstance(element, Column):
+            what = "ADD COLUMN with a key in brackets is not supported"
+            raise UnsupportedSQL(what, line=alteration.line, hint="write ADD of the key as another part")
+        _add_column(draft_column(element), node, alteration)
 
 
-def _add_column(cursor: Cursor, alteration: Alteration, lenient: bool) -> None:
-    draft = read_column(cursor)
-    position = _read_position(cursor, alteration)
+def _add_column(draft: ColumnDraft, node: AddColumn, alteration: Alteration) -> None:
+    position = _offset_of(node.position, alteration)
+    lenient = node.if_not_exists
     if lenient and alteration.has_column(draft.name):
         return
     _reject_attributes(draft, alteration)
@@ -83,27 +81,27 @@ def _make_column(draft: ColumnDraft, alteration: Alteration) -> ColumnInfo:
     return make_column(draft, info.charset, info.collation, alteration.context.mode)
 
 
-def _read_position(cursor: Cursor, alteration: Alteration, skip: int | None = None) -> int | None:
+def _offset_of(position: Position | None, alteration: Alteration, skip: int | None = None) -> int | None:
     """The offset that FIRST or AFTER names; None without them.
 
     :param skip: offset of the column that is being moved; the result does not count it.
     """
-    if cursor.accept("FIRST"):
-        return 0
-    if not cursor.accept("AFTER"):
+    if position is None:
         return None
-    name = cursor.identifier("a column name")
+    if not position.after:
+        return 0
+    name = position.after[-1]
     previous = alteration.column(name)
     if previous == skip:
         raise alteration.error(f"Unknown column {name!r}: a column cannot be moved AFTER itself", name)
     return previous + 1 - (skip is not None and skip <= previous)
 
 
-def drop_column(cursor: Cursor, alteration: Alteration) -> None:
-    """``DROP [COLUMN] name``, after these words; an index of this column alone is dropped with it."""
-    lenient = if_exists(cursor)
-    name = cursor.identifier("a column name")
-    cursor.accept_any("RESTRICT", "CASCADE")
+def drop_column(name: str, alteration: Alteration, *, lenient: bool) -> None:
+    """``DROP [COLUMN] name``; an index of this column alone is dropped with it.
+
+    :param lenient: whether a missing column is no error.
+    """
     if lenient and not alteration.has_column(name):
         return
     offset = alteration.column(name)
@@ -135,31 +133,21 @@ def _check_unused(alteration: Alteration, offset: int, verb: str) -> None:
         raise alteration.error(f"Cannot {verb} {name!r}: the partitions depend on it", name)
 
 
-def modify_column(cursor: Cursor, alteration: Alteration) -> None:
-    """``MODIFY [COLUMN] definition``."""
-    lenient = if_exists(cursor)
-    draft = read_column(cursor)
-    if lenient and not alteration.has_column(draft.name):
-        return
-    _change(cursor, alteration, alteration.column(draft.name), draft)
-
-
-def change_column(cursor: Cursor, alteration: Alteration) -> None:
-    """``CHANGE [COLUMN] old definition``."""
-    lenient = if_exists(cursor)
-    name = cursor.identifier("a column name")
-    draft = read_column(cursor)
-    if lenient and not alteration.has_column(name):
+def change_column(node: ChangeColumn, alteration: Alteration) -> None:
+    """``CHANGE [COLUMN] old definition`` or ``MODIFY [COLUMN] definition``."""
+    draft = draft_column(node.column)
+    name = node.old[-1] if node.old else draft.name
+    if node.if_exists and not alteration.has_column(name):
         return
     offset = alteration.column(name)
     if draft.name.lower() != name.lower():
         _check_unused(alteration, offset, "rename")
-    _change(cursor, alteration, offset, draft)
+    _change(node.position, alteration, offset, draft)
 
 
-def _change(cursor: Cursor, alteration: Alteration, offset: int, draft: ColumnDraft) -> None:
+def _change(target: Position | None, alteration: Alteration, offset: int, draft: ColumnDraft) -> None:
     old = alteration.info.columns[offset]
-    position = _read_position(cursor, alteration, skip=offset)
+    position = _offset_of(target, alteration, skip=offset)
     alteration.touch(old.name, draft.name)
     if draft.keys:
         raise alteration.error(
@@ -210,29 +198,22 @@ def _converter(old: ColumnInfo, new: ColumnInfo, mode: SQLMode) -> Callable[[Val
     return convert
 
 
-def rename_column(cursor: Cursor, alteration: Alteration) -> None:
+def rename_column(old: str, name: str, alteration: Alteration) -> None:
     """``RENAME COLUMN old TO new``."""
-    offset = alteration.column(cursor.identifier("a column name"))
-    cursor.expect("TO")
-    name = cursor.identifier("a column name")
+    offset = alteration.column(old)
     _check_unused(alteration, offset, "rename")
     alteration.touch(alteration.info.columns[offset].name, name)
     alteration.change(offset, replace(alteration.info.columns[offset], name=name))
     alteration.actions.append(Action.MODIFY_COLUMN)
 
 
-def alter_default(cursor: Cursor, alteration: Alteration) -> None:
+def alter_default(node: AlterColumn, alteration: Alteration) -> None:
     """``ALTER [COLUMN] name {SET DEFAULT … | DROP DEFAULT}``."""
-    offset = alteration.column(cursor.identifier("a column name"))
+    offset = alteration.column(node.name[-1])
     column = alteration.info.columns[offset]
     alteration.touch(column.name)
     bare = replace(column, default=None, default_text=None, has_default=False, default_expression="")
-    if cursor.accept("DROP", "DEFAULT"):
-        changed = bare
-    else:
-        cursor.expect("SET", "DEFAULT")
-        text, now = read_default(cursor)
-        changed = with_default(bare, text, now, alteration.context.mode, alteration.line)
+    changed = with_default(bare, node.default, alteration.context.mode, alteration.line)
     alteration.change(offset, changed)
     alteration.actions.append(Action.SET_DEFAULT_VALUE)
 

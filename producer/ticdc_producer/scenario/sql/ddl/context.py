@@ -11,7 +11,7 @@ from ticdc_producer.model.ddl_action import DISCARDED, Action
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.cluster import Cluster
-from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.statements import Statement
 
 NO_HANDLE_KEY = "no primary key or not-null unique key"
 NOT_REPLICATED = "TiCDC does not replicate DDL of this kind"
@@ -21,20 +21,26 @@ NOT_REPLICATED = "TiCDC does not replicate DDL of this kind"
 class DDLContext:
     """What a DDL statement reads and changes.
 
+    :param statement: the statement itself, which is the text of most jobs.
     :param database: the current database.
     :param force_replicate: whether TiCDC replicates tables without a handle key.
     :param record: called with the events of a finished job; it numbers them.
     """
 
+    statement: Statement
     cluster: Cluster
     mode: SQLMode
     database: str
     force_replicate: bool
     record: Callable[[list[DDLJob]], None]
 
+    @property
+    def line(self) -> int:
+        """Line of the statement in its file."""
+        return self.statement.line
+
     def job(
         self,
-        cursor: Cursor,
         action: Action,
         *,
         before: TableInfo | None = None,
@@ -52,12 +58,11 @@ class DDLContext:
         :raises ScenarioError: if TiCDC would stop the changefeed at this DDL.
         """
         self.cluster.ids.take()
-        event = self.event(cursor, action, action, before, after, query=query)
+        event = self.event(action, action, before, after, query=query)
         self.record([event if event.schema else replace(event, schema=schema, table=table)])
 
     def event(
         self,
-        cursor: Cursor,
         job_type: Action,
         ddl_type: Action,
         before: TableInfo | None,
@@ -75,7 +80,7 @@ class DDLContext:
         return DDLJob(
             commit_seq=-1,
             ddl_seq=sequence,
-            query=query or cursor.statement.text,
+            query=query or self.statement.text,
             job_type=int(job_type),
             ddl_type=int(ddl_type),
             schema=table.schema if table else "",
@@ -86,7 +91,7 @@ class DDLContext:
             version_after=after.version if after else -1,
             sent=not reason,
             reason=reason,
-            line=cursor.statement.line,
+            line=self.statement.line,
         )
 
     def _reason(self, action: Action, before: TableInfo | None, after: TableInfo | None) -> str:
@@ -113,19 +118,3 @@ def quoted(schema: str, name: str) -> str:
 def quoted_name(name: str) -> str:
     """A name in back-quotes; those in the name are doubled."""
     return f"`{name.replace('`', '``')}`"
-
-
-def if_not_exists(cursor: Cursor) -> bool:
-    """Read ``IF NOT EXISTS``; whether it is present."""
-    if cursor.accept("IF"):
-        cursor.expect("NOT", "EXISTS")
-        return True
-    return False
-
-
-def if_exists(cursor: Cursor) -> bool:
-    """Read ``IF EXISTS``; whether it is present."""
-    if cursor.accept("IF"):
-        cursor.expect("EXISTS")
-        return True
-    return False

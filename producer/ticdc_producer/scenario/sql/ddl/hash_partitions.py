@@ -12,59 +12,55 @@ from dataclasses import replace
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.table import PartitionInfo
-from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
-from ticdc_producer.scenario.sql.partition_definition import MOST_PARTITIONS, read_count, read_partitions
+from ticdc_producer.scenario.sql.partition_definition import MOST_PARTITIONS, checked_count, draft_partitions
 from ticdc_producer.scenario.sql.partitioning import Partitioning
 from ticdc_producer.scenario.sql.storage import Table
+from ticdc_producer.scenario.sql.syntax.alter import ChangePartitions
 
 
 def add_hash_partitions(
-    cursor: Cursor, context: DDLContext, table: Table, partitioning: Partitioning
+    node: ChangePartitions, context: DDLContext, table: Table, partitioning: Partitioning
 ) -> None:
-    """``ADD PARTITION PARTITIONS n`` or ``ADD PARTITION (PARTITION name, …)``, after these words.
+    """``ADD PARTITION PARTITIONS n`` or ``ADD PARTITION (PARTITION name, …)``.
 
     :raises ScenarioError: for VALUES, a name twice, or too many partitions.
     """
     names = [part.name for part in table.info.partitions]
-    if added := read_count(cursor):
+    if added := checked_count(node.count, node.source.line):
         names += [f"p{number}" for number in range(len(names), len(names) + added)]
     else:
-        drafts = read_partitions(cursor)
+        drafts = draft_partitions(node.parts)
         with_values = next((draft for draft in drafts if draft.values), None)
         if with_values is not None:
             what = f"{partitioning.kind} PARTITIONING cannot use VALUES in partition definition"
             raise ScenarioError(what, line=with_values.line)
         names += [draft.name for draft in drafts]
-    cursor.end()
-    _resize(cursor, context, table, names, partitioning)
+    _resize(context, table, names, partitioning)
 
 
 def coalesce_partitions(
-    cursor: Cursor, context: DDLContext, table: Table, partitioning: Partitioning
+    node: ChangePartitions, context: DDLContext, table: Table, partitioning: Partitioning
 ) -> None:
-    """``COALESCE PARTITION n``, after these words: removes the last n partitions, not their rows.
+    """``COALESCE PARTITION n``: removes the last n partitions, not their rows.
 
     :raises ScenarioError: if no partition is removed, or none is left.
     """
-    removed = cursor.integer()
-    cursor.end()
+    removed, line = node.count, context.line
     names = [part.name for part in table.info.partitions]
     if partitioning.kind not in ("HASH", "KEY"):
         what = "COALESCE PARTITION can only be used on HASH/KEY partitions"
-        raise ScenarioError(what, line=cursor.statement.line)
+        raise ScenarioError(what, line=line)
     if removed < 1:
-        raise ScenarioError("At least one partition must be coalesced", line=cursor.statement.line)
+        raise ScenarioError("At least one partition must be coalesced", line=line)
     if removed >= len(names):
         what = "Cannot remove all partitions, use DROP TABLE instead"
-        raise ScenarioError(what, line=cursor.statement.line)
-    _resize(cursor, context, table, names[: len(names) - removed], partitioning)
+        raise ScenarioError(what, line=line)
+    _resize(context, table, names[: len(names) - removed], partitioning)
 
 
-def _resize(
-    cursor: Cursor, context: DDLContext, table: Table, names: Sequence[str], partitioning: Partitioning
-) -> None:
-    line = cursor.statement.line
+def _resize(context: DDLContext, table: Table, names: Sequence[str], partitioning: Partitioning) -> None:
+    line = context.line
     if len(names) > MOST_PARTITIONS:
         what = f"Too many partitions (including subpartitions) were defined: at most {MOST_PARTITIONS}"
         raise ScenarioError(what, line=line, value=str(len(names)))
@@ -78,4 +74,4 @@ def _resize(
     table.info = context.cluster.new_version(replace(before, partitions=partitions))
     for row in rows:
         table.put(table.make_row(row.values, row.row_id))
-    context.job(cursor, Action.REORGANIZE_PARTITION, before=before, after=table.info)
+    context.job(Action.REORGANIZE_PARTITION, before=before, after=table.info)

@@ -5,57 +5,29 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ticdc_producer.model.ddl_action import Action
-from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
-from ticdc_producer.scenario.sql.ddl.context import if_exists, if_not_exists
-from ticdc_producer.scenario.sql.foreign_key import free_name, missing_index, read_foreign_key
+from ticdc_producer.scenario.sql.foreign_key import free_name, make_foreign_key, missing_index
 from ticdc_producer.scenario.sql.key_definition import (
     KeyDraft,
     add_keys,
+    draft_key,
     never_null,
-    read_key,
-    read_key_parts,
 )
 from ticdc_producer.scenario.sql.partition_bounds import check_keys
-from ticdc_producer.scenario.sql.table_definition import read_check, skip_fulltext
-
-_KEY_WORDS = ("PRIMARY", "UNIQUE", "INDEX", "KEY", "CONSTRAINT", "FOREIGN", "CHECK", "FULLTEXT", "SPATIAL")
-
-
-def starts_key(cursor: Cursor) -> bool:
-    """Whether a key or constraint comes next, and not a column."""
-    return cursor.word() in _KEY_WORDS
+from ticdc_producer.scenario.sql.syntax import key as syntax
+from ticdc_producer.scenario.sql.syntax.alter import AddKey
 
 
-def add_key(cursor: Cursor, alteration: Alteration) -> None:
-    """``ADD [CONSTRAINT name] {INDEX | UNIQUE | PRIMARY KEY | FOREIGN KEY | CHECK} …``."""
-    name = ""
-    if cursor.accept("CONSTRAINT") and cursor.word() not in ("PRIMARY", "UNIQUE", "FOREIGN", "CHECK"):
-        name = cursor.identifier("a constraint name")
-    if cursor.accept("FOREIGN", "KEY"):
-        _add_foreign_key(cursor, alteration, name)
-    elif cursor.word() == "CHECK":
-        read_check(cursor)
-    elif cursor.word() == "FULLTEXT":
-        skip_fulltext(cursor)
-    elif cursor.word() == "SPATIAL":
-        raise cursor.unsupported(f"a {cursor.word()} index")
-    else:
-        _add_index(cursor, alteration, name)
+def add_key(node: AddKey, alteration: Alteration) -> None:
+    """``ADD [CONSTRAINT name] {INDEX | UNIQUE | PRIMARY KEY | FOREIGN KEY | CHECK} …``.
 
-
-def _add_index(cursor: Cursor, alteration: Alteration, name: str) -> None:
-    lenient = cursor.word() in ("INDEX", "KEY") and cursor.word(1) == "IF"
-    if lenient:
-        cursor.position += 1
-        if_not_exists(cursor)
-        key = read_key_parts(cursor, "index", cursor.identifier("an index name"), cursor.line)
-    else:
-        read = read_key(cursor, name)
-        if read is None:
-            raise cursor.error("expected a key")
-        key = read
-    add_index(alteration, key, lenient=lenient)
+    TiDB ignores a CHECK unless ``tidb_enable_check_constraint`` is on, and a FULLTEXT key with a warning.
+    """
+    key = node.key
+    if isinstance(key, syntax.ForeignKey):
+        _add_foreign_key(key, alteration)
+    elif isinstance(key, syntax.Key) and key.kind != "FULLTEXT":
+        add_index(alteration, draft_key(key), lenient=key.if_not_exists)
 
 
 def add_index(alteration: Alteration, key: KeyDraft, *, lenient: bool = False) -> None:
@@ -78,12 +50,6 @@ def add_index(alteration: Alteration, key: KeyDraft, *, lenient: bool = False) -
     alteration.info = info
     alteration.fills += [lambda _: None] * (len(info.columns) - before)
     alteration.actions.append(Action.ADD_PRIMARY_KEY if primary else Action.ADD_INDEX)
-
-
-def drop_key(cursor: Cursor, alteration: Alteration) -> None:
-    """``DROP {INDEX | KEY} name``, after these words."""
-    lenient = if_exists(cursor)
-    drop_index_named(alteration, cursor.identifier("an index name"), lenient=lenient)
 
 
 def drop_index_named(alteration: Alteration, name: str, *, lenient: bool = False) -> None:
@@ -113,11 +79,9 @@ def _is_only_index(alteration: Alteration, columns: tuple[str, ...], name: str) 
     return serving == [name]
 
 
-def rename_index(cursor: Cursor, alteration: Alteration) -> None:
-    """``RENAME {INDEX | KEY} old TO new``, after the first two words."""
-    index = alteration.index(cursor.identifier("an index name"))
-    cursor.expect("TO")
-    name = cursor.identifier("an index name")
+def rename_index(old: str, name: str, alteration: Alteration) -> None:
+    """``RENAME {INDEX | KEY} old TO new``."""
+    index = alteration.index(old)
     indexes = tuple(replace(i, name=name) if i is index else i for i in alteration.info.indexes)
     if sum(i.name.lower() == name.lower() for i in indexes) > 1:
         raise alteration.error(f"Duplicate key name {name!r}")
@@ -125,16 +89,8 @@ def rename_index(cursor: Cursor, alteration: Alteration) -> None:
     alteration.actions.append(Action.RENAME_INDEX)
 
 
-def alter_index(cursor: Cursor, alteration: Alteration) -> None:
-    """``ALTER INDEX name {VISIBLE | INVISIBLE}``, after the first two words; it does not change rows."""
-    alteration.index(cursor.identifier("an index name"))
-    if not cursor.accept_any("VISIBLE", "INVISIBLE"):
-        raise cursor.error("expected VISIBLE or INVISIBLE")
-    alteration.actions.append(Action.ALTER_INDEX_VISIBILITY)
-
-
-def _add_foreign_key(cursor: Cursor, alteration: Alteration, name: str) -> None:
-    key = read_foreign_key(cursor, name, alteration.info.schema)
+def _add_foreign_key(node: syntax.ForeignKey, alteration: Alteration) -> None:
+    key = make_foreign_key(node, alteration.info.schema)
     key = replace(key, name=key.name or free_name(alteration.foreign_keys))
     for column in key.columns:
         alteration.column(column)
@@ -147,9 +103,8 @@ def _add_foreign_key(cursor: Cursor, alteration: Alteration, name: str) -> None:
     alteration.actions.append(Action.ADD_FOREIGN_KEY)
 
 
-def drop_foreign_key(cursor: Cursor, alteration: Alteration) -> None:
-    """``DROP FOREIGN KEY name``, after these words; its index is not dropped."""
-    name = cursor.identifier("a foreign key name")
+def drop_foreign_key(name: str, alteration: Alteration) -> None:
+    """``DROP FOREIGN KEY name``; its index is not dropped."""
     remaining = [key for key in alteration.foreign_keys if key.name.lower() != name.lower()]
     if len(remaining) == len(alteration.foreign_keys):
         raise alteration.error(f"foreign key {name!r} does not exist")

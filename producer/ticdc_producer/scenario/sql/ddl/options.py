@@ -2,54 +2,88 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ticdc_producer.model.ddl_action import Action
-from ticdc_producer.scenario.sql.column_definition import read_charset, read_collation
-from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.column_definition import known_charset, known_collation
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
 from ticdc_producer.scenario.sql.ddl.columns import convert_columns
-from ticdc_producer.scenario.sql.table_definition import table_charset_of
+from ticdc_producer.scenario.sql.syntax.alter import ConvertTo, Setting
+from ticdc_producer.scenario.sql.syntax.table_option import TableOption
+from ticdc_producer.scenario.sql.table_definition import table_charset_of, whole_number
 
-_NO_JOB = ("ENGINE", "ROW_FORMAT", "STATS_PERSISTENT", "ALGORITHM", "LOCK", "KEY_BLOCK_SIZE", "CHECKSUM")
-"""Options that TiDB reads and ignores: they have no job."""
-_TIDB_ONLY = {
+_NO_JOB = frozenset({
+    "ENGINE", "ROW_FORMAT", "STATS_PERSISTENT", "KEY_BLOCK_SIZE", "CHECKSUM", "ALGORITHM", "LOCK", "FORCE",
+    "DISABLE KEYS", "ENABLE KEYS",
+})  # fmt: skip
+"""Options and settings that TiDB reads and ignores: they have no job."""
+TIDB_ONLY = {
     "AUTO_RANDOM_BASE": Action.REBASE_AUTO_RANDOM,
     "STATS_OPTIONS": Action.ALTER_TABLE_STATS_OPTIONS,
     "ATTRIBUTES": Action.ALTER_TABLE_ATTRIBUTES,
+    "PLACEMENT POLICY": Action.ALTER_TABLE_PLACEMENT,
+    "TTL": Action.ALTER_TTL,
+    "TTL_ENABLE": Action.ALTER_TTL,
+    "TTL_JOB_INTERVAL": Action.ALTER_TTL,
+    "REMOVE TTL": Action.REMOVE_TTL,
+    "CACHE": Action.ALTER_CACHE_TABLE,
+    "NOCACHE": Action.ALTER_NO_CACHE_TABLE,
+    "SET TIFLASH REPLICA": Action.SET_TIFLASH_REPLICA,
 }
-"""Options whose value only TiDB uses, with their jobs."""
+"""Options and settings whose value only TiDB uses, with their jobs."""
+_CHARSETS = (["CHARSET"], ["COLLATE"], ["CHARSET", "COLLATE"])
 
 
-def alter_option(cursor: Cursor, alteration: Alteration) -> bool:
-    """Read one option and record its job; False if no option comes next."""
-    for words, run in OPTIONS:
-        if cursor.accept(*words):
-            run(cursor, alteration)
-            return True
-    if cursor.word() == "SHARD_ROW_ID_BITS":
-        raise cursor.unsupported("SHARD_ROW_ID_BITS, which scatters the hidden row ids")
-    word = cursor.accept_any(*_NO_JOB, *_TIDB_ONLY)
-    if word:
-        cursor.accept("=")
-        cursor.position += 1
-        if word in _TIDB_ONLY:
-            alteration.actions.append(_TIDB_ONLY[word])
-    return bool(word)
+def set_options(options: Sequence[TableOption], alteration: Alteration) -> None:
+    """Set options that no comma separates, and record their job.
+
+    :raises UnsupportedSQL: for other options, and for several that are not one job: TiDB would run one job
+        per option, all under the same text.
+    """
+    kinds = [option.kind for option in options]
+    if kinds in _CHARSETS:
+        _set_charsets(options, alteration)
+        return
+    if len(options) > 1 and {TIDB_ONLY.get(kind) for kind in kinds} != {Action.ALTER_TTL}:
+        second = options[1]
+        raise second.source.unsupported(f"{second.kind} after another table option without a comma")
+    _set_option(options[0], alteration)
 
 
-def _comment(cursor: Cursor, alteration: Alteration) -> None:
-    cursor.accept("=")
-    alteration.info = replace(alteration.info, comment=cursor.string())
-    alteration.actions.append(Action.MODIFY_TABLE_COMMENT)
+def _set_option(option: TableOption, alteration: Alteration) -> None:
+    kind, ids = option.kind, alteration.table.ids
+    if option.forced:
+        raise option.source.unsupported(f"FORCE {kind}")
+    match kind:
+        case "COMMENT":
+            alteration.info = replace(alteration.info, comment=option.value)
+            alteration.actions.append(Action.MODIFY_TABLE_COMMENT)
+        case "AUTO_INCREMENT":
+            following = whole_number(option)
+            alteration.afterwards.append(lambda: ids.rebase(following))
+            alteration.actions.append(Action.REBASE_AUTO_ID)
+        case "AUTO_ID_CACHE":
+            size = whole_number(option)
+            alteration.afterwards.append(lambda: ids.resize(size))
+            alteration.actions.append(Action.MODIFY_AUTO_ID_CACHE)
+        case "SHARD_ROW_ID_BITS":
+            raise option.source.unsupported("SHARD_ROW_ID_BITS, which scatters the hidden row ids")
+        case _ if kind in TIDB_ONLY:
+            alteration.actions.append(TIDB_ONLY[kind])
+        case _ if kind not in _NO_JOB:
+            raise option.source.unsupported(f"ALTER TABLE … {kind}")
 
 
-def _charset(cursor: Cursor, alteration: Alteration) -> None:
+def _set_charsets(options: Sequence[TableOption], alteration: Alteration) -> None:
     """The charset of columns that are added later."""
-    cursor.accept("=")
-    charset = read_charset(cursor)
-    _, collation = _read_collation(cursor, charset)
-    _set_charset(alteration, charset, collation)
+    charset = collation = ""
+    for option in options:
+        if option.kind == "CHARSET":
+            charset = known_charset(option.value, option.source)
+        else:
+            collation = known_collation(option.value, option.source)
+    _set_charset(alteration, *table_charset_of(charset, collation, ("", "")))
     alteration.actions.append(Action.MODIFY_TABLE_CHARSET)
 
 
@@ -64,104 +98,25 @@ def _set_charset(alteration: Alteration, charset: str, collation: str) -> None:
     alteration.info = replace(alteration.info, charset=charset, collation=collation)
 
 
-def _collate(cursor: Cursor, alteration: Alteration) -> None:
-    cursor.accept("=")
-    _set_charset(alteration, *table_charset_of("", read_collation(cursor), ("", "")))
-    alteration.actions.append(Action.MODIFY_TABLE_CHARSET)
-
-
-def _convert(cursor: Cursor, alteration: Alteration) -> None:
-    charset, collation = _read_collation(cursor, read_charset(cursor))
+def convert_charset(part: ConvertTo, alteration: Alteration) -> None:
+    """``CONVERT TO CHARACTER SET``: the charset of the table and of its columns."""
+    charset = known_charset(part.charset, part.source)
+    collation = known_collation(part.collation, part.source) if part.collation else ""
+    charset, collation = table_charset_of(charset, collation, ("", ""))
     _set_charset(alteration, charset, collation)
     convert_columns(alteration, charset, collation)
     alteration.actions.append(Action.MODIFY_TABLE_CHARSET)
 
 
-def _read_collation(cursor: Cursor, charset: str) -> tuple[str, str]:
-    cursor.accept("DEFAULT")
-    collation = ""
-    if cursor.accept("COLLATE"):
-        cursor.accept("=")
-        collation = read_collation(cursor)
-    return table_charset_of(charset, collation, ("", ""))
+def change_setting(part: Setting, alteration: Alteration) -> None:
+    """A part of a few words; ALTER INDEX does not change rows.
 
-
-def _auto_increment(cursor: Cursor, alteration: Alteration) -> None:
-    cursor.accept("=")
-    following, ids = cursor.integer(), alteration.table.ids
-    alteration.afterwards.append(lambda: ids.rebase(following))
-    alteration.actions.append(Action.REBASE_AUTO_ID)
-
-
-def _auto_id_cache(cursor: Cursor, alteration: Alteration) -> None:
-    cursor.accept("=")
-    size, ids = cursor.integer(), alteration.table.ids
-    alteration.afterwards.append(lambda: ids.resize(size))
-    alteration.actions.append(Action.MODIFY_AUTO_ID_CACHE)
-
-
-def _ttl(cursor: Cursor, alteration: Alteration) -> None:
-    """``TTL = column + INTERVAL …``, TTL_ENABLE and TTL_JOB_INTERVAL, in any order, are one job."""
-    cursor.position -= 1
-    while cursor.word() in ("TTL", "TTL_ENABLE", "TTL_JOB_INTERVAL"):
-        cursor.position += 1
-        cursor.accept("=")
-        cursor.expression_source(until=frozenset({"TTL", "TTL_ENABLE", "TTL_JOB_INTERVAL"}))
-    alteration.actions.append(Action.ALTER_TTL)
-
-
-def _remove_ttl(_: Cursor, alteration: Alteration) -> None:
-    alteration.actions.append(Action.REMOVE_TTL)
-
-
-def _placement(cursor: Cursor, alteration: Alteration) -> None:
-    cursor.accept("=")
-    cursor.position += 1
-    alteration.actions.append(Action.ALTER_TABLE_PLACEMENT)
-
-
-def _cache(_: Cursor, alteration: Alteration) -> None:
-    alteration.actions.append(Action.ALTER_CACHE_TABLE)
-
-
-def _nocache(_: Cursor, alteration: Alteration) -> None:
-    alteration.actions.append(Action.ALTER_NO_CACHE_TABLE)
-
-
-def _tiflash(cursor: Cursor, alteration: Alteration) -> None:
-    cursor.integer()
-    if cursor.accept("LOCATION", "LABELS"):
-        while cursor.is_string():
-            cursor.string()
-            cursor.accept(",")
-    alteration.actions.append(Action.SET_TIFLASH_REPLICA)
-
-
-def _no_job(_: Cursor, __: Alteration) -> None:
-    """``FORCE``, ``DISABLE KEYS`` and ``ENABLE KEYS``, for which TiDB has no job."""
-
-
-OPTIONS = (
-    (("COMMENT",), _comment),
-    (("DEFAULT", "CHARSET"), _charset),
-    (("DEFAULT", "CHARACTER", "SET"), _charset),
-    (("CHARSET",), _charset),
-    (("CHARACTER", "SET"), _charset),
-    (("DEFAULT", "COLLATE"), _collate),
-    (("COLLATE",), _collate),
-    (("CONVERT", "TO", "CHARACTER", "SET"), _convert),
-    (("CONVERT", "TO", "CHARSET"), _convert),
-    (("AUTO_INCREMENT",), _auto_increment),
-    (("AUTO_ID_CACHE",), _auto_id_cache),
-    (("TTL",), _ttl),
-    (("TTL_ENABLE",), _ttl),
-    (("TTL_JOB_INTERVAL",), _ttl),
-    (("REMOVE", "TTL"), _remove_ttl),
-    (("PLACEMENT", "POLICY"), _placement),
-    (("CACHE",), _cache),
-    (("NOCACHE",), _nocache),
-    (("SET", "TIFLASH", "REPLICA"), _tiflash),
-    (("FORCE",), _no_job),
-    (("DISABLE", "KEYS"), _no_job),
-    (("ENABLE", "KEYS"), _no_job),
-)
+    :raises UnsupportedSQL: for one that this tool does not run.
+    """
+    if part.kind == "ALTER INDEX":
+        alteration.index(part.name)
+        alteration.actions.append(Action.ALTER_INDEX_VISIBILITY)
+    elif part.kind in TIDB_ONLY:
+        alteration.actions.append(TIDB_ONLY[part.kind])
+    elif part.kind not in _NO_JOB:
+        raise part.source.unsupported(f"ALTER TABLE … {part.kind}")

@@ -4,40 +4,40 @@ from __future__ import annotations
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.ddl_action import Action
-from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.ddl.context import DDLContext, if_exists, if_not_exists
+from ticdc_producer.scenario.sql.ddl.context import DDLContext
+from ticdc_producer.scenario.sql.syntax.statement import DropObjects, Unsent
 
 
-def create_sequence(cursor: Cursor, context: DDLContext) -> None:
-    lenient = if_not_exists(cursor)
-    schema, name = cursor.qualified_name(context.database)
+def run_unsent(node: Unsent, context: DDLContext) -> None:
+    """CREATE or ALTER SEQUENCE; CREATE, ALTER or DROP PLACEMENT POLICY."""
+    if node.kind == "PLACEMENT POLICY":
+        _run_policy(node, context)
+    elif node.verb == "CREATE":
+        _create_sequence(node, context)
+    else:
+        schema, name = node.name.within(context.database)
+        if _sequence_exists(context, schema, name, node.conditional):
+            context.job(Action.ALTER_SEQUENCE, schema=schema, table=name)
+
+
+def _create_sequence(node: Unsent, context: DDLContext) -> None:
+    schema, name = node.name.within(context.database)
     database = context.cluster.database(schema)
     if database.holds(name):
-        if lenient:
+        if node.conditional:
             return
         raise ScenarioError(f"Table '{schema}.{name}' already exists", value=f"{schema}.{name}")
     context.cluster.ids.take()
     database.sequences.add(name.lower())
-    _record(cursor, context, Action.CREATE_SEQUENCE, database.name, name)
+    context.job(Action.CREATE_SEQUENCE, schema=database.name, table=name)
 
 
-def alter_sequence(cursor: Cursor, context: DDLContext) -> None:
-    lenient = if_exists(cursor)
-    schema, name = cursor.qualified_name(context.database)
-    if _sequence_exists(context, schema, name, lenient):
-        _record(cursor, context, Action.ALTER_SEQUENCE, schema, name)
-
-
-def drop_sequence(cursor: Cursor, context: DDLContext) -> None:
+def drop_sequences(node: DropObjects, context: DDLContext) -> None:
     """One job per sequence."""
-    lenient = if_exists(cursor)
-    names = [cursor.qualified_name(context.database)]
-    while cursor.accept(","):
-        names.append(cursor.qualified_name(context.database))
-    cursor.end()
-    for schema, name in [names for names in names if _sequence_exists(context, *names, lenient)]:
+    names = [name.within(context.database) for name in node.names]
+    for schema, name in [name for name in names if _sequence_exists(context, *name, node.if_exists)]:
         context.cluster.database(schema).sequences.discard(name.lower())
-        _record(cursor, context, Action.DROP_SEQUENCE, schema, name)
+        context.job(Action.DROP_SEQUENCE, schema=schema, table=name)
 
 
 def _sequence_exists(context: DDLContext, schema: str, name: str, lenient: bool) -> bool:
@@ -48,40 +48,21 @@ def _sequence_exists(context: DDLContext, schema: str, name: str, lenient: bool)
     raise ScenarioError(f"Unknown SEQUENCE: '{schema}.{name}'", value=f"{schema}.{name}")
 
 
-def _record(cursor: Cursor, context: DDLContext, action: Action, schema: str, name: str) -> None:
-    context.job(cursor, action, schema=schema, table=name)
-
-
-def create_placement_policy(cursor: Cursor, context: DDLContext) -> None:
-    lenient = if_not_exists(cursor)
-    name = cursor.identifier("a placement policy")
-    if name.lower() in context.cluster.policies:
-        if lenient:
+def _run_policy(node: Unsent, context: DDLContext) -> None:
+    name, policies = node.name.name, context.cluster.policies
+    exists = name.lower() in policies
+    if exists == (node.verb == "CREATE"):
+        if node.conditional:
             return
-        raise ScenarioError(f"Placement policy {name!r} already exists", value=name)
-    context.cluster.policies.add(name.lower())
-    context.job(cursor, Action.CREATE_PLACEMENT_POLICY, schema=name)
-
-
-def alter_placement_policy(cursor: Cursor, context: DDLContext) -> None:
-    lenient = if_exists(cursor)
-    name = cursor.identifier("a placement policy")
-    if _policy_exists(context, name, lenient):
-        context.job(cursor, Action.ALTER_PLACEMENT_POLICY, schema=name)
-
-
-def drop_placement_policy(cursor: Cursor, context: DDLContext) -> None:
-    lenient = if_exists(cursor)
-    name = cursor.identifier("a placement policy")
-    cursor.end()
-    if _policy_exists(context, name, lenient):
-        context.cluster.policies.discard(name.lower())
-        context.job(cursor, Action.DROP_PLACEMENT_POLICY, schema=name)
-
-
-def _policy_exists(context: DDLContext, name: str, lenient: bool) -> bool:
-    if name.lower() in context.cluster.policies:
-        return True
-    if lenient:
-        return False
-    raise ScenarioError(f"Unknown placement policy {name!r}", value=name)
+        if exists:
+            raise ScenarioError(f"Placement policy {name!r} already exists", value=name)
+        raise ScenarioError(f"Unknown placement policy {name!r}", value=name)
+    match node.verb:
+        case "CREATE":
+            policies.add(name.lower())
+            context.job(Action.CREATE_PLACEMENT_POLICY, schema=name)
+        case "ALTER":
+            context.job(Action.ALTER_PLACEMENT_POLICY, schema=name)
+        case "DROP":
+            policies.discard(name.lower())
+            context.job(Action.DROP_PLACEMENT_POLICY, schema=name)

@@ -12,137 +12,132 @@ from dataclasses import replace
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.table import PartitionInfo, TableInfo
-from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted, quoted_name
 from ticdc_producer.scenario.sql.ddl.hash_partitions import add_hash_partitions, coalesce_partitions
 from ticdc_producer.scenario.sql.ddl.table import partitioned
 from ticdc_producer.scenario.sql.partition_bounds import bounds_of, validate_bounds
 from ticdc_producer.scenario.sql.partition_definition import (
     PartitionDraft,
-    read_partition_by,
-    read_partitions,
+    draft_partitioning,
+    draft_partitions,
 )
 from ticdc_producer.scenario.sql.partitioning import Bound, Partitioning
 from ticdc_producer.scenario.sql.storage import Table
+from ticdc_producer.scenario.sql.syntax.alter import ChangePartitions
+from ticdc_producer.scenario.sql.syntax.partition import PartitionBy
 
 
-def starts_partition_change(cursor: Cursor) -> bool:
-    """Whether a change of partitions comes next."""
-    words = cursor.word(), cursor.word(1)
-    return any(words[: len(part)] == part for part, _ in PARTS)
+def change_partitions(node: ChangePartitions | PartitionBy, context: DDLContext, table: Table) -> None:
+    """Run a change of partitions.
+
+    :raises UnsupportedSQL: for one that this tool does not run.
+    """
+    if isinstance(node, PartitionBy):
+        _partition_by(node, context, table)
+        return
+    run = CHANGES.get(node.kind)
+    if run is None:
+        raise node.source.unsupported(f"ALTER TABLE … {node.kind}")
+    run(node, context, table)
 
 
-def alter_partitions(cursor: Cursor, context: DDLContext, table: Table) -> bool:
-    """Run the change of partitions that comes next; False if there is none."""
-    for words, run in PARTS:
-        if cursor.accept(*words):
-            run(cursor, context, table)
-            return True
-    return False
-
-
-def _add(cursor: Cursor, context: DDLContext, table: Table) -> None:
+def _add(node: ChangePartitions, context: DDLContext, table: Table) -> None:
     partitioning = _partitioning(table)
     if partitioning.kind in ("HASH", "KEY"):
-        add_hash_partitions(cursor, context, table, partitioning)
+        add_hash_partitions(node, context, table, partitioning)
         return
-    drafts = read_partitions(cursor)
-    cursor.end()
+    drafts = draft_partitions(node.parts)
     added = [PartitionInfo(id=context.cluster.ids.take(), name=draft.name) for draft in drafts]
     bounds = (*partitioning.bounds, *_bounds(drafts, table, context))
     before = _set_partitions(table, (*table.info.partitions, *added), bounds, drafts, context)
-    context.job(cursor, Action.ADD_TABLE_PARTITION, before=before, after=table.info)
+    context.job(Action.ADD_TABLE_PARTITION, before=before, after=table.info)
 
 
-def _coalesce(cursor: Cursor, context: DDLContext, table: Table) -> None:
-    coalesce_partitions(cursor, context, table, _partitioning(table))
+def _coalesce(node: ChangePartitions, context: DDLContext, table: Table) -> None:
+    coalesce_partitions(node, context, table, _partitioning(table))
 
 
-def _drop(cursor: Cursor, context: DDLContext, table: Table) -> None:
-    names = _read_names(cursor)
-    cursor.end()
-    offsets = _offsets(table, names)
-    _check_has_bounds(table, "DROP", cursor)
+def _drop(node: ChangePartitions, context: DDLContext, table: Table) -> None:
+    offsets = _offsets(table, node.names)
+    _check_has_bounds(table, "DROP", context)
     if len(offsets) == len(table.info.partitions):
-        raise ScenarioError("Cannot remove all partitions, use DROP TABLE instead", line=cursor.line)
+        raise ScenarioError("Cannot remove all partitions, use DROP TABLE instead", line=context.line)
     _remove_rows(table, {table.info.partitions[offset].id for offset in offsets})
     remaining = [offset for offset in range(len(table.info.partitions)) if offset not in offsets]
     bounds = [_partitioning(table).bounds[offset] for offset in remaining]
     before = _set_partitions(
         table, [table.info.partitions[offset] for offset in remaining], bounds, (), context
     )
-    context.job(cursor, Action.DROP_TABLE_PARTITION, before=before, after=table.info)
+    context.job(Action.DROP_TABLE_PARTITION, before=before, after=table.info)
 
 
-def _truncate(cursor: Cursor, context: DDLContext, table: Table) -> None:
-    all_partitions = cursor.accept("ALL")
-    names = [part.name for part in table.info.partitions] if all_partitions else _read_names(cursor)
-    cursor.end()
+def _truncate(node: ChangePartitions, context: DDLContext, table: Table) -> None:
+    names = [part.name for part in table.info.partitions] if node.all else node.names
     partitions = list(table.info.partitions)
     for offset in _offsets(table, names):
         _remove_rows(table, {partitions[offset].id})
         partitions[offset] = replace(partitions[offset], id=context.cluster.ids.take())
     before = _set_partitions(table, partitions, _partitioning(table).bounds, (), context)
-    context.job(cursor, Action.TRUNCATE_TABLE_PARTITION, before=before, after=table.info)
+    context.job(Action.TRUNCATE_TABLE_PARTITION, before=before, after=table.info)
 
 
-def _reorganize(cursor: Cursor, context: DDLContext, table: Table) -> None:
-    names = _read_names(cursor)
-    cursor.expect("INTO")
-    drafts = read_partitions(cursor)
-    cursor.end()
-    offsets = _offsets(table, names)
-    _check_has_bounds(table, "REORGANIZE", cursor)
+def _reorganize(node: ChangePartitions, context: DDLContext, table: Table) -> None:
+    if not node.names:
+        raise node.source.unsupported("REORGANIZE PARTITION without names")
+    drafts = draft_partitions(node.parts)
+    offsets = _offsets(table, node.names)
+    _check_has_bounds(table, "REORGANIZE", context)
     first, last = offsets[0], offsets[-1]
     if offsets != list(range(first, last + 1)):
-        raise ScenarioError("partitions to reorganize must be adjacent", line=cursor.line)
+        raise ScenarioError("partitions to reorganize must be adjacent", line=context.line)
     new = [PartitionInfo(id=context.cluster.ids.take(), name=draft.name) for draft in drafts]
     old = table.info.partitions
     moved = {old[offset].id for offset in offsets}
     bounds = list(_partitioning(table).bounds)
     new_bounds = _bounds(drafts, table, context)
     if _partitioning(table).kind == "RANGE":
-        _check_upper_bound(bounds[last], new_bounds[-1], cursor, last=last == len(old) - 1)
+        _check_upper_bound(bounds[last], new_bounds[-1], context, last=last == len(old) - 1)
     bounds[first : last + 1] = new_bounds
     before = _set_partitions(table, [*old[:first], *new, *old[last + 1 :]], bounds, drafts, context)
     _move_rows(table, moved)
-    context.job(cursor, Action.REORGANIZE_PARTITION, before=before, after=table.info)
+    context.job(Action.REORGANIZE_PARTITION, before=before, after=table.info)
 
 
-def _check_upper_bound(old: tuple[Bound, ...], new: tuple[Bound, ...], cursor: Cursor, *, last: bool) -> None:
+def _check_upper_bound(
+    old: tuple[Bound, ...], new: tuple[Bound, ...], context: DDLContext, *, last: bool
+) -> None:
     """Check that reorganised partitions end at the old bound; those at the end of the table may extend it."""
     if new != old and not (last and new > old):
         what = "Reorganize of range partitions cannot change total ranges except for last partition"
-        raise ScenarioError(f"{what} where it can extend the range", line=cursor.statement.line)
+        raise ScenarioError(f"{what} where it can extend the range", line=context.line)
 
 
-def _exchange(cursor: Cursor, context: DDLContext, table: Table) -> None:
+def _exchange(node: ChangePartitions, context: DDLContext, table: Table) -> None:
     """``EXCHANGE PARTITION``: a partition and a table swap their physical ids, and with them their rows.
 
     TiCDC rebuilds the text, whose last words it compares with those of the user. Source: tiflow
     ``DDLEvent.FromJob``.
     """
-    name = cursor.identifier("a partition name")
-    cursor.expect("WITH", "TABLE")
-    other = context.cluster.table(*cursor.qualified_name(context.database))
-    validated = True
-    if cursor.word() in ("WITH", "WITHOUT"):
-        validated = cursor.accept("WITH") or not cursor.accept("WITHOUT")
-        cursor.expect("VALIDATION")
-    cursor.end()
-    offset = _offsets(table, [name])[0]
-    _check_same_definition(table.info, other, cursor.line)
+    line, other = context.line, _other_table(node, context)
+    offset = _offsets(table, node.names)[0]
+    _check_same_definition(table.info, other, line)
     partition, before = table.info.partitions[offset], other.info
-    if validated:
-        _check_rows(table, other, offset, cursor.line)
+    if node.validation != "WITHOUT":
+        _check_rows(table, other, offset, line)
     _swap(context, table, other, offset)
     query = (
         f"ALTER TABLE {quoted(table.info.schema, table.info.name)}"
         f" EXCHANGE PARTITION {quoted_name(partition.name)} WITH TABLE {quoted(before.schema, before.name)}"
     )
-    if cursor.statement.text.upper().endswith("WITHOUT VALIDATION"):
+    if context.statement.text.upper().endswith("WITHOUT VALIDATION"):
         query += " WITHOUT VALIDATION"
-    context.job(cursor, Action.EXCHANGE_TABLE_PARTITION, before=before, after=table.info, query=query)
+    context.job(Action.EXCHANGE_TABLE_PARTITION, before=before, after=table.info, query=query)
+
+
+def _other_table(node: ChangePartitions, context: DDLContext) -> Table:
+    if node.table is None:
+        raise node.source.error("expected WITH TABLE")
+    return context.cluster.table(*node.table.within(context.database))
 
 
 def _swap(context: DDLContext, table: Table, other: Table, offset: int) -> None:
@@ -177,26 +172,24 @@ def _check_rows(table: Table, other: Table, offset: int, line: int) -> None:
         raise ScenarioError("Found a row that does not match the partition", line=line)
 
 
-def _remove(cursor: Cursor, context: DDLContext, table: Table) -> None:
+def _remove(_: ChangePartitions, context: DDLContext, table: Table) -> None:
     """``REMOVE PARTITIONING``: the table gets a new id."""
-    cursor.end()
     _partitioning(table)
     before = table.info
     info = replace(before, table_id=context.cluster.ids.take(), partitions=())
     _rebuild(context, table, info, None)
-    context.job(cursor, Action.REMOVE_PARTITIONING, before=before, after=table.info)
+    context.job(Action.REMOVE_PARTITIONING, before=before, after=table.info)
 
 
-def _partition_by(cursor: Cursor, context: DDLContext, table: Table) -> None:
+def _partition_by(node: PartitionBy, context: DDLContext, table: Table) -> None:
     """``PARTITION BY``: first the partitions get new ids, then the table."""
-    draft = read_partition_by(cursor)
-    cursor.end()
+    draft = draft_partitioning(node)
     before = table.info
     info, partitioning = partitioned(draft, replace(before, partitions=()), context)
     partitions = tuple(replace(part, id=context.cluster.ids.take()) for part in info.partitions)
     info = replace(info, partitions=partitions, table_id=context.cluster.ids.take())
     _rebuild(context, table, info, partitioning)
-    context.job(cursor, Action.ALTER_TABLE_PARTITIONING, before=before, after=table.info)
+    context.job(Action.ALTER_TABLE_PARTITIONING, before=before, after=table.info)
 
 
 def _rebuild(context: DDLContext, table: Table, info: TableInfo, partitioning: Partitioning | None) -> None:
@@ -234,23 +227,16 @@ def _partitioning(table: Table) -> Partitioning:
     return table.partitioning
 
 
-def _check_has_bounds(table: Table, verb: str, cursor: Cursor) -> None:
+def _check_has_bounds(table: Table, verb: str, context: DDLContext) -> None:
     """:raises ScenarioError: if the table has HASH or KEY partitions, which have no bounds."""
     if _partitioning(table).kind not in ("RANGE", "LIST"):
         what = f"{verb} PARTITION can only be used on RANGE/LIST partitions"
-        raise ScenarioError(what, line=cursor.statement.line)
+        raise ScenarioError(what, line=context.line)
 
 
 def _bounds(drafts: Sequence[PartitionDraft], table: Table, context: DDLContext) -> list[tuple[Bound, ...]]:
     partitioning = _partitioning(table)
     return [bounds_of(draft, partitioning, table.info, context.mode) for draft in drafts]
-
-
-def _read_names(cursor: Cursor) -> list[str]:
-    names = [cursor.identifier("a partition name")]
-    while cursor.accept(","):
-        names.append(cursor.identifier("a partition name"))
-    return names
 
 
 def _offsets(table: Table, names: Sequence[str]) -> list[int]:
@@ -282,13 +268,12 @@ def _move_rows(table: Table, ids: set[int]) -> None:
         table.put(table.make_row(row.values, row.row_id))
 
 
-PARTS: tuple[tuple[tuple[str, ...], Callable[[Cursor, DDLContext, Table], None]], ...] = (
-    (("ADD", "PARTITION"), _add),
-    (("COALESCE", "PARTITION"), _coalesce),
-    (("DROP", "PARTITION"), _drop),
-    (("TRUNCATE", "PARTITION"), _truncate),
-    (("REORGANIZE", "PARTITION"), _reorganize),
-    (("EXCHANGE", "PARTITION"), _exchange),
-    (("REMOVE", "PARTITIONING"), _remove),
-    (("PARTITION", "BY"), _partition_by),
-)
+CHANGES: dict[str, Callable[[ChangePartitions, DDLContext, Table], None]] = {
+    "ADD PARTITION": _add,
+    "COALESCE PARTITION": _coalesce,
+    "DROP PARTITION": _drop,
+    "TRUNCATE PARTITION": _truncate,
+    "REORGANIZE PARTITION": _reorganize,
+    "EXCHANGE PARTITION": _exchange,
+    "REMOVE PARTITIONING": _remove,
+}

@@ -8,8 +8,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.table import PartitionInfo, TableInfo
 from ticdc_producer.scenario.sql.allocator import row_ids
-from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.ddl.context import DDLContext, if_exists, if_not_exists, quoted
+from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
 from ticdc_producer.scenario.sql.ddl.foreign_keys import (
     check_dropped,
     check_new,
@@ -21,23 +20,28 @@ from ticdc_producer.scenario.sql.partition_bounds import make_partitioning
 from ticdc_producer.scenario.sql.partition_definition import PartitioningDraft
 from ticdc_producer.scenario.sql.partitioning import Partitioning
 from ticdc_producer.scenario.sql.storage import Table
-from ticdc_producer.scenario.sql.table_definition import TableDraft, make_table, read_table
+from ticdc_producer.scenario.sql.syntax.statement import (
+    CreateTable,
+    DropObjects,
+    RenameTables,
+    TruncateTable,
+)
+from ticdc_producer.scenario.sql.table_definition import TableDraft, draft_table, make_table
 
 
-def create_table(cursor: Cursor, context: DDLContext) -> None:
-    lenient = if_not_exists(cursor)
-    schema, name = cursor.qualified_name(context.database)
+def create_table(node: CreateTable, context: DDLContext) -> None:
+    schema, name = node.table.within(context.database)
     database = context.cluster.database(schema)
-    table = read_new_table(cursor, context, database.name, name)
+    table = new_table(node, context, database.name)
     if database.holds(name):
-        if lenient:
+        if node.if_not_exists:
             return
         raise ScenarioError(f"Table '{schema}.{name}' already exists", value=f"{schema}.{name}")
     info = replace(table.info, schema=database.name, name=name)
     table.info = context.cluster.new_version(with_new_ids(info, context))
     check_new(context, table, table.foreign_keys)
     context.cluster.add(table)
-    context.job(cursor, Action.CREATE_TABLE, after=table.info)
+    context.job(Action.CREATE_TABLE, after=table.info)
 
 
 def with_new_ids(info: TableInfo, context: DDLContext) -> TableInfo:
@@ -47,16 +51,14 @@ def with_new_ids(info: TableInfo, context: DDLContext) -> TableInfo:
     return replace(info, table_id=table_id, partitions=partitions)
 
 
-def read_new_table(cursor: Cursor, context: DDLContext, schema: str, name: str) -> Table:
-    """Read the definition behind the name of a new table; its ids are still 0."""
-    return _read_like(cursor, context) or _read_definition(cursor, context, schema, name)
-
-
-def _read_definition(cursor: Cursor, context: DDLContext, schema: str, name: str) -> Table:
-    draft = read_table(cursor, schema)
+def new_table(node: CreateTable, context: DDLContext, schema: str) -> Table:
+    """The table that a statement defines, in a database; its ids are still 0."""
+    if node.like is not None:
+        return _like(context.cluster.table(*node.like.within(context.database)))
+    draft = draft_table(node, schema)
     database = context.cluster.database(schema)
     charset = database.charset, database.collation
-    info, next_index_id = make_table(draft, schema, name, charset, context.mode, cursor.statement.line)
+    info, next_index_id = make_table(draft, schema, node.table.name, charset, context.mode, context.line)
     partitioning = None
     if draft.partitioning is not None:
         info, partitioning = partitioned(draft.partitioning, info, context)
@@ -86,31 +88,17 @@ def _with_names(draft: TableDraft) -> list[ForeignKey]:
     return named
 
 
-def _read_like(cursor: Cursor, context: DDLContext) -> Table | None:
-    """``LIKE other`` or ``(LIKE other)``, without foreign keys and id counters; None for anything else."""
-    in_brackets = cursor.word() == "(" and cursor.word(1) == "LIKE"
-    if in_brackets:
-        cursor.expect("(")
-    if not cursor.accept("LIKE"):
-        return None
-    source = context.cluster.table(*cursor.qualified_name(context.database))
-    if in_brackets:
-        cursor.expect(")")
-    cursor.end()
+def _like(source: Table) -> Table:
+    """A table like another one, without foreign keys and id counters."""
     columns = tuple(replace(column, origin_default=None) for column in source.info.columns)
     info = replace(source.info, columns=columns)
     return Table(info, row_ids(info, cache=source.ids.cache), source.partitioning, source.next_index_id)
 
 
-def drop_table(cursor: Cursor, context: DDLContext) -> None:
+def drop_tables(node: DropObjects, context: DDLContext) -> None:
     """One job per table; TiDB rebuilds its query."""
-    lenient = if_exists(cursor)
-    names = [cursor.qualified_name(context.database)]
-    while cursor.accept(","):
-        names.append(cursor.qualified_name(context.database))
-    cursor.accept_any("RESTRICT", "CASCADE")
-    cursor.end()
-    if not lenient:
+    names = [name.within(context.database) for name in node.names]
+    if not node.if_exists:
         for schema, name in names:
             context.cluster.table(schema, name)
     known = [name for name in names if name[0].lower() in context.cluster.databases]
@@ -119,55 +107,33 @@ def drop_table(cursor: Cursor, context: DDLContext) -> None:
     for table in tables:
         context.cluster.drop(table)
         info = table.info
-        context.job(
-            cursor, Action.DROP_TABLE, before=info, query=f"DROP TABLE {quoted(info.schema, info.name)}"
-        )
+        context.job(Action.DROP_TABLE, before=info, query=f"DROP TABLE {quoted(info.schema, info.name)}")
 
 
-def truncate_table(cursor: Cursor, context: DDLContext) -> None:
-    cursor.accept("TABLE")
-    old = context.cluster.table(*cursor.qualified_name(context.database))
-    cursor.end()
+def truncate_table(node: TruncateTable, context: DDLContext) -> None:
+    old = context.cluster.table(*node.table.within(context.database))
     check_truncated(context, old)
     info = context.cluster.new_version(with_new_ids(old.info, context))
     ids = row_ids(info, cache=old.ids.cache)
     context.cluster.add(Table(info, ids, old.partitioning, old.next_index_id, foreign_keys=old.foreign_keys))
-    context.job(cursor, Action.TRUNCATE_TABLE, before=old.info, after=info)
+    context.job(Action.TRUNCATE_TABLE, before=old.info, after=info)
 
 
-def rename_tables(cursor: Cursor, context: DDLContext) -> None:
+def rename_tables(node: RenameTables, context: DDLContext) -> None:
     """One job. For several tables it has one event each, whose query TiCDC rebuilds."""
-    pairs = [_rename_pair(cursor, context)]
-    while cursor.accept(","):
-        pairs.append(_rename_pair(cursor, context))
-    cursor.end()
+    pairs = [(old.within(context.database), new.within(context.database)) for old, new in node.pairs]
     if len(pairs) == 1:
         before, after = rename(context, *pairs[0])
-        context.job(cursor, Action.RENAME_TABLE, before=before, after=after)
+        context.job(Action.RENAME_TABLE, before=before, after=after)
         return
     events = []
+    kinds = Action.RENAME_TABLES, Action.RENAME_TABLE
     for sequence, (source, target) in enumerate(pairs):
         before, after = rename(context, source, target)
         query = f"RENAME TABLE {quoted(before.schema, before.name)} TO {quoted(after.schema, after.name)}"
-        events.append(
-            context.event(
-                cursor,
-                Action.RENAME_TABLES,
-                Action.RENAME_TABLE,
-                before,
-                after,
-                query=query,
-                sequence=sequence,
-            )
-        )
+        events.append(context.event(*kinds, before, after, query=query, sequence=sequence))
     context.cluster.ids.take()
     context.record(events)
-
-
-def _rename_pair(cursor: Cursor, context: DDLContext) -> tuple[tuple[str, str], tuple[str, str]]:
-    source = cursor.qualified_name(context.database)
-    cursor.expect("TO")
-    return source, cursor.qualified_name(context.database)
 
 
 def rename(

@@ -1,75 +1,107 @@
-"""CREATE and DROP VIEW. TiCDC sends the DDL; a view has no rows of its own."""
+"""CREATE and DROP VIEW. TiCDC sends the DDL; a view has no rows of its own, and its columns only have names.
+
+Source: tidb ``pkg/ddl/executor.go`` (``CreateView``, ``buildViewInfo``): columns without a type.
+"""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.ddl.context import DDLContext, if_exists, quoted
-from ticdc_producer.scenario.sql.ddl.view_columns import view_columns
-
-_CHECK_OPTION = re.compile(r"\s+WITH\s+(?:(?:CASCADED|LOCAL)\s+)?CHECK\s+OPTION\s*\Z", re.IGNORECASE)
-"""The clause behind the query of a view; TiDB reads and ignores it."""
+from ticdc_producer.scenario.sql.cluster import Cluster
+from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
+from ticdc_producer.scenario.sql.dialect import parse_dml
+from ticdc_producer.scenario.sql.syntax.statement import CreateView, DropObjects
 
 
-def create_view(cursor: Cursor, context: DDLContext) -> None:
+def create_view(node: CreateView, context: DDLContext) -> None:
     """``CREATE [OR REPLACE] VIEW``. Only the SELECT's column names are read, since a view sends no rows."""
-    replacing = any(cursor.statement.word(offset) == "REPLACE" for offset in range(3))
-    cursor.position = _after_word_view(cursor)
-    schema, name = cursor.qualified_name(context.database)
+    schema, name = node.view.within(context.database)
     database = context.cluster.database(schema)
-    if database.holds(name) and not (replacing and name.lower() in database.views):
+    if database.holds(name) and not (node.replacing and name.lower() in database.views):
         raise ScenarioError(f"Table '{schema}.{name}' already exists", value=f"{schema}.{name}")
-    names, query = _read_definition(cursor)
+    query = node.query
     view = TableInfo(
         schema=database.name,
         name=name,
         table_id=context.cluster.ids.take(),
-        columns=view_columns(names, query, cursor.line, context.cluster, context.database),
+        columns=view_columns(node.columns, query.text, query.line, context.cluster, context.database),
         is_view=True,
     )
     database.views[name.lower()] = view = context.cluster.new_version(view)
-    context.job(cursor, Action.CREATE_VIEW, after=view)
+    context.job(Action.CREATE_VIEW, after=view)
 
 
-def _read_definition(cursor: Cursor) -> tuple[tuple[str, ...], str]:
-    """``[(columns)] AS query``: the listed columns, and the text of the query."""
-    names = cursor.column_names() if cursor.word() == "(" else ()
-    cursor.expect("AS")
-    if cursor.word() not in ("SELECT", "WITH", "TABLE", "VALUES", "("):
-        raise cursor.error("expected SELECT")
-    return names, _CHECK_OPTION.sub("", cursor.rest())
-
-
-def _after_word_view(cursor: Cursor) -> int:
-    """The position after the word VIEW, which may follow ALGORITHM, DEFINER and SQL SECURITY."""
-    for position in range(len(cursor.statement.tokens)):
-        if cursor.statement.word(position) == "VIEW":
-            return position + 1
-    raise cursor.error("expected VIEW")
-
-
-def drop_view(cursor: Cursor, context: DDLContext) -> None:
+def drop_views(node: DropObjects, context: DDLContext) -> None:
     """One job per view; TiDB rebuilds its query."""
-    lenient = if_exists(cursor)
-    names = [cursor.qualified_name(context.database)]
-    while cursor.accept(","):
-        names.append(cursor.qualified_name(context.database))
-    cursor.accept_any("RESTRICT", "CASCADE")
-    cursor.end()
+    names = [name.within(context.database) for name in node.names]
     views = [
         (schema, name, context.cluster.database(schema).views.get(name.lower())) for schema, name in names
     ]
     for schema, name, view in views:
         if view is None and context.cluster.database(schema).holds(name):
             raise ScenarioError(f"'{schema}.{name}' is not VIEW", value=f"{schema}.{name}")
-        if view is None and not lenient:
+        if view is None and not node.if_exists:
             raise ScenarioError(f"Unknown table '{schema}.{name}'", value=f"{schema}.{name}")
     for schema, name, view in views:
         if view is not None:
             del context.cluster.database(schema).views[name.lower()]
             query = f"DROP VIEW {quoted(view.schema, view.name)}"
-            context.job(cursor, Action.DROP_VIEW, before=view, query=query)
+            context.job(Action.DROP_VIEW, before=view, query=query)
+
+
+def view_columns(
+    names: Sequence[str], query: str, line: int, cluster: Cluster, database: str
+) -> tuple[ColumnInfo, ...]:
+    """The columns of a view; empty if this tool cannot parse its SELECT.
+
+    :param names: the names that the statement lists itself; empty if it lists none.
+    :param query: the text of the SELECT.
+    :param line: line of the scenario file, for errors.
+    :param database: the current database.
+    """
+    column_names = names or tuple(_selected_names(query, line, cluster, database))
+    return tuple(ColumnInfo(name=name, type=MySQLType.UNSPECIFIED) for name in column_names)
+
+
+def _selected_names(query: str, line: int, cluster: Cluster, database: str) -> Iterator[str]:
+    try:
+        _, tree = parse_dml(query, line)
+    except ScenarioError:
+        return
+    while isinstance(tree, exp.Union | exp.Subquery):  # the first SELECT names the columns
+        tree = tree.this
+    if not isinstance(tree, exp.Select):
+        return
+    for node in tree.expressions:
+        if node.is_star:
+            yield from _star_names(tree, node.text("table"), cluster, database)
+        else:
+            yield node.alias_or_name or query[slice(*_span(node))]
+
+
+def _star_names(select: exp.Select, qualifier: str, cluster: Cluster, database: str) -> Iterator[str]:
+    """The column names that ``*`` or ``table.*`` means.
+
+    :param qualifier: the table or alias; empty for ``*``.
+    """
+    for source in select.find_all(exp.Table):
+        if qualifier and source.alias_or_name.lower() != qualifier.lower():
+            continue
+        table = cluster.find(source.db or database, source.name)
+        if table is not None:
+            yield from (column.name for column in table.info.columns if not column.hidden)
+
+
+def _span(node: exp.Expr) -> tuple[int, int]:
+    """Start and end of an expression in the text, by the positions of its parts; 0, 0 if none has one."""
+    positions = [part.meta for part in node.walk() if "start" in part.meta]
+    if not positions:
+        return 0, 0
+    return min(meta["start"] for meta in positions), max(meta["end"] for meta in positions) + 1

@@ -1,212 +1,175 @@
 """ALTER TABLE as TiDB prints it, part by part.
 
-Rules: tidb ``pkg/parser/ast/ddl.go`` (``AlterTableStmt``, ``AlterTableSpec``); ``parser.y``.
+Rules: tidb ``pkg/parser/ast/ddl.go`` (``AlterTableStmt``, ``AlterTableSpec``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.restore.alter_column import (
-    add_column,
-    alter_column,
-    change_column,
-    drop_column,
-    modify_column,
-)
-from ticdc_producer.scenario.sql.restore.alter_option import read_conversion, read_options
-from ticdc_producer.scenario.sql.restore.alter_partition import read_partition_part
-from ticdc_producer.scenario.sql.restore.key import read_key, starts_key
+from ticdc_producer.scenario.sql.restore.column import print_column, print_new_default, print_position
+from ticdc_producer.scenario.sql.restore.key import print_key
 from ticdc_producer.scenario.sql.restore.names import (
-    accept_if_exists,
+    IF_EXISTS,
+    IF_NOT_EXISTS,
+    column_text,
+    quote_name,
     quote_string,
-    read_bracketed_list,
-    read_column_name,
-    read_list,
-    read_name,
-    read_table_name,
+    table_text,
     tidb_comment,
 )
-from ticdc_producer.scenario.sql.restore.ordering import read_direction
+from ticdc_producer.scenario.sql.restore.option import PLACEMENT, print_options
+from ticdc_producer.scenario.sql.restore.partition import (
+    print_less_than,
+    print_partition_by,
+    print_partitions,
+)
+from ticdc_producer.scenario.sql.syntax.alter import (
+    AddColumn,
+    AddKey,
+    AlterColumn,
+    AlterPart,
+    ChangeColumn,
+    ChangePartitions,
+    ConvertTo,
+    Drop,
+    Element,
+    Rename,
+    RenameTo,
+    SetOptions,
+    Setting,
+)
+from ticdc_producer.scenario.sql.syntax.column import Column
+from ticdc_producer.scenario.sql.syntax.partition import PartitionBy
+from ticdc_producer.scenario.sql.syntax.statement import AlterTable
 
-_IF_EXISTS = tidb_comment("", "IF EXISTS ")
 _SEPARATED_BY_SPACE = ("PARTITION BY ", "REMOVE PARTITIONING")
-_COMMA_OPTIONAL = ("PARTITION", "REMOVE", "REORGANIZE", "SPLIT", "MERGE")
 
 
-def alter_table(cursor: Cursor) -> str:
-    """``ALTER TABLE``, after these words."""
-    text = f"ALTER TABLE {read_table_name(cursor)}"
-    if cursor.at_end:
-        raise cursor.error("expected an ALTER TABLE action")
-    parts = [_part(cursor)]
-    while not cursor.at_end:
-        if not cursor.accept(",") and cursor.word() not in _COMMA_OPTIONAL:
-            raise cursor.error("expected a comma")
-        parts.append(_part(cursor))
-    printed = [part for part in parts if part is not None]
+def print_alter(statement: AlterTable) -> str:
+    """``ALTER TABLE``."""
+    if statement.if_exists:
+        raise statement.source.unsupported("ALTER TABLE IF EXISTS, which TiDB does not have,")
+    if not statement.parts:
+        raise statement.source.error("expected an ALTER TABLE action")
+    text = f"ALTER TABLE {table_text(statement.table)}"
+    printed = [part for part in map(_part, statement.parts) if part is not None]
     for index, part in enumerate(printed):
         text += (" " if index == 0 or part.startswith(_SEPARATED_BY_SPACE) else ", ") + part
     return text
 
 
-def _part(cursor: Cursor) -> str | None:
+def print_elements(elements: tuple[Element, ...]) -> list[str]:
+    """Columns and keys; TiDB prints the columns first."""
+    columns = [print_column(element) for element in elements if isinstance(element, Column)]
+    return columns + [print_key(element) for element in elements if not isinstance(element, Column)]
+
+
+def _part(part: AlterPart) -> str | None:
     """One part; None if TiDB does not print it: placement, TTL_ENABLE, attributes."""
-    partition_part = read_partition_part(cursor)
-    if partition_part:
-        return partition_part
-    if _accept_attributes(cursor):
+    match part:
+        case AddColumn():
+            return _add_column(part)
+        case AddKey(key=key):
+            return f"ADD {print_key(key)}"
+        case ChangeColumn():
+            return _change_column(part)
+        case AlterColumn(name=name, default=default):
+            value = "DROP DEFAULT" if default is None else f"SET DEFAULT {print_new_default(default)}"
+            return f"ALTER COLUMN {column_text(name)} {value}"
+        case Drop():
+            return _drop(part)
+        case Rename(kind=kind, old=old, new=new):
+            return f"RENAME {kind} {quote_name(old)} TO {quote_name(new)}"
+        case RenameTo(table=table):
+            return f"RENAME AS {table_text(table)}"
+        case SetOptions():
+            return _options(part)
+        case ConvertTo(charset=charset, collation=collation):
+            of_columns = f" COLLATE {collation.upper()}" if collation else ""
+            return f"CONVERT TO CHARACTER SET {charset.upper()}{of_columns}"
+        case PartitionBy():
+            return print_partition_by(part)
+        case ChangePartitions():
+            return _partitions(part)
+        case Setting():
+            return _setting(part)
+
+
+def _add_column(part: AddColumn) -> str:
+    text = "ADD COLUMN " + IF_NOT_EXISTS * part.if_not_exists
+    elements = print_elements(part.elements)
+    if part.in_brackets:
+        return f"{text}({', '.join(elements)})"
+    return text + elements[0] + print_position(part.position)
+
+
+def _change_column(part: ChangeColumn) -> str:
+    old = f"{column_text(part.old)} " if part.old else ""
+    verb = "CHANGE" if part.old else "MODIFY"
+    if_exists = IF_EXISTS * part.if_exists
+    return f"{verb} COLUMN {if_exists}{old}{print_column(part.column)}{print_position(part.position)}"
+
+
+def _drop(part: Drop) -> str:
+    if part.kind == "STATS_EXTENDED":
+        raise part.source.unsupported("ALTER TABLE … DROP STATS_EXTENDED")
+    kind = "CHECK" if part.kind == "CONSTRAINT" else part.kind
+    return f"DROP {kind} {IF_EXISTS * part.if_exists}{column_text(part.name)}".rstrip()
+
+
+def _options(part: SetOptions) -> str | None:
+    texts, kinds = print_options(part.options), [option.kind for option in part.options]
+    if not texts or set(kinds) == {PLACEMENT}:
         return None
-    if cursor.accept("CONVERT", "TO"):
-        return read_conversion(cursor)
-    reader = _READERS.get(cursor.word())
-    if reader is None:
-        return read_options(cursor)
-    cursor.position += 1
-    return reader(cursor)
+    if kinds == ["CHARSET", "COLLATE"]:
+        charset, collation = part.options
+        return f"CHARACTER SET {charset.value.upper()} COLLATE {collation.value.upper()}"
+    return " ".join(texts)
 
 
-def _accept_attributes(cursor: Cursor) -> bool:
-    """Step over ``[PARTITION name] ATTRIBUTES …``, which TiDB does not print; whether it came next."""
-    if cursor.word() == "PARTITION" and cursor.word(2) == "ATTRIBUTES":
-        cursor.expect("PARTITION")
-        read_name(cursor)
-    if not cursor.accept("ATTRIBUTES"):
-        return False
-    cursor.accept("=")
-    if not cursor.accept("DEFAULT"):
-        cursor.string()
-    return True
+def _setting(part: Setting) -> str | None:
+    kind, name, values = part.kind, quote_name(part.name), part.values
+    match kind:
+        case "ATTRIBUTES":
+            return None
+        case "FORCE":
+            return "FORCE /* AlterTableForce is not supported */ "
+        case "REMOVE TTL":
+            return tidb_comment("ttl", kind)
+        case "ALGORITHM" | "LOCK":
+            return f"{kind} = {values[0]}"
+        case "ALTER INDEX":
+            return f"ALTER INDEX {name} {values[0]}"
+        case "ALTER CHECK" | "ALTER CONSTRAINT":
+            return f"ALTER CHECK {name}{' NOT' * bool(values)} ENFORCED"
+        case "ORDER BY":
+            return f"ORDER BY {','.join(values)}"
+        case "ADD STATS_EXTENDED":
+            return f"{kind} {name} {values[0]}({', '.join(values[1:])})"
+        case "SET TIFLASH REPLICA":
+            labels = ", ".join(map(quote_string, values[1:]))
+            return f"{kind} {values[0]}" + (f" LOCATION LABELS {labels}" if labels else "")
+        case "STATS_OPTIONS":
+            return f"{kind}={quote_string(values[0]) if values else 'DEFAULT'}"
+    return kind
 
 
-def _add(cursor: Cursor) -> str:
-    if starts_key(cursor):
-        return "ADD " + read_key(cursor)
-    if cursor.accept("STATS_EXTENDED"):
-        statistics = read_name(cursor)
-        kind = cursor.identifier().upper()
-        columns = ", ".join(read_bracketed_list(cursor, read_column_name))
-        return f"ADD STATS_EXTENDED {statistics} {kind}({columns})"
-    return add_column(cursor)
-
-
-def _drop(cursor: Cursor) -> str:
-    if cursor.accept("PRIMARY", "KEY"):
-        return "DROP PRIMARY KEY"
-    if cursor.accept("FOREIGN", "KEY"):
-        return "DROP FOREIGN KEY " + read_name(cursor)
-    if cursor.accept_any("CHECK", "CONSTRAINT"):
-        return "DROP CHECK " + read_name(cursor)
-    if cursor.accept_any("INDEX", "KEY"):
-        return f"DROP INDEX {_IF_EXISTS * accept_if_exists(cursor)}{read_name(cursor)}"
-    return drop_column(cursor)
-
-
-def _alter(cursor: Cursor) -> str:
-    if cursor.accept("INDEX"):
-        index = read_name(cursor)
-        visibility = cursor.accept_any("VISIBLE", "INVISIBLE")
-        if not visibility:
-            raise cursor.error("expected VISIBLE or INVISIBLE")
-        return f"ALTER INDEX {index} {visibility}"
-    if cursor.accept_any("CHECK", "CONSTRAINT"):
-        check = read_name(cursor)
-        negated = " NOT" * cursor.accept("NOT")
-        cursor.expect("ENFORCED")
-        return f"ALTER CHECK {check}{negated} ENFORCED"
-    return alter_column(cursor)
-
-
-def _rename(cursor: Cursor) -> str:
-    if cursor.accept("COLUMN"):
-        return f"RENAME COLUMN {_from_to(cursor)}"
-    if cursor.accept_any("INDEX", "KEY"):
-        return f"RENAME INDEX {_from_to(cursor)}"
-    cursor.accept_any("TO", "AS", "=")
-    return "RENAME AS " + read_table_name(cursor)
-
-
-def _from_to(cursor: Cursor) -> str:
-    old = read_name(cursor)
-    cursor.expect("TO")
-    return f"{old} TO {read_name(cursor)}"
-
-
-def _option(word: str) -> Callable[[Cursor], str]:
-    """A reader of ALGORITHM or LOCK, whose value is one word."""
-
-    def read(cursor: Cursor) -> str:
-        cursor.accept("=")
-        return f"{word} = {cursor.identifier().upper()}"
-
-    return read
-
-
-def _two_words(word: str, *choices: str) -> Callable[[Cursor], str]:
-    """A reader of two words, the second of which is one of ``choices``."""
-
-    def read(cursor: Cursor) -> str:
-        second = cursor.accept_any(*choices)
-        if not second:
-            raise cursor.error(f"expected {choices[0]}")
-        return f"{word} {second}"
-
-    return read
-
-
-def _force(cursor: Cursor) -> str:
-    if cursor.word() in ("AUTO_INCREMENT", "AUTO_RANDOM_BASE"):
-        cursor.position -= 1
-        return read_options(cursor) or ""
-    return "FORCE /* AlterTableForce is not supported */ "
-
-
-def _order(cursor: Cursor) -> str:
-    cursor.expect("BY")
-    return "ORDER BY " + ",".join(read_list(cursor, _ordered_column))
-
-
-def _ordered_column(cursor: Cursor) -> str:
-    return read_column_name(cursor) + read_direction(cursor)
-
-
-def _remove(cursor: Cursor) -> str:
-    cursor.expect("TTL")
-    return tidb_comment("ttl", "REMOVE TTL")
-
-
-def _set(cursor: Cursor) -> str:
-    cursor.expect("TIFLASH", "REPLICA")
-    text = f"SET TIFLASH REPLICA {cursor.integer()}"
-    if cursor.accept("LOCATION", "LABELS"):
-        text += " LOCATION LABELS " + ", ".join(read_list(cursor, lambda at: quote_string(at.string())))
+def _partitions(part: ChangePartitions) -> str:
+    text = part.kind
+    if part.conditional:
+        text += tidb_comment("", " IF NOT EXISTS") if part.kind == "ADD PARTITION" else f" {IF_EXISTS}"
+    text += " NO_WRITE_TO_BINLOG" * part.no_binlog
+    names = "ALL" if part.all else ",".join(map(quote_name, part.names))
+    if names:
+        text += names if text.endswith("*/") else f" {names}"
+    if part.count >= 0:
+        text += f" PARTITIONS {part.count}" if part.kind == "ADD PARTITION" else f" {part.count}"
+    if part.parts:
+        text += f"{' INTO' * bool(names)} ({print_partitions(part.parts)})"
+    if part.bound is not None:
+        bound = f"{part.kind} {print_less_than(part.bound)}"
+        text = bound + " NO_WRITE_TO_BINLOG" * part.no_binlog
+    if part.table is not None:
+        text += f" WITH TABLE {table_text(part.table)}" + " WITHOUT VALIDATION" * (
+            part.validation == "WITHOUT"
+        )
     return text
-
-
-def _stats_options(cursor: Cursor) -> str:
-    cursor.accept("=")
-    return f"STATS_OPTIONS={cursor.accept_any('DEFAULT') or quote_string(cursor.string())}"
-
-
-_READERS: dict[str, Callable[[Cursor], str]] = {
-    "ADD": _add,
-    "DROP": _drop,
-    "MODIFY": modify_column,
-    "CHANGE": change_column,
-    "ALTER": _alter,
-    "RENAME": _rename,
-    "ALGORITHM": _option("ALGORITHM"),
-    "LOCK": _option("LOCK"),
-    "FORCE": _force,
-    "ORDER": _order,
-    "ENABLE": _two_words("ENABLE", "KEYS"),
-    "DISABLE": _two_words("DISABLE", "KEYS"),
-    "WITH": _two_words("WITH", "VALIDATION"),
-    "WITHOUT": _two_words("WITHOUT", "VALIDATION"),
-    "REMOVE": _remove,
-    "SET": _set,
-    "STATS_OPTIONS": _stats_options,
-    "CACHE": lambda _: "CACHE",
-    "NOCACHE": lambda _: "NOCACHE",
-}

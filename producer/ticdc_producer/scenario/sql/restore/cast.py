@@ -6,7 +6,7 @@ Rules: tidb ``pkg/parser/types/field_type.go`` (``RestoreAsCastType``); ``parser
 from __future__ import annotations
 
 from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.restore.names import accept_charset_words, read_charset
+from ticdc_producer.scenario.sql.syntax.names import accept_charset_words, read_charset
 
 _DEFAULT_DECIMAL = 10
 _SINGLE_PRECISION_BITS = 24

@@ -1,156 +1,198 @@
-"""Column definitions as TiDB prints them; attributes are in the user's order.
+"""Column definitions as TiDB prints them, and DEFAULT expressions as TiDB stores them in a table's metadata.
 
-Rules: tidb ``pkg/parser/ast/ddl.go`` (``ColumnDef``, ``ColumnOption``); ``parser.y`` (``DefaultValueExpr``).
+Rules: tidb ``pkg/parser/ast/ddl.go`` (``ColumnDef``, ``ColumnOption``); ``pkg/parser/types/field_type.go``
+(``Restore``); ``restoreFuncCall`` for metadata: keywords and charsets are in lower case, and binary operators
+have blanks around them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
 
 from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.restore.column_type import read_type
 from ticdc_producer.scenario.sql.restore.expression import read_expression
 from ticdc_producer.scenario.sql.restore.functions import read_call
-from ticdc_producer.scenario.sql.restore.key import read_check, read_clustered, read_reference
+from ticdc_producer.scenario.sql.restore.grammar import printed
+from ticdc_producer.scenario.sql.restore.key import clustered_text, print_check, print_references
 from ticdc_producer.scenario.sql.restore.literal import read_literal, read_number
 from ticdc_producer.scenario.sql.restore.names import (
+    column_text,
     quote_string,
-    read_collation,
     read_column_name,
     tidb_comment,
 )
+from ticdc_producer.scenario.sql.statements import split_statements
+from ticdc_producer.scenario.sql.syntax.column import (
+    Attribute,
+    AutoRandom,
+    Column,
+    ColumnOption,
+    Default,
+    GeneratedAs,
+    InlineKey,
+    Now,
+    OnUpdate,
+    Position,
+)
+from ticdc_producer.scenario.sql.syntax.column_type import ColumnType
+from ticdc_producer.scenario.sql.syntax.key import Check, References
 
-_NOW_NAMES = ("CURRENT_TIMESTAMP", "NOW", "LOCALTIME", "LOCALTIMESTAMP")
 _TODAY_NAMES = ("CURRENT_DATE", "CURDATE")
-_AFTER_COLUMN = ("", ",", ")", "FIRST", "AFTER", "REMOVE", "PARTITION", "REORGANIZE")
+_BINARY_TYPES = {
+    "CHAR": "BINARY", "VARCHAR": "VARBINARY", "TINYTEXT": "TINYBLOB", "TEXT": "BLOB",
+    "MEDIUMTEXT": "MEDIUMBLOB", "LONGTEXT": "LONGBLOB",
+}  # fmt: skip
 
 
-def read_column(cursor: Cursor) -> str:
-    """The column definition that comes next, without FIRST or AFTER."""
-    parts = [read_column_name(cursor), read_type(cursor)]
-    while cursor.word() not in _AFTER_COLUMN:
-        parts.append(_attribute(cursor))
-    return " ".join(parts)
+def print_column(column: Column) -> str:
+    """A column definition, without FIRST or AFTER."""
+    attributes = [print_attribute(attribute) for attribute in column.attributes]
+    return " ".join([column_text(column.name), print_type(column.type), *attributes])
 
 
-def read_position(cursor: Cursor) -> str:
+def print_position(position: Position | None) -> str:
     """`` FIRST`` or `` AFTER column``; empty without."""
-    if cursor.accept("FIRST"):
-        return " FIRST"
-    return " AFTER " + read_column_name(cursor) if cursor.accept("AFTER") else ""
+    if position is None:
+        return ""
+    return f" AFTER {column_text(position.after)}" if position.after else " FIRST"
 
 
-def _attribute(cursor: Cursor) -> str:
-    if cursor.accept("NOT", "NULL"):
-        return "NOT NULL"
-    if cursor.accept("PRIMARY", "KEY") or cursor.accept("KEY"):
-        return "PRIMARY KEY" + read_clustered(cursor) + _global(cursor)
-    if cursor.accept("UNIQUE"):
-        cursor.accept("KEY")
-        return "UNIQUE KEY" + _global(cursor)
-    if cursor.accept("SERIAL", "DEFAULT", "VALUE"):
-        return "NOT NULL AUTO_INCREMENT UNIQUE KEY"
-    word = cursor.word()
-    reader = _ATTRIBUTES.get(word)
-    if reader is None:
-        raise cursor.unsupported(f"the column attribute {word}")
-    if word not in ("CONSTRAINT", "CHECK", "REFERENCES"):  # the readers of keys expect these words
-        cursor.accept(word)
-    return reader(cursor)
+def print_type(kind: ColumnType) -> str:
+    """A type; the charset ``binary`` makes a text type a binary one, and TiDB prints no charset of ENUM."""
+    if kind.name == "SERIAL":
+        return "BIGINT UNSIGNED NOT NULL AUTO_INCREMENT UNIQUE KEY"
+    if kind.members:
+        members = ",".join(map(quote_string, kind.members))
+        return f"{kind.name}({members})" + " BINARY" * (kind.binary and kind.charset != "binary")
+    digits = f"({','.join(map(str, kind.digits))})" if kind.digits else ""
+    if kind.charset == "binary":
+        return _BINARY_TYPES[kind.name] + digits
+    sign = " UNSIGNED ZEROFILL" if kind.zerofill else " UNSIGNED" if kind.unsigned else ""
+    charset = f" CHARACTER SET {kind.charset.upper()}" if kind.charset else ""
+    return kind.name + digits + sign + " BINARY" * kind.binary + charset
 
 
-def _global(cursor: Cursor) -> str:
-    return " GLOBAL" if cursor.accept_any("GLOBAL", "LOCAL") == "GLOBAL" else ""
+def print_attribute(attribute: Attribute) -> str:
+    """One attribute.
+
+    :raises UnsupportedSQL: for one that TiDB does not have.
+    """
+    match attribute:
+        case Default():
+            return f"DEFAULT {_default(attribute)}"
+        case OnUpdate(now=now):
+            return f"ON UPDATE {_now(now)}"
+        case InlineKey(primary=primary, clustered=clustered, is_global=is_global):
+            return (
+                ("PRIMARY KEY" if primary else "UNIQUE KEY")
+                + clustered_text(clustered)
+                + " GLOBAL" * is_global
+            )
+        case GeneratedAs(expression=expression, stored=stored):
+            return f"GENERATED ALWAYS AS({printed(expression)}) {'STORED' if stored else 'VIRTUAL'}"
+        case AutoRandom(bits=bits):
+            digits = f"({', '.join(map(str, bits))})" if bits else ""
+            return tidb_comment("auto_rand", "AUTO_RANDOM" + digits)
+        case Check():
+            return print_check(attribute)
+        case References():
+            return print_references(attribute)
+        case ColumnOption():
+            return _option(attribute)
 
 
-def _default(cursor: Cursor) -> str:
-    return "DEFAULT " + _default_value(cursor)
+def _option(option: ColumnOption) -> str:
+    match option.kind:
+        case "CHARSET":
+            raise option.source.unsupported("the column attribute CHARSET behind others")
+        case "SERIAL DEFAULT VALUE":
+            return "NOT NULL AUTO_INCREMENT UNIQUE KEY"
+        case "COMMENT":  # without a charset, and with doubled backslashes
+            return "COMMENT " + quote_string(option.value.replace("\\", "\\\\"))
+        case "SECONDARY_ENGINE_ATTRIBUTE":
+            return f"{option.kind} = {quote_string(option.value)}"
+    return f"{option.kind} {option.value}".rstrip()
+
+
+def _default(default: Default) -> str:
+    """TiDB prints brackets around calls and columns only, whatever the user wrote."""
+    return printed(default.value, _default_value) if default.now is None else _now(default.now)
+
+
+def _now(now: Now) -> str:
+    return f"CURRENT_TIMESTAMP({now.digits if now.written else ''})"
 
 
 def _default_value(cursor: Cursor) -> str:
-    """TiDB prints brackets around calls and columns only, whatever the user wrote."""
     if cursor.accept("("):
         text = _default_value(cursor)
         cursor.expect(")")
         return text
-    if cursor.word() in _NOW_NAMES:
-        return read_now(cursor)
     if cursor.accept_any(*_TODAY_NAMES):
         cursor.accept("(", ")")
         return "(CURRENT_DATE())"
-    return read_signed_literal(cursor) or f"({read_call(cursor) or read_column_name(cursor)})"
+    return _signed_literal(cursor) or f"({read_call(cursor) or read_column_name(cursor)})"
 
 
-def read_signed_literal(cursor: Cursor) -> str | None:
+def _signed_literal(cursor: Cursor) -> str | None:
     """A literal, or a number with its sign; None if something else comes next."""
     sign = cursor.accept_any("+", "-")
     return sign + read_number(cursor) if sign else read_literal(cursor)
 
 
-def read_now(cursor: Cursor) -> str:
-    """The current time under any of its names; TiDB prints CURRENT_TIMESTAMP."""
-    if not cursor.accept_any(*_NOW_NAMES):
-        raise cursor.error("expected CURRENT_TIMESTAMP")
-    digits = ""
+def print_new_default(default: Default) -> str:
+    """The value of ALTER COLUMN … SET DEFAULT: expressions have brackets, and so have signed numbers."""
+    return printed(default.value, _new_default)
+
+
+def _new_default(cursor: Cursor) -> str:
     if cursor.accept("("):
-        digits = "" if cursor.word() == ")" else str(cursor.integer())
+        start = cursor.position
+        literal = read_literal(cursor)
+        if literal is not None and cursor.accept(")"):
+            return literal
+        cursor.position = start
+        expression = read_expression(cursor)
         cursor.expect(")")
-    return f"CURRENT_TIMESTAMP({digits})"
+        return f"({expression})"
+    signed = cursor.word() in ("+", "-")
+    literal = _signed_literal(cursor)
+    if literal is None:
+        raise cursor.error("expected a literal")
+    return f"({literal})" if signed else literal
 
 
-def _on_update(cursor: Cursor) -> str:
-    cursor.expect("UPDATE")
-    return "ON UPDATE " + read_now(cursor)
+_PRINTED = re.compile(
+    r"(?P<quoted>'(?:[^']|'')*'|`(?:[^`]|``)*`)"
+    r"|(?P<operator>(?<=[\w'`)])(?:<=>|<<|>>|[!<>]=|[-+*/%^&|<>=]))"
+    r"|(?P<other>.)",
+    re.DOTALL,
+)
 
 
-def _comment(cursor: Cursor) -> str:
-    """TiDB prints the comment without a charset, and doubles its backslashes."""
-    return "COMMENT " + quote_string(cursor.string().replace("\\", "\\\\"))
+def print_default(expression: str) -> str:
+    """The text that TiDB stores for ``DEFAULT (expression)``.
 
-
-def _generated(cursor: Cursor) -> str:
-    cursor.expect("ALWAYS", "AS")
-    return _computed(cursor)
-
-
-def _computed(cursor: Cursor) -> str:
-    cursor.expect("(")
+    :param expression: SQL text, in any number of brackets.
+    :raises ScenarioError: if the expression does not parse.
+    :raises UnsupportedSQL: for syntax that this tool does not print.
+    """
+    (statement,) = split_statements(expression)
+    cursor = Cursor(statement)
+    brackets = 0
+    while cursor.accept("("):
+        brackets += 1
     text = read_expression(cursor)
-    cursor.expect(")")
-    return f"GENERATED ALWAYS AS({text}) {cursor.accept_any('VIRTUAL', 'STORED') or 'VIRTUAL'}"
-
-
-def _auto_random(cursor: Cursor) -> str:
-    bits = ""
-    if cursor.accept("("):
-        bits = f"({cursor.integer()}" + (f", {cursor.integer()}" if cursor.accept(",") else "") + ")"
+    for _ in range(brackets):
         cursor.expect(")")
-    return tidb_comment("auto_rand", "AUTO_RANDOM" + bits)
+    cursor.end()
+    return _PRINTED.sub(_as_stored, text)
 
 
-def _engine_attribute(cursor: Cursor) -> str:
-    cursor.accept("=")
-    return "SECONDARY_ENGINE_ATTRIBUTE = " + quote_string(cursor.string())
-
-
-def _storage(cursor: Cursor) -> str:
-    return f"STORAGE {cursor.identifier().upper()}"
-
-
-_ATTRIBUTES: dict[str, Callable[[Cursor], str]] = {
-    "NULL": lambda _: "NULL",
-    "AUTO_INCREMENT": lambda _: "AUTO_INCREMENT",
-    "DEFAULT": _default,
-    "ON": _on_update,
-    "COMMENT": _comment,
-    "COLLATE": lambda cursor: f"COLLATE {read_collation(cursor)}",
-    "GENERATED": _generated,
-    "AS": _computed,
-    "AUTO_RANDOM": _auto_random,
-    "REFERENCES": read_reference,
-    "CHECK": read_check,
-    "CONSTRAINT": read_check,
-    "COLUMN_FORMAT": lambda cursor: f"COLUMN_FORMAT {cursor.identifier().upper()}",
-    "STORAGE": _storage,
-    "SECONDARY_ENGINE_ATTRIBUTE": _engine_attribute,
-}
+def _as_stored(found: re.Match[str]) -> str:
+    match found.lastgroup:
+        case "quoted":
+            return found[0].replace(r"\\", "\\")  # not escaped, as DDL text is
+        case "operator":
+            return f" {found[0]} "
+    return found[0].lower()

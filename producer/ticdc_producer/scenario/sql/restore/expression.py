@@ -15,11 +15,11 @@ from ticdc_producer.scenario.sql.restore.interval import is_unit, read_interval
 from ticdc_producer.scenario.sql.restore.literal import read_literal
 from ticdc_producer.scenario.sql.restore.names import (
     quote_string,
-    read_collation,
     read_column_name,
     string_with_charset,
 )
 from ticdc_producer.scenario.sql.restore.subquery_lookahead import starts_subquery
+from ticdc_producer.scenario.sql.syntax.names import read_collation
 
 _COMPARISONS = ("=", ">=", ">", "<=", "<", "!=", "<>", "<=>")
 _NEGATED = ("IN", "BETWEEN", "LIKE", "ILIKE", "REGEXP", "RLIKE")

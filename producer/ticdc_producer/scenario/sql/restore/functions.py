@@ -15,12 +15,12 @@ from ticdc_producer.scenario.sql.restore.cast import read_cast_type
 from ticdc_producer.scenario.sql.restore.interval import read_interval, read_unit
 from ticdc_producer.scenario.sql.restore.names import (
     quote_string,
-    read_charset,
     read_column_name,
     read_table_name,
     string_with_charset,
 )
 from ticdc_producer.scenario.sql.restore.ordering import read_order
+from ticdc_producer.scenario.sql.syntax.names import read_charset
 
 _WITHOUT_BRACKETS = (
     "CURRENT_DATE", "CURRENT_ROLE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "CURRENT_USER", "LOCALTIME",
@@ -54,16 +54,16 @@ def read_call(cursor: Cursor) -> str:
     return text + window.read_window_call(cursor, word)
 
 
-def read_arguments(cursor: Cursor) -> list[str]:
+def read_arguments(cursor: Cursor) -> tuple[str, ...]:
     """``([argument, …])``."""
     cursor.expect("(")
     return _remaining_arguments(cursor)
 
 
-def _remaining_arguments(cursor: Cursor) -> list[str]:
+def _remaining_arguments(cursor: Cursor) -> tuple[str, ...]:
     """The arguments up to the closing bracket."""
     if cursor.accept(")"):
-        return []
+        return ()
     arguments = grammar.read_expressions(cursor)
     cursor.expect(")")
     return arguments
@@ -153,7 +153,7 @@ def _substring(cursor: Cursor, word: str) -> str:
     arguments = [grammar.read_expression(cursor)]
     if not cursor.accept("FROM"):
         cursor.expect(",")
-        return f"{word}({', '.join(arguments + _remaining_arguments(cursor))})"
+        return f"{word}({', '.join((*arguments, *_remaining_arguments(cursor)))})"
     arguments.append(grammar.read_expression(cursor))
     if cursor.accept("FOR"):
         arguments.append(grammar.read_expression(cursor))

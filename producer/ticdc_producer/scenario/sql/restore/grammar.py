@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.restore.names import read_list
+from ticdc_producer.scenario.sql.cursor import Cursor, Source
+from ticdc_producer.scenario.sql.syntax.names import read_list
 
 Production: TypeAlias = Callable[[Cursor], str]
 
@@ -31,7 +31,20 @@ def read_expression(cursor: Cursor) -> str:
     return _PRODUCTIONS["read_expression"](cursor)
 
 
-def read_expressions(cursor: Cursor) -> list[str]:
+def printed(source: Source, read: Production = read_expression) -> str:
+    """The text of the words that a syntax tree holds.
+
+    :param read: the reader of these words; the default reads one expression.
+    :raises ScenarioError: if the words do not parse.
+    """
+    cursor = source.cursor
+    text = read(cursor)
+    if cursor.position != source.end:
+        raise cursor.error("unexpected words after an expression")
+    return text
+
+
+def read_expressions(cursor: Cursor) -> tuple[str, ...]:
     """Read one or more expressions, separated by commas."""
     return read_list(cursor, read_expression)
 

@@ -1,138 +1,117 @@
 """Keys and other constraints of a table as TiDB prints them.
 
-Rules: tidb ``pkg/parser/ast/ddl.go`` (``Constraint``, ``ReferenceDef``); ``parser.y`` (``ConstraintElem``).
+Rules: tidb ``pkg/parser/ast/ddl.go`` (``Constraint``, ``ReferenceDef``, ``IndexOption``): options are in a
+fixed order, each once.
 """
 
 from __future__ import annotations
 
-from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.restore.expression import read_expression
-from ticdc_producer.scenario.sql.restore.index_option import read_index_options, read_index_type
+from collections.abc import Iterable
+
+from ticdc_producer.scenario.sql.restore.grammar import printed
 from ticdc_producer.scenario.sql.restore.names import (
-    accept_if_not_exists,
-    read_bracketed_list,
-    read_column_name,
-    read_name,
-    read_table_name,
+    IF_NOT_EXISTS,
+    column_text,
+    quote_name,
+    quote_string,
+    table_text,
     tidb_comment,
 )
-from ticdc_producer.scenario.sql.restore.ordering import read_direction
+from ticdc_producer.scenario.sql.syntax.key import (
+    Check,
+    Constraint,
+    ForeignKey,
+    IndexOption,
+    KeyPart,
+    References,
+)
 
-_STARTS = frozenset({
-    "CONSTRAINT", "PRIMARY", "UNIQUE", "KEY", "INDEX", "FOREIGN", "CHECK", "FULLTEXT", "VECTOR", "COLUMNAR",
-})  # fmt: skip
-_CLUSTERED = ("CLUSTERED", "NONCLUSTERED")
-
-
-def starts_key(cursor: Cursor) -> bool:
-    """Whether a key or another constraint comes next, and not a column."""
-    return cursor.word() in _STARTS
-
-
-def read_key(cursor: Cursor) -> str:
-    """``[CONSTRAINT [symbol]] …``; the symbol overrides the name of the index."""
-    if _is_check(cursor):
-        return read_check(cursor)
-    symbol = ""
-    if cursor.accept("CONSTRAINT") and cursor.word() not in _STARTS:
-        symbol = read_name(cursor)
-    if cursor.accept("FOREIGN", "KEY"):
-        return _foreign_key(cursor, symbol)
-    if cursor.accept("PRIMARY", "KEY"):
-        return _index(cursor, "PRIMARY KEY", symbol)
-    if cursor.accept("UNIQUE"):
-        cursor.accept_any("KEY", "INDEX")
-        return _index(cursor, "UNIQUE", symbol)
-    if cursor.accept("FULLTEXT"):
-        cursor.accept_any("KEY", "INDEX")
-        return _index(cursor, "FULLTEXT", symbol)
-    kind = cursor.accept_any("VECTOR", "COLUMNAR")
-    if not cursor.accept_any("KEY", "INDEX"):
-        raise cursor.error("expected a key")
-    if_not_exists = tidb_comment("", " IF NOT EXISTS") * accept_if_not_exists(cursor)
-    return _index(cursor, (kind + " INDEX").strip() + if_not_exists, symbol)
+_ORDER = (
+    "CLUSTERED", "KEY_BLOCK_SIZE", "USING", "PARSER", "COMMENT", "GLOBAL", "VISIBLE", "PRE_SPLIT_REGIONS",
+    "SECONDARY_ENGINE_ATTRIBUTE", "WHERE",
+)  # fmt: skip
 
 
-def _index(cursor: Cursor, word: str, symbol: str) -> str:
-    name = "" if cursor.word() in ("(", "USING") else read_name(cursor)
-    kind = read_index_type(cursor)
-    name = symbol or name
-    parts = ", ".join(read_key_parts(cursor))
-    options = read_index_options(cursor, kind)
-    return f"{word}{' ' if name else ''}{name}({parts}){' ' if options else ''}{options}"
+def print_key(key: Constraint) -> str:
+    """A key or another constraint; the symbol overrides the name of the index.
+
+    :raises UnsupportedSQL: for a SPATIAL key, which TiDB does not have.
+    """
+    if isinstance(key, Check):
+        return print_check(key)
+    if isinstance(key, ForeignKey):
+        return _foreign_key(key)
+    if key.kind == "SPATIAL":
+        raise key.source.unsupported("a SPATIAL index")
+    word = f"{key.kind} INDEX" if key.kind in ("VECTOR", "COLUMNAR") else key.kind
+    word += tidb_comment("", " IF NOT EXISTS") * key.if_not_exists
+    name = quote_name(key.symbol or key.name) if key.symbol or key.name else ""
+    options = print_index_options(key.options)
+    return f"{word}{' ' if name else ''}{name}({print_parts(key.parts)}){' ' if options else ''}{options}"
 
 
-def read_key_parts(cursor: Cursor) -> list[str]:
-    """The columns and expressions of an index."""
-    return read_bracketed_list(cursor, _part)
+def print_parts(parts: Iterable[KeyPart]) -> str:
+    """The columns and expressions of a key, without brackets around them."""
+    return ", ".join(map(_part, parts))
 
 
-def _part(cursor: Cursor) -> str:
-    if cursor.accept("("):
-        text = f"({read_expression(cursor)})"
-        cursor.expect(")")
-        return text + read_direction(cursor)
-    text = read_column_name(cursor)
-    if cursor.accept("("):
-        text += f"({cursor.integer()})"
-        cursor.expect(")")
-    return text + read_direction(cursor)
+def _part(part: KeyPart) -> str:
+    direction = " DESC" * part.descending
+    if part.expression is not None:
+        return f"({printed(part.expression)}){direction}"
+    length = "" if part.length < 0 else f"({part.length})"
+    return column_text(part.name) + length + direction
 
 
-def read_clustered(cursor: Cursor) -> str:
+def clustered_text(word: str) -> str:
     """`` CLUSTERED`` or `` NONCLUSTERED`` of a primary key, in a TiDB comment; empty without."""
-    word = cursor.accept_any(*_CLUSTERED)
-    return " " + tidb_comment("clustered_index", word) if word else ""
+    return f" {tidb_comment('clustered_index', word)}" if word else ""
 
 
-def _foreign_key(cursor: Cursor, symbol: str) -> str:
-    if_not_exists = tidb_comment("", "IF NOT EXISTS ") * accept_if_not_exists(cursor)
-    name = "" if cursor.word() == "(" else read_name(cursor)
-    name = symbol or name
-    parts = ", ".join(read_key_parts(cursor))
-    reference = read_reference(cursor)
-    return f"CONSTRAINT {name}{' ' if name else ''}FOREIGN KEY {if_not_exists}({parts}) {reference}"
+def print_index_options(options: Iterable[IndexOption]) -> str:
+    """The options of an index; the last of a kind counts."""
+    found = {option.kind: _option(option) for option in options}
+    return " ".join(found[kind] for kind in _ORDER if found.get(kind))
 
 
-def read_reference(cursor: Cursor) -> str:
+def _option(option: IndexOption) -> str:
+    value = option.value
+    match option.kind:
+        case "CLUSTERED":
+            return clustered_text(value).strip()
+        case "KEY_BLOCK_SIZE":
+            return f"KEY_BLOCK_SIZE={value}" if int(value) else ""
+        case "PARSER":
+            return f"WITH PARSER {quote_name(value)}"
+        case "COMMENT":
+            return f"COMMENT {quote_string(value)}" if value else ""
+        case "GLOBAL":
+            return tidb_comment("global_index", value) if value == "GLOBAL" else ""
+        case "VISIBLE":
+            return value
+        case "PRE_SPLIT_REGIONS":
+            return tidb_comment("pre_split", f"PRE_SPLIT_REGIONS = {value}")
+        case "SECONDARY_ENGINE_ATTRIBUTE":
+            return f"SECONDARY_ENGINE_ATTRIBUTE = {quote_string(value)}"
+    return f"WHERE {printed(option.condition)}" if option.condition else f"{option.kind} {value}"
+
+
+def _foreign_key(key: ForeignKey) -> str:
+    name = f"{quote_name(key.symbol or key.name)} " if key.symbol or key.name else ""
+    if_not_exists = IF_NOT_EXISTS * key.if_not_exists
+    references = print_references(key.references)
+    return f"CONSTRAINT {name}FOREIGN KEY {if_not_exists}({print_parts(key.columns)}) {references}"
+
+
+def print_references(references: References) -> str:
     """``REFERENCES …``; TiDB prints ON DELETE before ON UPDATE."""
-    cursor.expect("REFERENCES")
-    text = "REFERENCES " + read_table_name(cursor)
-    if cursor.word() == "(":
-        text += f"({', '.join(read_key_parts(cursor))})"
-    if cursor.accept("MATCH"):
-        text += f" MATCH {cursor.identifier().upper()}"
-    actions = {}
-    while cursor.word() == "ON" and cursor.word(1) in ("DELETE", "UPDATE"):
-        cursor.expect("ON")
-        event = cursor.accept_any("DELETE", "UPDATE")
-        actions[event] = _action(cursor)
-    return text + "".join(f" ON {event} {actions[event]}" for event in sorted(actions))
+    text = f"REFERENCES {table_text(references.table)}"
+    text += f"({print_parts(references.columns)})" if references.columns else ""
+    text += f" MATCH {references.match}" if references.match else ""
+    return text + "".join(f" ON {event} {action}" for event, action in references.rules)
 
 
-def _action(cursor: Cursor) -> str:
-    for words in (("RESTRICT",), ("CASCADE",), ("SET", "NULL"), ("NO", "ACTION"), ("SET", "DEFAULT")):
-        if cursor.accept(*words):
-            return " ".join(words)
-    raise cursor.error("expected RESTRICT, CASCADE, SET NULL or NO ACTION")
-
-
-def _is_check(cursor: Cursor) -> bool:
-    ahead = 0
-    if cursor.word() == "CONSTRAINT":
-        ahead = 1 if cursor.word(1) in _STARTS else 2
-    return cursor.word(ahead) == "CHECK"
-
-
-def read_check(cursor: Cursor) -> str:
-    """``[CONSTRAINT [symbol]] CHECK (…) [[NOT] ENFORCED]``."""
-    symbol = ""
-    if cursor.accept("CONSTRAINT") and cursor.word() != "CHECK":
-        symbol = f"CONSTRAINT {read_name(cursor)} "
-    cursor.expect("CHECK", "(")
-    condition = read_expression(cursor)
-    cursor.expect(")")
-    not_enforced = cursor.accept("NOT", "ENFORCED")
-    if not not_enforced:
-        cursor.accept("ENFORCED")
-    return f"{symbol}CHECK({condition}) {'NOT ' * not_enforced}ENFORCED"
+def print_check(check: Check) -> str:
+    """``[CONSTRAINT symbol] CHECK (…) [NOT] ENFORCED``."""
+    symbol = f"CONSTRAINT {quote_name(check.symbol)} " if check.symbol else ""
+    return f"{symbol}CHECK({printed(check.condition)}) {'NOT ' * (not check.enforced)}ENFORCED"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.restore import grammar
-from ticdc_producer.scenario.sql.restore.names import read_list
+from ticdc_producer.scenario.sql.syntax.names import read_list
 
 
 def read_order(cursor: Cursor) -> str:

@@ -2,30 +2,36 @@
 
 TiCDC parses the text and prints the syntax tree: keywords in upper case, names in back quotes, strings in
 single quotes, TiDB's own features in comments, without placement, and with TTL disabled. Rules: tiflow
-``cdc/owner/ddl_sink.go`` (``addSpecialComment``).
+``cdc/owner/ddl_sink.go`` (``addSpecialComment``); tidb ``pkg/parser/ast/ddl.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.restore.alter import alter_table
-from ticdc_producer.scenario.sql.restore.database import alter_database, create_database, drop_database
-from ticdc_producer.scenario.sql.restore.table import (
-    create_index,
-    create_table,
-    drop_index,
-    drop_table,
-    drop_view,
-    flashback_table,
-    recover_table,
-    rename_table,
-    truncate_table,
-)
-from ticdc_producer.scenario.sql.restore.view import create_view
+from ticdc_producer.scenario.sql.restore.alter import print_alter, print_elements
+from ticdc_producer.scenario.sql.restore.grammar import printed
+from ticdc_producer.scenario.sql.restore.key import print_index_options, print_parts
+from ticdc_producer.scenario.sql.restore.names import IF_EXISTS, IF_NOT_EXISTS, quote_name, table_text
+from ticdc_producer.scenario.sql.restore.option import print_database_options, print_options
+from ticdc_producer.scenario.sql.restore.partition import print_partition_by
+from ticdc_producer.scenario.sql.restore.query import read_query
 from ticdc_producer.scenario.sql.statements import split_statements
+from ticdc_producer.scenario.sql.syntax import parse_ddl
+from ticdc_producer.scenario.sql.syntax.statement import (
+    DDL,
+    AlterTable,
+    CreateIndex,
+    CreateTable,
+    CreateView,
+    Database,
+    DropIndex,
+    DropObjects,
+    RenameTables,
+    RestoreTable,
+    TruncateTable,
+    Unsent,
+)
 
 
 def print_ddl(query: str) -> str:
@@ -38,53 +44,103 @@ def print_ddl(query: str) -> str:
     statements = list(split_statements(query))
     if len(statements) != 1:
         raise ScenarioError("SQL does not parse: expected one statement", value=query[:80])
-    cursor = Cursor(statements[0])
     try:
-        text = _print_statement(cursor)
+        return print_statement(parse_ddl(Cursor(statements[0])))
     except RecursionError:
         raise ScenarioError("SQL is nested too deeply", line=statements[0].line) from None
-    cursor.end()
+
+
+def print_statement(statement: DDL) -> str:
+    """The text of a syntax tree.
+
+    :raises UnsupportedSQL: for a statement that TiDB does not print, or this tool does not.
+    :raises ScenarioError: for an expression that does not parse.
+    """
+    match statement:
+        case Database():
+            return _database(statement)
+        case CreateTable():
+            return _create_table(statement)
+        case DropObjects(kind=kind, names=names, if_exists=if_exists, temporary=temporary):
+            return f"DROP {'TEMPORARY ' * temporary}{kind} {'IF EXISTS ' * if_exists}{', '.join(map(table_text, names))}"
+        case TruncateTable(table=table):
+            return f"TRUNCATE TABLE {table_text(table)}"
+        case RenameTables(pairs=pairs):
+            return "RENAME TABLE " + ", ".join(
+                f"{table_text(old)} TO {table_text(new)}" for old, new in pairs
+            )
+        case CreateIndex():
+            return _create_index(statement)
+        case DropIndex():
+            text = f"DROP INDEX {IF_EXISTS * statement.if_exists}{quote_name(statement.name)}"
+            return f"{text} ON {table_text(statement.table)}{_settings(statement.settings)}"
+        case AlterTable():
+            return print_alter(statement)
+        case CreateView():
+            return _create_view(statement)
+        case RestoreTable():
+            return _restore_table(statement)
+        case Unsent(verb=verb, kind=kind):
+            raise statement.source.unsupported(f"re-printing {verb} {kind}")
+
+
+def _database(statement: Database) -> str:
+    """TiDB prints an empty text if placement is the only option of ALTER."""
+    options = print_database_options(statement.options)
+    if statement.verb == "ALTER" and not options.strip():
+        return ""
+    condition = "IF EXISTS" if statement.verb == "DROP" else "IF NOT EXISTS"
+    words = [f"{statement.verb} DATABASE", *[condition] * statement.conditional]
+    return " ".join([*words, *[quote_name(statement.name)] * bool(statement.name)]) + options
+
+
+def _create_table(statement: CreateTable) -> str:
+    kind = f"{'TEMPORARY ' * statement.temporary}TABLE"
+    text = f"CREATE {kind} {'IF NOT EXISTS ' * statement.if_not_exists}{table_text(statement.table)}"
+    if statement.like is not None:
+        return f"{text} LIKE {table_text(statement.like)}"
+    if statement.elements:
+        text += f" ({','.join(print_elements(statement.elements))})"
+    text += "".join(f" {option}" for option in print_options(statement.options))
+    if statement.partition_by is not None:
+        text += f" {print_partition_by(statement.partition_by)}"
     return text
 
 
-def _print_statement(cursor: Cursor) -> str:
-    for words, read in _STATEMENTS:
-        if cursor.accept(*words):
-            return read(cursor)
-    if cursor.accept("CREATE"):
-        return _print_create(cursor)
-    raise cursor.unsupported(f"re-printing {_first_words(cursor)}")
+def _create_index(statement: CreateIndex) -> str:
+    key = statement.key
+    kind = "" if key.kind == "INDEX" else f"{key.kind} "
+    name = IF_NOT_EXISTS * key.if_not_exists + quote_name(key.name)
+    text = f"CREATE {kind}INDEX {name} ON {table_text(statement.table)} ({print_parts(key.parts)})"
+    options = print_index_options(key.options)
+    return text + (f" {options}" if options else "") + _settings(statement.settings)
 
 
-def _print_create(cursor: Cursor) -> str:
-    """CREATE VIEW and CREATE INDEX, whose kind follows optional words."""
-    if cursor.word() in ("OR", "ALGORITHM", "DEFINER", "SQL", "VIEW"):
-        return create_view(cursor)
-    if "INDEX" in (cursor.word(), cursor.word(1)):
-        return create_index(cursor)
-    raise cursor.unsupported(f"re-printing CREATE {_first_words(cursor)}")
+def _settings(settings: tuple[tuple[str, str], ...]) -> str:
+    """ALGORITHM, then LOCK; the last of each counts, and the value DEFAULT is not printed."""
+    found = dict(settings)
+    return "".join(
+        f" {word} = {found[word]}"
+        for word in ("ALGORITHM", "LOCK")
+        if found.get(word, "DEFAULT") != "DEFAULT"
+    )
 
 
-def _first_words(cursor: Cursor) -> str:
-    return " ".join(filter(None, (cursor.word(), cursor.word(1)))) or "this statement"
+def _create_view(statement: CreateView) -> str:
+    """TiDB prints all default options, but not CASCADED, which is the default of the check option."""
+    definer = "@".join(map(quote_name, statement.definer)) or "CURRENT_USER"
+    text = f"CREATE {'OR REPLACE ' * statement.replacing}ALGORITHM = {statement.algorithm}"
+    text += f" DEFINER = {definer} SQL SECURITY {statement.security} VIEW {table_text(statement.view)}"
+    if statement.columns:
+        text += f" ({','.join(map(quote_name, statement.columns))})"
+    check = " WITH LOCAL CHECK OPTION" * (statement.check == "LOCAL")
+    return f"{text} AS {printed(statement.query, read_query)}{check}"
 
 
-_STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor], str]], ...] = (
-    (("CREATE", "DATABASE"), create_database),
-    (("CREATE", "SCHEMA"), create_database),
-    (("ALTER", "DATABASE"), alter_database),
-    (("ALTER", "SCHEMA"), alter_database),
-    (("DROP", "DATABASE"), drop_database),
-    (("DROP", "SCHEMA"), drop_database),
-    (("CREATE", "TABLE"), create_table),
-    (("ALTER", "TABLE"), alter_table),
-    (("ALTER", "IGNORE", "TABLE"), alter_table),
-    (("DROP", "TABLE"), drop_table),
-    (("DROP", "TABLES"), drop_table),
-    (("DROP", "VIEW"), drop_view),
-    (("DROP", "INDEX"), drop_index),
-    (("TRUNCATE",), truncate_table),
-    (("RENAME", "TABLE"), rename_table),
-    (("RECOVER", "TABLE"), recover_table),
-    (("FLASHBACK", "TABLE"), flashback_table),
-)
+def _restore_table(statement: RestoreTable) -> str:
+    verb = f"{statement.verb} TABLE"
+    if statement.table is None:
+        return f"{verb} BY JOB {statement.number}"
+    text = f"{verb} {table_text(statement.table)}"
+    text += f" {statement.number}" if statement.number >= 0 else ""
+    return text + (f" TO {quote_name(statement.target)}" if statement.target else "")

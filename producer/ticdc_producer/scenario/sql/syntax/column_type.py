@@ -1,0 +1,215 @@
+"""Column types of DDL.
+
+Rules: tidb ``parser.y`` (``Type``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ticdc_producer.scenario.sql.cursor import Cursor, Source
+from ticdc_producer.scenario.sql.dialect import TokenType
+from ticdc_producer.scenario.sql.syntax.names import (
+    accept_charset_words,
+    read_bracketed_list,
+    read_charset,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnType:
+    """A type as it is written.
+
+    :param name: TiDB's name for the type; ``SERIAL`` is short for a type with attributes.
+    :param digits: the numbers in brackets.
+    :param charset: empty without one.
+    :param binary: whether the word BINARY requests the ``_bin`` collation of the charset.
+    :param members: the values of ENUM and SET, without their trailing blanks.
+    """
+
+    name: str
+    digits: tuple[int, ...] = ()
+    unsigned: bool = False
+    zerofill: bool = False
+    charset: str = ""
+    binary: bool = False
+    members: tuple[str, ...] = ()
+    source: Source = field(compare=False, repr=False)
+
+
+_INTEGERS = {
+    "TINYINT": "TINYINT", "INT1": "TINYINT", "SMALLINT": "SMALLINT", "INT2": "SMALLINT",
+    "MEDIUMINT": "MEDIUMINT", "INT3": "MEDIUMINT", "MIDDLEINT": "MEDIUMINT", "INT": "INT",
+    "INTEGER": "INT", "INT4": "INT", "BIGINT": "BIGINT", "INT8": "BIGINT",
+}  # fmt: skip
+_SINGLE_PRECISION_BITS = 24
+
+
+def read_type(cursor: Cursor) -> ColumnType:
+    """The type that comes next.
+
+    :raises UnsupportedSQL: for a type that TiDB does not have.
+    """
+    start, word = cursor.position, cursor.word()
+    reader = _READERS.get(word)
+    if not word[:1].isalpha():
+        raise cursor.error("expected a column type")
+    if reader is None:
+        raise cursor.unsupported(f"the column type {word}")
+    cursor.accept(word)
+    return reader(cursor, word, start)
+
+
+def _digits(cursor: Cursor) -> tuple[int, ...]:
+    return read_bracketed_list(cursor, Cursor.integer) if cursor.word() == "(" else ()
+
+
+def _number(cursor: Cursor, name: str, digits: tuple[int, ...], start: int) -> ColumnType:
+    """A number with its sign; ZEROFILL implies UNSIGNED."""
+    words = set()
+    while word := cursor.accept_any("UNSIGNED", "SIGNED", "ZEROFILL"):
+        words.add(word)
+    return ColumnType(
+        name=name,
+        digits=digits,
+        unsigned=bool(words - {"SIGNED"}),
+        zerofill="ZEROFILL" in words,
+        source=cursor.since(start),
+    )
+
+
+def _integer(cursor: Cursor, word: str, start: int) -> ColumnType:
+    return _number(cursor, _INTEGERS[word], _digits(cursor)[:1], start)
+
+
+def _boolean(cursor: Cursor, _: str, start: int) -> ColumnType:
+    return _number(cursor, "TINYINT", (1,), start)
+
+
+def _decimal(cursor: Cursor, _: str, start: int) -> ColumnType:
+    return _number(cursor, "DECIMAL", _digits(cursor)[:2], start)
+
+
+def _float(cursor: Cursor, _: str, start: int) -> ColumnType:
+    digits = _digits(cursor)
+    if len(digits) == 1:  # bits of precision choose the type and are not stored
+        return _number(cursor, "FLOAT" if digits[0] <= _SINGLE_PRECISION_BITS else "DOUBLE", (), start)
+    return _number(cursor, "FLOAT", digits[:2], start)
+
+
+def _double(cursor: Cursor, word: str, start: int) -> ColumnType:
+    if word == "DOUBLE":
+        cursor.accept("PRECISION")
+    digits = _digits(cursor)
+    return _number(cursor, "DOUBLE", digits[:2] if len(digits) > 1 else (), start)
+
+
+def _year(cursor: Cursor, word: str, start: int) -> ColumnType:
+    year = _number(cursor, word, _digits(cursor), start)
+    return ColumnType(name=word, digits=year.digits, source=year.source)
+
+
+def _sized(cursor: Cursor, word: str, start: int) -> ColumnType:
+    digits = _digits(cursor)
+    return ColumnType(name=word, digits=digits[:1], source=cursor.since(start))
+
+
+def _bit(cursor: Cursor, word: str, start: int) -> ColumnType:
+    digits = _digits(cursor) or (1,)
+    return ColumnType(name=word, digits=digits[:1], source=cursor.since(start))
+
+
+def _plain(cursor: Cursor, word: str, start: int) -> ColumnType:
+    return ColumnType(name=word, source=cursor.since(start))
+
+
+def _vector(cursor: Cursor, word: str, start: int) -> ColumnType:
+    if cursor.accept("<"):
+        cursor.expect("FLOAT")
+        cursor.expect(">")
+    return _sized(cursor, word, start)
+
+
+def _char(cursor: Cursor, word: str, start: int) -> ColumnType:
+    """CHAR, CHARACTER and NCHAR; with the word VARYING they are VARCHAR."""
+    if cursor.accept("VARYING") or (word == "NCHAR" and cursor.accept_any("VARCHAR", "VARCHARACTER")):
+        return _text(cursor, "VARCHAR", start)
+    return _text(cursor, "CHAR", start)
+
+
+def _varchar(cursor: Cursor, _: str, start: int) -> ColumnType:
+    return _text(cursor, "VARCHAR", start)
+
+
+def _national(cursor: Cursor, _: str, start: int) -> ColumnType:
+    if cursor.accept_any("VARCHAR", "VARCHARACTER"):
+        return _text(cursor, "VARCHAR", start)
+    if cursor.accept_any("CHAR", "CHARACTER"):
+        return _char(cursor, "CHAR", start)
+    raise cursor.error("expected CHAR or VARCHAR")
+
+
+def _long(cursor: Cursor, _: str, start: int) -> ColumnType:
+    if cursor.accept("VARBINARY"):
+        return _plain(cursor, "MEDIUMBLOB", start)
+    if not cursor.accept_any("VARCHAR", "VARCHARACTER") and cursor.word(1) == "VARYING":
+        cursor.accept_any("CHAR", "CHARACTER")
+        cursor.expect("VARYING")
+    return _text(cursor, "MEDIUMTEXT", start)
+
+
+def _text(cursor: Cursor, word: str, start: int) -> ColumnType:
+    before = cursor.accept("BYTE")
+    digits = _digits(cursor)[:1]
+    charset, binary = _charset_and_binary(cursor)
+    charset = "binary" if before else charset
+    return ColumnType(name=word, digits=digits, charset=charset, binary=binary, source=cursor.since(start))
+
+
+def _charset_and_binary(cursor: Cursor) -> tuple[str, bool]:
+    """The charset, and whether the word BINARY follows or precedes it."""
+    if cursor.accept("ASCII"):
+        return "latin1", False
+    if cursor.accept("BYTE"):
+        return "binary", False
+    binary = cursor.accept("BINARY")
+    charset = ""
+    if accept_charset_words(cursor):
+        cursor.accept("=")
+        charset = read_charset(cursor)
+    return charset, cursor.accept("BINARY") or binary
+
+
+def _members(cursor: Cursor, word: str, start: int) -> ColumnType:
+    members = read_bracketed_list(cursor, _member)
+    charset, binary = _charset_and_binary(cursor)
+    return ColumnType(name=word, charset=charset, binary=binary, members=members, source=cursor.since(start))
+
+
+def _member(cursor: Cursor) -> str:
+    token = cursor.token
+    if token is not None and token.token_type in (TokenType.HEX_STRING, TokenType.BIT_STRING):
+        raise cursor.unsupported("a member of ENUM or SET that is not a string")
+    return cursor.string().rstrip(" ")
+
+
+_READERS: dict[str, Callable[[Cursor, str, int], ColumnType]] = {
+    **dict.fromkeys(_INTEGERS, _integer),
+    **dict.fromkeys(("BOOL", "BOOLEAN"), _boolean),
+    **dict.fromkeys(("DECIMAL", "DEC", "NUMERIC", "FIXED"), _decimal),
+    **dict.fromkeys(("FLOAT", "FLOAT4"), _float),
+    **dict.fromkeys(("DOUBLE", "FLOAT8", "REAL"), _double),
+    **dict.fromkeys(("DATETIME", "TIMESTAMP", "TIME", "BINARY", "VARBINARY", "BLOB"), _sized),
+    **dict.fromkeys(("DATE", "JSON", "TINYBLOB", "MEDIUMBLOB", "LONGBLOB", "SERIAL"), _plain),
+    **dict.fromkeys(("TINYTEXT", "TEXT", "MEDIUMTEXT", "LONGTEXT"), _text),
+    **dict.fromkeys(("CHAR", "CHARACTER", "NCHAR"), _char),
+    **dict.fromkeys(("VARCHAR", "VARCHARACTER", "NVARCHAR"), _varchar),
+    **dict.fromkeys(("ENUM", "SET"), _members),
+    "BIT": _bit,
+    "YEAR": _year,
+    "VECTOR": _vector,
+    "NATIONAL": _national,
+    "LONG": _long,
+}
+TYPE_NAMES = tuple(sorted(_READERS))

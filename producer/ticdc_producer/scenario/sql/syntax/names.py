@@ -1,0 +1,101 @@
+"""Names, charsets and lists of the grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from ticdc_producer.model.collation import CHARSET_ALIASES
+from ticdc_producer.scenario.sql.cursor import Cursor
+
+_T = TypeVar("_T")
+
+ColumnName: TypeAlias = tuple[str, ...]
+"""``[[database.]table.]column``."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableName:
+    """The name of a table, view or sequence.
+
+    :param schema: its database; empty if the statement does not name it.
+    """
+
+    schema: str
+    name: str
+
+    def within(self, database: str) -> tuple[str, str]:
+        """Database and name.
+
+        :param database: the current database.
+        """
+        return self.schema or database, self.name
+
+
+def read_table_name(cursor: Cursor) -> TableName:
+    """``[database.]table``."""
+    return TableName(*cursor.qualified_name(""))
+
+
+def read_column_name(cursor: Cursor) -> ColumnName:
+    """``[[database.]table.]column``."""
+    parts = [cursor.identifier("a column name")]
+    while len(parts) < 3 and cursor.accept("."):
+        parts.append(cursor.identifier("a column name"))
+    return tuple(parts)
+
+
+def read_list(cursor: Cursor, read: Callable[[Cursor], _T]) -> tuple[_T, ...]:
+    """One or more items, separated by commas."""
+    items = [read(cursor)]
+    while cursor.accept(","):
+        items.append(read(cursor))
+    return tuple(items)
+
+
+def read_bracketed_list(cursor: Cursor, read: Callable[[Cursor], _T]) -> tuple[_T, ...]:
+    """One or more items in brackets, separated by commas."""
+    cursor.expect("(")
+    items = read_list(cursor, read)
+    cursor.expect(")")
+    return items
+
+
+def read_names(cursor: Cursor, what: str) -> tuple[str, ...]:
+    """One or more names, separated by commas.
+
+    :param what: what a message calls one of them.
+    """
+    return read_list(cursor, lambda at: at.identifier(what))
+
+
+def read_word_or_string(cursor: Cursor, what: str = "a name") -> str:
+    """A value that may be quoted or not, such as a charset or an engine."""
+    return cursor.string() if cursor.is_string() else cursor.identifier(what)
+
+
+def read_charset(cursor: Cursor) -> str:
+    """A charset, by TiDB's name for it; it may be one that TiDB does not have."""
+    charset = read_word_or_string(cursor, "a charset").lower()
+    return CHARSET_ALIASES.get(charset, charset)
+
+
+def read_collation(cursor: Cursor) -> str:
+    """A collation, by TiDB's name for it; it may be one that TiDB does not have."""
+    return read_word_or_string(cursor, "a collation").lower().replace("utf8mb3_", "utf8_")
+
+
+def accept_charset_words(cursor: Cursor) -> bool:
+    """Step over ``CHARACTER SET`` in any of its spellings."""
+    return cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET") or cursor.accept("CHAR", "SET")
+
+
+def accept_if_exists(cursor: Cursor) -> bool:
+    """Step over ``IF EXISTS``; whether it came next."""
+    return cursor.accept("IF", "EXISTS")
+
+
+def accept_if_not_exists(cursor: Cursor) -> bool:
+    """Step over ``IF NOT EXISTS``; whether it came next."""
+    return cursor.accept("IF", "NOT", "EXISTS")

@@ -1,0 +1,439 @@
+"""DDL statements: the grammar's entry, and the statements about databases, tables, indexes and views.
+
+Rules: tidb ``parser.y`` (``Statement``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+
+from ticdc_producer.scenario.sql.cursor import Cursor, Source
+from ticdc_producer.scenario.sql.syntax.alter import AlterPart, Element, read_element, read_parts
+from ticdc_producer.scenario.sql.syntax.key import Key, KeyKind, read_index_type, read_rest_of_key
+from ticdc_producer.scenario.sql.syntax.names import (
+    TableName,
+    accept_if_exists,
+    accept_if_not_exists,
+    read_bracketed_list,
+    read_list,
+    read_table_name,
+)
+from ticdc_producer.scenario.sql.syntax.partition import PartitionBy, read_partition_by
+from ticdc_producer.scenario.sql.syntax.table_option import (
+    TableOption,
+    read_database_options,
+    read_table_options,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Database:
+    """``CREATE``, ``ALTER`` or ``DROP DATABASE``.
+
+    :param name: empty for the current database, of ALTER.
+    :param conditional: whether IF [NOT] EXISTS is written.
+    """
+
+    verb: Literal["CREATE", "ALTER", "DROP"]
+    name: str
+    options: tuple[TableOption, ...] = ()
+    conditional: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTable:
+    """``CREATE TABLE``.
+
+    :param like: the other table of ``LIKE``.
+    :param elements: columns and keys, in the user's order; empty if there are no brackets.
+    :param temporary: whether it is a local temporary table.
+    """
+
+    table: TableName
+    like: TableName | None = None
+    elements: tuple[Element, ...] = ()
+    options: tuple[TableOption, ...] = ()
+    partition_by: PartitionBy | None = None
+    if_not_exists: bool = False
+    temporary: bool = False
+    source: Source = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropObjects:
+    """``DROP {[TEMPORARY] TABLE | VIEW | SEQUENCE}``."""
+
+    kind: Literal["TABLE", "VIEW", "SEQUENCE"]
+    names: tuple[TableName, ...]
+    if_exists: bool = False
+    temporary: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TruncateTable:
+    """``TRUNCATE [TABLE]``."""
+
+    table: TableName
+
+
+@dataclass(frozen=True, slots=True)
+class RenameTables:
+    """``RENAME TABLE old TO new, …``."""
+
+    pairs: tuple[tuple[TableName, TableName], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateIndex:
+    """``CREATE … INDEX``.
+
+    :param key: its name is never empty.
+    :param settings: ALGORITHM and LOCK with their values.
+    """
+
+    key: Key
+    table: TableName
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropIndex:
+    """``DROP INDEX``."""
+
+    name: str
+    table: TableName
+    if_exists: bool = False
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlterTable:
+    """``ALTER TABLE``."""
+
+    table: TableName
+    parts: tuple[AlterPart, ...]
+    if_exists: bool = False
+    source: Source = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateView:
+    """``CREATE VIEW``.
+
+    :param definer: user and host; empty for the current user.
+    :param columns: the names that the statement lists itself.
+    :param query: without the check option.
+    :param check: LOCAL or CASCADED; empty without.
+    """
+
+    view: TableName
+    replacing: bool = False
+    algorithm: str = "UNDEFINED"
+    definer: tuple[str, ...] = ()
+    security: str = "DEFINER"
+    columns: tuple[str, ...] = ()
+    query: Source
+    check: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoreTable:
+    """``RECOVER TABLE`` and ``FLASHBACK TABLE``.
+
+    :param table: None if a job is named.
+    :param number: of the job, or among the jobs of the table; -1 without.
+    :param target: the new name; empty without.
+    """
+
+    verb: Literal["RECOVER", "FLASHBACK"]
+    table: TableName | None
+    number: int = -1
+    target: str = ""
+    source: Source = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsent:
+    """A statement about a sequence or a placement policy, which TiCDC does not send; read up to its name.
+
+    :param verb: CREATE, ALTER or DROP.
+    """
+
+    verb: str
+    kind: Literal["SEQUENCE", "PLACEMENT POLICY"]
+    name: TableName
+    conditional: bool = False
+    source: Source = field(compare=False, repr=False)
+
+
+DDL: TypeAlias = (
+    Database | CreateTable | DropObjects | TruncateTable | RenameTables | CreateIndex | DropIndex
+    | AlterTable | CreateView | RestoreTable | Unsent
+)  # fmt: skip
+
+
+def parse_ddl(cursor: Cursor) -> DDL:
+    """Read one DDL statement to its end.
+
+    :raises ScenarioError: if it does not parse.
+    :raises UnsupportedSQL: for a statement that this grammar does not have.
+    """
+    for words, read in STATEMENTS:
+        if cursor.accept(*words):
+            statement = read(cursor)
+            cursor.end()
+            return statement
+    length = 3 if cursor.word(1) in _ADJECTIVES else 2
+    name = " ".join(filter(None, (cursor.word(ahead) for ahead in range(length))))
+    raise cursor.unsupported(name or "a statement of this kind")
+
+
+_ADJECTIVES = ("TEMPORARY", "GLOBAL", "LOCAL", "HYPO", "RESOURCE", "MASKING")
+"""Words that an error message repeats together with the next word."""
+_OPTION_STARTS = ("DEFAULT", "CHARACTER", "CHAR", "CHARSET", "COLLATE", "PLACEMENT", "ENCRYPTION", "SET")
+_KINDS: tuple[KeyKind, ...] = ("UNIQUE", "FULLTEXT", "SPATIAL", "VECTOR", "COLUMNAR")
+_QUERY_STARTS = ("AS", "SELECT", "WITH", "REPLACE", "IGNORE", "(")
+
+
+def _create_database(cursor: Cursor) -> Database:
+    conditional, name = accept_if_not_exists(cursor), cursor.identifier("a database name")
+    return Database(verb="CREATE", name=name, options=read_database_options(cursor), conditional=conditional)
+
+
+def _alter_database(cursor: Cursor) -> Database:
+    name = "" if cursor.word() in _OPTION_STARTS else cursor.identifier("a database name")
+    return Database(verb="ALTER", name=name, options=read_database_options(cursor))
+
+
+def _drop_database(cursor: Cursor) -> Database:
+    conditional, name = accept_if_exists(cursor), cursor.identifier("a database name")
+    return Database(verb="DROP", name=name, conditional=conditional)
+
+
+def _create_table(cursor: Cursor) -> CreateTable:
+    start = cursor.position
+    if_not_exists, table = accept_if_not_exists(cursor), read_table_name(cursor)
+    in_brackets = cursor.accept("(", "LIKE")
+    if in_brackets or cursor.accept("LIKE"):
+        like = read_table_name(cursor)
+        cursor.expect(*[")"] * in_brackets)
+        return CreateTable(table=table, like=like, if_not_exists=if_not_exists, source=cursor.since(start))
+    elements = read_bracketed_list(cursor, read_element) if cursor.word() == "(" else ()
+    options = read_table_options(cursor)
+    partition_by = read_partition_by(cursor) if cursor.word() == "PARTITION" else None
+    options += read_table_options(cursor) if partition_by else ()
+    if cursor.word() in _QUERY_STARTS:
+        raise cursor.unsupported("CREATE TABLE … AS SELECT")
+    if cursor.word()[:1].isalpha():
+        raise cursor.unsupported(f"the table option {cursor.word()}")
+    return CreateTable(
+        table=table,
+        elements=elements,
+        options=options,
+        partition_by=partition_by,
+        if_not_exists=if_not_exists,
+        source=cursor.since(start),
+    )
+
+
+def _create_temporary_table(cursor: Cursor) -> CreateTable:
+    return replace(_create_table(cursor), temporary=True)
+
+
+def _drop_objects(
+    kind: Literal["TABLE", "VIEW", "SEQUENCE"], *, temporary: bool = False
+) -> Callable[[Cursor], DropObjects]:
+    def read(cursor: Cursor) -> DropObjects:
+        if_exists, names = accept_if_exists(cursor), read_list(cursor, read_table_name)
+        cursor.accept_any("RESTRICT", "CASCADE")
+        return DropObjects(kind=kind, names=names, if_exists=if_exists, temporary=temporary)
+
+    return read
+
+
+def _truncate_table(cursor: Cursor) -> TruncateTable:
+    cursor.accept("TABLE")
+    return TruncateTable(read_table_name(cursor))
+
+
+def _rename_tables(cursor: Cursor) -> RenameTables:
+    return RenameTables(read_list(cursor, _rename_pair))
+
+
+def _rename_pair(cursor: Cursor) -> tuple[TableName, TableName]:
+    old = read_table_name(cursor)
+    cursor.expect("TO")
+    return old, read_table_name(cursor)
+
+
+def _create_index(cursor: Cursor) -> CreateIndex:
+    kind: KeyKind = next((kind for kind in _KINDS if cursor.accept(kind)), "INDEX")
+    cursor.expect("INDEX")
+    if_not_exists = accept_if_not_exists(cursor)
+    start, name = cursor.position, cursor.identifier("an index name")
+    before = read_index_type(cursor)
+    cursor.expect("ON")
+    table = read_table_name(cursor)
+    key = read_rest_of_key(cursor, kind, name, start, if_not_exists=if_not_exists, before=before)
+    return CreateIndex(key=key, table=table, settings=_settings(cursor))
+
+
+def _settings(cursor: Cursor) -> tuple[tuple[str, str], ...]:
+    found = []
+    while word := cursor.accept_any("ALGORITHM", "LOCK"):
+        cursor.accept("=")
+        found.append((word, cursor.identifier().upper()))
+    return tuple(found)
+
+
+def _drop_index(cursor: Cursor) -> DropIndex:
+    if_exists, name = accept_if_exists(cursor), cursor.identifier("an index name")
+    cursor.expect("ON")
+    return DropIndex(
+        name=name, table=read_table_name(cursor), if_exists=if_exists, settings=_settings(cursor)
+    )
+
+
+def _alter_table(cursor: Cursor) -> AlterTable:
+    start, if_exists, table = cursor.position, accept_if_exists(cursor), read_table_name(cursor)
+    parts = read_parts(cursor)
+    return AlterTable(table=table, parts=parts, if_exists=if_exists, source=cursor.since(start))
+
+
+def _restore_table(verb: Literal["RECOVER", "FLASHBACK"]) -> Callable[[Cursor], RestoreTable]:
+    def read(cursor: Cursor) -> RestoreTable:
+        start = cursor.position - 2
+        if verb == "RECOVER" and cursor.accept("BY", "JOB"):
+            number = cursor.integer()
+            return RestoreTable(verb=verb, table=None, number=number, source=cursor.since(start))
+        table = read_table_name(cursor)
+        number = -1 if verb == "FLASHBACK" or cursor.at_end else cursor.integer()
+        target = cursor.identifier() if verb == "FLASHBACK" and cursor.accept("TO") else ""
+        source = cursor.since(start)
+        return RestoreTable(verb=verb, table=table, number=number, target=target, source=source)
+
+    return read
+
+
+def _unsent(verb: str, kind: Literal["SEQUENCE", "PLACEMENT POLICY"]) -> Callable[[Cursor], Unsent]:
+    def read(cursor: Cursor) -> Unsent:
+        start = cursor.position
+        conditional = accept_if_not_exists(cursor) if verb == "CREATE" else accept_if_exists(cursor)
+        name = read_table_name(cursor)
+        if verb != "DROP":  # the options change nothing that a consumer receives
+            cursor.position = len(cursor.statement.tokens)
+        return Unsent(verb=verb, kind=kind, name=name, conditional=conditional, source=cursor.since(start))
+
+    return read
+
+
+def _create_view(cursor: Cursor) -> CreateView:
+    """``CREATE … VIEW``, after CREATE."""
+    replacing = cursor.accept("OR", "REPLACE")
+    algorithm = _choice(cursor, "ALGORITHM", "UNDEFINED", "MERGE", "TEMPTABLE")
+    definer = _definer(cursor)
+    security = "DEFINER"
+    if cursor.accept("SQL", "SECURITY"):
+        security = _one_of(cursor, "DEFINER", "INVOKER")
+    cursor.expect("VIEW")
+    view = read_table_name(cursor)
+    columns = cursor.column_names() if cursor.word() == "(" else ()
+    cursor.expect("AS")
+    if cursor.word() not in ("SELECT", "WITH", "TABLE", "VALUES", "("):
+        raise cursor.error("expected SELECT")
+    query, check = _query_and_check(cursor)
+    return CreateView(
+        view=view,
+        replacing=replacing,
+        algorithm=algorithm,
+        definer=definer,
+        security=security,
+        columns=columns,
+        query=query,
+        check=check,
+    )
+
+
+def _query_and_check(cursor: Cursor) -> tuple[Source, str]:
+    """The rest of the statement, and the check option at its end."""
+    statement, start = cursor.statement, cursor.position
+    cursor.position = end = len(statement.tokens)
+    if (statement.word(end - 2), statement.word(end - 1)) != ("CHECK", "OPTION"):
+        return Source(statement, start, end), ""
+    kind = statement.word(end - 3) if statement.word(end - 3) in ("LOCAL", "CASCADED") else ""
+    end -= 4 if kind else 3
+    return Source(statement, start, end), kind or "CASCADED"
+
+
+def _choice(cursor: Cursor, word: str, default: str, *others: str) -> str:
+    if not cursor.accept(word):
+        return default
+    cursor.expect("=")
+    return _one_of(cursor, default, *others)
+
+
+def _one_of(cursor: Cursor, *choices: str) -> str:
+    choice = cursor.accept_any(*choices)
+    if not choice:
+        raise cursor.error(f"expected {' or '.join(choices)}")
+    return choice
+
+
+def _definer(cursor: Cursor) -> tuple[str, ...]:
+    if not cursor.accept("DEFINER"):
+        return ()
+    cursor.expect("=")
+    if cursor.accept("CURRENT_USER"):
+        cursor.accept("(", ")")
+        return ()
+    user = _user_part(cursor)
+    return user, _user_part(cursor) if cursor.accept("@") else "%"
+
+
+def _user_part(cursor: Cursor) -> str:
+    return cursor.string() if cursor.is_string() else cursor.identifier("a user")
+
+
+def _create(cursor: Cursor) -> DDL:
+    """CREATE VIEW and CREATE INDEX, whose kind follows optional words."""
+    if cursor.word() in ("OR", "ALGORITHM", "DEFINER", "SQL", "VIEW"):
+        return _create_view(cursor)
+    if "INDEX" in (cursor.word(), cursor.word(1)) and cursor.word() in ("INDEX", *_KINDS):
+        return _create_index(cursor)
+    length = 2 if cursor.word() in _ADJECTIVES else 1
+    name = " ".join(filter(None, ("CREATE", *(cursor.word(ahead) for ahead in range(length)))))
+    raise cursor.unsupported(name)
+
+
+STATEMENTS: tuple[tuple[tuple[str, ...], Callable[[Cursor], DDL]], ...] = (
+    (("CREATE", "DATABASE"), _create_database),
+    (("CREATE", "SCHEMA"), _create_database),
+    (("ALTER", "DATABASE"), _alter_database),
+    (("ALTER", "SCHEMA"), _alter_database),
+    (("DROP", "DATABASE"), _drop_database),
+    (("DROP", "SCHEMA"), _drop_database),
+    (("CREATE", "TABLE"), _create_table),
+    (("CREATE", "TEMPORARY", "TABLE"), _create_temporary_table),
+    (("ALTER", "TABLE"), _alter_table),
+    (("ALTER", "IGNORE", "TABLE"), _alter_table),
+    (("DROP", "TABLE"), _drop_objects("TABLE")),
+    (("DROP", "TABLES"), _drop_objects("TABLE")),
+    (("DROP", "TEMPORARY", "TABLE"), _drop_objects("TABLE", temporary=True)),
+    (("DROP", "TEMPORARY", "TABLES"), _drop_objects("TABLE", temporary=True)),
+    (("DROP", "VIEW"), _drop_objects("VIEW")),
+    (("DROP", "SEQUENCE"), _drop_objects("SEQUENCE")),
+    (("DROP", "INDEX"), _drop_index),
+    (("TRUNCATE",), _truncate_table),
+    (("RENAME", "TABLE"), _rename_tables),
+    (("RENAME", "TABLES"), _rename_tables),
+    (("RECOVER", "TABLE"), _restore_table("RECOVER")),
+    (("FLASHBACK", "TABLE"), _restore_table("FLASHBACK")),
+    (("CREATE", "SEQUENCE"), _unsent("CREATE", "SEQUENCE")),
+    (("ALTER", "SEQUENCE"), _unsent("ALTER", "SEQUENCE")),
+    (("CREATE", "PLACEMENT", "POLICY"), _unsent("CREATE", "PLACEMENT POLICY")),
+    (("ALTER", "PLACEMENT", "POLICY"), _unsent("ALTER", "PLACEMENT POLICY")),
+    (("DROP", "PLACEMENT", "POLICY"), _unsent("DROP", "PLACEMENT POLICY")),
+    (("CREATE",), _create),
+)
