@@ -157,7 +157,7 @@ class ProtocolSpec:
     @property
     def option_names(self) -> frozenset[str]:
         """Names of the codec's options."""
-        return _field_names(self.options)
+        return _field_names(cast(Hashable, self.options))
 
     def select(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Those of a changefeed's options that the codec has."""
