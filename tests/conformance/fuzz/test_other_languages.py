@@ -38,7 +38,6 @@ NODE = (
     InsertedBug("the rows before a time stamp, not up to it", "event.ts > until", "event.ts >= until"),
 )
 GO = (
-    InsertedBug("a raw change of the key is one step", 'if one.Op != "update" {', "if len(one.keys) >= 0 {"),
     InsertedBug(
         "a dropped table has its rows when it is created again",
         'found.clears = *from.Type == "ERASE" || *from.Type == "TRUNCATE"',

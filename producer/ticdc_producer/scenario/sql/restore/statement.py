@@ -62,7 +62,8 @@ def print_statement(statement: DDL) -> str:
         case CreateTable():
             return _create_table(statement)
         case DropObjects(kind=kind, names=names, if_exists=if_exists, temporary=temporary):
-            return f"DROP {'TEMPORARY ' * temporary}{kind} {'IF EXISTS ' * if_exists}{', '.join(map(table_text, names))}"
+            words = f"DROP {'TEMPORARY ' * temporary}{kind} {'IF EXISTS ' * if_exists}"
+            return words + ", ".join(map(table_text, names))
         case TruncateTable(table=table):
             return f"TRUNCATE TABLE {table_text(table)}"
         case RenameTables(pairs=pairs):
