@@ -38,7 +38,8 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
         Example("CREATE TABLE … LIKE", "create table x like t", before=T),
         Example(
             "CREATE, TRUNCATE and DROP TEMPORARY TABLE",
-            "create temporary table x like t; truncate x; drop temporary table x; drop temporary tables if exists x",
+            "create temporary table x like t; truncate x; drop temporary table x;"
+            "drop temporary tables if exists x",
             0,
             T,
         ),
