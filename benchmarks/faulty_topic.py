@@ -23,7 +23,7 @@ from benchmarks.scale import overrides, watched
 from ticdc_producer import api
 from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.runs.faults_detected import reporting_invariants
+from ticdc_producer.runs.run_report import reporting_invariants
 from ticdc_producer.spark.session import spark_session
 from ticdc_producer.verifier.verdict import Verdict
 

@@ -60,10 +60,9 @@ MAY_IMPORT = {
 }  # fmt: skip
 
 ENGINE = {
-    "allocator", "assign", "cluster", "ddl", "dml", "insert", "joined_dml", "prepared_statements",
-    "query", "recorded_history", "references", "row_selection", "savepoint", "session",
-    "session_settings", "session_values", "statement_cache", "storage", "temporary_tables",
-    "transaction", "update",
+    "allocator", "assign", "cluster", "ddl", "dml", "insert", "joined_dml", "prepared_statements", "query",
+    "recorded_history", "references", "row_selection", "session", "session_settings", "statement_cache",
+    "storage", "temporary_tables", "transaction",
 }  # fmt: skip
 """Modules of ``scenario.sql`` with the state of the SQL engine, or with what changes it."""
 
@@ -116,7 +115,7 @@ OTHER_MEANINGS = {
 """Strings outside of ``protocols`` that are no names of protocols: module and text."""
 
 
-OF_PROTOCOLS = {"protocols", "model/protocol_names.py", "faults/traps"}
+OF_PROTOCOLS = {"protocols", "model/profile.py", "faults/traps"}
 """The protocols themselves, the names of an option's values, and the protocols of each trap."""
 
 
@@ -174,7 +173,7 @@ def test_decoding_a_file_loads_no_spark() -> None:
 
 def test_a_conformance_case_loads_no_spark() -> None:
     statement = (
-        "from ticdc_producer.conformance import case, corpus_folder, decode_spec, report, runner; "
+        "from ticdc_producer.conformance import case, case_folder, decode_spec, report, runner; "
         "list(map(case.build_decode_case, decode_spec.decode_cases()[:9]))"
     )
     assert "pyspark" not in _loads(statement)

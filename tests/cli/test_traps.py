@@ -8,7 +8,7 @@ import pytest
 
 from ticdc_producer.cli import main
 from ticdc_producer.faults.catalogue import catalogue
-from ticdc_producer.faults.entry import TrapEntry
+from ticdc_producer.faults.trap import TrapEntry
 
 
 def _listed(capsys: pytest.CaptureFixture[str], *options: str) -> list[str]:

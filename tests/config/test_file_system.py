@@ -9,7 +9,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from ticdc_producer.config import file_system
-from ticdc_producer.config.claim_storage import check_claim_storage
+from ticdc_producer.config.file_system import check_claim_storage
 from ticdc_producer.errors import ChangefeedError, FolderError, StorageError
 from ticdc_producer.targets.encoding.claims import ClaimWriter
 from ticdc_producer.targets.storage.listing import list_storage

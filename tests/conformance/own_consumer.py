@@ -11,9 +11,9 @@ import msgspec
 
 from tests.conformance.own_decoder import with_claims
 from ticdc_producer.conformance.wire import ApplyRequest, Image
+from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import DDLEvent, Event, Op, ResolvedEvent, RowEvent
-from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.model.json_value import to_json
+from ticdc_producer.model.event_line import to_json
 from ticdc_producer.protocols import registry
 
 _CLEARS = (4, 11)

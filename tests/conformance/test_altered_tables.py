@@ -10,7 +10,7 @@ import pytest
 from tests.conformance.fuzz.follows_ddl import follow_ddls
 from tests.conformance.own_consumer import Consumer
 from ticdc_producer.conformance.apply_spec import ApplyCaseSpec, apply_case_specs
-from ticdc_producer.conformance.compare_tables import ExpectedTable, table_differences
+from ticdc_producer.conformance.compare import ExpectedTable, table_differences
 from ticdc_producer.conformance.decode_spec import PROTOCOLS
 from ticdc_producer.conformance.wire import ApplyRequest, Record
 from ticdc_producer.runs.consumer_state import consumer_state_of_sql

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ticdc_producer.conformance.compare_tables import ExpectedTable, table_differences
+from ticdc_producer.conformance.compare import ExpectedTable, table_differences
 from ticdc_producer.conformance.wire import Base64, Image
 
 FIRST: Image = {"id": "1", "f": "0.1", "b": Base64("w/8="), "n": None}

@@ -25,7 +25,7 @@ from tests.conformance.own_consumer import (
 from ticdc_producer.cli import main
 from ticdc_producer.conformance.apply_case import ApplyCase, build_apply_case
 from ticdc_producer.conformance.apply_spec import ApplyCaseSpec, apply_case_specs
-from ticdc_producer.conformance.compare_tables import table_differences
+from ticdc_producer.conformance.compare import table_differences
 from ticdc_producer.runs import topic_cache
 from ticdc_producer.runs.topic_cache import Topic
 from ticdc_producer.targets.golden import read as source

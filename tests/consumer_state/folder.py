@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from ticdc_producer.model.shapes import IMAGE
-from ticdc_producer.model.table_json import table_json
+from ticdc_producer.model.table import table_json
 from ticdc_producer.runs.prepare import prepare
 from ticdc_producer.runs.write_golden import replicated_state
 from ticdc_producer.targets.golden import write as sink

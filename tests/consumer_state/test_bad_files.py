@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from ticdc_producer.errors import StateError
-from ticdc_producer.verifier.consumer_state.csv_rows import csv_columns
-from ticdc_producer.verifier.consumer_state.expected import select_tables
-from ticdc_producer.verifier.consumer_state.files import _line_columns
+from ticdc_producer.verifier.consumer_state.files import _line_columns, csv_columns
+from ticdc_producer.verifier.consumer_state.plan import select_tables
 
 
 def test_a_csv_that_is_not_utf_8(tmp_path: Path) -> None:

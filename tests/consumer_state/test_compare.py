@@ -8,8 +8,7 @@ from typing import TypeAlias
 
 from pyspark.sql import SparkSession
 
-from ticdc_producer.verifier.consumer_state.comparable_rows import COMPARABLE_ROWS
-from ticdc_producer.verifier.consumer_state.compare import compare_rows
+from ticdc_producer.verifier.consumer_state.compare import COMPARABLE_ROWS, compare_rows
 
 ComparableRow: TypeAlias = tuple[int, tuple[bytes | None, ...], tuple[bytes | None, ...]]
 TABLES = range(6)

@@ -67,7 +67,7 @@ def test_an_unreachable_server_is_an_error_of_the_environment(tmp_path: Path) ->
 
 def _tables(golden: Path) -> list:  # type: ignore[type-arg]
     from ticdc_producer.targets.golden.read import manifest
-    from ticdc_producer.verifier.consumer_state.expected import expected_tables
+    from ticdc_producer.verifier.consumer_state.plan import expected_tables
 
     return expected_tables(golden, manifest(golden))
 

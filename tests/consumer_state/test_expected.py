@@ -10,7 +10,7 @@ from tests.consumer_state.folder import SHOP, state_folder
 from ticdc_producer.errors import FolderError
 from ticdc_producer.runs.prepare import prepare
 from ticdc_producer.targets.golden.read import manifest
-from ticdc_producer.verifier.consumer_state.expected import expected_tables
+from ticdc_producer.verifier.consumer_state.plan import expected_tables
 
 FIRST_COMMIT = 429918007904436226
 

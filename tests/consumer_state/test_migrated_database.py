@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from tests.consumer_state.servers import mariadb
 from ticdc_producer import api
-from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.column import ColumnFlag
 
 pytestmark = pytest.mark.slow
 TABLES = 6

@@ -8,12 +8,10 @@ import pytest
 
 from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.dispatch import Router
-from ticdc_producer.dispatch.column_selection import ColumnSelection
-from ticdc_producer.dispatch.table_filter import TableFilter
+from ticdc_producer.dispatch.table_filter import ColumnSelection, TableFilter
 from ticdc_producer.errors import ChangefeedError
-from ticdc_producer.model.catalog import Catalog, DDLJob
+from ticdc_producer.model.catalog import Action, Catalog, DDLJob
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
-from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ticdc_producer.model.mysql_type import bare_name
-from ticdc_producer.protocols.craft.byte_reader import ByteReader
-from ticdc_producer.protocols.craft.envelope import parse_envelope
+from ticdc_producer.protocols.craft.decoder import parse_envelope
+from ticdc_producer.protocols.craft.wire import ByteReader
 
 Line = tuple[bytes, str]
 _GROUPS = {1: "new values", 2: "old values"}

@@ -17,7 +17,7 @@ from tests.docs.fidelity_table import fidelity
 from tests.docs.markdown import code, table
 from ticdc_producer.config import PARAMETERS, Parameter, State
 from ticdc_producer.config.parameters import protocols_with
-from ticdc_producer.protocols.detection import signatures
+from ticdc_producer.protocols.registry import signatures
 from ticdc_producer.scenario.spec import scenario_schema
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
 

@@ -18,7 +18,7 @@ from ticdc_producer.faults.catalogue import (
     catalogue_text,
     trap,
 )
-from ticdc_producer.faults.entry import TrapEntry, TrapFile
+from ticdc_producer.faults.trap import TrapEntry, TrapFile
 from ticdc_producer.resources import bundled_dir
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
 

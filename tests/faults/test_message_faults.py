@@ -15,9 +15,9 @@ from tests.protocols.golden_messages import load_messages
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.faults.message_faults import MessageFaults
 from ticdc_producer.faults.plan import plan_faults
-from ticdc_producer.faults.trap_setting import TrapSetting
-from ticdc_producer.model.clock import Clock
+from ticdc_producer.faults.trap import TrapSetting
 from ticdc_producer.model.event import Message, RowEvent
+from ticdc_producer.model.tso import Clock
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
 

@@ -11,8 +11,8 @@ from ticdc_producer.faults.catalogue import traps_of
 from ticdc_producer.faults.event_traps import SegmentTrap
 from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.faults.plan import plan_faults
-from ticdc_producer.faults.trap_setting import TrapSetting
-from ticdc_producer.model.clock import Clock
+from ticdc_producer.faults.trap import TrapSetting
+from ticdc_producer.model.tso import Clock
 
 ILLEGAL = ("lost-row", "missing-ddl", "early-resolved", "poison")
 SEGMENT_FAULTS = {one.id: one for one in traps_of(SegmentTrap)}

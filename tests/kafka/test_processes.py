@@ -12,8 +12,7 @@ import psutil
 import pytest
 
 from ticdc_producer.kafka.embedded import process, supervisor
-from ticdc_producer.kafka.embedded.settings import server_properties
-from ticdc_producer.kafka.embedded.working_dir import BrokerFolder
+from ticdc_producer.kafka.embedded.settings import BrokerFolder, server_properties
 
 GONE_SECONDS = 20
 WAITS = [sys.executable, "-c", "import signal; print('up', flush=True); signal.pause()"]
@@ -28,7 +27,7 @@ PARENT = """
 import signal, sys
 from pathlib import Path
 from ticdc_producer.kafka.embedded import process
-from ticdc_producer.kafka.embedded.working_dir import BrokerFolder
+from ticdc_producer.kafka.embedded.settings import BrokerFolder
 running = process.launch(BrokerFolder(Path(sys.argv[1]), True), sys.argv[2:], keep=False)
 print(running.pid, flush=True)
 signal.pause()

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ticdc_producer.model.column import ColumnInfo, Generated, IndexInfo
-from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.column import ColumnFlag, ColumnInfo, Generated, IndexInfo
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 

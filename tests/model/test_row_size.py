@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.scenario.generate.plans import planned
-from ticdc_producer.model.row_size import max_row_bytes
-from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.table import TableInfo, max_row_bytes
 from ticdc_producer.scenario.generate.domain import boundary_values_of
 
 BOUNDED = (

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_producer.model import tso
-from ticdc_producer.model.clock import Clock
 from ticdc_producer.model.event import Kind
+from ticdc_producer.model.tso import Clock
 from ticdc_producer.pipeline.control_events import (
     ActiveTopic,
     DDLRoute,
@@ -21,7 +21,7 @@ from ticdc_producer.pipeline.control_events import (
     regular_resolved_events,
     single_resolved_events,
 )
-from ticdc_producer.pipeline.topic_partitions import TopicPartitions
+from ticdc_producer.pipeline.dispatch import TopicPartitions
 
 START = tso.compose(1_000_000)
 CLOCK = Clock(start=START, every_us=300_000)

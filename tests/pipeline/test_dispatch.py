@@ -19,12 +19,10 @@ from ticdc_producer.dispatch import partition
 from ticdc_producer.dispatch.rules import Route, Router
 from ticdc_producer.model.shapes import EVENT_STREAM
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.pipeline.dispatch import dispatch
+from ticdc_producer.pipeline.dispatch import TopicPartitions, dispatch
 from ticdc_producer.pipeline.event_stream import committed
-from ticdc_producer.pipeline.go_sort_order import go_sort_order
-from ticdc_producer.pipeline.mutations import collapse, in_key_order
-from ticdc_producer.pipeline.split import split
-from ticdc_producer.pipeline.topic_partitions import TopicPartitions
+from ticdc_producer.pipeline.go_sort import go_sort_order
+from ticdc_producer.pipeline.mutations import collapse, in_key_order, split
 from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.simulate import change_batch
 

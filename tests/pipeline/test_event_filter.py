@@ -15,16 +15,15 @@ from pyspark.sql import SparkSession
 from tests.pipeline.small_changes import change
 from ticdc_producer.config.filter_section import FilterSection
 from ticdc_producer.errors import ChangefeedError
-from ticdc_producer.model.clock import Clock
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.pipeline.commit import commit
-from ticdc_producer.pipeline.event_filter import event_filter
+from ticdc_producer.model.tso import Clock
+from ticdc_producer.pipeline.event_filter import event_filter, select
 from ticdc_producer.pipeline.mutations import collapse, in_key_order, split_moved
+from ticdc_producer.pipeline.order import commit
 from ticdc_producer.pipeline.row_images import column_values
-from ticdc_producer.pipeline.select import select
 from ticdc_producer.pipeline.value_condition import value_condition
 from ticdc_producer.runs.prepare import prepare
 from ticdc_producer.runs.simulate import change_batch

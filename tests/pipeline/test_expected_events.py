@@ -15,9 +15,8 @@ from tests.pipeline.small_changes import Image, op_of
 from tests.protocols.expected_events import expected_row
 from tests.protocols.random_tables import History, histories
 from ticdc_producer.model import tso
-from ticdc_producer.model.catalog import Catalog, DDLJob
+from ticdc_producer.model.catalog import Action, Catalog, DDLJob
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
-from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.event import EventColumn, Kind, Op, RowEvent, Value
 from ticdc_producer.model.fidelity import Fidelity, ValueProjection
 from ticdc_producer.model.mysql_type import MySQLType

@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pipeline.small_changes import change, images
-from ticdc_producer.model.clock import Clock
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.pipeline.commit import commit, commit_ts
+from ticdc_producer.model.tso import Clock
 from ticdc_producer.pipeline.local_time import local_texts, localise
+from ticdc_producer.pipeline.order import commit, commit_ts
 from ticdc_producer.protocols.zone import local_timestamp, zone_of
 from ticdc_producer.runs.simulate import change_batch
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pipeline.small_changes import Image, change, op_of
-from ticdc_producer.model.clock import Clock
 from ticdc_producer.model.event import Op
-from ticdc_producer.pipeline.commit import commit
+from ticdc_producer.model.tso import Clock
 from ticdc_producer.pipeline.mutations import collapse, in_key_order, split_moved
+from ticdc_producer.pipeline.order import commit
 from ticdc_producer.runs.simulate import change_batch
 from ticdc_producer.scenario.history import Change
 

@@ -9,15 +9,21 @@ import pyarrow as pa
 import pytest
 
 from tests.pipeline.small_changes import Image, change
-from ticdc_producer.model.clock import Clock
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.pipeline.commit import commit
-from ticdc_producer.pipeline.go_sort_order import go_sort_order
-from ticdc_producer.pipeline.mutations import collapse, in_key_order, split_moved
-from ticdc_producer.pipeline.split import eight_bytes, split, split_columns
+from ticdc_producer.model.tso import Clock
+from ticdc_producer.pipeline.go_sort import go_sort_order
+from ticdc_producer.pipeline.mutations import (
+    collapse,
+    eight_bytes,
+    in_key_order,
+    split,
+    split_columns,
+    split_moved,
+)
+from ticdc_producer.pipeline.order import commit
 from ticdc_producer.runs.simulate import change_batch
 from ticdc_producer.scenario.history import Change
 

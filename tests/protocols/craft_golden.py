@@ -10,8 +10,8 @@ from tests.golden_events import GoldenDDL, GoldenEvent, GoldenResolved, GoldenRo
 from tests.protocols.golden_messages import GoldenMessage, encode_other, row_messages
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Message, Op, ResolvedEvent, RowEvent
 from ticdc_producer.model.fidelity import Fidelity
-from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.protocols.base import Encoder
 
 Events = dict[int, GoldenEvent]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tests.golden_events import GoldenDDL, GoldenRow
+from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import DDLEvent, EventColumn, Image, Op, ResolvedEvent, RowEvent, Value
 from ticdc_producer.model.fidelity import Fidelity
-from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.table import TableInfo
 
 

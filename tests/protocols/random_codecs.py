@@ -28,7 +28,7 @@ from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
-from ticdc_producer.protocols.simple import avro_messages
+from ticdc_producer.protocols.simple import avro_encoder
 from ticdc_producer.protocols.simple.control_encoder import bootstrap
 from ticdc_producer.protocols.simple.decoder import SimpleDecoder
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
@@ -152,7 +152,7 @@ def _avro_decoder(options: AvroOptions, table: TableInfo | None) -> AvroDecoder:
 
 
 def _simple_decoder(options: SimpleOptions, table: TableInfo | None) -> SimpleDecoder:
-    describe = avro_messages.bootstrap if options.encoding_format == "avro" else bootstrap
+    describe = avro_encoder.bootstrap if options.encoding_format == "avro" else bootstrap
     return SimpleDecoder(None if table is None else [describe(table, 0, options)])
 
 

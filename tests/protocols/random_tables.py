@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from tests.golden_events import GoldenRow
+from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import Op
-from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.testing.change_log import Image
 from ticdc_producer.testing.random_tables import PARTITION_ID, TABLE_ID

@@ -7,9 +7,9 @@ from tests.protocols.debezium_events import DebeziumDDL
 from tests.protocols.golden_messages import row_messages
 from ticdc_producer.model.event import Message
 from ticdc_producer.protocols.avro.cursor import Cursor
-from ticdc_producer.protocols.craft.varint import varint
-from ticdc_producer.protocols.simple.avro_layout import BYTES, DML, DOUBLE, FLOAT, MESSAGE, STRING, TIMESTAMP
+from ticdc_producer.protocols.craft.wire import varint
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
+from ticdc_producer.protocols.simple.event_type import BYTES, DML, DOUBLE, FLOAT, MESSAGE, STRING, TIMESTAMP
 from ticdc_producer.protocols.simple.options import SimpleOptions
 
 BUILT = 946684800000

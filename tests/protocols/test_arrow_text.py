@@ -19,9 +19,9 @@ from ticdc_producer.protocols.arrow_text import (
     quoted,
     without_first_byte,
 )
-from ticdc_producer.protocols.canal_json.json_text import STRINGS as EASYJSON
+from ticdc_producer.protocols.canal_json.row_form import JSON_STRINGS as EASYJSON
+from ticdc_producer.protocols.go_json import JSONITER_STRINGS as JSONITER
 from ticdc_producer.protocols.go_json import STRINGS as ENCODING_JSON
-from ticdc_producer.protocols.jsoniter import STRINGS as JSONITER
 
 columns = st.lists(st.none() | st.binary(max_size=12), min_size=1, max_size=12)
 texts = st.lists(st.binary(max_size=12), min_size=1, max_size=12)

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.event import ClaimObject
 from ticdc_producer.protocols.arrow_text import lengths
-from ticdc_producer.protocols.batching import Limits, batched
 from ticdc_producer.protocols.encoded_rows import (
     EncodedRows,
+    Limits,
     RowStatus,
+    batched,
     concat_rows,
     encoded_rows,
     merge_by_position,

@@ -13,8 +13,7 @@ from tests.protocols.expected_events import expected_ddl, expected_resolved, exp
 from tests.protocols.golden_messages import Compared, encode_other, load_messages, row_messages
 from ticdc_producer.model.event import Event, RowEvent
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
-from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
-from ticdc_producer.protocols.canal_json.fidelity import CanalJSONFidelity
+from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder, CanalJSONFidelity
 
 IDS = [f"{path.name.split('.')[0]}-{variant}" for path, variant in FILES]
 

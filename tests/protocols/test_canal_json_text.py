@@ -13,9 +13,9 @@ from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.arrow_text import Renderer, concat, quoted
+from ticdc_producer.protocols.canal_json.column_types import bare_type, full_type
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
-from ticdc_producer.protocols.canal_json.json_text import STRINGS, latin1_strings
-from ticdc_producer.protocols.canal_json.mysql_type import bare_type, full_type
+from ticdc_producer.protocols.canal_json.row_form import JSON_STRINGS, latin1_strings
 
 T = MySQLType
 SEED_BYTES = bytes((5, 7, 10, 15, 36, 50, 43, 99, 120, 60, 38, 255, 254, 45, 55, 70))
@@ -41,13 +41,18 @@ def printed(render: Renderer, values: list[bytes | None]) -> list[bytes]:
     ],
 )
 def test_text_is_escaped_as_easyjson_does(text: bytes | None, literal: bytes) -> None:
-    assert printed(STRINGS.literals, [text]) == [literal]
-    assert printed(STRINGS.literals, [None, text, b"<x", text]) == [b"null", literal, b'"\\u003cx"', literal]
+    assert printed(JSON_STRINGS.literals, [text]) == [literal]
+    assert printed(JSON_STRINGS.literals, [None, text, b"<x", text]) == [
+        b"null",
+        literal,
+        b'"\\u003cx"',
+        literal,
+    ]
 
 
 def test_all_control_characters_except_three_have_the_long_form() -> None:
     short = {9: b'"\\t"', 10: b'"\\n"', 13: b'"\\r"'}
-    assert printed(STRINGS.literals, [bytes((code,)) for code in range(0x20)]) == [
+    assert printed(JSON_STRINGS.literals, [bytes((code,)) for code in range(0x20)]) == [
         short.get(code, b'"\\u%04x"' % code) for code in range(0x20)
     ]
 
@@ -61,7 +66,7 @@ def test_bytes_are_the_characters_of_their_numbers() -> None:
 
 
 def test_a_column_may_be_empty_or_null_throughout() -> None:
-    for render in (STRINGS.literals, latin1_strings, quoted):
+    for render in (JSON_STRINGS.literals, latin1_strings, quoted):
         assert printed(render, []) == []
         assert printed(render, [None, None]) == [b"null", b"null"]
 

@@ -25,8 +25,7 @@ from tests.protocols.random_tables import NAMES, STAMPS, TABLE_ID, History, hist
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import DDLEvent, Message, RowEvent
-from ticdc_producer.model.event_line import event_line, event_text
-from ticdc_producer.model.json_value import json_line
+from ticdc_producer.model.event_line import event_line, event_text, json_line
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import Decoder, Encoder

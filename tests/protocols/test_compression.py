@@ -13,11 +13,11 @@ from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import Kind
 from ticdc_producer.protocols.base import Decoder
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
-from ticdc_producer.protocols.claim_check import claim_name, claimed_message
 from ticdc_producer.protocols.compression import COMPRESSORS, Decompressor, compressed
 from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
+from ticdc_producer.protocols.large_message_handle import claim_name, claimed_message
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
-from ticdc_producer.protocols.open_protocol.framing import framed
+from ticdc_producer.protocols.open_protocol.messages import framed
 
 SMALL = 1 << 16
 JSON = st.dictionaries(st.text(), st.recursive(st.text() | st.integers(), st.lists, max_leaves=4), max_size=4)

@@ -10,11 +10,16 @@ from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import DDLEvent, EventColumn, Op, ResolvedEvent, RowEvent
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import PartitionInfo, TableInfo
-from ticdc_producer.protocols.craft.byte_reader import ByteReader
 from ticdc_producer.protocols.craft.decoder import CraftDecoder
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
 from ticdc_producer.protocols.craft.options import CraftOptions
-from ticdc_producer.protocols.craft.varint import delta_uvarint_chunk, delta_varint_chunk, uvarint, varint
+from ticdc_producer.protocols.craft.wire import (
+    ByteReader,
+    delta_uvarint_chunk,
+    delta_varint_chunk,
+    uvarint,
+    varint,
+)
 
 T = MySQLType
 

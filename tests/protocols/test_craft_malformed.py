@@ -10,7 +10,7 @@ from tests.protocols.craft_dumps import ROW
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import Op, ResolvedEvent, RowEvent
 from ticdc_producer.protocols.craft.decoder import CraftDecoder
-from ticdc_producer.protocols.craft.varint import delta_varint_chunk, uvarint, varint
+from ticdc_producer.protocols.craft.wire import delta_varint_chunk, uvarint, varint
 
 HEAD = b"\x05\x01\x01\x01\x01"
 DDL_HEAD = b"\x05\x02\x01\x01\x01"

@@ -17,8 +17,7 @@ from tests.protocols.test_csv_golden import FILES, IDS, UNQUOTED, VARIANTS
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import Op, RowEvent
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.csv.columns import CSVColumn, described_columns
-from ticdc_producer.protocols.csv.decoder import CSVDecoder
+from ticdc_producer.protocols.csv.decoder import CSVColumn, CSVDecoder, described_columns
 from ticdc_producer.protocols.csv.encoder import CSVEncoder
 from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.protocols.storage.schema_file import schema_file

@@ -14,7 +14,16 @@ from hypothesis import strategies as st
 
 from ticdc_producer.model.event import Value
 from ticdc_producer.protocols.arrow_text import NULL, Fragments, concat
-from ticdc_producer.protocols.debezium import member_columns, temporal, temporal_columns, text
+from ticdc_producer.protocols.debezium import (
+    temporal,
+    text,
+)
+from ticdc_producer.protocols.debezium import (
+    temporal as temporal_columns,
+)
+from ticdc_producer.protocols.debezium import (
+    values as member_columns,
+)
 from ticdc_producer.protocols.zone import zone_of
 
 DATES = st.dates().map(str) | st.sampled_from(

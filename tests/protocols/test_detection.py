@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from tests.golden_events import GOLDEN
 from tests.protocols.golden_messages import Compared, load_messages
-from ticdc_producer.protocols.detection import detect_protocol, signatures
-from ticdc_producer.protocols.registry import decoder
+from ticdc_producer.protocols.registry import decoder, detect_protocol, signatures
 
 PROTOCOLS = {
     "open": "open-protocol",

@@ -24,14 +24,18 @@ from ticdc_producer.model.event import RowEvent, Value
 from ticdc_producer.model.mysql_type import STRINGS, TYPES, MySQLType, bare_name, type_names
 from ticdc_producer.model.row_key import encode_part
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.csv.columns import described_columns
-from ticdc_producer.protocols.csv.decoder import CSVDecoder
+from ticdc_producer.protocols.csv.decoder import CSVDecoder, described_columns
 from ticdc_producer.protocols.csv.encoder import CSVEncoder
 from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.protocols.storage.schema_file import schema_file
-from ticdc_producer.scenario.generate.boundary_values import boundary_texts
-from ticdc_producer.scenario.generate.domain import canonical_of, default_range, has_ordinals, reject_type
+from ticdc_producer.scenario.generate.domain import (
+    boundary_texts,
+    canonical_of,
+    default_range,
+    has_ordinals,
+    reject_type,
+)
 from ticdc_producer.scenario.generate.value_texts import ordinal_texts
 from ticdc_producer.testing.random_tables import COLUMN_TYPES
 from ticdc_producer.testing.random_values import values

@@ -23,10 +23,10 @@ from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
-from ticdc_producer.protocols.claim_check import claimed_message
 from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
 from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.large_message_handle import claimed_message
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.protocols.open_protocol.options import OpenOptions

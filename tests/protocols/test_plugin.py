@@ -16,7 +16,7 @@ from ticdc_producer.errors import ChangefeedError, PluginError
 from ticdc_producer.model.event import ResolvedEvent
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Encoder
-from ticdc_producer.protocols.detection import detect_protocol
+from ticdc_producer.protocols.registry import detect_protocol
 
 CODEC = """
 from dataclasses import dataclass

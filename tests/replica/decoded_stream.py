@@ -14,8 +14,8 @@ from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.simulate import simulate
 from ticdc_producer.runs.small_verification import SmallExpected
 from ticdc_producer.runs.verify_options import verify_options
+from ticdc_producer.targets.decoding.dataframes import with_table_schemas
 from ticdc_producer.targets.decoding.decode import event_decoder
-from ticdc_producer.targets.decoding.schema_messages import with_table_schemas
 from ticdc_producer.verifier.check import CheckedStream
 from ticdc_producer.verifier.options import Strictness
 from ticdc_producer.verifier.table_state import StateComparison

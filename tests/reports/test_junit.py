@@ -10,9 +10,8 @@ from junitparser import Failure, JUnitXml, Skipped, TestCase
 from tests.reports.verdicts import BANK, compared, event, finding, verdict
 from ticdc_producer.reports.junit import junit_xml, write_junit
 from ticdc_producer.reports.subject import Subject
-from ticdc_producer.verifier.requested_faults import RequestedFaults
 from ticdc_producer.verifier.table_state import StateComparison
-from ticdc_producer.verifier.verdict import Verdict
+from ticdc_producer.verifier.verdict import RequestedFaults, Verdict
 
 
 def cases(result: Verdict, requested: RequestedFaults | None = None) -> dict[str, TestCase]:

@@ -16,9 +16,9 @@ from pyspark.sql import SparkSession
 from tests.golden_events import GOLDEN, NOW_OF_GOLDEN
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.runs.change_log import change_log
-from ticdc_producer.runs.generated_rows import GeneratedRows, run_with_generated_rows
 from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.simulate import simulate
+from ticdc_producer.runs.step_rows import GeneratedRows, run_with_generated_rows
 from ticdc_producer.targets.encoding.encoded_stream import Wanted, encoded_stream, messages_of
 
 SHIPPED = sorted(path.stem for path in (Path(__file__).parents[2] / "scenarios").glob("*.yaml"))

@@ -13,7 +13,7 @@ from tests.runs.test_generate import SCENARIO
 from ticdc_producer.model.shapes import EVENT_STREAM
 from ticdc_producer.pipeline.event_stream import event_stream
 from ticdc_producer.runs.change_log import ChangeLog, change_log
-from ticdc_producer.runs.generated_events import GeneratedPartitions
+from ticdc_producer.runs.generated_stream import GeneratedPartitions
 from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.simulate import change_batch
 from ticdc_producer.scenario.generate.cells import no_expressions

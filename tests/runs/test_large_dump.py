@@ -11,7 +11,7 @@ import ticdc_producer
 from ticdc_producer.cli import main
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.runs.validate import validate_scenario
-from ticdc_producer.scenario import dump_file, load
+from ticdc_producer.scenario import dump_step, load
 from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.load import SQLStep, load_scenario
 
@@ -38,8 +38,8 @@ def _dump() -> str:
 @pytest.fixture
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load, "MAX_BYTES", 4000)
-    monkeypatch.setattr(dump_file, "LARGE_TABLE", 1000)
-    monkeypatch.setattr(dump_file, "_CHUNK", 3000)
+    monkeypatch.setattr(dump_step, "LARGE_TABLE", 1000)
+    monkeypatch.setattr(dump_step, "_CHUNK", 3000)
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_dml_that_needs_the_rows_of_the_dump_is_refused(dump: Path) -> None:
 @pytest.mark.usefixtures("spark")
 def test_a_dump_of_a_real_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load, "MAX_BYTES", 12000)
-    monkeypatch.setattr(dump_file, "LARGE_TABLE", 100)
+    monkeypatch.setattr(dump_step, "LARGE_TABLE", 100)
     source = DUMPS / "mariadb-dump-hex.sql"
     report = ticdc_producer.run(source, out=tmp_path / "out")
     assert report.verdict is not None

@@ -15,7 +15,7 @@ from ticdc_producer.errors import ChangefeedError, FolderError, ForeignMessageEr
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.prepare import prepare
-from ticdc_producer.runs.prepare_topics import prepare_topics
+from ticdc_producer.runs.run_topics import prepare_topics
 from ticdc_producer.targets.encoding.encoded_stream import Wanted, encoded_stream, messages_of
 
 Topic: TypeAlias = dict[int, list[Message]]

@@ -15,8 +15,14 @@ from tests.kafka_topic import read_topic
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.model import tso
-from ticdc_producer.runs.rate import first_realtime_commit, read_rate, realtime_job, with_clock_start
-from ticdc_producer.runs.slices import Slice, slices
+from ticdc_producer.runs.rate import (
+    Slice,
+    first_realtime_commit,
+    read_rate,
+    realtime_job,
+    slices,
+    with_clock_start,
+)
 
 START = 429918007904436224
 SCENARIO = f"""\

@@ -7,8 +7,7 @@ from threading import get_ident
 import pytest
 from pyspark.sql import SparkSession
 
-from ticdc_producer.spark.background_jobs import background_jobs
-from ticdc_producer.spark.materialize import LOCAL_SMALL_DATA
+from ticdc_producer.spark.background_jobs import LOCAL_SMALL_DATA, background_jobs
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from types import FrameType
 
 import pytest
 
-from ticdc_producer.spark.defer_interrupts import defer_interrupts
+from ticdc_producer.spark.session import defer_interrupts
 
 
 def _raise_interrupt(number: int, _frame: FrameType | None) -> None:

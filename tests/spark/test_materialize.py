@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ticdc_producer.spark.materialize import LOCAL_SMALL_DATA, materialized
+from ticdc_producer.spark.background_jobs import LOCAL_SMALL_DATA, materialized
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ticdc_producer.errors import TopicError
-from ticdc_producer.spark.one_task import run_in_one_task
+from ticdc_producer.spark.task_results import run_in_one_task
 
 
 def _ids(batches: Iterator[pa.RecordBatch]) -> tuple[int, int, list[int]]:

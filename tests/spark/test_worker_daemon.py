@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyspark
 from pyspark.sql import SparkSession
 
-from ticdc_producer.spark.one_task import run_in_one_task
+from ticdc_producer.spark.task_results import run_in_one_task
 from ticdc_producer.spark.worker_daemon import without_archives
 
 

@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from tests.scenario.generate.plans import planned
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.targets.encoding.arrow_batches import row_limited_batches
+from ticdc_producer.targets.encoding.ordered_events import row_limited_batches
 
 BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 

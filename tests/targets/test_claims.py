@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ticdc_producer.errors import ChangefeedError, DecodeError, StorageError
 from ticdc_producer.model.event import ClaimObject, Event, Kind, Message, RowEvent
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
-from ticdc_producer.protocols.open_protocol.framing import framed
+from ticdc_producer.protocols.open_protocol.messages import framed
 from ticdc_producer.targets.decoding.claims import ClaimReader, with_claim_check
 from ticdc_producer.targets.encoding.claims import ClaimWriter
 
@@ -30,7 +30,7 @@ def _message(location: str = LOCATION) -> Message:
 
 
 def _stored(key: bytes, value: bytes = WHOLE) -> bytes:
-    from ticdc_producer.protocols.claim_check import claim_content
+    from ticdc_producer.protocols.large_message_handle import claim_content
 
     message = framed(key, value, Kind.ROW, 5)
     return claim_content(message.key, message.value or b"", raw_value=False)

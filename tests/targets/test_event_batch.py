@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_producer.model.shapes import DECODED
-from ticdc_producer.targets.decoding.event_batch import event_batch
+from ticdc_producer.targets.decoding.decode import event_batch
 
 DESCRIBED = [
     [{"name": "id", "type": "BIGINT", "flag": 11}, {"name": "note", "type": "TEXT", "flag": 64}],

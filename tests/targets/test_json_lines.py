@@ -10,8 +10,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticdc_producer.model.event_line import event_line
-from ticdc_producer.model.json_value import to_json
+from ticdc_producer.model.event_line import event_line, to_json
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.shapes import EXPECTED_EVENTS, IMAGE, MESSAGES
 from ticdc_producer.model.table import ColumnInfo, TableInfo

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from typing import TypeAlias
 from zoneinfo import ZoneInfo
 
+from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import DDLEvent, Event, Op, ResolvedEvent, RowEvent
-from ticdc_producer.model.flags import ColumnFlag
 
 Key: TypeAlias = tuple[str, tuple[bytes | None, ...]]
 Row: TypeAlias = dict[str, bytes | None]

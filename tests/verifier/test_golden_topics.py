@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from tests.golden_events import GOLDEN
 from tests.protocols.golden_messages import GoldenMessage, load_messages
 from ticdc_producer.config import resolve
-from ticdc_producer.model.record import Record
+from ticdc_producer.model.event import Record
 from ticdc_producer.runs.verification import verify_messages
 from ticdc_producer.targets.decoding.dataframes import messages_dataframe
 

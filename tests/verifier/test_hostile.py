@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.verifier.topic import HANDLE, PLAIN, UNIQUE
-from ticdc_producer.model.record import MAX_EVENTS
+from ticdc_producer.model.event import MAX_EVENTS
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.verifier import DispatchRule, VerifyOptions
 from ticdc_producer.verifier.check import CheckedStream

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from tests.verifier.consumers import WRONG, Consumer, Delivered, Tables, in_utc
 from ticdc_producer import api
-from ticdc_producer.model.json_value import from_json
+from ticdc_producer.model.event_line import from_json
 from ticdc_producer.protocols import registry
 from ticdc_producer.targets.golden.read import records
 

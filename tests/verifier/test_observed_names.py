@@ -9,9 +9,9 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.avro.fidelity import AvroFidelity
+from ticdc_producer.protocols.avro.encoder import AvroFidelity
 from ticdc_producer.protocols.avro.options import AvroOptions
-from ticdc_producer.runs.observed_names import observed_names
+from ticdc_producer.runs.verify_options import observed_names
 
 AVRO = AvroFidelity.of(AvroOptions())
 

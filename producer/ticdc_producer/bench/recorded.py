@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 from ticdc_producer.errors import FolderError
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Op, Value
-from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.model.table import TableInfo
 
 Image: TypeAlias = tuple[Value, ...]

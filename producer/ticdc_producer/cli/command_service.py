@@ -17,7 +17,7 @@ from ticdc_producer.cli.options import error_text, usage_text
 from ticdc_producer.cli.server_calls import Call, call_of
 from ticdc_producer.cli.watch import differences
 from ticdc_producer.errors import ENVIRONMENT, USAGE, ProducerError, RefusedRequest
-from ticdc_producer.runs.folder_text import folder_text
+from ticdc_producer.runs.decode import folder_text
 from ticdc_producer.serve.guard import status_of
 from ticdc_producer.serve.results import golden_of, result_of
 from ticdc_producer.serve.submission import refusal_of

@@ -114,9 +114,13 @@ def conformance(
             as_json=as_json,
         )
         return random_histories(histories, options)
-    from ticdc_producer.conformance.catalog import case_specs
-    from ticdc_producer.conformance.failure_list import FailureList, read_failures
-    from ticdc_producer.conformance.selection import seconds_of, selected
+    from ticdc_producer.conformance.catalog import (
+        FailureList,
+        case_specs,
+        read_failures,
+        seconds_of,
+        selected,
+    )
 
     cases = selected(case_specs(level or (Level.DECODE,)), protocol or (), only or ())
     known = (

@@ -40,8 +40,7 @@ def decode(
     _server: Server = None,
 ) -> int:
     """Print the events of a topic, storage, golden folder or file. Exit code 1 if one did not decode."""
-    from ticdc_producer.model.event_line import event_line, event_text
-    from ticdc_producer.model.json_value import json_line
+    from ticdc_producer.model.event_line import event_line, event_text, json_line
     from ticdc_producer.runs.decode import decode as events
 
     damaged = False

@@ -110,8 +110,8 @@ class FuzzOptions:
 
     def testee(self) -> FuzzTestee:
         """The program under test; it starts with the first request."""
+        from ticdc_producer.conformance.catalog import seconds_of
         from ticdc_producer.conformance.fuzz.testee import Process
-        from ticdc_producer.conformance.selection import seconds_of
 
         return Process(self.command, seconds_of(self.timeout))
 
@@ -127,10 +127,10 @@ def random_histories(histories: RandomHistories, options: FuzzOptions) -> int:
 
 def fuzz(histories: RandomHistories, options: FuzzOptions) -> int:
     """Send random histories until one fails; 1 if one does."""
+    from ticdc_producer.conformance.catalog import seconds_of
     from ticdc_producer.conformance.fuzz.campaign import Limits, run_campaign
     from ticdc_producer.conformance.fuzz.drawn import Settings
     from ticdc_producer.conformance.fuzz.failure_folder import regressions, save_failure
-    from ticdc_producer.conformance.selection import seconds_of
 
     seconds = None if histories.time is None else seconds_of(histories.time, where="--time")
     unlimited = histories.examples is None and seconds is None

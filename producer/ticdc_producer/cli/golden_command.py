@@ -40,9 +40,8 @@ def golden(
     if context.invoked_subcommand is not None:
         refuse_options(context, "golden diff A B")
         return 0
-    from ticdc_producer.conformance.catalog import case_specs
-    from ticdc_producer.conformance.corpus_folder import write_corpus
-    from ticdc_producer.conformance.selection import selected
+    from ticdc_producer.conformance.case_folder import write_corpus
+    from ticdc_producer.conformance.catalog import case_specs, selected
     from ticdc_producer.errors import FolderError
 
     if out is None:

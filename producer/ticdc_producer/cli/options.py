@@ -11,7 +11,7 @@ import typer
 
 from ticdc_producer.cli.frames import URL_VARIABLE
 from ticdc_producer.errors import USAGE, ArgumentError, ChangefeedError, ProducerError
-from ticdc_producer.model.protocol_names import PROTOCOLS, Protocol
+from ticdc_producer.model.profile import PROTOCOLS, Protocol
 
 if TYPE_CHECKING:
     ProtocolName: TypeAlias = Protocol

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from ticdc_producer.reports.subject import FaultOccurrence, Subject
     from ticdc_producer.reports.timeline import Timeline
     from ticdc_producer.runs.verification import VerifiedStream
-    from ticdc_producer.verifier.requested_faults import RequestedFaults
-    from ticdc_producer.verifier.verdict import Verdict
+    from ticdc_producer.verifier.verdict import RequestedFaults, Verdict
 
 JunitXml = Annotated[
     Path | None, typer.Option("--junit-xml", metavar="PATH", help="Also write the verdict as JUnit XML.")
@@ -79,8 +78,7 @@ class Reports:
     _timeline: Timeline | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        from ticdc_producer.reports.extra import check_installed
-        from ticdc_producer.reports.target import check_target
+        from ticdc_producer.reports.target import check_installed, check_target
 
         for path in (self.junit_xml, self.html):
             check_verified(path, self.verified)

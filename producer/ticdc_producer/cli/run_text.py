@@ -11,8 +11,7 @@ from rich.text import Text
 
 from ticdc_producer.cli.verdict_text import show as show_verdict
 from ticdc_producer.faults.catalogue import trap
-from ticdc_producer.runs.faults_detected import reporting_invariants
-from ticdc_producer.runs.run_report import RunReport
+from ticdc_producer.runs.run_report import RunReport, reporting_invariants
 
 
 def show(report: RunReport, console: Console | None = None, *, quiet: bool = False) -> None:

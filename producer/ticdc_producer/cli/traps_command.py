@@ -11,8 +11,7 @@ import typer
 from ticdc_producer.cli.options import Json
 
 if TYPE_CHECKING:
-    from ticdc_producer.faults.entry import TrapEntry
-    from ticdc_producer.faults.trap import Trap
+    from ticdc_producer.faults.trap import Trap, TrapEntry
 
 app = typer.Typer(
     help="List the events that break consumers of TiCDC's topics: legal and illegal ones.",
@@ -32,7 +31,7 @@ def list_traps(
 ) -> int:
     """List the traps of the catalogue. Without --legal or --illegal: all of them."""
     from ticdc_producer.faults.catalogue import catalogue
-    from ticdc_producer.faults.entry import TrapEntry
+    from ticdc_producer.faults.trap import TrapEntry
 
     chosen = [one for one in catalogue().values() if legal is None or one.legal is legal]
     if as_json:
@@ -53,7 +52,7 @@ def show(
 ) -> int:
     """Show the catalogue's entry of one trap."""
     from ticdc_producer.faults.catalogue import trap
-    from ticdc_producer.faults.entry import TrapEntry
+    from ticdc_producer.faults.trap import TrapEntry
 
     one = TrapEntry.of(trap(name))
     if as_json:

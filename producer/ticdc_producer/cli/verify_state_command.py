@@ -95,7 +95,7 @@ def state(
         for line in state_lines(outcome, quiet=quiet):
             typer.echo(line)
     if junit_xml is not None:
-        from ticdc_producer.reports.state_junit import write_state_junit
+        from ticdc_producer.reports.junit import write_state_junit
 
         write_state_junit(junit_xml, expected.absolute().name, outcome)
     return 0 if outcome.ok else 1

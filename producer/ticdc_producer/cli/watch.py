@@ -16,7 +16,7 @@ from ticdc_producer.cli.run_text import show
 from ticdc_producer.cli.saves import saves
 from ticdc_producer.cli.verdict_text import show as show_verdict
 from ticdc_producer.errors import ProducerError, ScenarioError
-from ticdc_producer.runs.folder_text import FolderText, folder_text
+from ticdc_producer.runs.decode import FolderText, folder_text
 from ticdc_producer.runs.run_report import RunReport
 
 _MAX_LINES = 40

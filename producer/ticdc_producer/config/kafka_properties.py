@@ -1,12 +1,17 @@
-"""``-X name=value``: properties that are passed to the Kafka clients unchanged."""
+"""Properties of the Kafka clients: those of ``-X name=value``, and those of TLS and SASL options.
+
+Rules: tiflow ``pkg/sink/kafka/options.go`` (``applyTLS``, ``applySASL``), ``pkg/security/credential.go``.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from ticdc_producer.config.environment import with_environment
 from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.model.option_type import Plain
 
 _ORDER = "the order of messages and the absence of duplicates depend on it"
 _OPTION = "set by an option of the changefeed"
@@ -60,3 +65,88 @@ def parse_kafka_properties(texts: Iterable[str]) -> dict[str, str]:
 
 def _error(what: str, parameter: str, hint: str = "") -> ChangefeedError:
     return ChangefeedError(what, parameter=parameter, where="-X", hint=hint)
+
+
+SECURITY_OPTIONS = (
+    "enable-tls",
+    "ca",
+    "cert",
+    "key",
+    "insecure-skip-verify",
+    "sasl-mechanism",
+    "sasl-user",
+    "sasl-password",
+)
+"""The options that this module reads; none of their values is written to a manifest."""
+
+
+def security_properties(options: Mapping[str, Plain]) -> dict[str, str]:
+    """Client properties, as librdkafka spells them.
+
+    Files are read here and their content is sent to Spark's workers, so workers need not have the files.
+
+    :param options: the options by name; only ``SECURITY_OPTIONS`` are read.
+    :raises ChangefeedError: for options that TiCDC refuses or would ignore, or a file that cannot be read.
+    """
+    tls, sasl = _tls(options), _sasl(options)
+    protocol = ("sasl_" if sasl else "") + ("ssl" if tls else "plaintext")
+    return {} if protocol == "plaintext" else {"security.protocol": protocol, **tls, **sasl}
+
+
+def _tls(options: Mapping[str, Plain]) -> dict[str, str]:
+    ca, cert, key = (str(options.get(name) or "") for name in ("ca", "cert", "key"))
+    if (cert or key) and not (ca and cert and key):
+        raise _security_error(
+            "ca, cert and key belong together", "cert" if cert else "key", "name all three files"
+        )
+    wanted = options.get("enable-tls")
+    if ca and wanted is False:
+        raise _security_error("ca is given, but enable-tls is false", "enable-tls", "leave one of them out")
+    if not (ca or wanted):
+        if options.get("insecure-skip-verify"):
+            raise _security_error(
+                "insecure-skip-verify without TLS", "insecure-skip-verify", "add enable-tls=true"
+            )
+        return {}
+    found = {"enable.ssl.certificate.verification": "true"}
+    if options.get("insecure-skip-verify"):
+        found = {
+            "enable.ssl.certificate.verification": "false",
+            "ssl.endpoint.identification.algorithm": "none",
+        }
+    files = {"ca": ("ssl.ca.pem", ca), "cert": ("ssl.certificate.pem", cert), "key": ("ssl.key.pem", key)}
+    return found | {name: _pem(option, path) for option, (name, path) in files.items() if path}
+
+
+def _pem(option: str, path: str) -> str:
+    try:
+        text = Path(path).read_text(encoding="ascii")
+    except OSError as error:
+        raise _security_error(f"cannot read {path}: {error.strerror}", option) from None
+    except ValueError:
+        text = ""
+    if "-----BEGIN" not in text:
+        raise _security_error(f"{path} is not a PEM file", option, "TiCDC requires PEM, too")
+    return text
+
+
+def _sasl(options: Mapping[str, Plain]) -> dict[str, str]:
+    mechanism, user, password = (options.get(f"sasl-{name}") for name in ("mechanism", "user", "password"))
+    if not mechanism:
+        if user or password:
+            given = "sasl-user" if user else "sasl-password"
+            hint = "TiCDC would connect without SASL; add sasl-mechanism, such as scram-sha-512"
+            raise _security_error(f"{given} without sasl-mechanism", given, hint)
+        return {}
+    for name, value in (("sasl-user", user), ("sasl-password", password)):
+        if not value:
+            raise _security_error(f"sasl-mechanism {mechanism} needs {name}", name)
+    return {
+        "sasl.mechanism": str(mechanism).upper(),
+        "sasl.username": str(user),
+        "sasl.password": str(password),
+    }
+
+
+def _security_error(what: str, parameter: str, hint: str = "") -> ChangefeedError:
+    return ChangefeedError(what, parameter=parameter, where="Kafka's security", hint=hint)

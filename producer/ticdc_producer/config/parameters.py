@@ -6,10 +6,11 @@ TiCDC's names, defaults and keys: tiflow ``pkg/sink/kafka/options.go``,
 
 from __future__ import annotations
 
-from ticdc_producer.config.ignored_parameters import WITHOUT_EFFECT
-from ticdc_producer.config.protocol_name import PROTOCOL
-from ticdc_producer.config.rejected_parameters import REFUSED
+from dataclasses import dataclass
+
 from ticdc_producer.config.storage_parameters import OF_STORAGE
+from ticdc_producer.config.unused_parameters import REFUSED, WITHOUT_EFFECT
+from ticdc_producer.model.entry_points import PROTOCOLS, installed
 from ticdc_producer.model.option_type import (
     Boolean,
     Choice,
@@ -23,6 +24,26 @@ from ticdc_producer.model.option_type import (
 from ticdc_producer.model.parameter import CODEC, KAFKA, LARGE, Parameter, SinkKind, State, own_parameter
 from ticdc_producer.protocols.registry import BUILT_IN, DEFAULT_PROTOCOL, protocol_specs
 from ticdc_producer.protocols.spec import ProtocolSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtocolName(Choice):
+    """A protocol: one of the choices, or one that an installed package adds."""
+
+    def read(self, text: str) -> str:
+        name = text.strip().lower()
+        if name not in self.choices and name in installed(PROTOCOLS):
+            return name
+        return Choice.read(self, text)
+
+
+PROTOCOL = ProtocolName(
+    choices=tuple(BUILT_IN),
+    foreign=("canal", "maxwell", "debezium-avro"),
+    aliases=tuple((alias, spec.name) for spec in BUILT_IN.values() for alias in spec.aliases),
+)
+"""TiCDC's protocols, and those of installed packages."""
+
 
 INT32_MAX = (1 << 31) - 1
 MAX_PARTITIONS = 10_000

@@ -2,19 +2,15 @@
 
 TiCDC's names, defaults and keys: tiflow ``pkg/config/sink.go`` (``CloudStorageConfig``),
 ``pkg/config/replica_config.go``, ``pkg/sink/cloudstorage/config.go``.
+
+Source: tiflow ``pkg/sink/cloudstorage/config.go``, ticdc ``pkg/cloudstorage/config.go``.
 """
 
 from __future__ import annotations
 
-from ticdc_producer.model.option_type import (
-    AnyText,
-    Boolean,
-    Choice,
-    GoDuration,
-    IntRange,
-    OptionType,
-    Plain,
-)
+from collections.abc import Mapping
+
+from ticdc_producer.model.option_type import AnyText, Boolean, Choice, GoDuration, IntRange, OptionType, Plain
 from ticdc_producer.model.parameter import STORAGE, Parameter, SinkKind
 
 MIN_INDEX_WIDTH, MAX_INDEX_WIDTH = 6, 20
@@ -66,3 +62,32 @@ OF_STORAGE = (
         file_key=STORAGE + "output-column-id",
     ),
 )  # fmt: skip
+
+
+_LARGEST_FILE = 512 << 20
+_SMALLEST_FILE = {"classic": 1 << 20, "new": 1 << 10}
+_LONGEST_MS = 600_000
+_SHORTEST_MS = {"classic": 2000, "new": 100}
+_NO_LIMIT = (1 << 31) - 1
+
+
+def storage_limits(options: Mapping[str, Plain]) -> dict[str, Plain]:
+    """The options that have bounds, with their effective values.
+
+    ``max-message-bytes`` is a limit of Kafka: a row of a file may have any size.
+    """
+    profile, width = str(options["profile"]), _number(options["file-index-digit"])
+    size = min(max(_number(options["file-size"]), _SMALLEST_FILE[profile]), _LARGEST_FILE)
+    flush = options["flush-interval"]
+    if flush is not None:
+        flush = min(max(_number(flush), _SHORTEST_MS[profile]), _LONGEST_MS)
+    return {
+        "file-index-digit": width if MIN_INDEX_WIDTH <= width <= MAX_INDEX_WIDTH else MAX_INDEX_WIDTH,
+        "file-size": size,
+        "flush-interval": flush,
+        "max-message-bytes": _NO_LIMIT,
+    }
+
+
+def _number(value: Plain) -> int:
+    return int(value or 0)

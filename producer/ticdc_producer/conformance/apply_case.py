@@ -13,9 +13,9 @@ from pathlib import Path
 import msgspec
 
 from ticdc_producer.conformance.apply_spec import ApplyCaseSpec
-from ticdc_producer.conformance.compare_tables import ExpectedTable
+from ticdc_producer.conformance.compare import ExpectedTable
 from ticdc_producer.conformance.wire import ApplyRequest, Record
-from ticdc_producer.model import record
+from ticdc_producer.model import event
 from ticdc_producer.runs.topic_cache import Topic, cached_topic
 from ticdc_producer.targets.golden import read as source
 
@@ -95,7 +95,7 @@ def _delivered(folder: Path) -> list[Record]:
     ]
 
 
-def _delivery_order(one: record.Record) -> tuple[int, str, int]:
+def _delivery_order(one: event.Record) -> tuple[int, str, int]:
     return one.offset, one.topic, one.partition
 
 

@@ -1,26 +1,28 @@
-"""Writes a case as a golden folder: message or topic, expected events or rows, and a manifest."""
+"""Writes cases as golden folders, and the corpus: all cases as files."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ticdc_producer.conformance.case import Case, changefeed_of
-from ticdc_producer.conformance.catalog import AnyCase
-from ticdc_producer.conformance.compare_tables import ExpectedTable
+from ticdc_producer.conformance.catalog import AnyCase, CaseSpec, build_case
+from ticdc_producer.conformance.compare import ExpectedTable
 from ticdc_producer.conformance.wire import Event
 from ticdc_producer.model import tso
 from ticdc_producer.model.event_line import event_line
 from ticdc_producer.targets.golden import write as sink
-from ticdc_producer.targets.golden.contents import schema_lines
+from ticdc_producer.targets.golden.json_lines import schema_lines
 
 if TYPE_CHECKING:
     from ticdc_producer.conformance.apply_case import ApplyCase
+
 
 _TOPIC = "conformance"
 _COPIED = ("messages.jsonl", "events.jsonl", "faults.jsonl", sink.SCHEMAS, sink.CHANGEFEED)
@@ -89,3 +91,19 @@ def _write_topic(folder: Path, case: ApplyCase) -> Mapping[str, Any]:
 def _write_table(folder: Path, table: ExpectedTable) -> None:
     path = folder / f"{sink.table_file(table.schema, table.table)}.jsonl"
     sink.write_lines(path, (msgspec.to_builtins(row) for row in table.rows))
+
+
+def write_corpus(folder: Path, cases: Sequence[CaseSpec], on_status: Callable[[str], None]) -> None:
+    """Write a folder per case, named by its id, and a manifest with the sha256 of every file.
+
+    :param on_status: called before a case that takes long.
+    :raises FolderError: if the folder exists already.
+    :raises ProducerError: if Spark does not start, which the apply level needs once per topic.
+    """
+    with sink.golden_folder(folder) as unfinished:
+        for one in cases:
+            case_folder = unfinished / one.id
+            case_folder.mkdir()
+            write_case(case_folder, build_case(one, on_status))
+        tool = f"ticdc-producer {version('ticdc-producer')}"
+        sink.write_manifest(unfinished, {"tool": tool, "cases": [one.id for one in cases]})

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ticdc_producer.errors import FolderError
-from ticdc_producer.model.record import Record
+from ticdc_producer.model.event import Record
 from ticdc_producer.targets.golden import read as source
 
 _DISPLAYED_BYTES = 40

@@ -12,7 +12,7 @@ import msgspec
 import yaml
 
 from ticdc_producer.conformance.wire import ProtocolName
-from ticdc_producer.model.protocol_names import PROTOCOLS
+from ticdc_producer.model.profile import PROTOCOLS
 from ticdc_producer.protocols.registry import BUILT_IN
 
 

@@ -9,10 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ticdc_producer.model.catalog import Catalog, DDLJob
-from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.event import Op, Value
 from ticdc_producer.model.fidelity import Fidelity
-from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.history import Change
 

@@ -18,7 +18,13 @@ from ticdc_producer.conformance.case import Case
 from ticdc_producer.conformance.case_folder import write_case
 from ticdc_producer.conformance.runner import Outcome
 from ticdc_producer.errors import ReportError
-from ticdc_producer.reports.junit_suite import junit_text, passed_case, set_failed, set_output, set_skipped
+from ticdc_producer.reports.junit import (
+    junit_text,
+    passed_case,
+    set_failed,
+    set_output,
+    set_skipped,
+)
 from ticdc_producer.reports.target import write_text
 
 _OUTCOME = "outcome.json"

@@ -9,10 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from ticdc_producer.conformance.case import Case
-from ticdc_producer.conformance.catalog import AnyCase, CaseSpec, build_case
-from ticdc_producer.conformance.compare import FLOATS, differences
-from ticdc_producer.conformance.compare_tables import table_differences
-from ticdc_producer.conformance.failure_list import FailureList
+from ticdc_producer.conformance.catalog import AnyCase, CaseSpec, FailureList, build_case
+from ticdc_producer.conformance.compare import FLOATS, differences, table_differences
 from ticdc_producer.conformance.process import Testee, TesteeCrashed
 from ticdc_producer.conformance.wire import Answer, InvalidResponse, answer_of
 from ticdc_producer.protocols.registry import fidelity

@@ -15,10 +15,10 @@ from typing import Any
 import pyarrow as pa
 
 from ticdc_producer.model.catalog import Catalog, DDLJob
-from ticdc_producer.model.clock import Clock
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.tso import Clock
 from ticdc_producer.protocols.zone import local_timestamp, zone_of
 from ticdc_producer.scenario.history import Change, History, RowImage
 from ticdc_producer.scenario.sql.session import Session

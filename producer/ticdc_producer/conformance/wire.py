@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from ticdc_producer.model.protocol_names import Protocol
+from ticdc_producer.model.profile import Protocol
 
 VERSION: Final = 1
 ProtocolName: TypeAlias = Protocol

@@ -1,22 +1,72 @@
 """The router: which dispatch rule applies to a table, and the resulting topic and partition key.
 
+Rules: tiflow ``cdc/sink/dmlsink/mq/dispatcher/topic/expression.go``.
+
 Rules: tiflow ``cdc/sink/dmlsink/mq/dispatcher/event_router.go``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 from zlib import crc32
 
 from ticdc_producer.config import Changefeed, DispatchRule
+from ticdc_producer.config.sink_uri import MAX_TOPIC_LENGTH, check_topic
 from ticdc_producer.dispatch.matcher import Matcher
-from ticdc_producer.dispatch.topic import TopicExpression
 from ticdc_producer.errors import ChangefeedError, nearest
 from ticdc_producer.model.column import IndexInfo
 from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.table import TableInfo
+
+_FIXED = re.compile(r"[A-Za-z0-9._-]+")
+_EXPRESSION = re.compile(r"[A-Za-z0-9._-]*(\{schema\})?([A-Za-z0-9._-]*\{table\})?[A-Za-z0-9._-]*")
+_FORBIDDEN = re.compile(r"[^A-Za-z0-9._-]")
+
+
+@dataclass(frozen=True, slots=True)
+class TopicExpression:
+    """A topic expression; create it with ``parse``.
+
+    :param text: the expression of the changefeed file, or the default topic if that is empty.
+    """
+
+    text: str
+
+    @classmethod
+    def parse(cls, text: str, default_topic: str) -> TopicExpression:
+        """Parse the expression of a dispatch rule.
+
+        :param default_topic: topic of the sink URI, used for an empty text.
+        :raises ChangefeedError: if TiCDC or Kafka would reject it.
+        """
+        if not text:
+            return cls(default_topic)
+        try:
+            if _FIXED.fullmatch(text):
+                return cls(check_topic(text))
+        except ValueError as error:
+            raise ChangefeedError(str(error), parameter="topic") from None
+        if not _EXPRESSION.fullmatch(text):
+            raise ChangefeedError(
+                f"{text!r} is not a topic expression",
+                parameter="topic",
+                hint="A-Z a-z 0-9 . _ - and, each at most once and in this order, {schema} and {table}",
+            )
+        return cls(text)
+
+    def topic(self, schema: str, table: str) -> str:
+        """The topic of a table."""
+        if "{" not in self.text:
+            return self.text
+        name = self.text.replace("{schema}", _FORBIDDEN.sub("_", schema))
+        name = name.replace("{table}", _FORBIDDEN.sub("_", table))
+        if name in (".", ".."):
+            return "_" * len(name)
+        return name[:MAX_TOPIC_LENGTH]
+
 
 RuleName: TypeAlias = Literal["table", "index-value", "columns", "ts"]
 

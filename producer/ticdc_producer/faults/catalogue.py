@@ -16,8 +16,7 @@ import yaml
 from pydantic import ValidationError
 
 from ticdc_producer.errors import FaultError, nearest
-from ticdc_producer.faults.entry import TrapEntry, TrapFile
-from ticdc_producer.faults.trap import EXPECTED_EVENTS, Trap
+from ticdc_producer.faults.trap import EXPECTED_EVENTS, Trap, TrapEntry, TrapFile
 from ticdc_producer.model.entry_points import TRAPS, installed
 
 __all__ = ["EXPECTED_EVENTS", "Trap", "catalogue", "catalogue_schema", "catalogue_text", "trap", "traps_of"]

@@ -1,4 +1,4 @@
-"""Kinds of traps of encoded messages: what a subclass decides, and what it knows.
+"""Kinds of traps of encoded messages: what a subclass decides and knows, and how it changes messages.
 
 ``faults.message_faults`` injects them.
 """
@@ -6,13 +6,79 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
-from ticdc_producer.faults.damage import Decode
+import msgspec
+
+from ticdc_producer.errors import DecodeError
 from ticdc_producer.faults.trap import Trap
-from ticdc_producer.model.event import Message
+from ticdc_producer.model.event import Event, Message
+
+DAMAGED = "damaged"
+"""``type`` of a message that no longer decodes; it carries no events."""
+FOREIGN = "foreign"
+"""``type`` of a message that another program might have written."""
+_FOREIGN_VALUE = b'{"type":"heartbeat","source":"another-producer"}'
+_OPEN_KEY_HEAD = 8
+
+Decode: TypeAlias = Callable[[bytes | None, bytes | None], Iterator[Event]]
+
+
+def corrupted(message: Message, decode: Decode, seed: int) -> Message | None:
+    """Invert the bits of one byte so that the message does not decode; None if there is no such byte.
+
+    :param seed: where to start the search.
+    """
+    value = message.value or b""
+    for step in range(len(value)):
+        at = (seed + step) % len(value)
+        damaged = value[:at] + bytes((value[at] ^ 0xFF,)) + value[at + 1 :]
+        if not _decodes(message.key, damaged, decode):
+            return _damaged(message, damaged)
+    return None
+
+
+def truncated(message: Message, decode: Decode, seed: int) -> Message | None:
+    """Cut off the end of the message so that it does not decode; None if it always decodes.
+
+    :param seed: where to start the search.
+    """
+    value = message.value or b""
+    for step in range(len(value)):
+        damaged = value[: (seed + step) % len(value)]
+        if not _decodes(message.key, damaged, decode):
+            return _damaged(message, damaged)
+    return None
+
+
+def foreign(message: Message) -> Message:
+    """A message that another program might write into the topic, with the commit-ts of ``message``."""
+    return Message(None, _FOREIGN_VALUE, FOREIGN, message.commit_ts, 0)
+
+
+def joined(first: Message, second: Message) -> Message:
+    """Join two Open Protocol messages: the version and the keys of both, then the values of both."""
+    key = (first.key or b"") + (second.key or b"")[_OPEN_KEY_HEAD:]
+    value = (first.value or b"") + (second.value or b"")
+    events = first.events + second.events
+    return msgspec.structs.replace(
+        first, key=key, value=value, events=events, claims=first.claims + second.claims
+    )
+
+
+def _damaged(message: Message, value: bytes) -> Message:
+    return msgspec.structs.replace(message, value=value, type=DAMAGED, events=0)
+
+
+def _decodes(key: bytes | None, value: bytes | None, decode: Decode) -> bool:
+    try:
+        list(decode(key, value))
+    except DecodeError:
+        return False
+    return True
+
 
 Replacement: TypeAlias = tuple[int, list[tuple[Message, int]]]
 """How many messages are replaced, and the new ones. Each new one has the number of its first event, counted

@@ -14,12 +14,11 @@ from typing import TypeAlias
 from ticdc_producer.errors import FaultError
 from ticdc_producer.faults.catalogue import trap, traps_of
 from ticdc_producer.faults.event_traps import SegmentTrap
-from ticdc_producer.faults.fault_plan import FaultPlan, IllegalFault
+from ticdc_producer.faults.fault_plan import FaultPlan, IllegalFault, Segments
 from ticdc_producer.faults.illegal_event import IllegalEventTrap
 from ticdc_producer.faults.seeded_hash import seeded_integer
-from ticdc_producer.faults.segments import Segments
-from ticdc_producer.faults.trap_setting import TrapSetting
-from ticdc_producer.model.clock import Clock
+from ticdc_producer.faults.trap import TrapSetting
+from ticdc_producer.model.tso import Clock
 
 _DEFAULT_RATE = 0.1
 _RESERVED, _RESERVED_AT_DDL = 8, 3

@@ -1,5 +1,8 @@
 """Reorders rows of different dispatch keys as TiCDC's batcher does.
 
+For the batcher such a row still has the key of its table or value. It appends rows of one key to one group,
+and thus preserves their order, into however many messages the group is divided (docs/stream-semantics.md §8).
+
 The batcher takes up to 2048 rows at a time, groups them by dispatch key and sends the groups in the order
 of a Go map. No row is moved across a DDL or resolved event, because all earlier rows were acknowledged
 before it (docs/stream-semantics.md §8).
@@ -15,15 +18,43 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.faults.event_columns import integers, is_kind, replaced
-from ticdc_producer.faults.private_keys import batcher_keys
 from ticdc_producer.faults.seeded_hash import seeded_hash, threshold
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.shapes import EVENT_STREAM
 from ticdc_producer.model.whole_groups import whole_groups
 from ticdc_producer.model.xx_hash import xx_hash
+from ticdc_producer.pipeline.mutations import eight_bytes
 from ticdc_producer.pipeline.order import in_delivery_order
 from ticdc_producer.pipeline.row_images import Flags, Numbers
-from ticdc_producer.pipeline.split import eight_bytes
+
+_SEPARATOR = "\0"
+"""Separates the batcher's key from the private part; no name of a table has it."""
+
+
+def with_private_keys(events: pa.RecordBatch, rows: Flags, fault: str) -> pa.RecordBatch:
+    """Give some rows a private dispatch key.
+
+    :param fault: the id of the trap that does it.
+    """
+    keys = [
+        key.hex().upper() if is_hit else None
+        for key, is_hit in zip(events.column("txn_order_key").to_pylist(), rows.tolist(), strict=True)
+    ]
+    prefix = pc.fill_null(events.column("dispatch_key"), "")
+    private_keys = pc.binary_join_element_wise(prefix, pa.array(keys, pa.string()), _SEPARATOR)
+    return replaced(
+        events,
+        {
+            "dispatch_key": pc.if_else(pa.array(rows), private_keys, events.column("dispatch_key")),
+            "fault": pc.if_else(pa.array(rows), fault, events.column("fault")),
+        },
+    )
+
+
+def batcher_keys(events: pa.RecordBatch) -> pa.Array:
+    """The dispatch keys by which the batcher groups rows, without the private part of single rows."""
+    return pc.replace_substring_regex(events.column("dispatch_key"), pattern="(?s)\\x00.*", replacement="")
+
 
 ROUND = 2048
 _ROUND_KEY = ("partition_index", "restart_epoch", "run", "round", "reserved")

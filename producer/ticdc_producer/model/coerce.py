@@ -1,15 +1,18 @@
 """Coerces values to the canonical bytes of a column, and reads canonical bytes as SQL values.
 
+Rules: tidb ``pkg/types/vector.go`` (``ParseVectorFloat32``, ``String``).
+
 This is the only module that implements MySQL's conversion to column types (``docs/design.md#values``).
 """
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 
-from ticdc_producer.model.coerce_member import coerce_enum, coerce_json, coerce_set
 from ticdc_producer.model.coerce_number import (
     coerce_bit,
     coerce_decimal,
@@ -18,12 +21,11 @@ from ticdc_producer.model.coerce_number import (
     coerce_year,
 )
 from ticdc_producer.model.coerce_temporal import coerce_datetime, coerce_duration
-from ticdc_producer.model.coerce_text import coerce_text
-from ticdc_producer.model.coerce_vector import coerce_vector
+from ticdc_producer.model.coerce_text import coerce_enum, coerce_json, coerce_set, coerce_text, to_text
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.float_text import narrow
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, FLOATS, INTEGERS, STRINGS, MySQLType
+from ticdc_producer.model.number_text import narrow, plain_text
 from ticdc_producer.model.sql_mode import SQLMode, value_error
 from ticdc_producer.model.sql_value import (
     Bits,
@@ -42,6 +44,55 @@ from ticdc_producer.model.temporal_text import (
     parse_datetime,
     parse_duration,
 )
+
+MAX_DIMENSIONS = 16383
+
+
+def coerce_vector(column: ColumnInfo, value: SQLValue, _: SQLMode) -> bytes:
+    """VECTOR and VECTOR(n). An invalid vector is an error in every sql_mode."""
+    if not isinstance(value, str | bytes):
+        raise value_error(column.name, value, "Incorrect vector value")
+    try:
+        text, dimensions = vector_text(to_text(value))
+    except ValueError as error:
+        raise value_error(column.name, value, f"Incorrect vector value ({error})") from error
+    if column.length >= 0 and dimensions != column.length:
+        what = f"vector has {dimensions} dimensions, does not fit VECTOR({column.length})"
+        raise value_error(column.name, value, what)
+    return text.encode()
+
+
+def vector_text(source: str) -> tuple[str, int]:
+    """The canonical text of a vector, and its number of dimensions.
+
+    :raises ValueError: for text that is not a vector.
+    """
+    try:
+        elements = json.loads(source, parse_int=float, parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("not a list of numbers") from None
+    if not isinstance(elements, list) or not all(isinstance(element, float) for element in elements):
+        raise ValueError("not a list of numbers")
+    if len(elements) > MAX_DIMENSIONS:
+        raise ValueError(f"more than {MAX_DIMENSIONS} dimensions")
+    return "[" + ",".join(_element(element) for element in elements) + "]", len(elements)
+
+
+def _element(number: float) -> str:
+    if math.isinf(number):
+        raise ValueError("infinite values are not allowed")
+    try:
+        real = narrow(number, MySQLType.FLOAT)
+    except OverflowError:
+        raise ValueError("infinite values are not allowed") from None
+    if real == 0:  # unlike FLOAT columns, vectors keep the sign of a zero
+        return "-0" if math.copysign(1, real) < 0 else "0"
+    return plain_text(real, MySQLType.FLOAT).decode()
+
+
+def _refuse(word: str) -> float:
+    raise ValueError(f"{word} is not a number")
+
 
 T = MySQLType
 

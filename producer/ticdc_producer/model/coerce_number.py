@@ -9,9 +9,8 @@ import math
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.float_text import narrow, plain_text
 from ticdc_producer.model.mysql_type import MySQLType, integer_range
-from ticdc_producer.model.number_text import as_number, rounded
+from ticdc_producer.model.number_text import as_number, narrow, plain_text, rounded
 from ticdc_producer.model.sql_mode import SQLMode, value_error
 from ticdc_producer.model.sql_value import BinaryLiteral, DateTimeValue, Duration, SQLValue
 

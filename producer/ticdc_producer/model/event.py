@@ -1,4 +1,4 @@
-"""Events as a consumer sees them: the output of decoders, and the expected events of a golden folder.
+"""Events as a consumer sees them, messages, and records of Kafka.
 
 Events are msgspec structs, because there is one per row, and a struct is created ten times as fast as a
 dataclass.
@@ -138,3 +138,28 @@ class Message(msgspec.Struct, frozen=True):
     def size(self) -> int:
         """Size of key and value in bytes."""
         return len(self.key or b"") + len(self.value or b"")
+
+
+MAX_OFFSET = (1 << 43) - 1
+"""The largest offset that is read: a partition with a million messages per second has it after 278 years."""
+
+MAX_EVENTS = 1 << 20
+"""The largest number of events of a message that is read: TiCDC's batches have some hundred."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One message of a topic.
+
+    :param timestamp: Unix milliseconds.
+    :param type: ``row``, ``ddl`` or ``resolved`` if the writer recorded it, else empty.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    timestamp: int = 0
+    headers: tuple[tuple[str, bytes], ...] = ()
+    type: str = ""

@@ -6,13 +6,21 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.event import DDLEvent, Op, Value
-from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.mysql_type import MySQLType, bare_name
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
-from ticdc_producer.model.utf8 import replace_invalid
+
+
+def replace_invalid(value: bytes) -> bytes:
+    """Replace each byte that is not part of valid UTF-8 by U+FFFD.
+
+    Every byte is replaced separately, not every invalid sequence. Source: Go ``unicode/utf8.DecodeRune``.
+    """
+    text = value.decode("utf-8", "surrogateescape")
+    return "".join("\ufffd" if "\udc80" <= char <= "\udcff" else char for char in text).encode()
+
 
 TableIDs: TypeAlias = Literal["partitions", "all", "none"]
 OldValues: TypeAlias = Literal["all", "updated", "none"]

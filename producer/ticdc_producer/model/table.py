@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property
+from typing import Any
 
-from ticdc_producer.model.column import ColumnInfo, IndexInfo
-from ticdc_producer.model.flags import ColumnFlag, column_flags
+import msgspec
+
+from ticdc_producer.model.column import ColumnFlag, ColumnInfo, IndexInfo, column_flags
+from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.model.profile import Profile
 
 
@@ -135,3 +139,57 @@ class TableInfo:
     @property
     def qualified_name(self) -> str:
         return f"{self.schema}.{self.name}"
+
+
+_DEFAULTS = {field.name: field.default for field in fields(ColumnInfo) if field.default is not MISSING}
+
+
+def table_json(table: TableInfo) -> dict[str, Any]:
+    """``schema``, ``table``, ``columns`` (without default values), ``handle_key`` and ``virtual``."""
+    handle = table.handle_index
+    offsets = () if handle is None else handle.offsets
+    return {
+        "schema": table.schema,
+        "table": table.name,
+        "columns": [_column_json(column) for column in table.sent_columns],
+        "handle_key": [table.columns[offset].name for offset in offsets],
+        "virtual": [column.name for column in table.columns if column.is_virtual],
+    }
+
+
+def _column_json(column: ColumnInfo) -> dict[str, Any]:
+    fields_set = {name: value for name, value in _DEFAULTS.items() if getattr(column, name) != value}
+    return {
+        "name": column.name,
+        "type": int(column.type),
+        **{name: msgspec.to_builtins(getattr(column, name)) for name in fields_set},
+    }
+
+
+def column_from_json(content: Mapping[str, Any]) -> ColumnInfo:
+    """Convert one of the ``columns`` of ``table_json`` to a column.
+
+    :raises ValueError: if the JSON does not match.
+    """
+    return msgspec.convert(content, ColumnInfo)
+
+
+_OTHER = 400
+"""Upper bound in bytes for numbers and times; the longest is a DOUBLE with 308 digits and sign."""
+_MOST_BYTES_PER_CHARACTER = 4
+_UNBOUNDED = LOBS | {MySQLType.JSON, MySQLType.VECTOR_FLOAT32, MySQLType.GEOMETRY}
+
+
+def max_row_bytes(table: TableInfo) -> int | None:
+    """The maximum size of a row image in bytes; None if a column has no useful bound."""
+    sizes = [_max_bytes(column) for column in table.sent_columns]
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
+
+
+def _max_bytes(column: ColumnInfo) -> int | None:
+    if column.type in _UNBOUNDED:
+        return None
+    if column.type not in STRINGS:
+        return _OTHER
+    return None if column.length < 0 else column.length * _MOST_BYTES_PER_CHARACTER

@@ -17,13 +17,12 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model import tso
-from ticdc_producer.model.clock import Clock
 from ticdc_producer.model.event import Kind
-from ticdc_producer.pipeline.commit import commit_ts
-from ticdc_producer.pipeline.dispatch import event_batch
+from ticdc_producer.model.tso import Clock
+from ticdc_producer.pipeline.dispatch import TopicPartitions, event_batch
+from ticdc_producer.pipeline.mutations import eight_bytes
+from ticdc_producer.pipeline.order import commit_ts
 from ticdc_producer.pipeline.row_images import Numbers
-from ticdc_producer.pipeline.split import eight_bytes
-from ticdc_producer.pipeline.topic_partitions import TopicPartitions
 
 KIND_ORDER = {Kind.ROW: 0, Kind.DDL: 1, Kind.RESOLVED: 2}
 

@@ -1,21 +1,64 @@
-"""Row images as maps of column name to value, as a decoder returns them."""
+"""Row images as a decoder returns them: maps of column name to value, altered where a protocol alters values.
+
+The codec's own functions project the values, one by one. Columns that a protocol carries unchanged are not
+looked at.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
+from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import Op
-from ticdc_producer.model.fidelity import Fidelity
-from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.fidelity import Fidelity, replace_invalid
 from ticdc_producer.model.shapes import EVENT_COLUMN, EVENT_IMAGE
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.utf8 import replace_invalid
-from ticdc_producer.pipeline.row_images import Flags, Numbers, same_values, starts
+from ticdc_producer.pipeline.row_images import (
+    Flags,
+    Numbers,
+    numbers,
+    present,
+    replaced_values,
+    same_values,
+    starts,
+)
+
+
+def project_values(events: pa.RecordBatch, tables: Iterable[TableInfo], fidelity: Fidelity) -> pa.RecordBatch:
+    """Project the values of row images; invalid UTF-8 is handled elsewhere.
+
+    :param events: with ``table_version``, ``before`` and ``after``.
+    """
+    projections = {
+        table.version: changed
+        for table in tables
+        if (
+            changed := [
+                (index, projection)
+                for index, column in enumerate(table.sent_columns)
+                if (projection := fidelity.value_projection(column))
+            ]
+        )
+    }
+    if not projections:
+        return events
+    versions = numbers(events.column("table_version").fill_null(-1))
+    for name in ("before", "after"):
+        field = events.schema.get_field_index(name)
+        images = events.column(field)
+        for version in np.intersect1d(versions, list(projections)).tolist():
+            first = starts(images)[present(images) & (versions == version)]
+            for index, projection in projections[version]:
+                values = images.values.take(pa.array(first + index)).to_pylist()
+                projected = pa.array(map(projection, values), pa.binary())
+                images = replaced_values(images, first + index, projected)
+        events = events.set_column(field, events.schema.field(field), images)
+    return events
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +13,29 @@ from ticdc_producer.dispatch.rules import Route
 from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.model.shapes import EVENT_STREAM
 from ticdc_producer.pipeline.row_images import Numbers, column_values, numbers
-from ticdc_producer.pipeline.topic_partitions import TopicPartitions
+
+
+@dataclass(frozen=True)
+class TopicPartitions:
+    """All topics of a run, each with the same number of partitions.
+
+    :param topics: sorted by name; they determine the order of the output.
+    """
+
+    topics: tuple[str, ...]
+    partitions: int
+
+    def __len__(self) -> int:
+        return len(self.topics) * self.partitions
+
+    def of(self, topic: str) -> range:
+        """The partition indexes of one topic."""
+        first = self.topics.index(topic) * self.partitions
+        return range(first, first + self.partitions)
+
+    def name(self, partition_index: int) -> tuple[str, int]:
+        """Topic and partition of a partition index."""
+        return self.topics[partition_index // self.partitions], partition_index % self.partitions
 
 
 def dispatch(

@@ -1,4 +1,4 @@
-"""Stage: remove the mutations that event filters ignore, before updates are split.
+"""Stages: remove the mutations that event filters ignore, and the columns that no selector selects.
 
 Source: tiflow ``cdc/entry/mounter.go``, ``pkg/filter`` (``sql_event_filter.go``, ``expr_filter.go``).
 """
@@ -13,10 +13,11 @@ import pyarrow as pa
 
 from ticdc_producer.config.filter_section import EventFilter, FilterSection
 from ticdc_producer.dispatch.matcher import Matcher
+from ticdc_producer.dispatch.table_filter import ColumnSelection
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import MAX_TS
-from ticdc_producer.pipeline.row_images import Flags, column_values, numbers
+from ticdc_producer.pipeline.row_images import Flags, column_values, numbers, selected_from
 from ticdc_producer.pipeline.value_condition import value_condition
 
 _OPS = {"insert": (Op.INSERT,), "update": (Op.UPDATE,), "delete": (Op.DELETE,), "all dml": tuple(Op)}
@@ -102,3 +103,33 @@ def _expressions(rule: EventFilter) -> tuple[tuple[Op, str, str], ...]:
         (Op.UPDATE, "after", rule.ignore_update_new_value_expr),
         (Op.DELETE, "before", rule.ignore_delete_value_expr),
     )
+
+
+def select(
+    changes: pa.RecordBatch, tables: Iterable[TableInfo], selection: ColumnSelection
+) -> pa.RecordBatch:
+    """Reduce ``before`` and ``after`` to the selected columns.
+
+    :param tables: the versions that are replicated, with all their columns.
+    """
+    selected = reduced_tables(tables, selection)
+    if not selected:
+        return changes
+    versions = numbers(changes.column("table_version"))
+    for name in ("before", "after"):
+        index = changes.schema.get_field_index(name)
+        images = selected_from(changes.column(index), selected, versions)
+        changes = changes.set_column(index, changes.schema.field(index), images)
+    return changes
+
+
+def reduced_tables(tables: Iterable[TableInfo], selection: ColumnSelection) -> dict[int, list[int]]:
+    """Image indexes of the selected columns, by version of the tables that lose columns."""
+    found = {table.version: selected_columns(table, selection) for table in tables}
+    return {version: columns for version, columns in found.items() if columns is not None}
+
+
+def selected_columns(table: TableInfo, selection: ColumnSelection) -> list[int] | None:
+    """Image indexes of the selected columns; None if all are selected."""
+    sent = selection.of(table).sent
+    return None if sent == table.sent else [table.sent.index(offset) for offset in sent]

@@ -12,12 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.config import Changefeed
-from ticdc_producer.dispatch.column_selection import ColumnSelection
 from ticdc_producer.dispatch.rules import Route, Router
-from ticdc_producer.dispatch.table_filter import TableFilter
+from ticdc_producer.dispatch.table_filter import ColumnSelection, TableFilter
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.pipeline.commit import commit
 from ticdc_producer.pipeline.control_events import (
     ActiveTopic,
     DDLRoute,
@@ -26,15 +24,12 @@ from ticdc_producer.pipeline.control_events import (
     regular_resolved_events,
     single_resolved_events,
 )
-from ticdc_producer.pipeline.dispatch import dispatch
-from ticdc_producer.pipeline.event_filter import event_filter, filtered_tables
-from ticdc_producer.pipeline.go_sort_order import go_sort_order
+from ticdc_producer.pipeline.dispatch import TopicPartitions, dispatch
+from ticdc_producer.pipeline.event_filter import event_filter, filtered_tables, select
+from ticdc_producer.pipeline.go_sort import go_sort_order
 from ticdc_producer.pipeline.local_time import localise
-from ticdc_producer.pipeline.mutations import collapse, in_key_order, net_mutations, split_moved
-from ticdc_producer.pipeline.order import in_delivery_order
-from ticdc_producer.pipeline.select import select
-from ticdc_producer.pipeline.split import split
-from ticdc_producer.pipeline.topic_partitions import TopicPartitions
+from ticdc_producer.pipeline.mutations import collapse, in_key_order, net_mutations, split, split_moved
+from ticdc_producer.pipeline.order import commit, in_delivery_order
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +37,7 @@ class StreamPlan:
     """The input of the stages other than the change log; small, on the driver.
 
     :param resolved: when resolved events are sent; has the commit clock, too.
-    :param large_transactions: commit-ts and physical table id of the transactions that ``go_sort_order``
+    :param large_transactions: commit-ts and physical table id of the transactions that ``go_sort``
         reorders.
     """
 

@@ -20,8 +20,7 @@ from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.model.shapes import EVENT_IMAGE, EXPECTED_EVENTS
 from ticdc_producer.model.tso import LOGICAL_BITS
-from ticdc_producer.pipeline.decoded_images import DecodedTable, scattered
-from ticdc_producer.pipeline.project_values import project_values
+from ticdc_producer.pipeline.decoded_images import DecodedTable, project_values, scattered
 from ticdc_producer.pipeline.row_images import Flags, Numbers, flags, numbers
 
 

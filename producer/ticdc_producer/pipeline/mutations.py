@@ -1,4 +1,11 @@
-"""Stages: collapse each transaction to what TiKV stores: at most one mutation per row key.
+"""Stages: updates that are split, and each transaction collapsed to what TiKV stores.
+
+The order inside a transaction is: physical table id; deletes, updates, inserts; row key. The halves of a
+split update are where a stable sort by kind puts them: after the other deletes, before the other inserts.
+TiCDC new architecture does not sort again: the delete takes the position of the update, and the insert
+follows all rows of the table. ``txn_order_key`` encodes this order, so no task needs to see other rows.
+
+Source: tiflow ``TrySplitAndSortUpdateEvent``, sorter ``key.go``; ticdc ``pkg/common/event/dml_event.go``.
 
 Source: TiDB's two-phase commit writes one value per key. docs/stream-semantics.md §2 lists the cases (a
 delete and an insert of one key are an update, an insert and a delete are nothing).
@@ -6,13 +13,130 @@ delete and an insert of one key are an update, an insert and a delete are nothin
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import chain
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.event import Op
+from ticdc_producer.model.mysql_type import INTEGERS
+from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.whole_groups import first_of_groups
-from ticdc_producer.pipeline.row_images import present, same_images, without
+from ticdc_producer.pipeline.row_images import (
+    Flags,
+    Numbers,
+    column_values,
+    numbers,
+    present,
+    same_images,
+    same_values,
+    without,
+)
+
+_KIND_ORDER = np.zeros(max(Op) + 1, np.uint8)
+_KIND_ORDER[[Op.DELETE, Op.UPDATE, Op.INSERT]] = 0, 1, 2
+_AFTER_ALL = 3
+
+
+def split(
+    mutations: pa.RecordBatch,
+    tables: Iterable[TableInfo],
+    *,
+    raw_change_event: bool = False,
+    profile: Profile = "classic",
+) -> pa.RecordBatch:
+    """Split key-changing updates and add ``txn_order_key``, the order inside the transaction.
+
+    :param tables: all table versions of the mutations.
+    :param raw_change_event: TiCDC's ``output-raw-change-event``: nothing is split.
+    """
+    changes_key = np.zeros(mutations.num_rows, bool) if raw_change_event else _changes_key(mutations, tables)
+    kind_before = numbers(mutations.column("op"))
+    if changes_key.any():
+        halves = np.repeat(np.arange(len(changes_key)), 1 + changes_key)
+        kind_before = kind_before[halves]
+        mutations = _halved(mutations.take(pa.array(halves)), changes_key[halves], halves)
+    kinds = _kinds(profile, numbers(mutations.column("op")), kind_before)
+    order_key = pc.binary_join_element_wise(
+        eight_bytes(numbers(mutations.column("table_id"))), kinds, mutations.column("row_key"), b""
+    )
+    return mutations.drop_columns(["row_key"]).append_column("txn_order_key", order_key)
+
+
+def split_columns(table: TableInfo) -> list[int]:
+    """Image indexes of the columns whose change splits an update: handle key and unique columns.
+
+    A mutation stays on its row key, so integer columns of a clustered key cannot change and are left out.
+    Text columns can change to values that are equal under their collation.
+
+    Source: tiflow ``ShouldSplitUpdateEvent``; nullable unique keys count too.
+    """
+    keys = [index for index in table.indexes if index.unique or index.primary]
+    stored_under = table.clustered_key.offsets if table.clustered_key else ()
+    unchangeable = {offset for offset in stored_under if table.columns[offset].type in INTEGERS}
+    offsets = set(chain.from_iterable(index.offsets for index in keys)) - unchangeable
+    return [index for offset in sorted(offsets) if (index := table.image_index(offset)) is not None]
+
+
+def eight_bytes(values: Numbers) -> pa.Array:
+    """Non-negative numbers as 8 bytes each, big-endian, which sort like the numbers."""
+    return _fixed_bytes(values.astype(">i8").view(np.uint8).reshape(-1, 8))
+
+
+def _changes_key(mutations: pa.RecordBatch, tables: Iterable[TableInfo]) -> Flags:
+    versions, ops = numbers(mutations.column("table_version")), numbers(mutations.column("op"))
+    before, after = mutations.column("before"), mutations.column("after")
+    changed = np.zeros(len(ops), bool)
+    for table in tables:
+        columns = split_columns(table)
+        updated = (ops == Op.UPDATE) & (versions == table.version)
+        if columns and updated.any():
+            rows = np.flatnonzero(updated)
+            for index in columns:
+                values = (column_values(images, rows, index) for images in (before, after))
+                changed[rows] |= ~same_values(*values)
+    return changed
+
+
+def _halved(rows: pa.RecordBatch, halved: Flags, source: Numbers) -> pa.RecordBatch:
+    """Make the first of two equal rows a delete, and the second an insert.
+
+    :param rows: with each update that is split twice.
+    :param source: number of the mutation that a row is made from.
+    """
+    inserted = np.zeros(len(source), bool)
+    inserted[1:] = source[1:] == source[:-1]
+    deleted = halved & ~inserted
+    op = np.where(deleted, Op.DELETE, np.where(inserted, Op.INSERT, numbers(rows.column("op"))))
+    changes = {
+        "op": pa.array(op.astype(np.int8)),
+        "before": without(rows.column("before"), inserted),
+        "after": without(rows.column("after"), deleted),
+    }
+    for name, column in changes.items():
+        index = rows.schema.get_field_index(name)
+        rows = rows.set_column(index, rows.schema.field(index), column)
+    return rows
+
+
+def _kinds(profile: Profile, op: Numbers, kind_before: Numbers) -> pa.Array:
+    """The order of kinds after the second sort, then before it; without a second sort, only the latter."""
+    before = _KIND_ORDER[kind_before]
+    if profile == "classic":
+        return _fixed_bytes(np.stack([_KIND_ORDER[op], before], axis=1))
+    moved = (op == Op.INSERT) & (kind_before == Op.UPDATE)
+    return _fixed_bytes(np.where(moved, np.uint8(_AFTER_ALL), before)[:, None])
+
+
+def _fixed_bytes(rows: np.ndarray[tuple[int, int], np.dtype[np.uint8]]) -> pa.Array:
+    """Each row of a matrix of bytes as one value."""
+    count, width = rows.shape
+    data = pa.py_buffer(np.ascontiguousarray(rows))
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), count, [None, data]).cast(pa.binary())
+
 
 ROW = ("table_id", "row_key")
 """The columns that identify a row upstream: changes of one row belong to one group."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from ticdc_producer.model.utf8 import replace_invalid
+from ticdc_producer.model.fidelity import replace_invalid
 
 Operand: TypeAlias = pa.Array | pa.Scalar
 """The value of each row, or one value for all."""

@@ -5,6 +5,7 @@ All per-row work of the JSON encoders ends here, in Arrow's own loops.
 
 from __future__ import annotations
 
+from binascii import b2a_base64
 from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 from typing import TypeAlias
@@ -164,3 +165,25 @@ def differ(old: pa.Array, new: pa.Array) -> pa.Array:
 def without_first_byte(texts: pa.Array) -> pa.Array:
     """Texts without their first byte; an empty text stays empty, for which ``binary_slice`` fails."""
     return pc.binary_replace_slice(texts, start=0, stop=1, replacement=b"")
+
+
+_PADDINGS = pa.array([b"", b"\0", b"\0\0"], pa.binary())
+
+
+def base64_texts(values: pa.Array) -> pa.Array:
+    """Base64 of each value.
+
+    Each value is padded to a multiple of three bytes, so that one call encodes all of them; ``=`` then
+    replaces what the padding became.
+    """
+    sizes = lengths(values)
+    padding = -sizes % 3
+    padded = pc.fill_null(values, b"") if values.null_count else values
+    if padding.any():
+        padded = concat((padded, _PADDINGS.take(pa.array(padding))), len(values))
+    text = np.frombuffer(b2a_base64(contents(padded), newline=False), np.uint8).copy()
+    widths = (sizes + padding) // 3 * 4
+    ends = np.cumsum(widths)
+    for least in (1, 2):
+        text[ends[padding >= least] - least] = ord("=")
+    return with_nulls_of(values, text_array(text.tobytes(), widths))

@@ -6,7 +6,7 @@ Source: tiflow ``open_protocol_encoder.go`` and ``canal_json_row_event_encoder.g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Protocol, TypeAlias
@@ -15,11 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.errors import EncodeError
-from ticdc_producer.model.event import ClaimObject
+from ticdc_producer.model.event import ClaimObject, Op
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.arrow_text import Numbers
-from ticdc_producer.protocols.claim_check import claim_content, claim_location, claim_name
+from ticdc_producer.protocols.arrow_text import Numbers, lengths
+from ticdc_producer.protocols.base import RowBatch
+from ticdc_producer.protocols.compression import all_compressed
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus
+from ticdc_producer.protocols.large_message_handle import claim_content, claim_location, claim_name
 
 RECORD_OVERHEAD = 36
 """Bytes that TiCDC adds for Kafka's record header: five 32-bit varints, one 64-bit varint, a byte."""
@@ -132,3 +134,47 @@ def _replaced(rows: EncodedRows, forms: Mapping[int, tuple[bytes, bytes]]) -> En
             texts[row] = form[column]
         columns = columns.set_column(column, name, pa.array(texts, pa.binary()))
     return EncodedRows(columns, rows.statuses)
+
+
+class RowTexts(Protocol):
+    """One form of row message."""
+
+    def texts(self, batch: RowBatch, locations: pa.Array | None = None) -> pa.Array:
+        """One message per row.
+
+        :param locations: locations of the rows' claim-check objects as JSON; None if nothing is stored.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class KeylessMessages:
+    """The messages of one batch of rows.
+
+    :param forms: by operation, and whether the row was too large and carries only its handle key.
+    :param compression: compression of the messages: ``none``, ``snappy`` or ``lz4``.
+    :param literal: formats a text as the protocol's JSON string.
+    """
+
+    forms: Mapping[tuple[Op, bool], RowTexts]
+    batch: RowBatch
+    compression: str
+    literal: Callable[[str], bytes]
+
+    def values(self) -> pa.Array:
+        """The message of every row."""
+        return all_compressed(self.forms[self.batch.op, False].texts(self.batch), self.compression)
+
+    def length(self, rows: EncodedRows) -> Numbers:
+        return lengths(rows.column("value")) + RECORD_OVERHEAD
+
+    def complete_message(self, _key: bytes, value: bytes) -> tuple[bytes | None, bytes]:
+        return None, value
+
+    def handle_key_messages(
+        self, rows: Sequence[int], locations: Sequence[str]
+    ) -> Iterator[tuple[bytes, bytes]]:
+        large = self.batch.take(pa.array(rows))
+        literals = pa.array(map(self.literal, locations), pa.binary()) if locations else None
+        values = all_compressed(self.forms[self.batch.op, True].texts(large, literals), self.compression)
+        return zip(repeat(b""), values.to_pylist(), strict=False)

@@ -1,10 +1,20 @@
-"""Options for messages that are too large, common to several protocols."""
+"""Options for messages that are too large, common to several protocols, and claim-check objects.
+
+Source: tiflow ``pkg/sink/kafka/claimcheck/claim_check.go``, ``pkg/sink/codec/common/message.go``
+(``ClaimCheckMessage``).
+"""
 
 from __future__ import annotations
 
+from base64 import b64encode
+from hashlib import sha256
 from typing import Literal, TypeAlias, get_args
+from uuid import UUID
 
-from ticdc_producer.errors import ChangefeedError, nearest
+import msgspec
+
+from ticdc_producer.errors import ChangefeedError, DecodeError, nearest
+from ticdc_producer.model.event import ClaimObject
 
 DEFAULT_MAX_MESSAGE_BYTES = 10 << 20
 
@@ -22,3 +32,49 @@ def check_large_message_handle(chosen: str) -> None:
             parameter="large-message-handle-option",
             hint=nearest(chosen, get_args(LargeMessageHandle)),
         )
+
+
+def claim_name(content: bytes) -> str:
+    """The file name of an object: a UUID like TiCDC's, but derived from the content instead of random.
+
+    The same scenario therefore gives the same messages, and an event that is sent twice has one object.
+    """
+    return f"{UUID(bytes=sha256(content).digest()[:16], version=4)}.json"
+
+
+def claim_content(key: bytes | None, value: bytes, *, raw_value: bool) -> bytes:
+    """The content of a message's object: Go's JSON of both byte slices, or the bare value."""
+    if raw_value:
+        return value
+    return b'{"key":%b,"value":%b}' % (_base64(key), _base64(value))
+
+
+def _base64(data: bytes | None) -> bytes:
+    return b"null" if data is None else b'"%b"' % b64encode(data)
+
+
+def claim_location(storage_uri: str, claim: ClaimObject) -> str:
+    """The location of an object, as the message gives it."""
+    return f"{storage_uri.removesuffix('/')}/{claim.name}"
+
+
+class _WrappedJSON(msgspec.Struct, forbid_unknown_fields=True):
+    key: bytes | None
+    value: bytes
+
+
+_WRAPPED = msgspec.json.Decoder(_WrappedJSON)
+
+
+def claimed_message(content: bytes) -> tuple[bytes | None, bytes]:
+    """Key and value of the message that an object holds; a raw value has no key.
+
+    :raises DecodeError: if the object is empty.
+    """
+    if not content:
+        raise DecodeError("CLAIM-EMPTY", "a message in the claim-check object", part="value", byte=0)
+    try:
+        wrapped = _WRAPPED.decode(content)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None, content  # a raw value, or damaged: the decoder of the protocol finds out
+    return wrapped.key, wrapped.value

@@ -1,11 +1,20 @@
-"""The text of ENUM and SET values.
+"""ENUM and SET values as text, their lists of allowed members, and DEFAULT values as TiDB stores them.
 
 Source: tidb ``types.ParseEnumValue``, ``types.ParseSetValue``.
+
+Source: tiflow ``pkg/sink/codec/common/helper.go`` (EscapeEnumAndSetOptions).
+
+Source: tidb ``pkg/meta/model/column.go`` (``GetDefaultValue``).
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from itertools import accumulate, count
+
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.fidelity import replace_invalid
 from ticdc_producer.model.mysql_type import MySQLType
 
 
@@ -17,3 +26,72 @@ def member_text(column: ColumnInfo, value: bytes) -> str:
     if number >> len(column.elements):
         return ""
     return ",".join(name for bit, name in enumerate(column.elements) if number >> bit & 1)
+
+
+def allowed(column: ColumnInfo) -> str:
+    """The comma-separated members of a column. Commas in ENUM members are escaped; a SET's have none."""
+    if column.type == MySQLType.ENUM:
+        return ",".join(map(escaped, column.elements))
+    return ",".join(column.elements)
+
+
+def escaped(member: str) -> str:
+    """A member of an ENUM as the list contains it."""
+    return member.replace(",", "\\,").replace("\\'", "'").replace("''", "'")
+
+
+_BETWEEN_MEMBERS = re.compile(r"(?<!\\),")
+
+
+def member_indexes(listed: str) -> dict[str, int]:
+    """Maps the escaped members of an ENUM's list to their indexes, counted from 1.
+
+    A backslash at the end of a member looks like the escape of the comma after it. Members that the list
+    does not contain in escaped form are therefore looked up in the list split at every comma.
+    """
+    escaped_indexes = _first_indexes(zip(_BETWEEN_MEMBERS.split(listed), count(1), strict=False))
+    return {**_unescaped_indexes(listed), **escaped_indexes}
+
+
+def _unescaped_indexes(listed: str) -> dict[str, int]:
+    """Maps the parts between any two commas to the index they have if a member ends just before them."""
+    parts = listed.split(",")
+    ended = list(accumulate(not part.endswith("\\") for part in parts))
+    indexes = [1, 2, *(before + 2 for before in ended)]
+    return _first_indexes(zip(parts, indexes, strict=False))
+
+
+def _first_indexes(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """The first index of each text."""
+    indexes: dict[str, int] = {}
+    for text, index in pairs:
+        indexes.setdefault(text, index)
+    return indexes
+
+
+T = MySQLType
+
+
+def stored_default(column: ColumnInfo) -> str | None:
+    """The text of a DEFAULT, not for BIT (``stored_bits``); None if the column has no DEFAULT."""
+    if column.default_expression:
+        return column.default_expression
+    if column.default is None:
+        return None
+    if column.type in (T.ENUM, T.SET):
+        return member_text(column, column.default)
+    if column.type == T.YEAR and column.default_text is None:
+        return f"{int(column.default):04d}"
+    # TiDB stores the text as JSON, in which bytes that are not UTF-8 have become U+FFFD.
+    return replace_invalid(column.metadata_default or b"").decode()
+
+
+def stored_bits(column: ColumnInfo) -> bytes:
+    """The DEFAULT of a BIT column: its bytes, big-endian.
+
+    A literal in binary or hexadecimal digits keeps its leading zero bytes; a number has none.
+    """
+    if column.default_text is not None:
+        return column.default_text
+    number = int(column.default or b"0")
+    return number.to_bytes(max(1, (number.bit_length() + 7) // 8), "big")

@@ -1,10 +1,14 @@
-"""The protocols by name: the built-in ones first, then those of other packages."""
+"""The protocols by name, the built-in ones first, and the protocol of a message by its bytes.
+
+Only the outer structure of a message is checked: a message with damaged content still belongs to its
+protocol. No message matches two of the built-in protocols.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ticdc_producer.errors import ChangefeedError, nearest
+from ticdc_producer.errors import ChangefeedError, DecodeError, nearest
 from ticdc_producer.model.entry_points import PROTOCOLS, installed
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.protocols.avro.spec import SPEC as AVRO
@@ -15,7 +19,7 @@ from ticdc_producer.protocols.csv.spec import SPEC as CSV
 from ticdc_producer.protocols.debezium.spec import SPEC as DEBEZIUM
 from ticdc_producer.protocols.open_protocol.spec import SPEC as OPEN_PROTOCOL
 from ticdc_producer.protocols.simple.spec import SPEC as SIMPLE
-from ticdc_producer.protocols.spec import FileFormat, Options, ProtocolSpec
+from ticdc_producer.protocols.spec import FileFormat, Options, ProtocolSpec, Signature
 
 BUILT_IN = {spec.name: spec for spec in (OPEN_PROTOCOL, CANAL_JSON, DEBEZIUM, CRAFT, SIMPLE, AVRO, CSV)}
 
@@ -88,3 +92,23 @@ def fidelity(protocol: str, options: Options) -> Fidelity:
     :raises ChangefeedError: as ``encoder``.
     """
     return encoder(protocol, options).fidelity
+
+
+def signatures() -> Iterator[tuple[str, Signature]]:
+    """Protocols that can be detected, and how."""
+    for spec in protocol_specs():
+        if spec.signature is not None:
+            yield spec.name, spec.signature
+
+
+def detect_protocol(key: bytes | None, value: bytes | None) -> str | None:
+    """The protocol of a message; None if no signature matches its bytes."""
+    found = (name for name, signature in signatures() if _matches(signature, key or b"", value or b""))
+    return next(found, None)
+
+
+def _matches(signature: Signature, key: bytes, value: bytes) -> bool:
+    try:
+        return signature.matches(key, value)
+    except DecodeError:
+        return False

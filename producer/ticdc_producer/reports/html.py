@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from ticdc_producer.model import tso
-from ticdc_producer.reports.chart import partition_chart, sizes_chart, symbol
+from ticdc_producer.reports.chart import Scale, partition_chart, scale, sizes_chart, symbol
 from ticdc_producer.reports.labels import (
     differences,
     gap_reason,
@@ -25,9 +25,7 @@ from ticdc_producer.reports.labels import (
     tables_compared,
     why_not_compared,
 )
-from ticdc_producer.reports.limits import LISTED, LONGEST_SOURCE, cut
-from ticdc_producer.reports.marks import Mark, marks
-from ticdc_producer.reports.scale import Scale, scale
+from ticdc_producer.reports.marks import LISTED, LONGEST_SOURCE, Mark, cut, marks
 from ticdc_producer.reports.subject import FaultOccurrence, Subject
 from ticdc_producer.reports.target import write_text
 from ticdc_producer.reports.timeline import PartitionCount, Timeline

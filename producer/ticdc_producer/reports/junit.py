@@ -1,13 +1,17 @@
-"""A verdict as JUnit XML: a test case per invariant and injected fault, one each for events and rows."""
+"""Verdicts and comparisons of a consumer's tables as JUnit XML that Jenkins and GitLab read.
+
+``failure`` and ``skipped`` are children of a ``testcase``; ``system-out`` follows them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from junitparser import TestCase
+from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from ticdc_producer.reports.junit_suite import junit_text, passed_case, set_failed, set_output, set_skipped
 from ticdc_producer.reports.labels import (
     differences,
     finding_lines,
@@ -15,13 +19,64 @@ from ticdc_producer.reports.labels import (
     tables_compared,
     why_not_compared,
 )
+from ticdc_producer.reports.state_text import table_lines
 from ticdc_producer.reports.subject import Subject
 from ticdc_producer.reports.target import write_text
 from ticdc_producer.verifier.comparison import Comparison
+from ticdc_producer.verifier.consumer_state.outcome import StateOutcome, TableOutcome
 from ticdc_producer.verifier.finding import Finding
-from ticdc_producer.verifier.requested_faults import RequestedFaults
 from ticdc_producer.verifier.table_state import StateComparison
-from ticdc_producer.verifier.verdict import Verdict
+from ticdc_producer.verifier.verdict import RequestedFaults, Verdict
+
+_DIGITS = 6
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit_text(suite_name: str, cases: Iterable[TestCase], seconds: float = 0.0) -> str:
+    """A report of one suite. It contains no date and no host name, so the same cases give the same text.
+
+    :param seconds: time of all cases together, which they share equally: one pass over the data checks all.
+    """
+    cases = list(cases)
+    share = round(seconds / max(1, len(cases)), _DIGITS)
+    for case in cases:
+        case.time = share
+    suite = TestSuite(xml_text(suite_name))
+    suite.add_testcases(cases)
+    suite.time = round(seconds, _DIGITS)
+    report = JUnitXml("ticdc-producer")
+    report.add_testsuite(suite)
+    report.time = suite.time
+    out = io.BytesIO()
+    report.write(out)
+    return out.getvalue().decode()
+
+
+def passed_case(classname: str, name: str) -> TestCase:
+    """A new case, without failure, skip or output."""
+    return TestCase(name=xml_text(name), classname=xml_text(classname), time=0.0)
+
+
+def set_failed(case: TestCase, message: str, lines: Iterable[str]) -> None:
+    """Mark a case as failed, with details."""
+    failure = Failure(xml_text(message), "violated")
+    failure.text = xml_text("\n".join(lines))
+    case.result = [failure]
+
+
+def set_skipped(case: TestCase, reason: str) -> None:
+    """Mark a case as skipped."""
+    case.result = [Skipped(xml_text(reason))]
+
+
+def set_output(case: TestCase, lines: Iterable[str]) -> None:
+    """Set the case's output."""
+    case.system_out = xml_text("\n".join(lines))
+
+
+def xml_text(text: str) -> str:
+    """The text with characters that XML 1.0 does not allow escaped; values of rows may contain any."""
+    return _NOT_XML.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def write_junit(
@@ -112,3 +167,21 @@ def _fault(classname: str, name: str, invariants: Sequence[str]) -> TestCase:
 
 def _as_injected(names: Sequence[str]) -> str:
     return f"reported, as injected: {', '.join(names)}"
+
+
+def write_state_junit(path: Path, name: str, outcome: StateOutcome) -> None:
+    """Write the report.
+
+    :param name: name of the suite.
+    :raises ReportError: if the file cannot be written.
+    """
+    cases = [_case(f"{name}.{outcome.protocol}", table) for table in outcome.tables]
+    write_text(path, junit_text(name, cases))
+
+
+def _case(classname: str, table: TableOutcome) -> TestCase:
+    case = passed_case(classname, f"state:{table.table}")
+    if not table.ok:
+        counts = f"{table.missing} missing, {table.extra} extra, {table.different} different rows"
+        set_failed(case, counts if table.actual else "there is no such table", list(table_lines(table)))
+    return case

@@ -1,4 +1,4 @@
-"""Marks in a partition's chart: positions of findings and of faults."""
+"""Marks in a partition's chart: positions of findings and of faults, as many as the page shows."""
 
 from __future__ import annotations
 
@@ -6,9 +6,28 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ticdc_producer.reports.limits import MARKS
 from ticdc_producer.reports.subject import FaultOccurrence
 from ticdc_producer.verifier.finding import Finding
+
+BUCKETS = 500
+"""Maximum number of buckets of one partition."""
+ALL_BUCKETS = 16_000
+"""Maximum number of buckets of all partitions; a bucket takes about 80 bytes of the page."""
+DRAWN = 64
+"""Maximum number of partitions with a chart; partitions that findings name come first."""
+LISTED = 500
+"""Maximum number of partitions in the table."""
+MARKS = 200
+"""Maximum number of marks of one role in one partition."""
+LONGEST_EVENT = 2_000
+"""Maximum number of characters of one event on the page."""
+LONGEST_SOURCE = 20_000
+"""Maximum number of characters of the scenario's text on the page."""
+
+
+def cut(text: str, most: int = LONGEST_EVENT) -> str:
+    """The text, shortened to ``most`` characters."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
 
 
 @dataclass(frozen=True, slots=True)

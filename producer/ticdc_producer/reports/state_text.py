@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.json_value import to_json
+from ticdc_producer.model.event_line import to_json
 from ticdc_producer.verifier.consumer_state.canonical_value import UNREADABLE
 from ticdc_producer.verifier.consumer_state.outcome import RowDifference, StateOutcome, TableOutcome
 

@@ -1,10 +1,12 @@
-"""The files that reports are written to."""
+"""The files that reports are written to, and the libraries that the HTML report needs."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 from ticdc_producer.errors import ReportError
+from ticdc_producer.installation import install_command
 
 
 def check_target(path: Path) -> None:
@@ -30,3 +32,17 @@ def write_text(path: Path, text: str) -> None:
     except OSError as error:
         partial.unlink(missing_ok=True)
         raise ReportError(f"the report cannot be written: {error.strerror}", path=str(path)) from None
+
+
+_LIBRARIES = ("jinja2", "matplotlib")
+
+
+def check_installed(path: Path) -> None:
+    """Check that an HTML report can be written, before the work that it reports on.
+
+    :raises ReportError: if a library is missing; the hint names the extra.
+    """
+    missing = [name for name in _LIBRARIES if find_spec(name) is None]
+    if missing:
+        hint = install_command("spark")
+        raise ReportError(f"an HTML report needs {' and '.join(missing)}", path=str(path), hint=hint)

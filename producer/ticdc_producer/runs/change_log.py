@@ -12,14 +12,18 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ticdc_producer.faults.stage import EventFaults
 from ticdc_producer.pipeline.event_stream import StreamPlan
-from ticdc_producer.runs.generated_events import GeneratedPartitions
-from ticdc_producer.runs.generated_stream import GeneratedStream, generated_changes, generated_row_events
+from ticdc_producer.runs.generated_stream import (
+    GeneratedPartitions,
+    GeneratedStream,
+    generated_changes,
+    generated_row_events,
+)
 from ticdc_producer.runs.simulate import change_batch
 from ticdc_producer.runs.step_rows import StepRows
 from ticdc_producer.scenario.dataframe.data import data_changes
 from ticdc_producer.scenario.history import History
+from ticdc_producer.spark.background_jobs import materialized
 from ticdc_producer.spark.event_stream import ordered_events
-from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.spark.row_events import row_events
 from ticdc_producer.targets.encoding.ordered_events import EventFrame, OrderedEvents
 

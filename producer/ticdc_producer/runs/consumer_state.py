@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.json_value import from_json, to_json
+from ticdc_producer.model.event_line import from_json, to_json
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.unverifiable_tables import tables_of_ddl_text, unverifiable_tables

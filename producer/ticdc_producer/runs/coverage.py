@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.faults.catalogue import Trap, catalogue
-from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.protocols import registry
 from ticdc_producer.runs.offset_ranges import brokers_of, whole_topics
 from ticdc_producer.runs.prepare import changefeed_of
@@ -22,7 +22,7 @@ from ticdc_producer.runs.schemas import with_schemas
 from ticdc_producer.runs.verify import OnStatus
 from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.runs.write_golden import folder_messages
-from ticdc_producer.spark.materialize import materialized
+from ticdc_producer.spark.background_jobs import materialized
 from ticdc_producer.targets.decoding.dataframes import kafka_messages
 from ticdc_producer.targets.decoding.decode import decoded
 from ticdc_producer.targets.golden import read as golden

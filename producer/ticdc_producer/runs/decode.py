@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+from urllib.parse import unquote
 
 from ticdc_producer.config import Changefeed, SinkKind, load_changefeed_toml, parse_sink_uri, resolve
 from ticdc_producer.errors import ChangefeedError
-from ticdc_producer.model.record import Record
+from ticdc_producer.model.event import Record
+from ticdc_producer.model.event_line import event_content, event_text
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
 from ticdc_producer.protocols.spec import Options
@@ -169,3 +171,25 @@ def _topic_records(changefeed: Changefeed) -> Iterator[Record]:
     brokers = brokers_of(changefeed)
     for part in whole_topics(brokers, [changefeed.sink_uri.topic]):
         yield from read(brokers, part)
+
+
+FolderText: TypeAlias = dict[str, list[str]]
+"""``events of TOPIC/PARTITION`` and ``rows of SCHEMA.TABLE``, each with its lines."""
+
+
+def folder_text(folder: Path) -> FolderText:
+    """The lines of a golden folder.
+
+    Offsets and commit-ts are left out, because an inserted statement moves those of all later events.
+    Resolved events are left out, because they carry nothing else.
+
+    :raises FolderError: for a damaged folder.
+    """
+    text: FolderText = {}
+    for row in decode(folder=folder):
+        lines = text.setdefault(f"events of {row['topic']}/{row['partition']}", [])
+        if row["kind"] != "resolved":
+            lines.append(event_text(row) if row["kind"] == "error" else event_content(row))
+    for path in sorted((folder / "state").glob("*.jsonl")):
+        text[f"rows of {unquote(path.stem)}"] = path.read_text("utf-8").split("\n")[:-1]
+    return text

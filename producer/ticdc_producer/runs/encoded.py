@@ -19,8 +19,7 @@ from ticdc_producer.pipeline.expected_events import ExpectedEvents
 from ticdc_producer.runs.counts import Counts
 from ticdc_producer.runs.fault_occurrences import PartitionFaults
 from ticdc_producer.runs.prepare import Job
-from ticdc_producer.spark.materialize import materialized
-from ticdc_producer.targets.encoding.arrow_batches import row_limited_batches
+from ticdc_producer.spark.background_jobs import materialized
 from ticdc_producer.targets.encoding.encoded_stream import (
     CLAIM,
     COUNTS,
@@ -30,7 +29,7 @@ from ticdc_producer.targets.encoding.encoded_stream import (
     encoded_stream,
     messages_of,
 )
-from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
+from ticdc_producer.targets.encoding.ordered_events import OrderedEvents, row_limited_batches
 from ticdc_producer.targets.kafka.delivery_stats import KindCount
 
 

@@ -8,17 +8,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ticdc_producer.runs.change_log import ChangeLog
-from ticdc_producer.runs.counts import Counts, discarded
+from ticdc_producer.runs.counts import Counts, discarded, skipped_events
 from ticdc_producer.runs.encoded import Encoded, encode_once
-from ticdc_producer.runs.fault_frames import fault_occurrences, summarized
-from ticdc_producer.runs.fault_free import events_of_a_correct_stream, sent_events
+from ticdc_producer.runs.fault_frames import (
+    events_of_a_correct_stream,
+    fault_occurrences,
+    sent_events,
+    summarized,
+)
 from ticdc_producer.runs.prepare import Job
-from ticdc_producer.runs.rejected_rows import skipped_events
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.target import MessageTarget, Target
 from ticdc_producer.runs.verification import Expected
-from ticdc_producer.spark.materialize import materialized
+from ticdc_producer.spark.background_jobs import materialized
 from ticdc_producer.targets.encoding.ordered_events import EventFrame, OrderedEvents
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.model.ddl_action import CHANGES_ROWS
-from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.catalog import CHANGES_ROWS
+from ticdc_producer.model.column import ColumnFlag
 
 TableName: TypeAlias = tuple[str, str]
 _SEPARATOR = "\x00"

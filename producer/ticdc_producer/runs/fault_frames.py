@@ -1,4 +1,4 @@
-"""Where the faults of a stream of any size happened, as a DataFrame."""
+"""Where the faults of a stream of any size happened, and the stream as TiCDC would have sent it."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from collections import Counter
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from ticdc_producer.faults.catalogue import trap
+from ticdc_producer.faults.illegal_event import DROPPED
+from ticdc_producer.runs.change_log import ChangeLog
 from ticdc_producer.runs.fault_occurrences import MAX_LISTED, FaultSummary, summarize_faults
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.targets.encoding.encoded_stream import FAULT
+from ticdc_producer.targets.encoding.ordered_events import EventFrame, OrderedEvents
 
 _OCCURRENCE = "trap string, topic string, partition int, offset long, until long, events long, commit_ts long"
 
@@ -31,3 +35,22 @@ def summarized(job: Job, occurrences: DataFrame) -> FaultSummary:
         return summarize_faults(job, listed)
     counted = occurrences.groupBy("trap").count().collect()  # one row per trap
     return summarize_faults(job, listed, Counter({row["trap"]: row["count"] for row in counted}))
+
+
+def sent_events(job: Job, faulted_events: OrderedEvents) -> OrderedEvents:
+    """An event stream without the events that faults removed."""
+    if job.faults is None or not isinstance(faulted_events, EventFrame):
+        return faulted_events
+    return EventFrame(faulted_events.frame.where(F.col("kind") != DROPPED))
+
+
+def events_of_a_correct_stream(
+    job: Job, committed: ChangeLog, faulted_events: OrderedEvents
+) -> OrderedEvents:
+    """The event stream of ``committed`` with legal faults, without illegal ones.
+
+    :param faulted_events: the event stream with all faults.
+    """
+    if job.faults is not None and any(trap(one.trap).mechanism == "event" for one in job.faults.illegal):
+        return committed.events(job.stream, job.event_faults(illegal=False))
+    return sent_events(job, faulted_events)

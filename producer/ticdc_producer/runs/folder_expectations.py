@@ -15,7 +15,7 @@ from ticdc_producer.dispatch.rules import Router
 from ticdc_producer.errors import FolderError
 from ticdc_producer.faults.catalogue import catalogue
 from ticdc_producer.faults.message_traps import IllegalMessageTrap
-from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.model.table import TableInfo
@@ -38,7 +38,7 @@ from ticdc_producer.targets.golden.expectations import (
     fault_lines,
     row_batches,
 )
-from ticdc_producer.verifier.consumer_state.expected import ExpectedTable, expected_tables
+from ticdc_producer.verifier.consumer_state.plan import ExpectedTable, expected_tables
 from ticdc_producer.verifier.table_state import MAX_EXAMPLES, STATE
 
 _DDL_UNKNOWN = "the stream carries no DDLs, and one of these could have changed it"

@@ -24,7 +24,7 @@ from ticdc_producer.spark.task_results import results_of
 from ticdc_producer.targets.golden.expectations import EVENTS, FaultLine, event_batches
 from ticdc_producer.verifier.check import CheckedStream
 from ticdc_producer.verifier.comparison import Comparison
-from ticdc_producer.verifier.consumer_state.expected import ExpectedTable
+from ticdc_producer.verifier.consumer_state.plan import ExpectedTable
 from ticdc_producer.verifier.distributed_comparison import ExpectedState
 from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.table_state import STATE, StateComparison

@@ -1,24 +1,176 @@
-"""The events of ``generate`` steps as Spark draws them: those of a partition, or of a part of the rows."""
+"""The events of ``generate`` steps, drawn where they are sent: of a partition, or a part of the rows.
+
+A task draws all changes that go to its partition, in the order of their commits, and merges the few other
+events into them. Nothing is shuffled, and nothing is sorted but the events of a span.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from ticdc_producer.model.shapes import CHANGE_LOG, EVENT_STREAM
-from ticdc_producer.pipeline.event_stream import StreamPlan, net_row_events
-from ticdc_producer.runs.generated_events import GeneratedPartitions
+from ticdc_producer.pipeline.control_events import regular_resolved_events
+from ticdc_producer.pipeline.event_stream import (
+    StreamPlan,
+    committed,
+    net_row_events,
+    row_events,
+    single_control_events,
+)
+from ticdc_producer.pipeline.go_sort import go_sort_order
+from ticdc_producer.pipeline.mutations import in_key_order
+from ticdc_producer.pipeline.order import in_delivery_order
+from ticdc_producer.pipeline.row_images import numbers
+from ticdc_producer.runs.target_partitions import TargetPartition
 from ticdc_producer.scenario.generate.cells import Expressions
 from ticdc_producer.scenario.generate.changes import ChangeSource, part_of_rows
 from ticdc_producer.scenario.generate.expressions import made_in_tasks, needs_expressions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.targets.encoding.ordered_events import BatchFunction, OrderedEvents
+
+_NO_EVENTS = pa.RecordBatch.from_pylist([], EVENT_STREAM)
+_FOLLOWED = 8
+"""Limits the changes that a task follows at once, in multiples of those that it draws at once."""
+_TICKS_AT_ONCE = 1 << 16
+"""Resolved events that are merged at once."""
+
+
+@dataclass(frozen=True)
+class GeneratedPartitions:
+    """The event stream of a scenario by partitions; small, sent to the tasks.
+
+    :param plans: the plans of the ``generate`` steps.
+    :param changes: the changes of SQL (shape ``CHANGE_LOG``).
+    """
+
+    stream: StreamPlan
+    plans: Sequence[GeneratePlan]
+    changes: pa.RecordBatch
+
+    def events(self, index: int, expressions: Expressions) -> Iterator[pa.RecordBatch]:
+        """The ordered events of a partition (shape ``EVENT_STREAM``)."""
+        clock, others = self.stream.resolved.clock, _OtherEvents(self, index)
+        for span, changes in self._source(index, expressions).spans():
+            rows = [of_partition(net_row_events(batch, self.stream), index) for batch in changes]
+            end = clock.ts(span.stop) if span.stop < self.stream.resolved.commits else None
+            yield from _merged(rows, others.blocks(end))
+        yield from (in_delivery_order(block.events) for block in others.blocks(None))
+
+    def drawn(self, index: int, expressions: Expressions) -> Iterator[object]:
+        """Draw the values of a partition that come from expressions, in the same order as ``events``."""
+        return self._source(index, expressions, only_expressions=True).spans()
+
+    def _source(
+        self, index: int, expressions: Expressions, *, only_expressions: bool = False
+    ) -> ChangeSource:
+        target = TargetPartition(self.stream, index)
+
+        def is_drawn(plan: GeneratePlan) -> bool:
+            return target.receives(plan) and (needs_expressions(plan) or not only_expressions)
+
+        return ChangeSource(
+            plans=self.plans,
+            expressions=expressions,
+            drawn=is_drawn,
+            rows=target.rows,
+            changes=target.changes,
+            share=self._share(target),
+        )
+
+    def _share(self, target: TargetPartition) -> int:
+        """How many times more changes there are than the task draws; with all rows it follows all changes."""
+        partitions = len(self.stream.topic_partitions)
+        follows_all = any(target.receives(plan) and target.rows(plan) is None for plan in self.plans)
+        return min(partitions, _FOLLOWED) if follows_all else partitions
+
+
+def of_partition(events: pa.RecordBatch, index: int) -> pa.RecordBatch:
+    """The events of one partition."""
+    wanted = numbers(events.column("partition_index")) == index
+    return events if wanted.all() else events.filter(pa.array(wanted))
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Successive events of a partition that are not generated.
+
+    :param end: TSO; all rows that are delivered before it precede the next block. None: all rows do.
+    """
+
+    events: pa.RecordBatch
+    end: int | None
+
+
+class _OtherEvents:
+    """The events of a partition that are not generated, in order: rows of SQL, DDLs and resolved events."""
+
+    def __init__(self, of: GeneratedPartitions, index: int) -> None:
+        self._stream, self._index = of.stream, index
+        rows = row_events(in_key_order(committed(of.changes, of.stream)), of.stream)
+        if of.stream.sorts_again:
+            rows = go_sort_order(rows, of.stream.large_transactions)
+        few = pa.concat_batches([rows, *single_control_events(of.stream)])
+        self._few = in_delivery_order(of_partition(few, index))
+        self._times = numbers(self._few.column("deliver_after_ts"))
+        self._sent, self._ticks = 0, 0
+
+    def blocks(self, end: int | None) -> Iterator[_Block]:
+        """The next events.
+
+        :param end: those that are delivered before this TSO; None: all.
+        """
+        stop = self._ticks_before(end)
+        while True:
+            until = min(self._ticks + _TICKS_AT_ONCE, stop)
+            bound = end if until == stop else self._tick_ts(until)
+            yield _Block(pa.concat_batches([self._few_before(bound), self._resolved(until)]), bound)
+            if until == stop:
+                return
+
+    def _few_before(self, end: int | None) -> pa.RecordBatch:
+        first = self._sent
+        self._sent = len(self._times) if end is None else int(np.searchsorted(self._times, end))
+        return self._few.slice(first, self._sent - first)
+
+    def _resolved(self, until: int) -> pa.RecordBatch:
+        """The regular resolved events with numbers below ``until``."""
+        stream, ticks = self._stream, np.arange(self._ticks, until)
+        self._ticks = until
+        return regular_resolved_events(
+            stream.resolved, ticks, stream.active_topics, stream.topic_partitions, only=self._index
+        )
+
+    def _ticks_before(self, end: int | None) -> int:
+        """The number of regular resolved events before a TSO."""
+        resolved = self._stream.resolved
+        if end is None:
+            return resolved.regular
+        return bisect_left(range(resolved.regular), end, lo=self._ticks, key=self._tick_ts)
+
+    def _tick_ts(self, number: int) -> int:
+        return int(self._stream.resolved.regular_ts(np.array([number]))[0])
+
+
+def _merged(rows: Sequence[pa.RecordBatch], blocks: Iterator[_Block]) -> Iterator[pa.RecordBatch]:
+    """Rows and the other events of their span in delivery order."""
+    block = next(blocks)
+    for following in blocks:
+        ordered = in_delivery_order(pa.concat_batches([_NO_EVENTS, *rows]))
+        times = numbers(ordered.column("deliver_after_ts"))
+        due = len(times) if block.end is None else int(np.searchsorted(times, block.end))
+        yield in_delivery_order(pa.concat_batches([ordered.slice(0, due), block.events]))
+        rows, block = [ordered.slice(due)], following
+    yield in_delivery_order(pa.concat_batches([*rows, block.events]))
+
 
 _Batches: TypeAlias = Iterator[pa.RecordBatch]
 

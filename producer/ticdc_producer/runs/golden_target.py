@@ -9,13 +9,13 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from ticdc_producer.errors import FolderError
-from ticdc_producer.runs.counts import Counts
+from ticdc_producer.runs.counts import Counts, discarded
 from ticdc_producer.runs.encoded import Encoded
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
-from ticdc_producer.runs.small_task import Outcome
-from ticdc_producer.runs.step_rows import StepRows
+from ticdc_producer.runs.small_task import Outcome, SmallTask
+from ticdc_producer.runs.step_rows import StepRows, generated_rows
 from ticdc_producer.runs.target import MessageTarget
 from ticdc_producer.runs.write_golden import (
     check_same_run,
@@ -28,6 +28,25 @@ from ticdc_producer.runs.write_golden import (
 from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
 from ticdc_producer.targets.golden import read as source
 from ticdc_producer.targets.golden.write import check_replaceable, is_empty
+
+
+def write_small_folder(path: Path, job: Job) -> None:
+    """Write the messages, expected events and states of a job, as a run writes them.
+
+    :raises FolderError: if the folder exists, or cannot be created.
+    :raises EncodeError: for a row that TiCDC's encoder rejects, with ``on-error: stop``.
+    """
+    outcome = SmallTask(job=job, to_folder=True)(generated_rows(job))
+    report = RunReport(
+        scenario=job.scenario.name,
+        target=str(path),
+        dry_run=False,
+        counts=outcome.counts,
+        discarded=discarded(job),
+        skipped=list(outcome.rejected),
+        faults=outcome.faults,
+    )
+    write_files(path, job, outcome, report)
 
 
 class GoldenTarget(MessageTarget):

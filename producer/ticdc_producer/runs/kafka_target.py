@@ -8,18 +8,16 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from ticdc_producer.config.claim_storage import check_claim_storage
+from ticdc_producer.config.file_system import check_claim_storage
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.runs.counts import Counts
+from ticdc_producer.runs.counts import Counts, rejected_rows
 from ticdc_producer.runs.encoded import Encoded, encode_once
-from ticdc_producer.runs.fault_free import sent_events
+from ticdc_producer.runs.fault_frames import sent_events
 from ticdc_producer.runs.prepare import with_registered_schemas
-from ticdc_producer.runs.prepare_topics import prepare_topics
 from ticdc_producer.runs.progress import report_progress
-from ticdc_producer.runs.rejected_rows import rejected_rows
 from ticdc_producer.runs.run_report import RunReport
-from ticdc_producer.runs.run_topics import RunTopics
+from ticdc_producer.runs.run_topics import RunTopics, prepare_topics
 from ticdc_producer.runs.small_task import Outcome
 from ticdc_producer.runs.step_rows import StepRows
 from ticdc_producer.runs.target import MessageTarget

@@ -17,7 +17,7 @@ from ticdc_producer.faults.message_faults import MessageFaults
 from ticdc_producer.faults.plan import plan_faults
 from ticdc_producer.faults.stage import EventFaults
 from ticdc_producer.faults.table_facts import with_drifted
-from ticdc_producer.faults.trap_setting import TrapSetting
+from ticdc_producer.faults.trap import TrapSetting
 from ticdc_producer.model import tso
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.fidelity import Fidelity

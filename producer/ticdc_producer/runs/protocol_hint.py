@@ -9,7 +9,7 @@ from dataclasses import replace
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from ticdc_producer.protocols.detection import detect_protocol
+from ticdc_producer.protocols.registry import detect_protocol
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.invariants.framing import FRAME
 

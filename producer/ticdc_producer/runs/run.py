@@ -19,7 +19,7 @@ from ticdc_producer.runs.target import MessageTarget
 from ticdc_producer.runs.targets import checked_targets
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
 from ticdc_producer.spark.session import save_class_archive, spark_session
-from ticdc_producer.spark.worker_errors import translate_worker_errors
+from ticdc_producer.spark.spark_errors import translate_worker_errors
 
 LIGHT_CHANGES = 20_000
 """Below this many changes, a Spark session that starts quickly beats one that works quickly."""

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.clock import DEFAULT_EVERY_MS, DEFAULT_START, Clock
+from ticdc_producer.model.tso import DEFAULT_EVERY_MS, DEFAULT_START, Clock
 from ticdc_producer.runs.change_log import ChangeLog
 from ticdc_producer.runs.execute import execute
 from ticdc_producer.runs.prepare import Job, changefeed_of
@@ -24,7 +24,7 @@ from ticdc_producer.scenario.dataframe import Tables
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import ScenarioFile
 from ticdc_producer.scenario.update_ts import with_update_ts
-from ticdc_producer.spark.worker_errors import translate_worker_errors
+from ticdc_producer.spark.spark_errors import translate_worker_errors
 
 
 @translate_worker_errors()

@@ -15,26 +15,22 @@ from pyspark.sql import functions as F
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model import tso
 from ticdc_producer.runs.attach_verdict import attach_verdict
-from ticdc_producer.runs.broker_options import check_broker_options
 from ticdc_producer.runs.change_log import ChangeLog, change_log
-from ticdc_producer.runs.counts import discarded
+from ticdc_producer.runs.counts import discarded, rejected_rows
 from ticdc_producer.runs.encoded import encode_once
 from ticdc_producer.runs.kafka_target import KafkaTarget
 from ticdc_producer.runs.prepare import Job, with_registered_schemas
-from ticdc_producer.runs.prepare_topics import prepare_topics
-from ticdc_producer.runs.rate import realtime_job, with_clock_start
-from ticdc_producer.runs.rejected_rows import rejected_rows
-from ticdc_producer.runs.run_options import RunOptions
+from ticdc_producer.runs.rate import Slice, realtime_job, slices, with_clock_start
+from ticdc_producer.runs.run_options import RunOptions, check_broker_options
 from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status
-from ticdc_producer.runs.run_topics import RunTopics
-from ticdc_producer.runs.slices import Slice, slices
+from ticdc_producer.runs.run_topics import RunTopics, prepare_topics
 from ticdc_producer.runs.verification import Expected, OnVerdict, ignore_verdict
 from ticdc_producer.runs.wall_clock import SystemClock, WallClock
+from ticdc_producer.spark.background_jobs import materialized
 from ticdc_producer.spark.event_stream import ordered_events
-from ticdc_producer.spark.materialize import materialized
 from ticdc_producer.spark.row_events import row_events
 from ticdc_producer.spark.session import spark_session
-from ticdc_producer.spark.worker_errors import translate_worker_errors
+from ticdc_producer.spark.spark_errors import translate_worker_errors
 from ticdc_producer.targets.encoding.ordered_events import EventFrame
 from ticdc_producer.targets.kafka.topics import Offsets
 

@@ -22,9 +22,9 @@ from ticdc_producer.pipeline.expected_events import ExpectedEvents
 from ticdc_producer.runs.fault_occurrences import PartitionFaults, occurrences_in_order
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.scenario.history import Change
-from ticdc_producer.targets.encoding.carried_events import at_positions
 from ticdc_producer.targets.encoding.encode import EncodePlan
 from ticdc_producer.targets.encoding.encode_partition import EncodedPartition, encode_partition
+from ticdc_producer.targets.encoding.message_rows import at_positions
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Simulation:
 def simulate(job: Job, generated: Sequence[pa.RecordBatch] = (), *, faults: bool = True) -> Simulation:
     """Encode the whole stream of a job; events that TiCDC's encoder rejects are left out.
 
-    :param generated: the changes of ``generate`` steps (shape ``CHANGE_LOG``), see ``generated_rows``.
+    :param generated: the changes of ``generate`` steps (shape ``CHANGE_LOG``), see ``step_rows``.
     :param faults: whether to inject illegal faults of events and faults of messages. Without them the
         result is the stream that TiCDC would have sent.
     """

@@ -13,7 +13,6 @@ from pyspark.sql import SparkSession
 
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.runs.counts import discarded
-from ticdc_producer.runs.generated_rows import run_with_generated_rows
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.progress import final_progress
 from ticdc_producer.runs.run_options import RunOptions
@@ -25,7 +24,7 @@ from ticdc_producer.runs.small_verification import (
     SmallVerification,
     small_stream,
 )
-from ticdc_producer.runs.step_rows import StepRows
+from ticdc_producer.runs.step_rows import StepRows, run_with_generated_rows
 from ticdc_producer.runs.target import MessageTarget
 from ticdc_producer.runs.verification import Expected
 from ticdc_producer.verifier.options import Strictness

@@ -14,16 +14,15 @@ from pyspark import TaskContext
 
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model import tso
-from ticdc_producer.runs.counts import Counts
+from ticdc_producer.runs.counts import Counts, stop_error
 from ticdc_producer.runs.fault_occurrences import FaultSummary, summarize_faults
-from ticdc_producer.runs.generated_rows import GeneratedRows, StepStates
 from ticdc_producer.runs.prepare import Job
-from ticdc_producer.runs.prepare_topics import prepare_topics, retried_starts
-from ticdc_producer.runs.rejected_rows import stop_error
-from ticdc_producer.runs.run_topics import RunTopics
+from ticdc_producer.runs.run_topics import RunTopics, prepare_topics, retried_starts
 from ticdc_producer.runs.simulate import Simulation, simulate
+from ticdc_producer.runs.step_rows import GeneratedRows, StepStates
 from ticdc_producer.targets.encoding.encode import MAX_LISTED_REFUSED, rejection
-from ticdc_producer.targets.golden import contents, json_lines
+from ticdc_producer.targets.golden import json_lines
+from ticdc_producer.targets.golden import json_lines as contents
 from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats
 from ticdc_producer.targets.kafka.topics import Offsets
 

@@ -18,19 +18,17 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.spec import Options
 from ticdc_producer.runs.expected_state import sql_state
-from ticdc_producer.runs.generated_rows import GeneratedRows, StepStates
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.preview import first_lines
 from ticdc_producer.runs.protocol_hint import with_protocol_hint
 from ticdc_producer.runs.schemas import fetched_schemas, with_schemas
 from ticdc_producer.runs.simulate import simulate
-from ticdc_producer.runs.step_rows import state_rows, table_marker
+from ticdc_producer.runs.step_rows import GeneratedRows, StepStates, state_rows, table_marker
 from ticdc_producer.runs.topic_ranges import SMALL_BYTES, TopicRanges
 from ticdc_producer.runs.verification import VerifiedStream, not_compared, verdict
 from ticdc_producer.runs.verify_options import verify_options
-from ticdc_producer.targets.decoding.dataframes import kafka_messages
+from ticdc_producer.targets.decoding.dataframes import kafka_messages, with_table_schemas
 from ticdc_producer.targets.decoding.decode import decoded, event_decoder
-from ticdc_producer.targets.decoding.schema_messages import with_table_schemas
 from ticdc_producer.verifier.check import CheckedStream
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.options import Strictness

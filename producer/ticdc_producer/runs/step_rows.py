@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -11,20 +12,43 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.pipeline.decoded_images import project_values
+from ticdc_producer.pipeline.event_filter import reduced_tables
 from ticdc_producer.pipeline.local_time import is_utc, local_images, timestamp_columns
-from ticdc_producer.pipeline.project_values import project_values
 from ticdc_producer.pipeline.row_images import selected_from
-from ticdc_producer.pipeline.select import reduced_tables
+from ticdc_producer.protocols.zone import local_timestamp, zone_of
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.scenario.data_step import DataPlan
 from ticdc_producer.scenario.dataframe.data import data_rows
 from ticdc_producer.scenario.dump_step import DumpPlan
-from ticdc_producer.scenario.generate.cells import Expressions
+from ticdc_producer.scenario.generate.cells import Expressions, no_expressions
 from ticdc_producer.scenario.generate.changes import ROWS, ChangeSource, part_of_rows
 from ticdc_producer.scenario.generate.edited_rows import rows_of_table
-from ticdc_producer.scenario.generate.expressions import made_in_tasks
+from ticdc_producer.scenario.generate.expressions import (
+    ExpressionValues,
+    expression_values,
+    has_expressions,
+    made_in_tasks,
+)
 from ticdc_producer.scenario.generate.plan import GeneratePlan
+from ticdc_producer.scenario.history import RowImage
+from ticdc_producer.spark.task_results import run_in_one_task
 from ticdc_producer.verifier.table_state import STATE
+
+
+def local_rows(table: TableInfo, rows: Sequence[RowImage], time_zone: str) -> tuple[RowImage, ...]:
+    """Convert rows that the driver holds.
+
+    :param time_zone: the changefeed's time zone.
+    """
+    columns = timestamp_columns(table)
+    if is_utc(time_zone) or not columns:
+        return tuple(rows)
+    zone = zone_of(time_zone)
+    return tuple(
+        tuple(local_timestamp(value, zone) if index in columns else value for index, value in enumerate(row))
+        for row in rows
+    )
 
 
 @dataclass(frozen=True)
@@ -137,3 +161,58 @@ def table_marker(job: Job, table: TableInfo) -> pa.RecordBatch:
     visible = job.encoder.fidelity.visible_name
     marker = {"schema": visible(table.schema), "table": visible(table.name), "row": None}
     return pa.RecordBatch.from_pylist([marker], STATE)
+
+
+T = TypeVar("T")
+StepStates: TypeAlias = Mapping[int | None, Sequence[tuple[TableInfo, pa.Table]]]
+"""The replicated tables of ``generate`` steps and their rows (``changes.ROWS``), by TSO; None: at the end."""
+
+
+@dataclass(frozen=True)
+class GeneratedRows:
+    """What the ``generate`` steps of a history do.
+
+    :param changes: shape ``CHANGE_LOG``.
+    :param states: the rows at the end, and at the job's ``state_at``.
+    """
+
+    changes: Sequence[pa.RecordBatch]
+    states: StepStates
+
+
+def generated_rows(job: Job, expressions: Expressions = no_expressions) -> GeneratedRows:
+    """Draw all changes of the ``generate`` steps of a small history.
+
+    :param expressions: computes the columns with an ``expression``.
+    """
+    source = ChangeSource(plans=job.history.generated, expressions=expressions)
+    changes = [*source.batches()]
+    commits: dict[int | None, int | None] = {None: job.sent}
+    commits |= {ts: job.commits_until(ts) for ts in job.state_at}
+    return GeneratedRows(
+        changes, {ts: [*generated_at(job, expressions, until)] for ts, until in commits.items()}
+    )
+
+
+def run_with_generated_rows(
+    spark: SparkSession, job: Job | None, function: Callable[[GeneratedRows], T]
+) -> T:
+    """Call a function with the generated rows of a small history in one Spark task.
+
+    :param function: see ``run_in_one_task``.
+    :param job: None: nothing is generated.
+    """
+    nothing = GeneratedRows((), {})
+    if job is None or not job.history.generated:
+        return run_in_one_task(spark, lambda _batches: function(nothing))
+    if not has_expressions(job.history.generated):
+        return run_in_one_task(spark, lambda _batches: function(generated_rows(job)))
+
+    def draws(_task: int, expressions: Expressions) -> Iterator[object]:
+        yield generated_rows(job, expressions)
+
+    def call(batches: Iterable[pa.RecordBatch]) -> T:
+        return function(generated_rows(job, ExpressionValues(batches)))
+
+    values = expression_values(spark.range(0, 1, 1, 1), job.history.generated, draws)
+    return run_in_one_task(spark, call, values)

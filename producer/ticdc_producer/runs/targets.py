@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from ticdc_producer.config import SinkKind
-from ticdc_producer.runs.broker_options import check_broker_options
 from ticdc_producer.runs.golden_target import GoldenTarget
 from ticdc_producer.runs.kafka_target import KafkaTarget
 from ticdc_producer.runs.prepare import Job
-from ticdc_producer.runs.prepare_topics import check_resumable
-from ticdc_producer.runs.run_options import RunOptions
+from ticdc_producer.runs.run_options import RunOptions, check_broker_options
 from ticdc_producer.runs.run_storage import StorageTarget
+from ticdc_producer.runs.run_topics import check_resumable
 from ticdc_producer.runs.target import Target
 
 

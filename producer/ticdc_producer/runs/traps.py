@@ -10,10 +10,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from ticdc_producer.config import Changefeed
-from ticdc_producer.config.model_errors import explain
+from ticdc_producer.config.strict_model import explain
 from ticdc_producer.errors import FaultError
 from ticdc_producer.faults.catalogue import Trap, trap
-from ticdc_producer.faults.trap_setting import TrapSetting
+from ticdc_producer.faults.trap import TrapSetting
 from ticdc_producer.scenario.fault_spec import Fault
 from ticdc_producer.scenario.load import ScenarioFile
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.dispatch.rules import Router
-from ticdc_producer.model.catalog import DDLJob
-from ticdc_producer.model.ddl_action import CHANGES_ROWS, CLEARS_TABLES, DISCARDED, Action
+from ticdc_producer.model.catalog import CHANGES_ROWS, CLEARS_TABLES, DISCARDED, Action, DDLJob
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.event_filter import filtered_tables

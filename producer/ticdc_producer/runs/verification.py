@@ -21,8 +21,8 @@ from ticdc_producer.runs.schemas import with_schemas
 from ticdc_producer.runs.step_rows import StepRows
 from ticdc_producer.runs.unverifiable_tables import unverifiable_tables, with_keys_of_ddls
 from ticdc_producer.runs.verify_options import verify_options
+from ticdc_producer.targets.decoding.dataframes import with_table_schemas
 from ticdc_producer.targets.decoding.decode import decoded, event_decoder
-from ticdc_producer.targets.decoding.schema_messages import with_table_schemas
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.distributed import check_messages
 from ticdc_producer.verifier.distributed_comparison import ExpectedState

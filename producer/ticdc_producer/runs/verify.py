@@ -17,7 +17,6 @@ from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.encoded import encode_once
 from ticdc_producer.runs.folder_expectations import FolderExpectations, folder_expectations
 from ticdc_producer.runs.folder_expected import FolderExpected, small_folder_expected
-from ticdc_producer.runs.generated_rows import run_with_generated_rows
 from ticdc_producer.runs.offset_ranges import brokers_of, whole_topics
 from ticdc_producer.runs.prepare import Job, changefeed_of, prepare
 from ticdc_producer.runs.read_session import folder_session, topic_session
@@ -31,13 +30,14 @@ from ticdc_producer.runs.small_verification import (
     message_frame,
     small_stream,
 )
+from ticdc_producer.runs.step_rows import run_with_generated_rows
 from ticdc_producer.runs.topic_ranges import SMALL_BYTES, TopicRanges
 from ticdc_producer.runs.traps import settings_of
 from ticdc_producer.runs.verification import Expectation, Expected, OnVerdict, ignore_verdict, verify_messages
 from ticdc_producer.runs.verify_storage import verify_storage
 from ticdc_producer.runs.write_golden import folder_messages, folder_table
 from ticdc_producer.scenario.load import ScenarioFile
-from ticdc_producer.spark.worker_errors import translate_worker_errors
+from ticdc_producer.spark.spark_errors import translate_worker_errors
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.verifier.options import Strictness
 from ticdc_producer.verifier.verdict import Verdict

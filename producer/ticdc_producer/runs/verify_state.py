@@ -17,16 +17,20 @@ from ticdc_producer.errors import StateError, StateSourceError
 from ticdc_producer.installation import install_command
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.zone import zone_of
-from ticdc_producer.spark.materialize import materialized
+from ticdc_producer.spark.background_jobs import materialized
 from ticdc_producer.spark.session import spark_session
 from ticdc_producer.targets.golden import read as golden
-from ticdc_producer.verifier.consumer_state.comparable_rows import expected_rows
-from ticdc_producer.verifier.consumer_state.compare import RowPair, TableCounts, compare_rows
+from ticdc_producer.verifier.consumer_state.compare import RowPair, TableCounts, compare_rows, expected_rows
 from ticdc_producer.verifier.consumer_state.dataframes import PREFIX, DataFrameTables, SparkTables
-from ticdc_producer.verifier.consumer_state.expected import ExpectedTable, expected_tables, select_tables
 from ticdc_producer.verifier.consumer_state.files import Files
 from ticdc_producer.verifier.consumer_state.outcome import RowDifference, StateOutcome, TableOutcome
-from ticdc_producer.verifier.consumer_state.plan import TablePlan, plan_table
+from ticdc_producer.verifier.consumer_state.plan import (
+    ExpectedTable,
+    TablePlan,
+    expected_tables,
+    plan_table,
+    select_tables,
+)
 from ticdc_producer.verifier.consumer_state.source import Source
 
 OnStatus = Callable[[str], None]

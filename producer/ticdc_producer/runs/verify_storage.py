@@ -9,8 +9,7 @@ from ticdc_producer.errors import ArgumentError
 from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.encoded import encode_once
 from ticdc_producer.runs.prepare import Job
-from ticdc_producer.runs.run_storage import layout_of, row_columns
-from ticdc_producer.runs.storage_verification import storage_verdict
+from ticdc_producer.runs.run_storage import layout_of, row_columns, storage_verdict
 from ticdc_producer.runs.verification import OnVerdict
 from ticdc_producer.spark.session import spark_session
 from ticdc_producer.targets.encoding.ordered_events import EventFrame

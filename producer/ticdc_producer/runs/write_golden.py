@@ -16,25 +16,21 @@ from pyspark.sql import functions as F
 
 from ticdc_producer.errors import FolderError
 from ticdc_producer.model.shapes import IMAGE, MESSAGES
-from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.table_json import table_json
-from ticdc_producer.pipeline.select import selected_columns
-from ticdc_producer.runs.counts import Counts, count, discarded
+from ticdc_producer.model.table import TableInfo, table_json
+from ticdc_producer.pipeline.event_filter import selected_columns
+from ticdc_producer.runs.counts import Counts, count, discarded, skipped_events
 from ticdc_producer.runs.encoded import Encoded
 from ticdc_producer.runs.fault_frames import fault_occurrences
-from ticdc_producer.runs.local_rows import local_rows
 from ticdc_producer.runs.prepare import Job
-from ticdc_producer.runs.rejected_rows import skipped_events
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.small_task import Outcome
-from ticdc_producer.runs.step_rows import StepRows
+from ticdc_producer.runs.step_rows import StepRows, local_rows
 from ticdc_producer.scenario.history import RowImage, State
 from ticdc_producer.spark.background_jobs import background_jobs
 from ticdc_producer.targets.decoding.dataframes import messages_dataframe, record_batches
-from ticdc_producer.targets.encoding.arrow_batches import row_limited_batches
 from ticdc_producer.targets.encoding.claims import claims
 from ticdc_producer.targets.encoding.encoded_stream import REFUSED, Wanted, encoded_stream, messages_of
-from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
+from ticdc_producer.targets.encoding.ordered_events import OrderedEvents, row_limited_batches
 from ticdc_producer.targets.golden import read as source
 from ticdc_producer.targets.golden import write as sink
 from ticdc_producer.targets.golden.json_lines import state_lines

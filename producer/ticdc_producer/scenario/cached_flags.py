@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from ticdc_producer.model.catalog import Catalog, DDLJob
-from ticdc_producer.model.flags import written_flag
+from ticdc_producer.model.column import written_flag
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.history import Change
 

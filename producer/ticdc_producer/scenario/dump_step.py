@@ -1,16 +1,138 @@
-"""A step of a large dump: the INSERTs of one table, which Spark reads from the file."""
+"""A large dump: SQL that the engine runs, and steps of INSERTs of large tables, which Spark reads.
+
+The file is mapped, not read. One regular expression finds the ends of statements; it knows quotes and
+comments only, because the text of an INSERT is parsed where it is read.
+"""
 
 from __future__ import annotations
 
+import mmap
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
+from typing import TypeAlias
 
 from ticdc_producer.model import tso
-from ticdc_producer.model.clock import Clock
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.dump_file import Name, Span
+from ticdc_producer.model.tso import Clock
 from ticdc_producer.scenario.sql.partitioning import Partitioning
+
+LARGE_TABLE = 1 << 20
+"""Bytes of INSERTs from which on Spark reads the rows of a table."""
+_CHUNK = 4 << 20
+_COMMENT = rb"/\*(?:[^*]++|\*(?!/))*+\*/|\#[^\n]*+|--(?=\s)[^\n]*+"
+_BLANK = rb"(?:\s++|/\*(?![!TM+])(?:[^*]++|\*(?!/))*+\*/|\#[^\n]*+|--(?=\s)[^\n]*+)*+"
+_QUOTED = rb"'(?:[^'\\]++|\\.|'')*+'|\"(?:[^\"\\]++|\\.|\"\")*+\"|`[^`]*+`"
+_STATEMENT = re.compile(rb"(?:[^'\"`;/\#-]++|" + _QUOTED + rb"|" + _COMMENT + rb"|[/-])*+;", re.DOTALL)
+_NAME = rb"(`(?:[^`]|``)+`|[\w$]+)"
+_INSERT = re.compile(
+    _BLANK + rb"INSERT\s+INTO\s+" + _NAME + rb"(?:\s*\.\s*" + _NAME + rb")?\s", re.IGNORECASE
+)
+_DELIMITER = re.compile(_BLANK + rb"DELIMITER[ \t]+\S+[^\n]*(?:\n|\Z)", re.IGNORECASE)
+_END_OF_DELIMITER = re.compile(rb"^[ \t]*DELIMITER[ \t]+;[^\n]*(?:\n|\Z)", re.IGNORECASE | re.MULTILINE)
+
+Name: TypeAlias = tuple[str, str]
+"""Database, empty for the current one, and table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Consecutive statements of a file.
+
+    :param start: offset of the first byte; ``end``: offset behind the last one.
+    :param line: line of the first byte.
+    :param statements: number of statements; of SQL that is no INSERT it is 0.
+    """
+
+    start: int
+    end: int
+    line: int
+    statements: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Consecutive parts of a dump of one kind.
+
+    :param table: the table that INSERTs fill; None for SQL that the engine runs.
+    """
+
+    table: Name | None
+    spans: tuple[Span, ...]
+
+
+def divide_dump(path: Path) -> Iterator[Part]:
+    """Divide a dump, in file order."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        spans = [*_spans(data)]
+    sizes: Counter[Name | None] = Counter()
+    for table, span in spans:
+        sizes[table] += span.end - span.start
+    yield from _joined((table if sizes[table] >= LARGE_TABLE else None, span) for table, span in spans)
+
+
+def _spans(data: mmap.mmap) -> Iterator[tuple[Name | None, Span]]:
+    """The statements of a file, consecutive INSERTs into one table together."""
+    table: Name | None = None
+    start = position = count = 0
+    line = first_line = 1
+    for end, name in _statements(data):
+        if name != table or position - start >= _CHUNK:
+            if position > start:
+                yield table, Span(start, position, first_line, count)
+            table, start, first_line, count = name, position, line, 0
+        count += name is not None
+        line += data[position:end].count(b"\n")
+        position = end
+    if position > start:
+        yield table, Span(start, position, first_line, count)
+
+
+def _statements(data: mmap.mmap) -> Iterator[tuple[int, Name | None]]:
+    """End of each statement, and the table that it inserts into; None for other statements."""
+    position, length = 0, len(data)
+    while position < length:
+        command = _DELIMITER.match(data, position)
+        if command is not None:  # stored programs
+            last = _END_OF_DELIMITER.search(data, command.end())
+            position = last.end() if last else length
+            yield position, None
+            continue
+        found = _STATEMENT.match(data, position)
+        insert = _INSERT.match(data, position) if found else None
+        position = found.end() if found else length
+        yield position, _table(insert) if insert else None
+
+
+def _table(found: re.Match[bytes]) -> Name:
+    first, second = _plain(found[1]), _plain(found[2] or b"")
+    return (first, second) if second else ("", first)
+
+
+def _plain(name: bytes) -> str:
+    text = name.decode("utf-8", "surrogateescape")
+    return text[1:-1].replace("``", "`") if text.startswith("`") else text
+
+
+def _joined(spans: Iterable[tuple[Name | None, Span]]) -> Iterator[Part]:
+    """Join neighbours of one kind; SQL that the engine runs becomes one span."""
+    current: list[Span] = []
+    kind: Name | None = None
+    for table, span in spans:
+        if current and table != kind:
+            yield Part(kind, tuple(current))
+            current = []
+        kind = table
+        if table is None and current:
+            current = [Span(current[0].start, span.end, current[0].line)]
+        else:
+            current.append(span)
+    if current:
+        yield Part(kind, tuple(current))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

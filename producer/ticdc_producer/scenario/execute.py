@@ -11,18 +11,18 @@ from pathlib import Path
 
 from ticdc_producer.errors import ScenarioError, ScenarioProblems
 from ticdc_producer.model import tso
-from ticdc_producer.model.clock import Clock
 from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.tso import Clock
 from ticdc_producer.scenario.data_step import DataPlan, bind_data
 from ticdc_producer.scenario.dump_step import DumpPlan, DumpStep
 from ticdc_producer.scenario.generate.alterations import Alterations
 from ticdc_producer.scenario.generate.bind import bind
-from ticdc_producer.scenario.generate.bind_versions import with_table_versions
-from ticdc_producer.scenario.generate.ddl_spec import DDLMix
+from ticdc_producer.scenario.generate.bind_column import with_table_versions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.generate.source_lines import SourceLines
 from ticdc_producer.scenario.generate.spec import Generate
+from ticdc_producer.scenario.generate.table_spec import DDLMix
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import DataStep, GenerateStep, ResolvedStep, ScenarioFile, SQLStep
 from ticdc_producer.scenario.sql.refusals import Refusals

@@ -16,7 +16,46 @@ from ticdc_producer.model.event import Op, Value
 from ticdc_producer.scenario.data_step import DataPlan
 from ticdc_producer.scenario.dump_step import DumpPlan
 from ticdc_producer.scenario.generate.plan import GeneratePlan
-from ticdc_producer.scenario.passed_over import PassedOver
+
+_PLURALS = {
+    "TRIGGER": "triggers", "PROCEDURE": "stored procedures", "FUNCTION": "stored functions",
+    "EVENT": "events",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A statement that TiDB does not have.
+
+    :param line: its line in the scenario file.
+    """
+
+    line: int
+    text: str
+
+
+@dataclass(slots=True)
+class PassedOver:
+    """What was passed over.
+
+    :param counts: number of statements without an effect on rows and schemas, by their first word.
+    :param notes: the statements that TiDB does not have.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    notes: list[Note] = field(default_factory=list)
+
+    def count(self, word: str) -> None:
+        """Count a statement that only reads, or locks."""
+        self.counts[word] += 1
+
+    def note_program(self, kind: str, verb: str, line: int) -> None:
+        """Note a statement about a stored program.
+
+        :param kind: ``TRIGGER``, ``PROCEDURE``, ``FUNCTION`` or ``EVENT``.
+        """
+        self.notes.append(Note(line, f"{verb} {kind} is passed over: TiDB has no {_PLURALS[kind]}"))
+
 
 RowImage: TypeAlias = tuple[Value, ...]
 """Canonical values of the columns that reach the sink, in table order (``TableInfo.sent``)."""

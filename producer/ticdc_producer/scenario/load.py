@@ -10,12 +10,11 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from ticdc_producer.config.model_errors import Path as KeyPath
-from ticdc_producer.config.model_errors import spell
+from ticdc_producer.config.strict_model import Path as KeyPath
+from ticdc_producer.config.strict_model import spell
 from ticdc_producer.errors import ScenarioError, nearest
 from ticdc_producer.scenario.data_step import Data
-from ticdc_producer.scenario.dump_file import divide_dump
-from ticdc_producer.scenario.dump_step import DumpStep
+from ticdc_producer.scenario.dump_step import DumpStep, divide_dump
 from ticdc_producer.scenario.fault_spec import Fault
 from ticdc_producer.scenario.generate.spec import Generate
 from ticdc_producer.scenario.library import shipped

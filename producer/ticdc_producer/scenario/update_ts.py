@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ticdc_producer.model.catalog import Catalog, DDLJob
-from ticdc_producer.model.clock import Clock
-from ticdc_producer.model.ddl_action import DISCARDED, Action
+from ticdc_producer.model.catalog import DISCARDED, Action, Catalog, DDLJob
 from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.tso import Clock
 
 _EXCHANGE = Action.EXCHANGE_TABLE_PARTITION
 _UNCHANGED_BY = frozenset({

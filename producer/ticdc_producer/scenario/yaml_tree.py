@@ -14,7 +14,7 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from ticdc_producer.config.environment import variables
-from ticdc_producer.config.model_errors import Path, spell
+from ticdc_producer.config.strict_model import Path, spell
 from ticdc_producer.errors import ScenarioError
 
 MAX_DEPTH = 50

@@ -10,8 +10,7 @@ from secrets import token_hex
 from typing import Any
 
 from ticdc_producer.errors import RefusedRequest
-from ticdc_producer.model.event_line import event_line, event_text
-from ticdc_producer.model.json_value import from_json, json_line
+from ticdc_producer.model.event_line import event_line, event_text, from_json, json_line
 from ticdc_producer.runs.decode import decode
 from ticdc_producer.serve.task import Result, Task
 from ticdc_producer.testing.cell import cell
@@ -61,7 +60,7 @@ def state_of(task: Task) -> dict[str, list[dict[str, Any]]]:
 
 
 def _as_json(value: str | bytes | None) -> Any:
-    from ticdc_producer.model.json_value import to_json
+    from ticdc_producer.model.event_line import to_json
 
     return value if value is None or isinstance(value, str) else to_json(value)
 

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from ticdc_producer.runs.verification import VerifiedStream
-    from ticdc_producer.verifier.requested_faults import RequestedFaults
+    from ticdc_producer.verifier.verdict import RequestedFaults
 
 _FOLDER = "ticdc-producer-serve-"
 STOP_SECONDS = 20.0

@@ -1,11 +1,14 @@
-"""The ordered event stream of row events of any size: with DDL and resolved events, and with faults."""
+"""The ordered event stream of row events of any size: with DDL and resolved events, and with faults.
+
+The key is unique, so the order is the same on every run, independent of the parallelism.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StructField, StructType
 
@@ -13,10 +16,50 @@ from ticdc_producer.faults.event_columns import chosen
 from ticdc_producer.faults.legal import moved_tables
 from ticdc_producer.faults.stage import EventFaults
 from ticdc_producer.model.dataframes import EVENT_STREAM
+from ticdc_producer.model.shapes import DELIVERY_KEY
 from ticdc_producer.pipeline.control_events import regular_resolved_events
+from ticdc_producer.pipeline.dispatch import TopicPartitions
 from ticdc_producer.pipeline.event_stream import StreamPlan, single_control_events
 from ticdc_producer.pipeline.row_images import numbers
-from ticdc_producer.spark.order import order
+
+
+def partition_index(topic_partitions: TopicPartitions, topic: Column, partition: Column) -> Column:
+    """The partition index of a topic and partition."""
+    topic_index = F.array_position(F.lit(list(topic_partitions.topics)), topic) - F.lit(1)
+    return (topic_index * F.lit(topic_partitions.partitions) + partition).cast("int")
+
+
+def topic_and_partition(topic_partitions: TopicPartitions, index: Column) -> dict[str, Column]:
+    """``topic`` and ``partition`` of a partition index."""
+    topics = F.lit(list(topic_partitions.topics))
+    return {
+        "topic": F.get(topics, (index / topic_partitions.partitions).cast("int")),
+        "partition": (index % topic_partitions.partitions).cast("int"),
+    }
+
+
+_QUICK_KEY = ("deliver_after_ts", "kind_order", "table_id", "txn_order_key")
+"""The delivery key without the columns that only faults set. ``txn_order_key`` begins with the table id;
+comparing the number first is much faster."""
+
+
+def order(events: DataFrame, topic_partitions: TopicPartitions, *, faultless: bool = False) -> DataFrame:
+    """Sort events by the delivery key; Spark partition ``n`` has ``partition_index`` ``n``.
+
+    :param events: with ``partition_index``, the delivery key and any other columns.
+    :param faultless: whether the events have no faults: one restart epoch, one delivery each, and the
+        ``txn_order_key`` of ``split``. The sort is faster then: Spark compares the first column as a number
+        before it looks at rows, which helps only if that column differs.
+    """
+    # Columns that follow from the partition index, or are constant, need not be shuffled.
+    derived = topic_and_partition(topic_partitions, F.col("partition_index"))
+    if faultless:
+        derived |= {name: F.lit(0) for name in ("restart_epoch", "delivery_no")}
+    # repartition(n, col) hashes and may put two Kafka partitions into one task.
+    moved = events.drop(*derived).repartitionById(len(topic_partitions), "partition_index")
+    ordered = moved.sortWithinPartitions(*(_QUICK_KEY if faultless else DELIVERY_KEY))
+    return ordered.withColumns(derived).select(*events.columns)
+
 
 _MOVED = "segment long, hash long, table_id long"
 _RESERVED = "fault_number"

@@ -1,4 +1,4 @@
-"""Starts Spark's JVM in the background, while this program still imports modules and reads its input.
+"""Starts Spark's JVM in the background, with its log in a file.
 
 What is passed to the JVM, and what it answers, is the protocol of PySpark's ``launch_gateway``.
 """
@@ -12,6 +12,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +26,31 @@ from ticdc_producer.errors import JavaError
 
 if TYPE_CHECKING:
     from pyspark import SparkConf
+
+
+def log_file() -> Path:
+    """The log file of the JVM that this process starts."""
+    return Path(tempfile.gettempdir()) / f"ticdc-producer-spark-{os.getpid()}.log"
+
+
+@contextmanager
+def stderr_to_log() -> Iterator[Path]:
+    """Give processes that are started in the block a log file as their standard error.
+
+    The JVM prints warnings before its logging can be configured, so redirecting is the only way.
+    """
+    path = log_file()
+    sys.stderr.flush()
+    original_stderr = os.dup(2)
+    with path.open("ab") as log:
+        os.dup2(log.fileno(), 2)
+    try:
+        yield path
+    finally:
+        sys.stderr.flush()
+        os.dup2(original_stderr, 2)
+        os.close(original_stderr)
+
 
 _POLL_SECONDS = 0.01
 _ANSWER = struct.Struct(">ii")

@@ -18,7 +18,7 @@ from ticdc_producer.model.shapes import CHANGE_LOG
 from ticdc_producer.model.whole_groups import whole_groups
 from ticdc_producer.pipeline import event_stream
 from ticdc_producer.pipeline.event_stream import StreamPlan
-from ticdc_producer.pipeline.go_sort_order import renumbered_keys
+from ticdc_producer.pipeline.go_sort import renumbered_keys
 from ticdc_producer.pipeline.mutations import IN_KEY_ORDER, KEY
 
 _COMMITTED = from_arrow_schema(

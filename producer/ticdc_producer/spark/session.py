@@ -4,26 +4,63 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from ticdc_producer.errors import JavaError
 from ticdc_producer.java import spark_java_home
 from ticdc_producer.spark import session_settings
 from ticdc_producer.spark.class_archive import ClassArchive, class_archive
-from ticdc_producer.spark.defer_interrupts import defer_interrupts
-from ticdc_producer.spark.jvm_log import log_file, stderr_to_log
-from ticdc_producer.spark.jvm_start import JvmStart, spark_conf
+from ticdc_producer.spark.jvm_start import JvmStart, log_file, spark_conf, stderr_to_log
 from ticdc_producer.spark.session_settings import JVM_OPTIONS
 from ticdc_producer.spark.warm_up import warm_up
 
 if TYPE_CHECKING:
     from pyspark import SparkConf
     from pyspark.sql import SparkSession
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def defer_interrupts() -> Iterator[None]:
+    """Deliver SIGINT and SIGTERM that arrive during the block after it; a second one interrupts at once.
+
+    A signal handler that the block installs is not replaced. Outside of the main thread the block runs
+    unchanged, because Python delivers signals to the main thread only.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    received: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in _SIGNALS}
+    # None means a handler that Python did not install and cannot restore.
+    original = {number: handler for number, handler in handlers.items() if handler is not None}
+
+    def defer(number: int, _frame: FrameType | None) -> None:
+        if received:
+            raise KeyboardInterrupt
+        received.append(number)
+
+    for number in original:
+        signal.signal(number, defer)
+    try:
+        yield
+    finally:
+        for number, handler in original.items():
+            if signal.getsignal(number) is defer:
+                signal.signal(number, handler)
+    if received:
+        signal.raise_signal(received[0])
+
 
 _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set by ``spark-submit`` for its Python program: the JVM already runs, with the user's settings."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import sys
 
-from ticdc_producer.spark.materialize import LOCAL_SMALL_DATA
+from ticdc_producer.spark.background_jobs import LOCAL_SMALL_DATA
 
 JVM_OPTIONS = "spark.driver.extraJavaOptions"
 _PARTITIONS = "spark.sql.shuffle.partitions"

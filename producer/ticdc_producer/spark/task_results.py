@@ -1,17 +1,20 @@
-"""Spark tasks that return a small object each, beside their rows."""
+"""Spark tasks that return a small object each; one task that runs a plain function."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import pyarrow as pa
 from pyspark.serializers import CPickleSerializer
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from ticdc_producer.errors import ProducerError
+
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
+
 
 _Result = TypeVar("_Result")
 _SERIALIZER: Any = CPickleSerializer()
@@ -68,3 +71,70 @@ def results_of(frame: DataFrame, function: Callable[[Iterator[pa.RecordBatch]], 
         yield _result_row(_SERIALIZER.dumps(function(batches)), _ONLY_RESULT)
 
     return task_results(frame.mapInArrow(call, from_arrow_schema(_ONLY_RESULT)))
+
+
+T = TypeVar("T")
+_Function: TypeAlias = Callable[[Iterator[pa.RecordBatch]], T]
+_Outcome: TypeAlias = tuple[bool, Any]
+_RESULT = pa.schema([("result", pa.binary())])
+
+
+def run_in_one_task(
+    spark: SparkSession,
+    function: _Function[T],
+    rows: DataFrame | None = None,
+) -> T:
+    """Call a function in a Spark worker.
+
+    :param function: gets the rows as Arrow batches; sent to the worker with everything it refers to. Its
+        result is small.
+    :param rows: its input, brought together in one task; None: nothing.
+    :raises ProducerError: as raised by the function.
+    """
+    outcome = _without_rows(spark, function) if rows is None else _on_rows(rows, function)
+    succeeded: bool
+    result: Any
+    succeeded, result = outcome
+    if succeeded:
+        return cast("T", result)
+    kind, arguments, fields = result
+    error = kind.__new__(kind)
+    error.args, error.__dict__ = arguments, fields
+    raise error
+
+
+def _without_rows(spark: SparkSession, function: _Function[T]) -> _Outcome:
+    """An RDD: a DataFrame is planned first, which takes longer than all else in a job without rows."""
+
+    def call(nothing: Iterable[None]) -> Iterator[_Outcome]:
+        yield _outcome(function, iter(()))
+        _read(nothing)
+
+    return spark.sparkContext.parallelize([None], 1).mapPartitions(call).collect()[0]
+
+
+def _on_rows(rows: DataFrame, function: _Function[T]) -> _Outcome:
+    def call(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        outcome = _outcome(function, batches)
+        _read(batches)
+        yield pa.record_batch([pa.array([_SERIALIZER.dumps(outcome)], pa.binary())], schema=_RESULT)
+
+    results = rows.coalesce(1).mapInArrow(call, "result binary").toArrow()
+    return cast("_Outcome", _SERIALIZER.loads(results["result"][0].as_py()))
+
+
+def _outcome(function: _Function[T], batches: Iterator[pa.RecordBatch]) -> _Outcome:
+    """Whether the function succeeded, and its result or the parts of its error.
+
+    The error is not raised here: the driver needs it, not Spark's stack trace of it.
+    """
+    try:
+        return True, function(batches)
+    except ProducerError as error:
+        return False, (type(error), error.args, error.__dict__)
+
+
+def _read(rest: Iterable[object]) -> None:
+    """Read to the end: Spark ends a worker that leaves input unread."""
+    for _ in rest:
+        pass

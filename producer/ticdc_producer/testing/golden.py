@@ -12,9 +12,9 @@ from urllib.parse import unquote
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import ArgumentError
-from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.model.json_value import from_json
-from ticdc_producer.model.record import Record
+from ticdc_producer.model.column import ColumnFlag
+from ticdc_producer.model.event import Record
+from ticdc_producer.model.event_line import from_json
 from ticdc_producer.targets.golden import read as source
 from ticdc_producer.testing.cell import Cell, Rows, cell
 

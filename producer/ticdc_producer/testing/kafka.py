@@ -9,8 +9,7 @@ from confluent_kafka.admin import AdminClient
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.kafka.client import CONNECT_SECONDS, Brokers, connection
-from ticdc_producer.model.event import Message
-from ticdc_producer.model.record import Record
+from ticdc_producer.model.event import Message, Record
 from ticdc_producer.protocols.message_batch import from_messages
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
 from ticdc_producer.targets.kafka.write_partitions import write_partitions

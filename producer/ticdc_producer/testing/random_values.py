@@ -13,7 +13,6 @@ from typing import Literal
 from hypothesis import strategies as st
 
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import (
     FLOATS,
     INTEGERS,
@@ -23,6 +22,7 @@ from ticdc_producer.model.mysql_type import (
     MySQLType,
     integer_range,
 )
+from ticdc_producer.model.number_text import plain_text
 
 T = MySQLType
 Text = st.SearchStrategy[bytes]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ticdc_producer.kafka.client import Brokers
-from ticdc_producer.model.record import Record
+from ticdc_producer.model.event import Record
 from ticdc_producer.testing.cell import Rows
 from ticdc_producer.testing.golden import Golden
 from ticdc_producer.testing.topic_name import own_topics

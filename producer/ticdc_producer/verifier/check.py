@@ -21,13 +21,13 @@ from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.findings import add_stream_violations, example_events, findings, kinds
 from ticdc_producer.verifier.invariants import row_state
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
-from ticdc_producer.verifier.key_checks import KeyChecks
 from ticdc_producer.verifier.key_groups import KeyGroups
 from ticdc_producer.verifier.key_pass import KeyFindings, batch_groups
 from ticdc_producer.verifier.observe import Observer, with_left_keys
 from ticdc_producer.verifier.old_image import event_pair, old_image_violations, suspected
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.partition_marks import PartitionMarks
+from ticdc_producer.verifier.row_history import KeyChecks
 from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.table_state import (
     RowDifferences,

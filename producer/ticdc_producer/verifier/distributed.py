@@ -25,7 +25,7 @@ from ticdc_producer.model.dataframes import DECODED
 from ticdc_producer.model.whole_groups import whole_groups
 from ticdc_producer.replica.changes import row_changes
 from ticdc_producer.replica.rows import GROUP, ROWS, Replica
-from ticdc_producer.spark.materialize import materialized
+from ticdc_producer.spark.background_jobs import materialized
 from ticdc_producer.spark.task_results import results_of, task_results, task_rows, with_results
 from ticdc_producer.verifier import batch_groups as batching
 from ticdc_producer.verifier.comparison import MATCHED, Comparison, Differences, match
@@ -43,12 +43,12 @@ from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.findings import add_stream_violations, example_events, findings, kinds
 from ticdc_producer.verifier.invariants import row_state
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
-from ticdc_producer.verifier.key_checks import KeyChecks
 from ticdc_producer.verifier.key_groups import KeyGroups
 from ticdc_producer.verifier.key_pass import KeyFindings, batch_groups
 from ticdc_producer.verifier.old_image import SUSPECTED, old_image_violations, suspected
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.partition_marks import carried_marks
+from ticdc_producer.verifier.row_history import KeyChecks
 from ticdc_producer.verifier.slices import Decode, Slices, SliceStates, observed_events, states_before
 from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.table_state import (

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from ticdc_producer.model.whole_groups import whole_groups
-from ticdc_producer.spark.materialize import materialized
+from ticdc_producer.spark.background_jobs import materialized
 from ticdc_producer.spark.task_results import results_of, task_results, task_rows, with_results
 from ticdc_producer.verifier.comparison import MATCHED, Comparison, DeliveryOrder, Differences, match
 from ticdc_producer.verifier.event_lookup import events_at, rows_with

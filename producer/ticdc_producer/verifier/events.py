@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.model.record import MAX_EVENTS
+from ticdc_producer.model.event import MAX_EVENTS
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 
 INDEX_BITS = MAX_EVENTS.bit_length() - 1
@@ -222,8 +222,8 @@ text, because each field of a row costs Spark some time."""
 def positions(offsets: Numbers, indexes: Numbers) -> Numbers:
     """Offset and index of events in one number.
 
-    :param offsets: at most ``model.record.MAX_OFFSET``.
-    :param indexes: less than ``model.record.MAX_EVENTS``.
+    :param offsets: at most ``model.event.MAX_OFFSET``.
+    :param indexes: less than ``model.event.MAX_EVENTS``.
     """
     return (offsets << INDEX_BITS) + indexes
 

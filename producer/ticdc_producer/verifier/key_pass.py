@@ -9,8 +9,8 @@ from ticdc_producer.verifier.batch_groups import BatchGroups
 from ticdc_producer.verifier.events import EventKind, Events
 from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants.invariant import Invariant
-from ticdc_producer.verifier.key_checks import KeyChecks
 from ticdc_producer.verifier.key_groups import KeyGroups
+from ticdc_producer.verifier.row_history import KeyChecks
 from ticdc_producer.verifier.table_shapes import TableShapes
 from ticdc_producer.verifier.uncovered import UncoveredRows
 from ticdc_producer.verifier.violations import ViolationCounts

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.event import Op
-from ticdc_producer.verifier.ddl_effect import ddl_effect
 from ticdc_producer.verifier.events import NOTHING, EventKind, Events, Rule, numbered_pairs, positions
 from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, text_hashes, value_hashes
 from ticdc_producer.verifier.forms import Descriptions, Form, Images, row_forms
 from ticdc_producer.verifier.options import DispatchRule, VerifyOptions
 from ticdc_producer.verifier.routing import RULES, TableRules
 from ticdc_producer.verifier.row_facts import RowFacts
+from ticdc_producer.verifier.table_epochs import ddl_effect
 
 _KINDS = {kind.name.lower(): int(kind) for kind in EventKind}
 _OPS = {op.label: int(op) for op in Op}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.column import ColumnFlag
 
 _MAX_VALUE, _MAX_QUERY = 40, 120
 

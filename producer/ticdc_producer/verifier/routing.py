@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.dispatch.row_hashes import value_hashes
-from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.verifier.events import NOTHING, Rule
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.forms import EventColumn, Form

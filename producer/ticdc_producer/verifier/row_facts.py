@@ -1,7 +1,8 @@
-"""What the verifier needs of row events: keys, and fingerprints of their images."""
+"""What the verifier needs of row events: keys, fingerprints of their images, combinations of flags."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -9,13 +10,36 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.verifier.column_flags import is_odd
+from ticdc_producer.model.column import ColumnFlag
+from ticdc_producer.model.column import ColumnFlag as F
 from ticdc_producer.verifier.events import NOTHING
 from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, not_zero
-from ticdc_producer.verifier.forms import Form
+from ticdc_producer.verifier.forms import EventColumn, Form
 from ticdc_producer.verifier.options import DispatchRule, VerifyOptions
 from ticdc_producer.verifier.routing import BY_VALUE, RULES, dispatch_keys, has_null, hashed_columns
+
+_UNSIGNED = re.compile("bit|year")
+_BINARY = re.compile(
+    "(tinyint|smallint|mediumint|int|bigint|float|double|decimal|bit|year|date|datetime|timestamp|time|json)"
+    r"( |$|\()"
+)
+
+
+def is_odd(column: EventColumn) -> bool:
+    """Whether a column has flags that TiDB never produces.
+
+    A primary key is not nullable; the handle key is a primary or unique key; BIT and YEAR are unsigned;
+    numbers, dates and JSON are binary. TiCDC new architecture sends a column of a partitioned table that was
+    added or renamed without flags, but for the handle key's.
+    """
+    flag, kind = column.flag, column.type.lower()
+    return bool(flag & ~F.HANDLE_KEY) and bool(
+        (flag & F.PRIMARY_KEY and flag & F.NULLABLE)
+        or (flag & F.HANDLE_KEY and not flag & (F.PRIMARY_KEY | F.UNIQUE_KEY))
+        or (_UNSIGNED.match(kind) and not flag & F.UNSIGNED)
+        or (_BINARY.match(kind) and not flag & F.BINARY)
+    )
+
 
 Texts: TypeAlias = npt.NDArray[np.object_]
 _UNIQUE = ColumnFlag.HANDLE_KEY | ColumnFlag.UNIQUE_KEY

@@ -1,4 +1,4 @@
-"""Table epochs: the time between two DDLs of a table.
+"""Table epochs: the time between two DDLs of a table, and the effect of a DDL on the known rows.
 
 Events of different epochs are not compared: a DDL may add columns with their default, change values, or
 change the handle key, all without a row event. A DDL that moves rows between tables counts for all tables;
@@ -7,12 +7,14 @@ a DDL without table counts for all tables of its database (TiCDC sends it to ano
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from ticdc_producer.model.catalog import CLEARS_TABLES, Action
 from ticdc_producer.verifier.events import NOTHING, Effect, Events
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.options import VerifyOptions
@@ -88,3 +90,23 @@ def _concerns(ddl: TableDDL, topic: str, schema: str, table: str) -> bool:
     if not ddl.table:
         return ddl.schema == schema
     return (ddl.topic, ddl.schema, ddl.table) == (topic, schema, table)
+
+
+_MOVES = (Action.RENAME_TABLE, Action.RENAME_TABLES, Action.EXCHANGE_TABLE_PARTITION)
+_MOVES_TEXT = re.compile(r"\b(rename|exchange)\b", re.IGNORECASE)
+_CREATES = re.compile(r"\s*create\s+table\b", re.IGNORECASE)
+_CLEARS = re.compile(r"\s*(truncate|drop\s+(table|database|schema))\b", re.IGNORECASE)
+
+
+def ddl_effect(query: str, action: int) -> Effect:
+    """What a DDL does to the known rows of its table.
+
+    :param action: TiDB's action code; 0 if the protocol has none, and the first words of the query decide.
+    """
+    if action == Action.CREATE_TABLE or (not action and _CREATES.match(query)):
+        return Effect.CREATES
+    if action in CLEARS_TABLES or (not action and _CLEARS.match(query)):
+        return Effect.CLEARS
+    if action in _MOVES or _MOVES_TEXT.search(query):
+        return Effect.MOVES
+    return Effect.CHANGES

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ticdc_producer.conformance.case import changefeed_of
 from ticdc_producer.conformance.wire import Answer, ApplyRequest, Image
-from ticdc_producer.model.json_value import to_json
+from ticdc_producer.model.event_line import to_json
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.protocols import registry
 from ticdc_producer.replica.changes import row_changes

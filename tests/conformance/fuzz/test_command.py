@@ -15,7 +15,7 @@ from ticdc_producer.cli import main
 from ticdc_producer.conformance.fuzz.example import Example
 from ticdc_producer.conformance.fuzz.failure_folder import regressions
 from ticdc_producer.conformance.fuzz.topic import build_topic
-from ticdc_producer.runs.small_folder import write_small_folder
+from ticdc_producer.runs.golden_target import write_small_folder
 from ticdc_producer.targets.golden import read as golden
 
 ROOT = Path(__file__).parents[3]

@@ -10,8 +10,7 @@ import pytest
 
 from tests.scenario.generate.plans import changes_of, rows_of
 from ticdc_producer.errors import ProducerError
-from ticdc_producer.model.catalog import DDLJob
-from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.catalog import Action, DDLJob
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.execute import execute

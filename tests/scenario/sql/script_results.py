@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.history import History

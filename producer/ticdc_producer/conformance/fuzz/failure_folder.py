@@ -16,7 +16,7 @@ from ticdc_producer.conformance.fuzz.shrink import Failure
 from ticdc_producer.conformance.fuzz.topic import build_topic
 from ticdc_producer.errors import ConformanceError, ReportError
 from ticdc_producer.reports.target import write_text
-from ticdc_producer.runs.small_folder import write_small_folder
+from ticdc_producer.runs.golden_target import write_small_folder
 
 SCENARIO, EXAMPLE = "scenario.sql", "example.json"
 REGRESSIONS = "regressions.jsonl"

@@ -12,7 +12,7 @@ from ticdc_producer.conformance.level import Level
 from ticdc_producer.conformance.wire import ProtocolName
 from ticdc_producer.faults.catalogue import Trap, catalogue
 from ticdc_producer.faults.event_traps import SegmentTrap
-from ticdc_producer.model.protocol_names import PROTOCOLS as PROTOCOL_NAMES
+from ticdc_producer.model.profile import PROTOCOLS as PROTOCOL_NAMES
 from ticdc_producer.protocols.registry import BUILT_IN
 
 _Options = Mapping[str, Any]

@@ -16,17 +16,17 @@ import msgspec
 from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.conformance.apply_case import TopicCase
 from ticdc_producer.conformance.case import Case
-from ticdc_producer.conformance.compare_tables import ExpectedTable
+from ticdc_producer.conformance.compare import ExpectedTable
 from ticdc_producer.conformance.fuzz.deliveries import delivered
 from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, Delivery, Example
 from ticdc_producer.conformance.level import Level
 from ticdc_producer.conformance.wire import ApplyRequest, Event, Record, Request, event_of
-from ticdc_producer.model.clock import Clock
 from ticdc_producer.model.event import ClaimObject, Message
 from ticdc_producer.model.event_line import event_line
 from ticdc_producer.model.fidelity import has_commit_ts
 from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.sql_mode import DEFAULT_NOW
+from ticdc_producer.model.tso import Clock
 from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.runs.consumer_state import consumer_state_of_sql
 from ticdc_producer.runs.prepare import Job, planned

@@ -9,8 +9,7 @@ import pyarrow as pa
 from ticdc_producer.faults.event_columns import is_kind
 from ticdc_producer.faults.event_traps import EditTrap, OrderTrap, drawn
 from ticdc_producer.faults.fault_plan import FaultPlan
-from ticdc_producer.faults.private_keys import with_private_keys
-from ticdc_producer.faults.regroup import Regrouping
+from ticdc_producer.faults.regroup import Regrouping, with_private_keys
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.trap_coverage import seen_as
 from ticdc_producer.pipeline.row_images import Flags

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ticdc_producer.faults.trap import ScenarioTrap
-from ticdc_producer.model.protocol_names import WITHOUT_AVRO
+from ticdc_producer.model.profile import WITHOUT_AVRO
 from ticdc_producer.model.trap_coverage import seen_as
 
 

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ticdc_producer.faults.damage import corrupted, foreign, joined, truncated
-from ticdc_producer.faults.message_traps import IllegalMessageTrap, MessageFacts, RepeatTrap, Replacement
+from ticdc_producer.faults.message_traps import (
+    IllegalMessageTrap,
+    MessageFacts,
+    RepeatTrap,
+    Replacement,
+    corrupted,
+    foreign,
+    joined,
+    truncated,
+)
 from ticdc_producer.model.event import Message
 from ticdc_producer.model.trap_coverage import seen_as
 

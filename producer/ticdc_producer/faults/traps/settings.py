@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from ticdc_producer.faults.trap import ChangefeedTrap
-from ticdc_producer.model.protocol_names import WITHOUT_AVRO
+from ticdc_producer.model.profile import WITHOUT_AVRO
 from ticdc_producer.model.trap_coverage import seen_as
 
 _LARGE_MESSAGES = "sink.kafka-config.large-message-handle.large-message-handle-option"

@@ -14,8 +14,7 @@ from ticdc_producer.errors import BrokerError
 from ticdc_producer.java import find_java
 from ticdc_producer.kafka.embedded.jars import jars
 from ticdc_producer.kafka.embedded.process import end, format_storage, free_ports, launch, wait_until_ready
-from ticdc_producer.kafka.embedded.settings import HOST, JVM_OPTIONS, RESERVED, Listener
-from ticdc_producer.kafka.embedded.working_dir import BrokerFolder
+from ticdc_producer.kafka.embedded.settings import HOST, JVM_OPTIONS, RESERVED, BrokerFolder, Listener
 
 START_SECONDS = 60.0
 PORT_ATTEMPTS = 5

@@ -17,8 +17,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from ticdc_producer.kafka.embedded import supervisor
-from ticdc_producer.kafka.embedded.settings import HOST
-from ticdc_producer.kafka.embedded.working_dir import BrokerFolder
+from ticdc_producer.kafka.embedded.settings import HOST, BrokerFolder
 
 FORMAT_SECONDS = 60.0
 STOP_SECONDS = supervisor.GRACE_SECONDS + 5

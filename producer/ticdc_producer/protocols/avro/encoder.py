@@ -1,12 +1,25 @@
-"""The encoder of Avro.
+"""The encoder of Avro, and what Avro does not carry.
 
 A message part consists of a zero byte, the schema id in four bytes, and a record. Source: tiflow
 ``pkg/sink/codec/avro/avro.go``, ``confluent_schema_registry.go``.
+
+The first byte is the kind of event. It is followed by JSON, or by a 64-bit number, big-endian. Source: tiflow
+``pkg/sink/codec/avro/avro.go`` (``EncodeDDLEvent``, ``EncodeCheckpointEvent``).
+
+- Rows: the old image of updates; the columns of deletes outside of the key; operation and commit-ts without
+  the TiDB extension, and with it the commit-ts of deletes.
+- Names: characters that Avro does not allow are replaced.
+- Types: the width of integers narrower than BIGINT, the exact type of texts and byte strings, UNSIGNED of
+  FLOAT, DOUBLE and DECIMAL.
+- Values: of ENUM and SET members with the same text in the schema's list, the first one arrives; a SET of
+  nothing but its empty member arrives as the empty set, which has the same text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -14,21 +27,103 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.errors import EncodeError
-from ticdc_producer.model.event import DDLEvent, Message, Op
+from ticdc_producer.model.column import ColumnFlag, ColumnInfo
+from ticdc_producer.model.event import DDLEvent, Kind, Message, Op, Value
+from ticdc_producer.model.fidelity import Fidelity, ValueProjection
+from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.protocols.arrow_text import Fragment, as_int64, concat, lengths
-from ticdc_producer.protocols.avro import binary, control_encoder
-from ticdc_producer.protocols.avro.fidelity import AvroFidelity
-from ticdc_producer.protocols.avro.layout import MAGIC
-from ticdc_producer.protocols.avro.names import Part
+from ticdc_producer.protocols.avro import plan as binary
+from ticdc_producer.protocols.avro.names import DDL, MAGIC, WATERMARK, Part, sanitized, tidb_type, type_text
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.plan import TablePlan, table_plan
-from ticdc_producer.protocols.avro.table_schema import schema_of
+from ticdc_producer.protocols.avro.table_schema import key_flag, schema_of
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
+from ticdc_producer.protocols.go_json import STRINGS
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD, too_large
+from ticdc_producer.protocols.member_text import escaped, member_indexes, member_text
 from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
+
+
+def ddl(event: DDLEvent) -> Message:
+    """The message of a DDL event."""
+    value = b'{"query":%b,"type":%d,"schema":%b,"table":%b,"commitTs":%d}' % (
+        STRINGS.literal(event.query),
+        event.ddl_type,
+        STRINGS.literal(event.schema),
+        STRINGS.literal(event.table),
+        event.commit_ts,
+    )
+    return Message(None, bytes((DDL,)) + value, Kind.DDL.label, event.commit_ts)
+
+
+def watermark(ts: int) -> Message:
+    """The message of a resolved event."""
+    return Message(None, bytes((WATERMARK,)) + ts.to_bytes(8, "big"), Kind.RESOLVED.label, ts)
+
+
+T = MySQLType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AvroFidelity(Fidelity):
+    """The fidelity of Avro.
+
+    :param key_flag: the flag of the columns in message keys.
+    """
+
+    key_flag: ColumnFlag = ColumnFlag.HANDLE_KEY
+
+    @classmethod
+    def of(cls, options: AvroOptions) -> AvroFidelity:
+        """The fidelity of an encoder with these options."""
+        return cls(
+            old_values="none",
+            names_operation=options.enable_tidb_extension,
+            deletes="handle-key",
+            table_ids="none",
+            commit_ts="not deletes" if options.enable_tidb_extension else "none",
+            resolved=options.sends_watermarks,
+            key_flag=key_flag(options),
+        )
+
+    def visible_flag(self, flag: int) -> int:
+        """The flag of the handle key, for the columns of the message key; no other flag is visible."""
+        return int(ColumnFlag.HANDLE_KEY) if flag & self.key_flag else 0
+
+    def visible_type(self, column: ColumnInfo, flag: int) -> str:  # noqa: ARG002  # does not depend on flags
+        return type_text(tidb_type(column))
+
+    def visible_name(self, name: str) -> str:
+        return sanitized(name)
+
+    def ddl_skip_reason(self, action: int) -> str:  # noqa: ARG002  # all DDLs or none
+        return "" if self.resolved else "Avro has no message for DDLs"
+
+    def value_projection(self, column: ColumnInfo) -> ValueProjection | None:
+        if column.type == T.ENUM:
+            return partial(_enum, member_indexes(",".join(map(escaped, column.elements))), column)
+        return (
+            partial(_set, [escaped(member) for member in column.elements]) if column.type == T.SET else None
+        )
+
+
+def _enum(indexes: Mapping[str, int], column: ColumnInfo, value: Value) -> Value:
+    return None if value is None else b"%d" % indexes.get(escaped(member_text(column, value)), 0)
+
+
+def _set(members: Sequence[str], value: Value) -> Value:
+    if value is None:
+        return None
+    mask = int(value)
+    texts = [member for index, member in enumerate(members) if mask >> index & 1]
+    if mask >> len(members) or texts == [""]:
+        return b"0"
+    chosen = {members.index(member) for member in texts}
+    return b"%d" % sum(1 << index for index in chosen)
+
 
 SchemaID: TypeAlias = Callable[[TableInfo, Part, str], int]
 """Looks up the registry's id of a schema, given the table, key or value, and the schema."""
@@ -74,11 +169,11 @@ class AvroEncoder:
         before: TableInfo | None = None,  # noqa: ARG002  # likewise
     ) -> Message | None:
         """The message of a DDL event; None unless watermarks are enabled."""
-        return control_encoder.ddl(event) if self.options.sends_watermarks else None
+        return ddl(event) if self.options.sends_watermarks else None
 
     def resolved(self, ts: int) -> Message | None:
         """The watermark message; None unless watermarks are enabled."""
-        return control_encoder.watermark(ts) if self.options.sends_watermarks else None
+        return watermark(ts) if self.options.sends_watermarks else None
 
     @property
     def fidelity(self) -> AvroFidelity:

@@ -11,11 +11,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.protocols.allowed_members import escaped, member_indexes
+from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.protocols.avro.cursor import Cursor, Reader
-from ticdc_producer.protocols.avro.tidb_type import type_text
+from ticdc_producer.protocols.avro.names import type_text
+from ticdc_producer.protocols.member_text import escaped, member_indexes
 from ticdc_producer.protocols.value_parsers import BadValue, parser_for
 
 _INTEGERS = {

@@ -1,6 +1,8 @@
-"""Converts names to names that Avro allows.
+"""Names in messages and schemas: namespaces, subjects, ``tidb_type``, the head of a message.
 
 Source: tiflow ``pkg/sink/codec/common/helper.go`` (``SanitizeName``), ``pkg/sink/codec/avro/avro.go``.
+
+Source: tiflow ``pkg/sink/codec/avro/avro.go`` (``getTiDBTypeFromColumn``).
 """
 
 from __future__ import annotations
@@ -8,7 +10,19 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias
 
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.mysql_type import INTEGERS, LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
+
+MAGIC, DDL, WATERMARK = 0, 1, 2
+"""First byte of a message part: a record, and the DDL and watermark messages of TiCDC's own tests."""
+
+HEAD = 5
+"""Size of the header before the record: ``MAGIC`` and the schema id, big-endian."""
+
+OP, COMMIT_TS, PHYSICAL = "_tidb_op", "_tidb_commit_ts", "_tidb_commit_physical_time"
+"""Fields of the TiDB extension: operation, commit-ts, and the milliseconds of the commit-ts."""
+
 
 Part: TypeAlias = Literal["key", "value"]
 
@@ -33,3 +47,28 @@ def namespace(table: TableInfo) -> str:
 def subject(topic: str, part: Part) -> str:
     """The registry subject for the keys or values of a topic."""
     return f"{topic.replace('.', '_')}-{part}"
+
+
+T = MySQLType
+
+VECTOR = "TiDBVECTORFloat32"
+_NAMES = {
+    T.FLOAT: "FLOAT", T.DOUBLE: "DOUBLE", T.NEW_DECIMAL: "DECIMAL", T.BIT: "BIT", T.ENUM: "ENUM",
+    T.SET: "SET", T.DATE: "DATE", T.NEW_DATE: "DATE", T.DATETIME: "DATETIME", T.TIMESTAMP: "TIMESTAMP",
+    T.DURATION: "TIME", T.JSON: "JSON", T.YEAR: "YEAR", T.VECTOR_FLOAT32: VECTOR,
+}  # fmt: skip
+
+
+def tidb_type(column: ColumnInfo) -> str:
+    """``tidb_type`` of a column; integers narrower than BIGINT are all ``INT``."""
+    if column.type in INTEGERS:
+        name = "BIGINT" if column.type == T.LONGLONG else "INT"
+        return f"{name} UNSIGNED" if column.unsigned else name
+    if column.type in STRINGS | LOBS:
+        return "BLOB" if column.binary else "TEXT"
+    return _NAMES.get(column.type, "TEXT")
+
+
+def type_text(name: str) -> str:
+    """The SQL type name for a ``tidb_type``."""
+    return "vector" if name == VECTOR else name.lower()

@@ -1,26 +1,52 @@
-"""Encoder of Canal-JSON."""
+"""Encoder of Canal-JSON, and what its messages carry."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
 
+from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.event import DDLEvent, Kind, Message
+from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import LOBS, STRINGS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import physical
 from ticdc_producer.protocols.arrow_text import concat
 from ticdc_producer.protocols.base import RowBatch
-from ticdc_producer.protocols.canal_json import json_text
-from ticdc_producer.protocols.canal_json.event_type import WATERMARK, ddl_keyword
-from ticdc_producer.protocols.canal_json.fidelity import CanalJSONFidelity
+from ticdc_producer.protocols.canal_json import row_form
+from ticdc_producer.protocols.canal_json.column_types import bare_type, full_type
+from ticdc_producer.protocols.canal_json.event_type import WATERMARK, action_code, ddl_keyword
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
 from ticdc_producer.protocols.canal_json.row_form import Forms, table_forms
-from ticdc_producer.protocols.claim_check import claim_name
 from ticdc_producer.protocols.compression import compressed
 from ticdc_producer.protocols.encoded_rows import EncodedRows, encoded_rows
-from ticdc_producer.protocols.keyless_messages import KeylessMessages
-from ticdc_producer.protocols.large_message import LargeMessages, NameClaim
+from ticdc_producer.protocols.large_message import KeylessMessages, LargeMessages, NameClaim
+from ticdc_producer.protocols.large_message_handle import claim_name
 from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
+
+_PRIMARY = ColumnFlag.PRIMARY_KEY | ColumnFlag.HANDLE_KEY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanalJSONFidelity(Fidelity):
+    """What messages of Canal-JSON carry.
+
+    :param column_types: whether types are sent without (``bare``) or with (``full``) their parameters.
+    """
+
+    column_types: Literal["bare", "full"]
+
+    def visible_type(self, column: ColumnInfo, flag: int) -> str:  # noqa: ARG002  # the type text does not depend on the flag
+        return bare_type(column) if self.column_types == "bare" else full_type(column)
+
+    def visible_flag(self, flag: int) -> int:
+        """``pkNames`` lists the primary key, which is then the handle key. Other flags are not sent."""
+        return int(_PRIMARY) if flag & ColumnFlag.PRIMARY_KEY else 0
+
+    def visible_ddl_type(self, action: int) -> int:
+        """TiDB's action code; 0 if Canal's keyword has several."""
+        return action_code(ddl_keyword(action))
 
 
 class CanalJSONEncoder:
@@ -36,7 +62,7 @@ class CanalJSONEncoder:
     def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
         """Encode rows of one table version; see ``protocols.base.Encoder``. Keys stay empty."""
         method = self.options.large_message_handle_compression
-        forms = KeylessMessages(self._forms_of(table), batch, method, json_text.string)
+        forms = KeylessMessages(self._forms_of(table), batch, method, row_form.string)
         rows = encoded_rows(concat((b"",), len(batch)), forms.values(), batch.commit_ts)
         limited = self._large.apply_size_limit(rows, table, forms)
         return _terminated(limited, self.options.row_end.encode()) if self.options.row_end else limited
@@ -56,9 +82,9 @@ class CanalJSONEncoder:
     ) -> Message:
         ts = event.commit_ts
         extension = b"commitTs" if self.options.enable_tidb_extension else b""
-        names = (json_text.string(event.schema), json_text.string(event.table))
+        names = (row_form.string(event.schema), row_form.string(event.table))
         return self._without_rows(
-            Kind.DDL, ts, names, ddl_keyword(event.ddl_type), json_text.string(event.query), extension
+            Kind.DDL, ts, names, ddl_keyword(event.ddl_type), row_form.string(event.query), extension
         )
 
     def resolved(self, ts: int) -> Message | None:

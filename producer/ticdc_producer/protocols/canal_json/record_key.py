@@ -21,8 +21,7 @@ from ticdc_producer.model.mysql_type import CHARSET_BEARING, INTEGERS, MySQLType
 from ticdc_producer.model.row_key import int_key, memcomparable, prefix
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import RowBatch
-from ticdc_producer.protocols.packed_time import packed_time, utc_timestamp
-from ticdc_producer.protocols.zone import zone_of
+from ticdc_producer.protocols.zone import packed_time, utc_timestamp, zone_of
 
 T = MySQLType
 Part: TypeAlias = Callable[[bytes], bytes]

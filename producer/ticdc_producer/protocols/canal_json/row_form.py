@@ -1,4 +1,12 @@
-"""Row messages of one form: an operation, the columns it contains, and the text that all rows share."""
+"""The compiled text of one table version's rows, by operation and columns.
+
+TiCDC uses easyjson for rows, goccy/go-json for DDLs and watermarks. Both differ from Go's
+``encoding/json`` only in two characters: backspace and form feed have no short form
+(spec "String escaping", measured with the real libraries).
+
+A plan contains the texts that all rows share. Times, type codes that depend on values, and the values are
+inserted per row; values are rendered column by column.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +19,116 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.event import Op
+from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.protocols.arrow_text import (
     Fragment,
     Fragments,
+    Renderer,
     concat,
+    contents,
     differ,
     integers,
     map_values,
+    quoted,
     without_first_byte,
 )
 from ticdc_producer.protocols.base import RowBatch
+from ticdc_producer.protocols.canal_json.column_types import SQLType, bare_type, full_type, sql_type
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
-from ticdc_producer.protocols.canal_json.plan import ColumnPlan, TablePlan, table_plan
 from ticdc_producer.protocols.canal_json.record_key import RecordKeys
+from ticdc_producer.protocols.go_json import JSONStrings
+
+_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
+_LONG = {chr(code): f"\\u{code:04x}" for code in (*range(0x20), *b"<>&", 0x2028, 0x2029)}
+
+JSON_STRINGS = JSONStrings({**_LONG, **_SHORT}, bad_byte="\\ufffd")
+_CHARACTERS = [JSON_STRINGS.literal(chr(code))[1:-1] for code in range(0x100)]
+
+
+def latin1_strings(values: pa.Array) -> Fragments:
+    """Literals of a column of byte strings, each byte the character of its number (ISO-8859-1)."""
+    if contents(values).isascii():
+        return JSON_STRINGS.literals(values)
+    return quoted(map_values(values, lambda value: b"".join(map(_CHARACTERS.__getitem__, value))))
+
+
+def string(text: str) -> bytes:
+    """One literal."""
+    return JSON_STRINGS.literal(text)
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPlan:
+    """One column: its index in the image, and its texts in a message.
+
+    :param image_index: index into the row image.
+    :param name: the column's name as JSON.
+    :param mysql_type: its type text as JSON.
+    :param render: formats values as JSON.
+    """
+
+    image_index: int
+    name: bytes
+    sql_type: SQLType
+    mysql_type: bytes
+    render: Renderer
+    handle_key: bool
+    primary_key: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlan:
+    """One table version.
+
+    :param head: the message up to its operation.
+    :param columns: in table order.
+    """
+
+    head: bytes
+    columns: tuple[ColumnPlan, ...]
+
+    @property
+    def handle_key(self) -> tuple[ColumnPlan, ...]:
+        return tuple(column for column in self.columns if column.handle_key)
+
+
+def table_plan(table: TableInfo, options: CanalJSONOptions) -> TablePlan:
+    """Compile the plan of one table version."""
+    described = zip(table.sent_columns, table.sent_flags, strict=True)
+    columns = tuple(
+        _column_plan(index, column, flag, options) for index, (column, flag) in enumerate(described)
+    )
+    keys = b",".join(column.name for column in columns if column.primary_key)
+    head = b'{"id":0,"database":%b,"table":%b,"pkNames":[%b],"isDdl":false,"type":' % (
+        string(table.schema),
+        string(table.name),
+        keys,
+    )
+    return TablePlan(head, columns)
+
+
+def _column_plan(index: int, column: ColumnInfo, flag: int, options: CanalJSONOptions) -> ColumnPlan:
+    text = full_type(column) if options.content_compatible else bare_type(column)
+    return ColumnPlan(
+        image_index=index,
+        name=string(column.name),
+        sql_type=sql_type(column),
+        mysql_type=string(text),
+        render=_renderer(column),
+        handle_key=bool(flag & ColumnFlag.HANDLE_KEY),
+        primary_key=bool(flag & ColumnFlag.PRIMARY_KEY),
+    )
+
+
+def _renderer(column: ColumnInfo) -> Renderer:
+    if column.type in STRINGS | LOBS:
+        return latin1_strings if column.binary else JSON_STRINGS.literals
+    return JSON_STRINGS.literals if column.type == MySQLType.JSON else quoted
+
 
 _NONE = pa.scalar(b"", pa.binary())
 

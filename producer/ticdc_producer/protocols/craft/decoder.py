@@ -1,5 +1,8 @@
 """Strict decoder of Craft: every malformed message raises a ``DecodeError`` with its byte offset.
 
+The format requires this order: the last bytes give the length of the size tables, the size tables give the
+end of every other section, and headers refer to terms of the dictionary.
+
 TiCDC's own decoder (tiflow ``message_decoder.go``) ignores many of these errors or crashes on them. The
 decoder also accepts what classic TiCDC (tiflow) never writes: events of several kinds in one message, an
 update whose old values come first, numbers longer than necessary, and unused terms.
@@ -8,12 +11,154 @@ update whose old values come first, numbers longer than necessary, and unused te
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Image, Kind, Op, ResolvedEvent, RowEvent
-from ticdc_producer.protocols.craft.byte_reader import ByteReader, rejected
-from ticdc_producer.protocols.craft.envelope import Header, parse_envelope
 from ticdc_producer.protocols.craft.group import GroupReader
-from ticdc_producer.protocols.craft.layout import NEW_VALUES, OLD_VALUES
+from ticdc_producer.protocols.craft.wire import (
+    NEW_VALUES,
+    NO_PARTITION,
+    OLD_VALUES,
+    VERSION,
+    ByteReader,
+    rejected,
+    uvarint_at,
+)
+
+_MAX_TS = (1 << 63) - 1
+_KINDS = frozenset(Kind)
+_HEADER_FIELDS = 5
+_MAX_TAIL_BYTES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The header of an event."""
+
+    commit_ts: int
+    kind: int
+    partition: int
+    schema: str
+    table: str
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """One message; the bodies of its events are not parsed.
+
+    :param body: offset of the first event's body.
+    :param sizes: bytes of each body.
+    :param groups: for each row event, the bytes of its column groups.
+    """
+
+    headers: Sequence[Header]
+    terms: Sequence[str]
+    body: int
+    sizes: Sequence[int]
+    groups: Sequence[Sequence[int]]
+
+
+def parse_envelope(data: bytes) -> Envelope:
+    """Parse everything except the bodies of the events.
+
+    :raises DecodeError: if the sections do not fit together, or one of them is malformed.
+    """
+    if not data:
+        raise rejected("CRAFT-EMPTY", "a message", 0)
+    version, start = uvarint_at(data, 0, len(data))
+    if version != VERSION:
+        raise rejected("CRAFT-VERSION", f"version {VERSION}, not {version}", 0)
+    tables = _tables_section(data, start)
+    tables_start = tables.position
+    header_size, terms_size = _meta(tables)
+    sizes = _size_table(tables)
+    body = start + header_size
+    dictionary = body + sum(sizes)
+    if dictionary + terms_size != tables_start:
+        expected = f"sections of {tables_start - start} bytes in all, not {dictionary + terms_size - start}"
+        raise rejected("CRAFT-LAYOUT", expected, tables_start)
+    terms = _terms(ByteReader(data, dictionary, tables_start))
+    headers = _headers(ByteReader(data, start, body), len(sizes), terms)
+    return Envelope(headers, terms, body, sizes, _group_tables(tables, headers))
+
+
+def _tables_section(data: bytes, start: int) -> ByteReader:
+    """The size tables. Their length is at the end of the message, in reverse byte order."""
+    reverse = data[max(start, len(data) - _MAX_TAIL_BYTES) :][::-1]
+    for count, byte in enumerate(reverse, start=1):
+        if byte < 0x80:
+            length, _ = uvarint_at(reverse, 0, count)
+            end = len(data) - count
+            if length > end - start:
+                raise rejected("CRAFT-TAIL", f"a length of at most {end - start}, not {length}", end)
+            return ByteReader(data, end - length, end)
+    raise rejected("CRAFT-TAIL", "a number read backwards", len(data) - len(reverse))
+
+
+def _size_table(tables: ByteReader) -> list[int]:
+    start = tables.position
+    if not tables.left:
+        raise rejected("CRAFT-TABLES", "one more size table", start)
+    sizes = tables.delta_varints(tables.count(1, "CRAFT-TABLES"))
+    if min(sizes) < 0:
+        raise rejected("CRAFT-TABLES", "sizes of 0 or more", start)
+    return sizes
+
+
+def _meta(tables: ByteReader) -> tuple[int, int]:
+    """Sizes of header and dictionary."""
+    start = tables.position
+    sizes = _size_table(tables)
+    if len(sizes) != 2:
+        raise rejected("CRAFT-TABLES", f"2 sizes, not {len(sizes)}", start)
+    return sizes[0], sizes[1]
+
+
+def _group_tables(tables: ByteReader, headers: Sequence[Header]) -> list[list[int]]:
+    """One size table per row event, in the order of the events."""
+    groups = []
+    for header in headers:
+        if header.kind == Kind.ROW:
+            if not tables.left:
+                raise rejected("CRAFT-GROUPS", "a size table for every row event", tables.position)
+            groups.append(_size_table(tables))
+    tables.finish("CRAFT-GROUPS")
+    return groups
+
+
+def _terms(section: ByteReader) -> list[str]:
+    if not section.left:
+        return []
+    lengths = section.uvarints(section.count(1, "CRAFT-DICT"))
+    terms = [section.text(length, "CRAFT-DICT") for length in lengths]
+    section.finish("CRAFT-DICT")
+    return terms
+
+
+def _headers(section: ByteReader, count: int, terms: Sequence[str]) -> list[Header]:
+    start = section.position
+    if count * _HEADER_FIELDS > section.left:
+        raise rejected("CRAFT-HEADER", f"headers of {count} events", start)
+    commit_ts = section.delta_uvarints(count)
+    kinds = section.uvarints(count)
+    partitions, schemas, tables = (section.delta_varints(count) for _ in range(3))
+    section.finish("CRAFT-HEADER")
+    if max(commit_ts) > _MAX_TS:
+        raise rejected("CRAFT-HEADER", "a commit-ts of 0 … 2^63-1", start)
+    if not _KINDS.issuperset(kinds):
+        raise rejected("CRAFT-TYPE", "an event type 1, 2 or 3", start)
+    if min(partitions) < NO_PARTITION:
+        raise rejected("CRAFT-HEADER", "a partition id, or -1", start)
+    names = ([_name(id_, terms, start) for id_ in ids] for ids in (schemas, tables))
+    return list(map(Header, commit_ts, kinds, partitions, *names))
+
+
+def _name(term: int, terms: Sequence[str], start: int) -> str:
+    """A schema or table name; empty for -1."""
+    if not -1 <= term < len(terms):
+        raise rejected("CRAFT-TERM", f"a term id of -1 … {len(terms) - 1}, not {term}", start)
+    return terms[term] if term >= 0 else ""
+
 
 _MAX_GROUPS = 2
 

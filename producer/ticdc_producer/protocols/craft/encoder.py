@@ -11,11 +11,10 @@ from ticdc_producer.model.event import DDLEvent, Message, Op
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import RowBatch
-from ticdc_producer.protocols.craft.framing import messages
-from ticdc_producer.protocols.craft.layout import NO_PARTITION
-from ticdc_producer.protocols.craft.message import ddl_message, resolved_message
+from ticdc_producer.protocols.craft.messages import ddl_message, messages, resolved_message
 from ticdc_producer.protocols.craft.options import CraftOptions
 from ticdc_producer.protocols.craft.plan import RowForm, TablePlan, table_plan
+from ticdc_producer.protocols.craft.wire import NO_PARTITION
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus
 from ticdc_producer.protocols.message_batch import MessageBatch
 

@@ -20,7 +20,7 @@ def _decoder(_options: CraftOptions, _: Options) -> Decoder:
 
 
 def _matches(key: bytes, value: bytes) -> bool:
-    from ticdc_producer.protocols.craft.envelope import parse_envelope
+    from ticdc_producer.protocols.craft.decoder import parse_envelope
 
     return not key and bool(parse_envelope(value).headers)
 

@@ -1,18 +1,114 @@
-"""Strict decoder of CSV: every malformed line raises a ``DecodeError`` with its byte offset."""
+"""Strict decoder of CSV: every malformed line raises a ``DecodeError`` with its byte offset.
+
+A line of CSV contains no types: it is read with the schema file of its directory. A schema file does not
+show which generated columns are virtual and therefore missing in the lines.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from base64 import b64decode
+from binascii import Error as Base64Error
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from ticdc_producer.errors import DecodeError
-from ticdc_producer.model.event import Event, EventColumn, Image, Op, RowEvent
-from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.column import ColumnFlag
+from ticdc_producer.model.event import Event, EventColumn, Image, Op, RowEvent, Value
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType, type_names
 from ticdc_producer.model.tso import MAX_TS
-from ticdc_producer.protocols.csv.columns import CSVColumn, FieldParser, field_parser
 from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.protocols.csv.records import CSVField, CSVRecords
-from ticdc_producer.protocols.value_parsers import BadValue
+from ticdc_producer.protocols.storage.schema_file import SchemaFile
+from ticdc_producer.protocols.value_parsers import BadValue, parser_for
+
+T = MySQLType
+_UNQUOTED = type_names(INTEGERS | FLOATS | {T.BIT, T.YEAR})
+_BYTES = type_names(STRINGS | LOBS, binary=True)
+_TEXTS = type_names(STRINGS | LOBS | {T.ENUM, T.SET, T.JSON}, binary=False)
+FieldParser: TypeAlias = Callable[[CSVField], Value]
+"""Turns a field into the canonical value; raises ``BadValue``."""
+
+
+@dataclass(frozen=True, slots=True)
+class CSVColumn:
+    """One column.
+
+    :param type: SQL type without parameters, for example ``int unsigned``.
+    :param primary: whether it belongs to the primary key.
+    """
+
+    name: str
+    type: str
+    primary: bool = False
+
+
+def described_columns(file: SchemaFile) -> tuple[CSVColumn, ...]:
+    """The columns of a schema file."""
+    return tuple(_described(name, dict(members)) for name, members in file.columns)
+
+
+def _described(name: str, members: Mapping[str, bytes]) -> CSVColumn:
+    kind = str(json.loads(members["ColumnType"])).lower()
+    return CSVColumn(name, kind, members.get("ColumnIsPk") == b'"true"')
+
+
+def field_parser(column: CSVColumn, *, quotes: bool, binary_encoding: str) -> FieldParser:
+    """The parser of a column's fields.
+
+    :param quotes: whether texts are quoted.
+    :param binary_encoding: ``base64`` or ``hex``.
+    :raises BadValue: for an unknown type.
+    """
+    name = column.type.split(" ")[0]
+    quoted = quotes and name not in _UNQUOTED
+    parse = _text_parser(name, column.type, binary_encoding)
+
+    def value(field: CSVField) -> Value:
+        if field.text is None:
+            return None
+        if field.quoted != quoted:
+            raise BadValue("QUOTE", "quotes around it" if quoted else "no quotes around it")
+        return parse(field.text)
+
+    return value
+
+
+def _text_parser(name: str, kind: str, binary_encoding: str) -> Callable[[bytes], bytes]:
+    if name in _TEXTS:
+        return lambda text: text
+    if name in _BYTES:
+        return _base64 if binary_encoding == "base64" else _hex
+    parse_typed = parser_for(name if name in ("bit", "year") else kind)
+    floating = name in ("float", "double")
+
+    def parse(text: bytes) -> bytes:
+        try:
+            plain = text.decode("ascii")
+        except UnicodeDecodeError:
+            raise BadValue("VALUE", "ASCII") from None
+        # Go writes an exponent as e+06; parser_for expects E6.
+        return parse_typed(
+            plain.replace("e+0", "E").replace("e+", "E").replace("e", "E") if floating else plain
+        )
+
+    return parse
+
+
+def _base64(text: bytes) -> bytes:
+    try:
+        return b64decode(text, validate=True)
+    except (Base64Error, ValueError):
+        raise BadValue("BASE64", "Base64") from None
+
+
+def _hex(text: bytes) -> bytes:
+    try:
+        return bytes.fromhex(text.decode("ascii"))
+    except ValueError:
+        raise BadValue("HEX", "pairs of hexadecimal digits") from None
+
 
 _OPS = {b"I": Op.INSERT, b"U": Op.UPDATE, b"D": Op.DELETE}
 _FLAGS = {b"true": True, b"false": False}

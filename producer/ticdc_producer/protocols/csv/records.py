@@ -1,7 +1,7 @@
-"""Splits the text of a CSV file into records and fields.
+r"""Splits a data file into rows, and the text of a row into records and fields.
 
 Strict: a quoted field ends with its quote, an unquoted one contains none, and every record has its
-terminator, so a truncated file is detected. A quoted ``\\N`` is a text, an unquoted one is NULL.
+terminator, so a truncated file is detected. A quoted ``\N`` is a text, an unquoted one is NULL.
 """
 
 from __future__ import annotations
@@ -80,3 +80,37 @@ class CSVRecords:
         if text.startswith(mark):
             return CSVField(text[len(mark) : -len(mark)].replace(mark * 2, mark), quoted=True)
         return CSVField(text)
+
+
+_HEADER = b"ticdc-meta$operation"
+_MAX_BAD_BYTES = 1 << 20
+
+
+def file_rows(content: bytes, options: CSVOptions) -> Iterator[bytes]:
+    """The rows of a file, without its header. Content that is no line is the last one."""
+    records = CSVRecords(options)
+    lines = _lines(records, content)
+    if options.output_field_header:
+        first = next(lines, b"")
+        if not first.startswith(_HEADER):
+            yield first
+    for line in lines:
+        yield line + next(lines, b"") if _begins_update(records, line, options) else line
+
+
+def _lines(records: CSVRecords, content: bytes) -> Iterator[bytes]:
+    try:
+        yield from records.split(content)
+    except DecodeError as error:
+        yield content[error.byte : error.byte + _MAX_BAD_BYTES]
+
+
+def _begins_update(records: CSVRecords, line: bytes, options: CSVOptions) -> bool:
+    if not options.output_old_value:
+        return False
+    try:
+        fields = records.fields(line)
+    except DecodeError:
+        return False
+    flag = 3 + options.include_commit_ts
+    return len(fields) > flag and fields[0].text == b"D" and fields[flag].text == b"true"

@@ -25,7 +25,7 @@ def _decoder(options: CSVOptions, inputs: Options) -> Decoder:
 
 
 def _file_rows(content: bytes, options: CSVOptions) -> Iterator[bytes]:
-    from ticdc_producer.protocols.csv.file_rows import file_rows
+    from ticdc_producer.protocols.csv.records import file_rows
 
     return file_rows(content, options)
 

@@ -18,7 +18,6 @@ from typing import TypeAlias
 import msgspec
 
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import (
     CHARSET_BEARING,
     INTEGERS,
@@ -27,8 +26,9 @@ from ticdc_producer.model.mysql_type import (
     bare_name,
     integer_range,
 )
-from ticdc_producer.protocols.debezium import member_reader, temporal_reader
-from ticdc_producer.protocols.debezium.bad_value import BadValue, JSONValue
+from ticdc_producer.model.number_text import plain_text
+from ticdc_producer.protocols.debezium import value_readers
+from ticdc_producer.protocols.debezium.value_readers import BadValue, JSONValue
 
 T = MySQLType
 digits = msgspec.json.Encoder().encode  # for integers: three times as fast as %d
@@ -121,19 +121,19 @@ def _reader(schema: FieldSchema, code: MySQLType, binary: bool, unsigned: bool, 
         case T.YEAR:
             return _year
         case T.DATE:
-            return temporal_reader.date_text
+            return value_readers.date_text
         case T.DATETIME:
-            return partial(temporal_reader.datetime_text, 1000 if schema.name.endswith(".Timestamp") else 1)
+            return partial(value_readers.datetime_text, 1000 if schema.name.endswith(".Timestamp") else 1)
         case T.TIMESTAMP:
-            return partial(temporal_reader.timestamp_text, zone)
+            return partial(value_readers.timestamp_text, zone)
         case T.DURATION:
-            return temporal_reader.time_text
+            return value_readers.time_text
         case T.BIT:
-            return member_reader.bit_reader(schema.parameters) if schema.type == "bytes" else _boolean
+            return value_readers.bit_reader(schema.parameters) if schema.type == "bytes" else _boolean
         case T.ENUM:
-            return member_reader.enum_reader(schema.parameters)
+            return value_readers.enum_reader(schema.parameters)
         case T.SET:
-            return member_reader.set_reader(schema.parameters)
+            return value_readers.set_reader(schema.parameters)
         case T.VECTOR_FLOAT32:
             return _vector
     return _bytes if binary and code in CHARSET_BEARING else _text

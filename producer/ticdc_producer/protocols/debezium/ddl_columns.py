@@ -11,8 +11,7 @@ from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MyS
 from ticdc_producer.protocols.arrow_text import NULL
 from ticdc_producer.protocols.debezium import text
 from ticdc_producer.protocols.debezium.ddl_query import ColumnDefinition
-from ticdc_producer.protocols.member_text import member_text
-from ticdc_producer.protocols.stored_default import stored_bits
+from ticdc_producer.protocols.member_text import member_text, stored_bits
 
 T = MySQLType
 

@@ -1,4 +1,6 @@
-"""``source``, and the schemas that are the same for every table.
+"""``source``, names, and the schemas that are the same for every table.
+
+Source: tiflow ``pkg/sink/codec/common/helper.go`` (SanitizeName, SanitizeTopicName).
 
 Source: tiflow ``debezium/codec.go`` (EncodeKey, EncodeValue, EncodeCheckpointEvent, writeSourceSchema).
 """
@@ -6,6 +8,7 @@ Source: tiflow ``debezium/codec.go`` (EncodeKey, EncodeValue, EncodeCheckpointEv
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +16,21 @@ from ticdc_producer.model.tso import physical
 from ticdc_producer.protocols.arrow_text import Fragment, Fragments
 from ticdc_producer.protocols.debezium import text
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
+
+_OUTSIDE_NAME = re.compile(r"[^A-Za-z0-9_]")
+_OUTSIDE_TABLE = re.compile(r"[^A-Za-z0-9_.]")
+
+
+def schema_prefix(cluster: str, schema: str, table: str) -> str:
+    """``cluster.schema.table``, sanitized; the caller appends ``.Key``, ``.Value`` or ``.Envelope``."""
+    return f"{fit_name(cluster)}.{fit_name(schema)}.{_OUTSIDE_TABLE.sub('_', table)}"
+
+
+def fit_name(name: str) -> str:
+    """Sanitize the name of a cluster or database for use in the name of a schema."""
+    name = _OUTSIDE_NAME.sub("_", name)
+    return f"_{name}" if name[:1].isdigit() else name
+
 
 Schema = dict[str, Any]
 

@@ -24,9 +24,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.fidelity import AsHashed, Fidelity, ValueProjection
-from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, STRINGS, MySQLType, type_names
 from ticdc_producer.protocols.debezium.ddl_message import has_message
 from ticdc_producer.protocols.debezium.observed_value import value_projection

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ticdc_producer.errors import DecodeError
-from ticdc_producer.protocols.debezium.bad_value import JSONValue
+from ticdc_producer.protocols.debezium.value_readers import JSONValue
 from ticdc_producer.protocols.invalid_utf8 import Escapes, escape
 
 

@@ -14,14 +14,12 @@ from functools import partial
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.fidelity import ValueProjection
-from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
-from ticdc_producer.protocols.allowed_members import escaped
+from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.protocols.debezium import temporal
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.debezium.values import reads_as_zero, replaces_null_by_expression, text_default
-from ticdc_producer.protocols.member_text import member_text
-from ticdc_producer.protocols.stored_default import stored_default
+from ticdc_producer.protocols.member_text import escaped, member_text, stored_default
 from ticdc_producer.protocols.zone import zone_of
 
 T = MySQLType

@@ -7,13 +7,23 @@ from decimal import Decimal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.protocols import go_float, jsoniter
-from ticdc_producer.protocols.arrow_text import Fragments, contents, integers, map_values_where, plain, quoted
-from ticdc_producer.protocols.base64_texts import base64_texts
+from ticdc_producer.protocols import go_json
+from ticdc_producer.protocols.arrow_text import (
+    Fragments,
+    base64_texts,
+    contents,
+    integers,
+    map_values_where,
+    plain,
+    quoted,
+)
 from ticdc_producer.protocols.debezium.options import InvalidUTF8
-from ticdc_producer.protocols.json_strings import JSONStrings
+from ticdc_producer.protocols.go_json import JSONStrings
 
-_STRINGS: dict[InvalidUTF8, JSONStrings] = {"raw": jsoniter.STRINGS, "replace": jsoniter.VALID_STRINGS}
+_STRINGS: dict[InvalidUTF8, JSONStrings] = {
+    "raw": go_json.JSONITER_STRINGS,
+    "replace": go_json.JSONITER_VALID_STRINGS,
+}
 _SURELY_SIGNED = 18  # every number with so few digits fits a signed 64-bit integer
 _EXACT_DIGITS = 15  # with at most 15 digits, a decimal is the shortest text of its float64
 _BAD_BYTES = dict.fromkeys(range(0xDC80, 0xDD00), "\ufffd")
@@ -21,7 +31,7 @@ _BAD_BYTES = dict.fromkeys(range(0xDC80, 0xDD00), "\ufffd")
 
 def string(text: str) -> bytes:
     """One string literal."""
-    return jsoniter.STRINGS.literal(text)
+    return go_json.JSONITER_STRINGS.literal(text)
 
 
 def strings(values: pa.Array, invalid_utf8: InvalidUTF8 = "raw") -> Fragments:
@@ -55,14 +65,14 @@ def decimals(values: pa.Array) -> Fragments:
         digits = pc.ascii_rtrim(pc.ascii_rtrim(values.cast(pa.string()), "0"), ".").cast(pa.binary())
     else:  # columns without a fraction
         long, digits = pc.greater(pc.binary_length(values), 0 if points else _EXACT_DIGITS), values
-    return plain(map_values_where(pc.or_(long, go_float.may_need_exponent(digits)), digits, float64))
+    return plain(map_values_where(pc.or_(long, go_json.may_need_exponent(digits)), digits, float64))
 
 
 def float64(text: bytes) -> bytes:
     """The JSON number of the float64 nearest to a decimal number."""
     digits = repr(float(text))
     if "e" in digits:
-        return jsoniter.number(format(Decimal(digits), "f").encode())
+        return go_json.jsoniter_number(format(Decimal(digits), "f").encode())
     return digits.removesuffix(".0").encode()
 
 

@@ -1,5 +1,8 @@
 """Encodes the values of a column, its NULL and its DEFAULT.
 
+Source: tidb ``types.ParseEnumValue``, ``types.ParseSetValue``; tiflow ``debezium/helper.go``
+(getBitFromUint64).
+
 TiCDC writes the DEFAULT of a column if the row contains NULL. Source: tiflow ``debezium/codec.go``
 (writeDebeziumFieldValue, writeDebeziumFieldSchema), ``debezium/helper.go`` (getValue).
 """
@@ -9,17 +12,45 @@ from __future__ import annotations
 from datetime import UTC
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.float_text import plain_text
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
-from ticdc_producer.protocols import jsoniter
-from ticdc_producer.protocols.arrow_text import NULL, Renderer, concat, plain
-from ticdc_producer.protocols.debezium import member_columns, temporal, temporal_columns, text
+from ticdc_producer.model.number_text import plain_text
+from ticdc_producer.protocols import go_json
+from ticdc_producer.protocols.arrow_text import (
+    NULL,
+    Fragments,
+    Renderer,
+    concat,
+    fixed_width,
+    map_distinct,
+    plain,
+    with_nulls_of,
+)
+from ticdc_producer.protocols.debezium import temporal, text
+from ticdc_producer.protocols.debezium import temporal as temporal_columns
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
-from ticdc_producer.protocols.stored_default import stored_default
+from ticdc_producer.protocols.member_text import member_text, stored_default
 from ticdc_producer.protocols.zone import zone_of
+
+
+def member_strings(values: pa.Array, column: ColumnInfo) -> Fragments:
+    """ENUM and SET values as the texts of their members."""
+    return (map_distinct(values, lambda value: text.string(member_text(column, value))),)
+
+
+def bits(values: pa.Array, length: int) -> Fragments:
+    """BIT(1) as booleans, longer BIT values as Base64 of their bytes, lowest byte first."""
+    if length == 1:
+        return (map_distinct(values, lambda value: b"true" if int(value) else b"false"),)
+    size = (length + 7) // 8
+    numbers = pc.fill_null(values, b"0").cast(pa.string()).cast(pa.uint64()).to_numpy()
+    all_bytes = numbers.astype("<u8").view(np.uint8).reshape(-1, 8)
+    return text.base64_strings(with_nulls_of(values, fixed_width(all_bytes[:, :size].tobytes(), size)))
+
 
 T = MySQLType
 
@@ -31,9 +62,9 @@ def renderer(column: ColumnInfo, options: DebeziumOptions) -> Renderer:
     """The function that renders a column to JSON; values that TiCDC refuses become ``temporal.REFUSED``."""
     match column.type:
         case T.BIT:
-            return partial(member_columns.bits, length=column.length)
+            return partial(bits, length=column.length)
         case T.ENUM | T.SET:
-            return partial(member_columns.member_strings, column=column)
+            return partial(member_strings, column=column)
         case T.NEW_DECIMAL:
             return text.decimals
         case T.DATE | T.NEW_DATE:
@@ -52,7 +83,7 @@ def renderer(column: ColumnInfo, options: DebeziumOptions) -> Renderer:
         case T.LONGLONG if column.unsigned:
             return text.wrapped_integers
     if column.type in FLOATS:
-        return jsoniter.floats
+        return go_json.jsoniter_floats
     if column.type in INTEGERS or column.type == T.YEAR:
         return plain
     if column.type in STRINGS | LOBS and column.binary:

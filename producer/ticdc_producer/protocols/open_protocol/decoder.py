@@ -19,8 +19,7 @@ from ticdc_producer.model.event import DDLEvent, Event, Kind, Op, ResolvedEvent,
 from ticdc_producer.model.mysql_type import LOBS
 from ticdc_producer.protocols.compression import PLAIN_STARTS, Decompressor
 from ticdc_producer.protocols.invalid_utf8 import Escapes, escape
-from ticdc_producer.protocols.open_protocol.frame_reader import FrameReader
-from ticdc_producer.protocols.open_protocol.layout import LENGTH
+from ticdc_producer.protocols.open_protocol.frame_reader import LENGTH, FrameReader
 from ticdc_producer.protocols.open_protocol.row_layout import ColumnsJSON, LayoutCache
 
 _MAX_TS = (1 << 63) - 1

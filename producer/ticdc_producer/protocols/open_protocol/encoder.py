@@ -11,16 +11,14 @@ from ticdc_producer.model.fidelity import Fidelity, OldValues
 from ticdc_producer.model.mysql_type import STRINGS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import RowBatch
-from ticdc_producer.protocols.claim_check import claim_name
 from ticdc_producer.protocols.compression import compressed
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
 from ticdc_producer.protocols.large_message import LargeMessages, NameClaim
+from ticdc_producer.protocols.large_message_handle import claim_name
 from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.protocols.open_protocol.batch_messages import BatchMessages
-from ticdc_producer.protocols.open_protocol.framing import framed, messages
+from ticdc_producer.protocols.open_protocol.messages import BatchMessages, framed, messages
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
-from ticdc_producer.protocols.open_protocol.plan import TablePlan, table_plan
-from ticdc_producer.protocols.open_protocol.profile_rules import PROFILE_RULES
+from ticdc_producer.protocols.open_protocol.plan import PROFILE_RULES, TablePlan, table_plan
 
 
 class OpenEncoder:

@@ -1,9 +1,20 @@
-"""Splits a framed message into its blocks; every length is checked before it is used."""
+"""Splits a framed message into its blocks; every length is checked before it is used.
+
+Compressed values are printed decompressed.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from struct import Struct
+
 from ticdc_producer.errors import DecodeError
-from ticdc_producer.protocols.open_protocol.layout import LENGTH
+from ticdc_producer.protocols import go_quote
+from ticdc_producer.protocols.compression import Decompressor
+
+LENGTH = Struct(">Q")
+VERSION = LENGTH.pack(1)
+
 
 _LENGTH = LENGTH.size
 _length = LENGTH.unpack_from
@@ -57,3 +68,20 @@ class FrameReader:
 
     def _truncated(self, byte: int, expected: str) -> DecodeError:
         return DecodeError(f"OPEN-{self._part.upper()}-TRUNCATED", expected, part=self._part, byte=byte)
+
+
+def log_lines(partition: int, key: bytes, value: bytes) -> Iterator[str]:
+    """``[partition=P] [key="…"] [value="…"]`` of every event of a message.
+
+    :raises DecodeError: for a truncated frame.
+    """
+    keys, values, decompressor = FrameReader("key", key), FrameReader("value", value), Decompressor()
+    keys.version()
+    while not keys.at_end:
+        json, content = keys.next(), b"" if values.at_end else values.next()
+        text = _quoted(decompressor.text(content, "value")) if content else ""
+        yield f"[partition={partition}] [key={_quoted(json)}] [value={text}]"
+
+
+def _quoted(json: bytes) -> str:
+    return f'"{go_quote.quote(json).decode()}"'

@@ -10,8 +10,8 @@ from typing import TypeAlias
 import msgspec
 
 from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import EventColumn, Value
-from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.mysql_type import bare_name
 from ticdc_producer.protocols.open_protocol import values
 

@@ -39,7 +39,7 @@ def _matches(key: bytes, _: bytes) -> bool:
 
 
 def _log_lines(partition: int, key: bytes, value: bytes) -> list[str]:
-    from ticdc_producer.protocols.open_protocol.log_lines import log_lines
+    from ticdc_producer.protocols.open_protocol.frame_reader import log_lines
 
     return list(log_lines(partition, key, value))
 

@@ -14,8 +14,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from ticdc_producer.model.flags import ColumnFlag
-from ticdc_producer.model.float_text import plain_text
+from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.mysql_type import (
     FLOATS,
     INTEGERS,
@@ -26,8 +25,9 @@ from ticdc_producer.model.mysql_type import (
     MySQLType,
     integer_range,
 )
+from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.protocols import go_quote
-from ticdc_producer.protocols.fast_patterns import DATES, DATETIMES, DECIMALS, TIMES, matches_pattern
+from ticdc_producer.protocols.value_parsers import DATES, DATETIMES, DECIMALS, TIMES, matches_pattern
 
 JSONValue: TypeAlias = int | float | str | None
 Reader: TypeAlias = Callable[[JSONValue], bytes]

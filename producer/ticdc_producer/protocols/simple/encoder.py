@@ -1,30 +1,133 @@
-"""The encoder of Simple."""
+"""The encoder of Simple, what Simple does not carry, and the schedule of BOOTSTRAP messages.
+
+Source: tiflow ``pkg/sink/codec/bootstraper.go``. TiCDC sends each BOOTSTRAP message to all partitions; here
+each partition gets its own before its first row of the table. The clock is the commit-ts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
+from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import DDLEvent, Kind, Message, Op
+from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import LOBS, STRINGS
+from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.protocols import go_json
-from ticdc_producer.protocols.arrow_text import as_int64, concat
+from ticdc_producer.protocols.arrow_text import Numbers, as_int64, concat
 from ticdc_producer.protocols.base import RowBatch
-from ticdc_producer.protocols.claim_check import claim_name
 from ticdc_producer.protocols.compression import compressed
 from ticdc_producer.protocols.encoded_rows import EncodedRows, encoded_rows
-from ticdc_producer.protocols.keyless_messages import KeylessMessages, RowTexts
-from ticdc_producer.protocols.large_message import RECORD_OVERHEAD, LargeMessages, NameClaim, too_large
+from ticdc_producer.protocols.large_message import (
+    RECORD_OVERHEAD,
+    KeylessMessages,
+    LargeMessages,
+    NameClaim,
+    RowTexts,
+    too_large,
+)
+from ticdc_producer.protocols.large_message_handle import claim_name
 from ticdc_producer.protocols.message_batch import MessageBatch, interleave, one_message_per_row
-from ticdc_producer.protocols.simple import avro_messages, control_encoder
-from ticdc_producer.protocols.simple.avro_row_form import avro_table_forms
-from ticdc_producer.protocols.simple.bootstrap_schedule import BootstrapSchedule
-from ticdc_producer.protocols.simple.fidelity import SimpleFidelity
+from ticdc_producer.protocols.simple import avro_encoder, control_encoder
+from ticdc_producer.protocols.simple.avro_encoder import avro_table_forms
+from ticdc_producer.protocols.simple.control_encoder import ddl_schema_table
+from ticdc_producer.protocols.simple.event_type import action_of, ddl_type_name
 from ticdc_producer.protocols.simple.options import SimpleOptions
 from ticdc_producer.protocols.simple.row_form import table_forms
+
+
+@dataclass(slots=True)
+class _LastBootstrap:
+    """The last BOOTSTRAP message of a table.
+
+    :param ms: commit time of the row it was sent for, in Unix milliseconds.
+    :param rows: number of rows of the table since.
+    """
+
+    ms: int
+    rows: int = 0
+
+
+class BootstrapSchedule:
+    """Finds the rows of one partition before which a BOOTSTRAP message is sent."""
+
+    def __init__(self, options: SimpleOptions) -> None:
+        self._interval = options.send_bootstrap_interval_in_sec * 1000
+        self._count = options.send_bootstrap_in_msg_count
+        self._last: dict[int, _LastBootstrap] = {}
+
+    def due(self, tables: Sequence[TableInfo], numbers: Numbers, commit_ts: Numbers) -> dict[int, TableInfo]:
+        """Row index to the table whose BOOTSTRAP message precedes the row, in row order.
+
+        :param tables: the tables by number.
+        :param numbers: table number of each row.
+        :param commit_ts: TSO of each row.
+        """
+        ids = np.array([table.table_id for table in tables])[numbers]
+        found: list[int] = []
+        for table_id in np.unique(ids).tolist():
+            positions = np.flatnonzero(ids == table_id)
+            found += positions[list(self._of_table(table_id, commit_ts[positions] >> LOGICAL_BITS))].tolist()
+        return {position: tables[numbers[position]] for position in sorted(found)}
+
+    def _of_table(self, table_id: int, ms: Numbers) -> Iterator[int]:
+        """Indexes of the rows of one table before which a BOOTSTRAP message is sent.
+
+        :param ms: commit time of each row of the table, in Unix milliseconds.
+        """
+        position = 0
+        if table_id not in self._last:
+            yield position
+            self._last[table_id] = _LastBootstrap(int(ms[position]))
+        last = self._last[table_id]
+        while (next_position := self._next(last, position, ms)) < len(ms):
+            yield next_position
+            position, last = next_position, _LastBootstrap(int(ms[next_position]))
+        self._last[table_id] = _LastBootstrap(last.ms, last.rows + len(ms) - position)
+
+    def _next(self, last: _LastBootstrap, position: int, ms: Numbers) -> int:
+        """Index of the next due row from ``position`` on; the number of rows or more if none is due."""
+        by_count = position + self._count - last.rows
+        late = np.flatnonzero(ms[position:by_count] >= last.ms + self._interval)
+        return position + int(late[0]) if len(late) else by_count
+
+
+VISIBLE_FLAGS = int(ColumnFlag.BINARY | ColumnFlag.HANDLE_KEY | ColumnFlag.NULLABLE | ColumnFlag.UNSIGNED)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimpleFidelity(Fidelity):
+    """The fidelity of Simple.
+
+    :param profile: the TiCDC program that writes the messages.
+    """
+
+    profile: Profile = "classic"
+
+    def visible_flag(self, flag: int) -> int:
+        """The flags that a table schema shows.
+
+        Its index ``primary`` may be a unique key that is the handle key, so the primary key is not visible.
+        """
+        return flag & VISIBLE_FLAGS
+
+    def visible_ddl_type(self, action: int) -> int:
+        """TiDB's action code, or 0 if several codes have the same ``type``."""
+        return action_of(ddl_type_name(action, self.profile))
+
+    def visible_ddl_names(
+        self, event: DDLEvent, table: TableInfo | None, before: TableInfo | None
+    ) -> tuple[str, str]:
+        """Names of the table in ``tableSchema``; empty for a DDL on a database."""
+        described = ddl_schema_table(event, table, before)
+        return ("", "") if described is None else (described.schema, described.name)
+
 
 _BOOTSTRAP = "bootstrap"
 """``type`` of BOOTSTRAP messages, which carry a table schema and no event."""
@@ -38,7 +141,7 @@ class SimpleEncoder:
 
     def __init__(self, options: SimpleOptions | None = None, *, name_claim: NameClaim = claim_name) -> None:
         self.options = options or SimpleOptions()
-        self._others = avro_messages if self.options.encoding_format == "avro" else control_encoder
+        self._others = avro_encoder if self.options.encoding_format == "avro" else control_encoder
         self._large = LargeMessages(self.options, name_claim)
         self._forms: dict[TableInfo, tuple[int, Mapping[tuple[Op, bool], RowTexts]]] = {}
         self._bootstraps = BootstrapSchedule(self.options)

@@ -1,22 +1,83 @@
-"""Encodes row messages as JSON, with one compiled form per operation and set of columns."""
+"""Encodes row messages as JSON, with one compiled form per operation and set of columns.
+
+Source: tiflow ``pkg/sink/codec/simple/message.go`` (``encodeValue``).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.event import Op
+from ticdc_producer.model.mysql_type import LOBS, MySQLType
+from ticdc_producer.model.mysql_type import STRINGS as STRING_TYPES
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
-from ticdc_producer.protocols.arrow_text import Fragment, concat, integers
+from ticdc_producer.protocols.arrow_text import (
+    Fragment,
+    Fragments,
+    Renderer,
+    base64_texts,
+    concat,
+    integers,
+    quoted,
+    surrounded,
+)
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.go_json import STRINGS
 from ticdc_producer.protocols.simple.options import SimpleOptions
-from ticdc_producer.protocols.simple.values import ColumnPlan, column_plans
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPlan:
+    """One column of a table version.
+
+    :param index: index into the row image.
+    :param name: the column's name as JSON.
+    :param render: renders values to JSON.
+    """
+
+    index: int
+    name: bytes
+    render: Renderer
+    handle_key: bool
+
+
+def column_plans(table: TableInfo, time_zone: str) -> tuple[ColumnPlan, ...]:
+    """The columns in the order in which Go prints a map: by the bytes of their names."""
+    columns = enumerate(zip(table.sent_columns, table.sent_flags, strict=True))
+    ordered = sorted(columns, key=lambda each: each[1][0].name.encode())
+    return tuple(
+        ColumnPlan(
+            index=index,
+            name=STRINGS.literal(column.name),
+            render=_renderer(column, time_zone),
+            handle_key=bool(flag & ColumnFlag.HANDLE_KEY),
+        )
+        for index, (column, flag) in ordered
+    )
+
+
+def _renderer(column: ColumnInfo, time_zone: str) -> Renderer:
+    if column.type in STRING_TYPES | LOBS:
+        return _base64 if column.binary else STRINGS.literals
+    if column.type == MySQLType.TIMESTAMP:
+        return partial(_timestamps, b'{"location":%b,"value":"' % STRINGS.literal(time_zone))
+    return STRINGS.literals if column.type == MySQLType.JSON else quoted
+
+
+def _base64(values: pa.Array) -> Fragments:
+    return quoted(base64_texts(values))
+
+
+def _timestamps(start: bytes, values: pa.Array) -> Fragments:
+    return surrounded(start, values, b'"}')
 
 
 @dataclass(frozen=True, slots=True)

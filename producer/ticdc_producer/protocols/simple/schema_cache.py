@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import TypeAlias
 
 from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import EventColumn, Image, Value
-from ticdc_producer.model.flags import ColumnFlag
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, TYPES, type_names
-from ticdc_producer.protocols.simple.avro_cell import AvroCell, cell_text
+from ticdc_producer.protocols.simple.avro_envelope import AvroCell, cell_text
 from ticdc_producer.protocols.simple.envelope import (
     ColumnJSON,
     IndexJSON,

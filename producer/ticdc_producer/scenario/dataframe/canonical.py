@@ -25,8 +25,6 @@ from pyspark.sql.types import (
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, STRINGS, MySQLType
-from ticdc_producer.scenario.dataframe.json_column import json_column
-from ticdc_producer.scenario.dataframe.member_text import enum_text, set_text
 from ticdc_producer.scenario.dataframe.number_text import (
     bit_text,
     decimal_text,
@@ -35,7 +33,13 @@ from ticdc_producer.scenario.dataframe.number_text import (
     year_text,
 )
 from ticdc_producer.scenario.dataframe.refusal import reject_null
-from ticdc_producer.scenario.dataframe.string_text import byte_text, character_text
+from ticdc_producer.scenario.dataframe.string_text import (
+    byte_text,
+    character_text,
+    enum_text,
+    json_column,
+    set_text,
+)
 from ticdc_producer.scenario.dataframe.temporal_text import date_text, datetime_text, duration_text
 
 T = MySQLType

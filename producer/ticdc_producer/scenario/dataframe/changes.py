@@ -12,8 +12,13 @@ from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.dataframes import CHANGE_LOG, IMAGE, in_shape
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.dataframe.old_row import given_old_row, with_previous_row
-from ticdc_producer.scenario.dataframe.operations import is_used_by, operation, order_numbers
+from ticdc_producer.scenario.dataframe.operations import (
+    given_old_row,
+    is_used_by,
+    operation,
+    order_numbers,
+    with_previous_row,
+)
 from ticdc_producer.scenario.dataframe.row_key import StoredKey, stored_key
 from ticdc_producer.scenario.dataframe.sources import Sources, old_row_sources, quoted, row_sources
 

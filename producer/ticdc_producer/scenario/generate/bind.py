@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL, nearest
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.generate.bind_added import check_added
 from ticdc_producer.scenario.generate.bind_column import bind_column, numbers_fit
 from ticdc_producer.scenario.generate.bind_reference import bind_reference
-from ticdc_producer.scenario.generate.column_spec import ColumnSpec
+from ticdc_producer.scenario.generate.bounds import check_added
 from ticdc_producer.scenario.generate.domain import reject_type
 from ticdc_producer.scenario.generate.operation_rates import Rates, operation_rates
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan, Reference, TxnStep, salt
@@ -24,7 +23,7 @@ from ticdc_producer.scenario.generate.table_schedule import (
     schedules_by_share,
     schedules_by_statement,
 )
-from ticdc_producer.scenario.generate.table_spec import ResolvedTableSpec, load_commits
+from ticdc_producer.scenario.generate.table_spec import ColumnSpec, ResolvedTableSpec, load_commits
 
 _DEFAULT_SPEC = ColumnSpec()
 _CHANGES = {"insert": 1, "update": 1, "replace": 2}

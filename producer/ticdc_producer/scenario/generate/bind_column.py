@@ -1,14 +1,16 @@
-"""Binds a column: the rules of its type, restricted by the keys of the step."""
+"""Binds a column: the rules of its type, restricted by the keys of the step, in each version of its table."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, MySQLType
-from ticdc_producer.scenario.generate.column_spec import ColumnSpec
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.domain import (
     REAL_STEPS,
     boundary_values_of,
@@ -22,7 +24,8 @@ from ticdc_producer.scenario.generate.domain import (
 )
 from ticdc_producer.scenario.generate.expression_check import check_expression
 from ticdc_producer.scenario.generate.fake import fake_values
-from ticdc_producer.scenario.generate.plan import ColumnPlan
+from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
+from ticdc_producer.scenario.generate.table_spec import ColumnSpec
 
 T = MySQLType
 
@@ -189,3 +192,33 @@ def _boundary_values(column: ColumnInfo, spec: ColumnSpec) -> tuple[Value, ...]:
         return ()
     named = [text for text in (spec.min, spec.max) if text is not None]
     return tuple(canonical_of(column, text) for text in named) or boundary_values_of(column)
+
+
+_DEFAULT_SPEC = ColumnSpec()
+
+
+def with_table_versions(plan: GeneratePlan, versions: Sequence[TableInfo]) -> GeneratePlan:
+    """The plan with the columns that DDLs of its step add.
+
+    :param versions: the table at the start of the step, and after each of its DDLs.
+    """
+    return replace(plan, versions=tuple(versions), columns=(*plan.columns, *_added(plan, versions)))
+
+
+def _added(plan: GeneratePlan, versions: Sequence[TableInfo]) -> Iterator[ColumnPlan]:
+    known = {column.name for column in plan.table.columns}
+    offset = len(plan.table.columns)
+    for number, table in enumerate(versions):
+        for column in table.columns:
+            if column.name not in known:
+                known.add(column.name)
+                added = bind_column(
+                    column, offset, _DEFAULT_SPEC, keyed=False, last_number=-1, line=plan.line, seed=0
+                )
+                yield replace(added, since=_first_event(plan, number))
+                offset += 1
+
+
+def _first_event(plan: GeneratePlan, version: int) -> int:
+    """The first event that may belong to a version of the table."""
+    return plan.rows + version * plan.ddl_every * plan.rows_per_transaction

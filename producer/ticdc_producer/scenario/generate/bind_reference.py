@@ -14,10 +14,10 @@ from ticdc_producer.errors import ScenarioError, nearest
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.generate.column_spec import ColumnSpec
 from ticdc_producer.scenario.generate.domain import default_range, is_string
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan, Reference
 from ticdc_producer.scenario.generate.table_schedule import TableSchedule
+from ticdc_producer.scenario.generate.table_spec import ColumnSpec
 
 
 def bind_reference(

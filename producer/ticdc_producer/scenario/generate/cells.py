@@ -24,7 +24,7 @@ from ticdc_producer.scenario.generate.draw import (
     uniform_of,
     zipf,
 )
-from ticdc_producer.scenario.generate.picks import first_event, row_count_at
+from ticdc_producer.scenario.generate.events import first_event, row_count_at
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan, Reference
 from ticdc_producer.scenario.generate.row_history import NEVER, Versions
 from ticdc_producer.scenario.generate.value_texts import (

@@ -13,8 +13,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from ticdc_producer.scenario.generate.arrays import Flags, Hashes, Longs, Octets, Reals
-from ticdc_producer.scenario.generate.power import exponential, logarithm
+from ticdc_producer.scenario.generate.arrays import (
+    Flags,
+    Hashes,
+    Longs,
+    Octets,
+    Reals,
+    exponential,
+    logarithm,
+)
 
 _MASK = (1 << 64) - 1
 _GOLDEN, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB

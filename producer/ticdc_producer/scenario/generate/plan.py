@@ -10,9 +10,9 @@ from itertools import accumulate, pairwise
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.generate.column_spec import Distribution
 from ticdc_producer.scenario.generate.edits import Edits
 from ticdc_producer.scenario.generate.table_schedule import ALWAYS, TableSchedule
+from ticdc_producer.scenario.generate.table_spec import Distribution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

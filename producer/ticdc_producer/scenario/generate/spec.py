@@ -7,13 +7,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from ticdc_producer.scenario.generate.column_spec import ColumnSpec, Exponent, Share
-from ticdc_producer.scenario.generate.ddl_spec import MOST_DDLS, DDLMix
 from ticdc_producer.scenario.generate.table_spec import (
+    MOST_DDLS,
     MOST_EVENTS,
+    ColumnSpec,
+    DDLMix,
+    Exponent,
     Mix,
     ResolvedTableSpec,
     Rows,
+    Share,
     TableSpec,
     load_commits,
 )

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import TEMPORALS, MySQLType
-from ticdc_producer.scenario.dataframe.float_column import float_texts
+from ticdc_producer.scenario.dataframe.number_text import float_texts
 from ticdc_producer.scenario.generate.arrays import Hashes, Longs, Reals
 from ticdc_producer.scenario.generate.domain import DECIMAL_DIGITS
 

@@ -1,4 +1,4 @@
-"""Normalizes function calls: a name and plain arguments, whatever their syntax or sqlglot's node.
+"""Normalizes function calls and aggregate functions, whatever their syntax or sqlglot's node.
 
 ``TRIM(LEADING 'x' FROM a)``, ``a->'$.b'`` and ``d + INTERVAL 1 DAY`` become calls by name; keywords among
 the arguments, such as units, become string literals.
@@ -7,7 +7,7 @@ the arguments, such as units, become string literals.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -168,3 +168,92 @@ _RULES: dict[type[exp.Expr], Callable[[exp.Expr], Call | None]] = {
     exp.CurrentTime: lambda _: Call("CURRENT_TIME"),
     exp.CurrentUser: lambda _: Call("CURRENT_USER"),
 }
+
+
+AGGREGATES = {
+    "ANY_VALUE": (1, 1), "AVG": (1, 1), "BIT_AND": (1, 1), "BIT_OR": (1, 1), "BIT_XOR": (1, 1),
+    "COUNT": (1, 1), "GROUP_CONCAT": (1, -1), "JSON_ARRAYAGG": (1, 1), "JSON_OBJECTAGG": (2, 2),
+    "MAX": (1, 1), "MIN": (1, 1), "SUM": (1, 1),
+}  # fmt: skip
+"""The smallest and the largest number of arguments of each function; -1 for no limit."""
+_DISTINCT = frozenset({"AVG", "COUNT", "GROUP_CONCAT", "MAX", "MIN", "SUM"})
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """A call of an aggregate function.
+
+    :param arguments: empty for ``COUNT(*)``.
+    :param distinct: whether equal arguments count once.
+    :param order: ORDER BY of GROUP_CONCAT.
+    :param separator: SEPARATOR of GROUP_CONCAT.
+    """
+
+    name: str
+    arguments: tuple[exp.Expr, ...]
+    distinct: bool = False
+    order: tuple[exp.Expr, ...] = ()
+    separator: str = ","
+
+
+def aggregate_of(node: exp.Expr) -> Aggregate | None:
+    """The aggregate call that a node represents; None if it represents none.
+
+    :raises ScenarioError: for a wrong number of arguments, or DISTINCT where TiDB does not accept it.
+    """
+    if isinstance(node, exp.GroupConcat):
+        return _checked(_group_concat(node))
+    if isinstance(node, exp.JSONObjectAgg):
+        (pair,) = node.expressions
+        return Aggregate("JSON_OBJECTAGG", (pair.this, pair.expression))
+    name = str(node.this).upper() if isinstance(node, exp.Anonymous) else ""
+    if name not in AGGREGATES:
+        return None
+    arguments, distinct = _without_distinct(node.expressions)
+    if name == "COUNT" and len(arguments) == 1 and isinstance(arguments[0], exp.Star) and not distinct:
+        return Aggregate(name, ())
+    return _checked(Aggregate(name, arguments, distinct))
+
+
+def own_nodes(tree: exp.Expr) -> Iterator[exp.Expr]:
+    """The nodes of an expression, without those inside its subqueries."""
+    return tree.walk(prune=lambda node: isinstance(node, exp.Query))
+
+
+def aggregates_in(tree: exp.Expr) -> Iterator[tuple[exp.Expr, Aggregate]]:
+    """The aggregate calls of an expression, without those inside its subqueries."""
+    for node in own_nodes(tree):
+        call = aggregate_of(node)
+        if call is not None:
+            yield node, call
+
+
+def _checked(call: Aggregate) -> Aggregate:
+    least, most = AGGREGATES[call.name]
+    count = len(call.arguments)
+    if call.name == "COUNT" and call.distinct:
+        most = -1
+    if count < least or 0 <= most < count:
+        raise ScenarioError(f"Incorrect parameter count in the call to {call.name}()")
+    if call.distinct and call.name not in _DISTINCT:
+        raise ScenarioError(f"SQL does not parse: {call.name} does not take DISTINCT")
+    return call
+
+
+def _without_distinct(arguments: list[exp.Expr]) -> tuple[tuple[exp.Expr, ...], bool]:
+    if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
+        return tuple(arguments[0].expressions), True
+    return tuple(arguments), False
+
+
+def _group_concat(node: exp.GroupConcat) -> Aggregate:
+    inner, separator, order = node.this, node.args.get("separator"), ()
+    if isinstance(inner, exp.Order):
+        inner, order = inner.this, tuple(inner.expressions)
+    parts, distinct = _without_distinct([inner])
+    # sqlglot makes a Concat node of several arguments; the function CONCAT remains a call by name.
+    if len(parts) == 1 and isinstance(parts[0], exp.Concat):
+        parts = tuple(parts[0].expressions)
+    return Aggregate(
+        "GROUP_CONCAT", parts, distinct, order, "," if separator is None else str(separator.this)
+    )

@@ -12,10 +12,9 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.coerce import coerce, read
+from ticdc_producer.model.coerce import coerce, read, vector_text
 from ticdc_producer.model.coerce_temporal import allowed, as_datetime, as_duration
 from ticdc_producer.model.coerce_text import to_bytes, to_text
-from ticdc_producer.model.coerce_vector import vector_text
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.json_document import check_depth, json_of, to_json_text
 from ticdc_producer.model.json_text import parse_json

@@ -1,10 +1,14 @@
-"""Names clauses of sqlglot's trees by the words that users write."""
+"""The clauses and modifiers of DML statements, by the words that users write."""
 
 from __future__ import annotations
+
+import re
 
 from sqlglot import exp
 
 from ticdc_producer.errors import UnsupportedSQL
+from ticdc_producer.scenario.sql.dialect import parse_dml
+from ticdc_producer.scenario.sql.statements import Statement
 
 _WORDS = {
     "joins": "JOIN", "alias": "an alias", "tables": "several tables", "with_": "WITH", "group": "GROUP BY",
@@ -24,3 +28,34 @@ def refuse_other_clauses(node: exp.Expr, statement: str, *known: str) -> None:
     if others:
         word = _WORDS.get(others[0], others[0].upper())
         raise UnsupportedSQL(f"{statement} with {word} is not supported")
+
+
+_BLANK = r"(?:\s|/\*(?!\+)(?:[^*]|\*(?!/))*\*/)+"
+_PRIORITY = re.compile(
+    rf"\A\s*(?:(?:INSERT|REPLACE)(?P<insert>(?:{_BLANK}(?:LOW_PRIORITY|HIGH_PRIORITY|DELAYED)\b)+)"
+    rf"|DELETE(?P<delete>(?:{_BLANK}(?:LOW_PRIORITY|QUICK)\b)+)"
+    rf"|UPDATE(?P<update>(?:{_BLANK}LOW_PRIORITY\b)?(?:{_BLANK}IGNORE\b)?))",
+    re.IGNORECASE,
+)
+"""The words about the order of work in a server, and the IGNORE of UPDATE, which sqlglot does not know."""
+
+
+def parse_modified_dml(statement: Statement) -> tuple[str, exp.Expr]:
+    """Parse a DML statement, whose words about priority have no effect.
+
+    :return: the verb, and sqlglot's tree; of UPDATE IGNORE the tree has the argument ``ignore``.
+    :raises UnsupportedSQL: for DELETE IGNORE.
+    :raises ScenarioError: if it does not parse.
+    """
+    sql, ignore = statement.sql, False
+    found = _PRIORITY.match(sql)
+    if found is not None:
+        start, end = found.span(found.lastgroup or 0)
+        ignore = found.lastgroup == "update" and "IGNORE" in found[0].upper().split()
+        sql = sql[:start] + " " * (end - start) + sql[end:]
+    if re.match(rf"\s*DELETE{_BLANK}IGNORE\b", sql, re.IGNORECASE):
+        raise UnsupportedSQL("DELETE IGNORE is not supported", line=statement.line)
+    verb, tree = parse_dml(sql, statement.line)
+    if ignore:
+        tree.set("ignore", True)
+    return verb, tree

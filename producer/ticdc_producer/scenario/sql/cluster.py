@@ -9,7 +9,7 @@ from ticdc_producer.errors import ScenarioError, nearest
 from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.allocator import ObjectIds
-from ticdc_producer.scenario.sql.column_ids import with_column_ids
+from ticdc_producer.scenario.sql.column_changes import with_column_ids
 from ticdc_producer.scenario.sql.storage import Table
 
 

@@ -15,14 +15,15 @@ from ticdc_producer.model.collation import KNOWN
 from ticdc_producer.model.sql_mode import SQLMode, display_value
 from ticdc_producer.model.sql_value import DateTimeValue, Duration, SQLValue, Unsigned
 from ticdc_producer.scenario.sql import arithmetic
-from ticdc_producer.scenario.sql.aggregate_call import AGGREGATES, aggregate_of
-from ticdc_producer.scenario.sql.call_normalizer import Call, normalized_call
+from ticdc_producer.scenario.sql.call_normalizer import AGGREGATES, Call, aggregate_of, normalized_call
 from ticdc_producer.scenario.sql.cast import cast, target_of
-from ticdc_producer.scenario.sql.compare import as_boolean, compare, like
-from ticdc_producer.scenario.sql.comparison_collation import (
+from ticdc_producer.scenario.sql.compare import (
     DEFAULT_COLLATION,
+    as_boolean,
     collation_of,
     collation_of_all,
+    compare,
+    like,
     shared_collation,
 )
 from ticdc_producer.scenario.sql.eval_type import converted

@@ -28,7 +28,7 @@ from ticdc_producer.scenario.generate.key_numbers import (
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.sql.column_changes import is_truncated, only_columns_changed
 from ticdc_producer.scenario.sql.generated import fill_generated
-from ticdc_producer.scenario.sql.literal_conditions import values_of_column
+from ticdc_producer.scenario.sql.lookup import values_of_column
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.storage import Row, Table
 

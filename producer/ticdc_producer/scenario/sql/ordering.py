@@ -1,4 +1,4 @@
-"""ORDER BY: sorts rows by the values of expressions."""
+"""ORDER BY and LIMIT."""
 
 from __future__ import annotations
 
@@ -7,9 +7,30 @@ from dataclasses import dataclass
 from functools import cmp_to_key
 from typing import Generic, TypeVar
 
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import Member, SQLValue
 from ticdc_producer.scenario.sql.compare import compare
+
+
+def row_count(node: exp.Expr) -> int:
+    """The number of LIMIT or OFFSET.
+
+    :raises ScenarioError: for anything but a whole number.
+    """
+    count = node.expression
+    if (
+        not isinstance(node, exp.Limit | exp.Offset)
+        or node.args.get("offset")
+        or type(count) is not exp.Literal
+    ):
+        raise UnsupportedSQL(f"{node.sql(dialect='mysql')!r} is not supported as a LIMIT")
+    if count.is_string or not str(count.this).isdigit():
+        raise ScenarioError(f"LIMIT needs a whole number, not {count.this!r}", value=str(count.this))
+    return int(str(count.this)[:20])
+
 
 RowT = TypeVar("RowT")
 

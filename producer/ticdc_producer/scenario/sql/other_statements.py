@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ticdc_producer.errors import UnsupportedSQL
-from ticdc_producer.scenario.passed_over import PassedOver
+from ticdc_producer.scenario.history import PassedOver
 from ticdc_producer.scenario.sql.statements import Statement
 
 READ_ONLY = frozenset({"SELECT", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE"})

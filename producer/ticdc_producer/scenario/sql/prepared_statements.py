@@ -14,7 +14,7 @@ from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.dialect import Token, TokenType
-from ticdc_producer.scenario.sql.session_values import SessionValues
+from ticdc_producer.scenario.sql.session_settings import SessionValues
 from ticdc_producer.scenario.sql.statements import Statement, split_statements
 
 _VERBS = ("PREPARE", "EXECUTE", "DEALLOCATE")

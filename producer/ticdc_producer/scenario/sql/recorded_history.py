@@ -6,8 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from ticdc_producer.model.catalog import Catalog, DDLJob
-from ticdc_producer.scenario.history import Change, History, State, TableState
-from ticdc_producer.scenario.passed_over import PassedOver
+from ticdc_producer.scenario.history import Change, History, PassedOver, State, TableState
 from ticdc_producer.scenario.sql.cluster import Cluster
 from ticdc_producer.scenario.sql.reserved_tables import ReservedTables
 

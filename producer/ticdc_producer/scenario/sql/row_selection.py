@@ -8,13 +8,10 @@ from sqlglot import exp
 
 from ticdc_producer.model.row_key import encode_part
 from ticdc_producer.model.sql_value import SQLValue
-from ticdc_producer.scenario.sql.compare import as_boolean
-from ticdc_producer.scenario.sql.comparison_collation import DEFAULT_COLLATION, collation_of
+from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, as_boolean, collation_of
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
-from ticdc_producer.scenario.sql.limit import row_count
-from ticdc_producer.scenario.sql.literal_conditions import split_memberships
-from ticdc_producer.scenario.sql.lookup import candidates
-from ticdc_producer.scenario.sql.ordering import SortKey, sort_rows
+from ticdc_producer.scenario.sql.lookup import candidates, split_memberships
+from ticdc_producer.scenario.sql.ordering import SortKey, row_count, sort_rows
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.storage import Row, Table
 

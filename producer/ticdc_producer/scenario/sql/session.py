@@ -15,9 +15,7 @@ from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.sql_mode import DEFAULT_NOW, SQLMode
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.plan import GeneratePlan
-from ticdc_producer.scenario.history import History
-from ticdc_producer.scenario.passed_over import PassedOver
-from ticdc_producer.scenario.sql.advice import located
+from ticdc_producer.scenario.history import History, PassedOver
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.cluster import Cluster, Database
 from ticdc_producer.scenario.sql.cursor import Cursor
@@ -36,20 +34,17 @@ from ticdc_producer.scenario.sql.prepared_statements import PreparedStatements, 
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.recorded_history import RecordedHistory
 from ticdc_producer.scenario.sql.references import References
-from ticdc_producer.scenario.sql.refusals import Refusals
+from ticdc_producer.scenario.sql.refusals import Refusals, located
 from ticdc_producer.scenario.sql.reserved_tables import ReservedTables
-from ticdc_producer.scenario.sql.savepoint import run_savepoint
 from ticdc_producer.scenario.sql.scope import Scope
-from ticdc_producer.scenario.sql.session_settings import SessionSettings
-from ticdc_producer.scenario.sql.session_values import SessionValues
+from ticdc_producer.scenario.sql.session_settings import SessionSettings, SessionValues
 from ticdc_producer.scenario.sql.statement_cache import StatementCache, shared_statements
 from ticdc_producer.scenario.sql.statements import Statement, split_statements, stored_program
 from ticdc_producer.scenario.sql.storage import Table
 from ticdc_producer.scenario.sql.syntax import parse_ddl
 from ticdc_producer.scenario.sql.syntax.statement import DDL, TruncateTable
 from ticdc_producer.scenario.sql.temporary_tables import TemporaryTables
-from ticdc_producer.scenario.sql.transaction import Transaction
-from ticdc_producer.scenario.sql.transaction_control import read_begin, read_completion
+from ticdc_producer.scenario.sql.transaction import Transaction, read_begin, read_completion, run_savepoint
 
 _DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
 _FIRST_DATABASE = "test"

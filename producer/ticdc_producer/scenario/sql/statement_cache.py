@@ -20,10 +20,10 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.sql.clause import parse_modified_dml
 from ticdc_producer.scenario.sql.dialect import string_text
 from ticdc_producer.scenario.sql.lexer import lexemes
 from ticdc_producer.scenario.sql.literal_rows import parse_literal_insert
-from ticdc_producer.scenario.sql.modifiers import parse_modified_dml
 from ticdc_producer.scenario.sql.statements import PLACEHOLDERS, Statement
 
 Parsed: TypeAlias = tuple[str, exp.Expr]

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.sql.delimiter import sections
 from ticdc_producer.scenario.sql.dialect import Token, TokenType, words
-from ticdc_producer.scenario.sql.lexer import Lexeme, lexemes
+from ticdc_producer.scenario.sql.lexer import Lexeme, lexemes, sections
 
 PLACEHOLDERS = {"number": "0", "string": "''", "hex": "x''", "bits": "b''"}
 """Placeholder of each kind of literal in a shape. All literals are replaced, so a shape is unambiguous."""

@@ -1,4 +1,4 @@
-"""One transaction: records its row changes for the history, and undoes them on rollback."""
+"""One transaction: records its row changes, and undoes them on rollback; BEGIN, COMMIT, SAVEPOINT."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.event import Op
 from ticdc_producer.scenario.history import Change
+from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.storage import Row, Table
 
 Step: TypeAlias = tuple[Table, Row | None, Row | None]
@@ -127,3 +129,77 @@ def _swap(table: Table, old: Row | None, new: Row | None) -> None:
         table.remove(old)
     if new is not None:
         table.put(new)
+
+
+def run_savepoint(cursor: Cursor, transaction: Transaction | None) -> None:
+    """Run a statement about a savepoint.
+
+    :param transaction: the open transaction; without one a new savepoint is forgotten at once.
+    :raises ScenarioError: for a savepoint that does not exist.
+    """
+    if cursor.accept("SAVEPOINT"):
+        name = _name(cursor)
+        if transaction is not None:
+            transaction.savepoints.pop(name, None)  # so that a repeated name is the newest one
+            transaction.savepoints[name] = len(transaction.steps)
+        return
+    releases = bool(cursor.accept("RELEASE"))
+    if releases:
+        cursor.expect("SAVEPOINT")
+    else:
+        cursor.expect("ROLLBACK")
+        cursor.accept("WORK")
+        cursor.expect("TO")
+        cursor.accept("SAVEPOINT")
+    name = _name(cursor)
+    savepoints = {} if transaction is None else transaction.savepoints
+    if transaction is None or name not in savepoints:
+        raise ScenarioError(f"SAVEPOINT {name} does not exist", value=name)
+    names = list(savepoints)
+    for later in names[names.index(name) + (not releases) :]:
+        del savepoints[later]
+    if not releases:
+        transaction.rollback(savepoints[name])
+
+
+def _name(cursor: Cursor) -> str:
+    name = cursor.identifier("a savepoint").lower()
+    cursor.end()
+    return name
+
+
+def read_begin(cursor: Cursor) -> None:
+    """Read the rest of BEGIN or START TRANSACTION, which has no effect on one session.
+
+    :raises UnsupportedSQL: for READ ONLY and other words.
+    """
+    cursor.accept("WORK")
+    cursor.accept_any("PESSIMISTIC", "OPTIMISTIC")
+    cursor.accept("WITH", "CONSISTENT", "SNAPSHOT")
+    cursor.accept("READ", "WRITE")
+    _end(cursor)
+
+
+def read_completion(cursor: Cursor) -> bool:
+    """Read the rest of COMMIT or ROLLBACK; whether ``AND CHAIN`` begins another transaction.
+
+    :raises UnsupportedSQL: for RELEASE, which ends the session, and for a savepoint.
+    """
+    cursor.accept("WORK")
+    chained = cursor.accept("AND", "CHAIN")
+    if not chained:
+        cursor.accept("AND", "NO", "CHAIN")
+    cursor.accept("NO", "RELEASE")
+    _end(cursor)
+    return chained
+
+
+def _end(cursor: Cursor) -> None:
+    if cursor.word() in ("AND", "NO", "READ", "RELEASE", "TO", "WITH"):
+        raise _unsupported(cursor)
+    cursor.end()
+
+
+def _unsupported(cursor: Cursor) -> UnsupportedSQL:
+    verb = " ".join(cursor.statement.word(index) for index in range(cursor.position))
+    return cursor.unsupported(f"{verb} {cursor.word()} {cursor.word(1)}".rstrip())

@@ -10,10 +10,9 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from ticdc_producer.scenario.sql.aggregate_call import aggregate_of
-from ticdc_producer.scenario.sql.call_normalizer import Call, normalized_call
+from ticdc_producer.scenario.sql.call_normalizer import Call, aggregate_of, normalized_call
 from ticdc_producer.scenario.sql.cast import target_of
-from ticdc_producer.scenario.sql.comparison_collation import SUBQUERIES
+from ticdc_producer.scenario.sql.compare import SUBQUERIES
 from ticdc_producer.scenario.sql.eval_type import NUMBERS, TEMPORALS, EvalType, merged_type, type_of_value
 from ticdc_producer.scenario.sql.literal import LITERALS, is_typed_literal, typed_literal
 from ticdc_producer.scenario.sql.scope import Scope

@@ -7,13 +7,12 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from ticdc_producer.config.claim_storage import claim_storage
-from ticdc_producer.config.file_system import failures
+from ticdc_producer.config.file_system import claim_storage, failures
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import Event, Image, RowEvent
 from ticdc_producer.protocols.base import Decoder
-from ticdc_producer.protocols.claim_check import claimed_message
 from ticdc_producer.protocols.compression import MAX_BYTES
+from ticdc_producer.protocols.large_message_handle import claimed_message
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,254}")
 

@@ -7,8 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from ticdc_producer.errors import DecodeError
-from ticdc_producer.model.event import DDLEvent, Event, EventColumn, RowEvent
-from ticdc_producer.model.record import MAX_EVENTS
+from ticdc_producer.model.event import MAX_EVENTS, DDLEvent, Event, EventColumn, RowEvent
 from ticdc_producer.protocols.base import Decoder
 
 COLUMNS = (

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import chain
 
 from ticdc_producer.errors import RecognitionError
-from ticdc_producer.model.record import Record
-from ticdc_producer.protocols.detection import detect_protocol, signatures
+from ticdc_producer.model.event import Record
+from ticdc_producer.protocols.registry import detect_protocol, signatures
 
 _SEARCHED = 100
 """Messages to search for the first one with a detectable protocol; they are buffered."""

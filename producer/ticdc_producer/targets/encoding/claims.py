@@ -9,8 +9,7 @@ from itertools import chain
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from ticdc_producer.config.claim_storage import claim_storage
-from ticdc_producer.config.file_system import failures, make_folder, storage_error
+from ticdc_producer.config.file_system import claim_storage, failures, make_folder, storage_error
 from ticdc_producer.errors import StorageError
 from ticdc_producer.model.event import ClaimObject
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder

@@ -18,8 +18,7 @@ from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.spec import Options
 from ticdc_producer.targets.encoding import row_batches
-from ticdc_producer.targets.encoding.interleave import Interleaver
-from ticdc_producer.targets.encoding.row_batches import EncodedPart
+from ticdc_producer.targets.encoding.row_batches import EncodedPart, Interleaver
 
 MAX_LISTED_REFUSED = 1000
 """Events that TiCDC's encoder rejects of which a report lists this number; it counts all of them."""

@@ -20,18 +20,16 @@ from ticdc_producer.errors import EncodeError
 from ticdc_producer.model import tso
 from ticdc_producer.model.shapes import CARRIED, MESSAGES
 from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.targets.encoding.carried_events import CarriedEvents
 from ticdc_producer.targets.encoding.encode import (
     MAX_LISTED_REFUSED,
     EncodePlan,
     PartitionEncoder,
     rejection,
 )
-from ticdc_producer.targets.encoding.event_offsets import PartitionEventOffsets
-from ticdc_producer.targets.encoding.message_rows import MessageRows, chunks
-from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
+from ticdc_producer.targets.encoding.encode_partition import PartitionEventOffsets
+from ticdc_producer.targets.encoding.message_rows import CarriedEvents, MessageRows, chunks
+from ticdc_producer.targets.encoding.ordered_events import OrderedEvents, split_by_partition
 from ticdc_producer.targets.encoding.row_batches import NEEDED
-from ticdc_producer.targets.encoding.split_by_partition import split_by_partition
 from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats
 
 COUNTS = "counts"

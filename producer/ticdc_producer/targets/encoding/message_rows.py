@@ -1,8 +1,10 @@
-"""Converts the messages of one Kafka partition to Arrow batches (shape ``MESSAGES``)."""
+"""The messages of one Kafka partition as Arrow batches, and the events that they carry."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -10,8 +12,8 @@ import pyarrow.compute as pc
 
 from ticdc_producer.model import tso
 from ticdc_producer.model.event import Kind
-from ticdc_producer.model.shapes import HEADERS, MESSAGES
-from ticdc_producer.protocols.arrow_text import Numbers
+from ticdc_producer.model.shapes import CARRIED, EVENT_STREAM, HEADERS, MESSAGES
+from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 from ticdc_producer.protocols.message_batch import MessageBatch
 
 _CHUNK = 2048
@@ -74,3 +76,72 @@ def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             chunk, rows, size = [], 0, 0
     if chunk:
         yield pa.concat_batches(chunk)
+
+
+_OF_EVENT = [name for name in CARRIED.names if name in EVENT_STREAM.names]
+_OF_POSITION = [name for name in CARRIED.names if name not in EVENT_STREAM.names]
+
+
+def at_positions(events: pa.RecordBatch, offsets: pa.RecordBatch, first_ordinal: int = 0) -> pa.RecordBatch:
+    """Events with their positions (shape ``CARRIED``), in the order of the positions.
+
+    :param events: successive events of a partition, with at least the columns of events in ``CARRIED``.
+    :param offsets: positions of some of these events (shape ``EVENT_OFFSETS``).
+    :param first_ordinal: ordinal of the first of ``events``.
+    """
+    rows = as_int64(offsets.column("event_ordinal")) - first_ordinal
+    events = _rows(events.select(_OF_EVENT), rows)
+    columns = {name: events.column(name) for name in _OF_EVENT}
+    columns |= {name: offsets.column(name) for name in _OF_POSITION}
+    return pa.record_batch([columns[name] for name in CARRIED.names], schema=CARRIED)
+
+
+def _rows(events: pa.RecordBatch, rows: Numbers) -> pa.RecordBatch:
+    """Some rows; without a copy if they follow each other."""
+    if len(rows) and np.array_equal(rows, np.arange(rows[0], rows[0] + len(rows))):
+        return events.slice(rows[0], len(rows))
+    return events.take(pa.array(rows))
+
+
+class CarriedEvents:
+    """Holds the events of a partition that an encoder reads until the messages that carry them are known.
+
+    :param repeat_distance: a message carries an event again at most this number of messages later.
+    """
+
+    def __init__(self, repeat_distance: int = 0) -> None:
+        self._held: deque[tuple[int, pa.RecordBatch]] = deque()
+        self._read = 0
+        # The ordinals at which the latest messages begin, without repeated messages.
+        self._latest: deque[int] = deque([-1], maxlen=repeat_distance + 1)
+
+    def passing(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The events of the partition, in delivery order, for the encoder."""
+        for batch in batches:
+            if batch.num_rows:
+                self._held.append((self._read, batch))
+                self._read += batch.num_rows
+            yield batch
+
+    def carried(self, offsets: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The events of the next messages (shape ``CARRIED``), in the order of the messages.
+
+        :param offsets: their positions (shape ``EVENT_OFFSETS``).
+        """
+        ordinals = as_int64(offsets.column("event_ordinal"))
+        holders = np.searchsorted([first for first, _ in self._held], ordinals, side="right") - 1
+        bounds = [*np.flatnonzero(np.diff(holders, prepend=-1)).tolist(), len(ordinals)]
+        for start, end in pairwise(bounds):
+            first, events = self._held[int(holders[start])]
+            yield at_positions(events, offsets.slice(start, end - start), first)
+        self._drop(ordinals[np.flatnonzero(np.diff(as_int64(offsets.column("offset")), prepend=-1))])
+
+    def _drop(self, begins: Numbers) -> None:
+        """Drop the batches that no later message can carry.
+
+        :param begins: the ordinals at which the messages begin.
+        """
+        highest = np.maximum.accumulate(np.concatenate([[self._latest[-1]], begins]))
+        self._latest.extend(begins[begins > highest[:-1]][-(self._latest.maxlen or 1) :].tolist())
+        while len(self._held) > 1 and self._held[1][0] <= self._latest[0]:
+            self._held.popleft()

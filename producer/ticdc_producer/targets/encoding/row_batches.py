@@ -1,8 +1,12 @@
-"""Converts Arrow batches of the event stream to the input of encoders, without touching single values."""
+"""Converts Arrow batches of the event stream to the input of encoders, in delivery order with barriers.
+
+Rows are framed in large batches even if there are barriers between them: framing a few rows costs as much
+as framing thousands, and a stream may have a resolved event every few rows.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +17,7 @@ from ticdc_producer.model.event import Kind, Message, Op
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 from ticdc_producer.protocols.base import Encoder, RowBatch
 from ticdc_producer.protocols.encoded_rows import EncodedRows, merge_by_position
+from ticdc_producer.protocols.message_batch import MessageBatch, from_messages, interleave
 
 _IMAGE = pa.list_(pa.binary())
 EVENTS_ARROW = pa.schema(
@@ -134,3 +139,47 @@ def _barrier(
         return encoder.resolved(commit_ts)
     job = catalog.ddls[ddl]
     return encoder.ddl(job.event(commit_ts), *catalog.tables_of(job))
+
+
+class Interleaver:
+    """Frames the rows of some parts, and inserts each barrier at its position.
+
+    Barriers are held until the rows before them are framed, so the parts should end after a barrier.
+    """
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._waiting: list[Message] = []
+        self._sent = 0
+        # For each row that is not in a message yet: the number of barriers before it.
+        self._segments: Numbers = np.zeros(0, np.int64)
+
+    def batches(self, parts: Iterable[EncodedPart]) -> Iterator[MessageBatch]:
+        """Messages in delivery order.
+
+        :raises EncodeError: if TiCDC refuses a row.
+        """
+        for batch in self._encoder.messages(self._rows(parts)):
+            yield self._with_barriers(batch)
+        if self._waiting:
+            yield from_messages(self._waiting)
+
+    def _rows(self, parts: Iterable[EncodedPart]) -> Iterator[EncodedRows]:
+        for part in parts:
+            segments = part.before + (self._sent + len(self._waiting))
+            self._waiting.extend(part.barriers)
+            if part.rows is not None and len(part.rows):
+                self._segments = np.append(self._segments, segments)
+                yield part.rows.with_column("segment", pa.array(segments))
+
+    def _with_barriers(self, batch: MessageBatch) -> MessageBatch:
+        rows = as_int64(batch.events)
+        behind = np.cumsum(rows)
+        segments = self._segments[behind - rows] - self._sent
+        self._segments = self._segments[int(behind[-1]) :]
+        due = int(segments[-1])
+        if not due:
+            return batch
+        barriers, self._waiting = self._waiting[:due], self._waiting[due:]
+        self._sent += due
+        return interleave(batch, barriers, np.searchsorted(segments, np.arange(due), side="right"))

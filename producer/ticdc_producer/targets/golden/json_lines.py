@@ -1,4 +1,4 @@
-"""Lines of the files of a golden folder (``docs/design.md#commands-and-files``), by whole columns.
+"""The lines of a golden folder's files (``docs/design.md#commands-and-files``), by whole columns.
 
 The text is that of Python's ``json.dumps`` with ``ensure_ascii=False``; the line ends of Unicode are escaped
 as well, since many readers of text treat them as such.
@@ -7,12 +7,14 @@ as well, since many readers of text treat them as such.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.event_line import json_line
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.arrow_text import (
     Fragments,
@@ -23,7 +25,7 @@ from ticdc_producer.protocols.arrow_text import (
     quoted,
     surrounded,
 )
-from ticdc_producer.protocols.json_strings import JSONStrings
+from ticdc_producer.protocols.go_json import JSONStrings
 
 _SHORT = {"\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"', "\\": "\\\\"}
 _LONG = {chr(code): f"\\u{code:04x}" for code in (*range(0x20), 0x85, 0x2028, 0x2029)}
@@ -157,3 +159,16 @@ def _joined_where(lists: pa.Array, texts: pa.Array) -> pa.Array:
 def _joined(offsets: pa.Array, texts: pa.Array) -> pa.Array:
     """The texts between consecutive offsets, joined with commas."""
     return pc.binary_join(pa.ListArray.from_arrays(offsets, texts), pa.scalar(b", "))
+
+
+def lines(objects: Iterable[Mapping[str, Any]]) -> bytes:
+    """A ``.jsonl`` file: one object per line."""
+    return "".join(json_line(one) + "\n" for one in objects).encode()
+
+
+def schema_lines(schemas: Mapping[int, str]) -> bytes:
+    """``schemas.jsonl``, the Avro schemas.
+
+    :param schemas: by the schema id in the messages.
+    """
+    return lines({"id": number, "schema": schema} for number, schema in sorted(schemas.items()))

@@ -14,7 +14,7 @@ import msgspec
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import ChangefeedError, FolderError
-from ticdc_producer.model.record import MAX_OFFSET, Record
+from ticdc_producer.model.event import MAX_OFFSET, Record
 
 _T = TypeVar("_T")
 _DAMAGED = "the folder was changed after it was written"

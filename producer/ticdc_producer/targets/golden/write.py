@@ -21,10 +21,9 @@ import pyarrow as pa
 from ticdc_producer.config import Changefeed
 from ticdc_producer.config.changefeed_toml import changefeed_toml
 from ticdc_producer.errors import FolderError
-from ticdc_producer.model.json_value import json_line
+from ticdc_producer.model.event_line import json_line
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.targets.golden.contents import schema_lines
-from ticdc_producer.targets.golden.json_lines import event_lines, message_lines
+from ticdc_producer.targets.golden.json_lines import event_lines, message_lines, schema_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

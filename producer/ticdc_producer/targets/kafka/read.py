@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 from ticdc_producer.errors import BrokerError
 from ticdc_producer.kafka.client import OUTAGE_TIMEOUT_S, Brokers, Properties, connection
 from ticdc_producer.kafka.client_errors import broker_error
-from ticdc_producer.model.record import Record
+from ticdc_producer.model.event import Record
 
 _BATCH = 500
 _SLICE = 100_000

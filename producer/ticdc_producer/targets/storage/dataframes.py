@@ -13,7 +13,7 @@ from ticdc_producer.model.dataframes import MESSAGES
 from ticdc_producer.protocols.spec import Options
 from ticdc_producer.targets.decoding.dataframes import record_batches
 from ticdc_producer.targets.storage.listing import DataFile, Listing
-from ticdc_producer.targets.storage.records import file_records
+from ticdc_producer.targets.storage.read import file_records
 
 
 def storage_messages(spark: SparkSession, listing: Listing, protocol: str, options: Options) -> DataFrame:

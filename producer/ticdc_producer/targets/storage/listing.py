@@ -23,8 +23,7 @@ from ticdc_producer.protocols.storage.layout import (
     data_number,
     schema_name,
 )
-from ticdc_producer.protocols.storage.schema_file import SchemaFile
-from ticdc_producer.protocols.storage.schema_reader import read_schema_file
+from ticdc_producer.protocols.storage.schema_file import SchemaFile, read_schema_file
 
 MAX_BYTES = 1 << 30
 """TiCDC ends a file at 512 MiB; larger files are not from TiCDC."""

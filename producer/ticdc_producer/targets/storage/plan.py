@@ -13,10 +13,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ticdc_producer.errors import ChangefeedError
-from ticdc_producer.model.catalog import Catalog, DDLJob
-from ticdc_producer.model.clock import Clock
-from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.catalog import Action, Catalog, DDLJob
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.tso import Clock
 from ticdc_producer.protocols.storage.layout import schema_path, version_folder
 from ticdc_producer.protocols.storage.schema_file import SchemaFile, schema_file
 

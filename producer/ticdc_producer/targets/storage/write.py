@@ -14,7 +14,7 @@ from ticdc_producer.protocols.registry import file_format, protocol_spec
 from ticdc_producer.protocols.storage.layout import METADATA, metadata
 from ticdc_producer.protocols.storage.schema_file import SchemaFile
 from ticdc_producer.targets.encoding.encode import EncodePlan
-from ticdc_producer.targets.encoding.split_by_partition import split_by_partition
+from ticdc_producer.targets.encoding.ordered_events import split_by_partition
 from ticdc_producer.targets.encoding.stored_messages import sendable, stored_messages
 from ticdc_producer.targets.storage.data_files import DataFiles, FileCounts, FileRules
 from ticdc_producer.targets.storage.plan import version_folder_of

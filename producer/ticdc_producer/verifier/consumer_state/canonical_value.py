@@ -17,23 +17,19 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, MySQLType
-from ticdc_producer.verifier.consumer_state.canonical_document import (
+from ticdc_producer.verifier.consumer_state.canonical_text import (
+    CANONICAL_DATETIME,
+    canonical_bit,
+    canonical_date,
+    canonical_datetime,
+    canonical_decimal,
+    canonical_duration,
     canonical_enum,
+    canonical_float,
+    canonical_integer,
     canonical_json,
     canonical_set,
     canonical_vector,
-)
-from ticdc_producer.verifier.consumer_state.canonical_number import (
-    canonical_bit,
-    canonical_decimal,
-    canonical_float,
-    canonical_integer,
-)
-from ticdc_producer.verifier.consumer_state.canonical_temporal import (
-    CANONICAL_DATETIME,
-    canonical_date,
-    canonical_datetime,
-    canonical_duration,
 )
 
 Reader: TypeAlias = Callable[[object], Value]

@@ -11,9 +11,8 @@ from pyspark.sql import functions as sf
 
 from ticdc_producer.errors import StateError
 from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
-from ticdc_producer.verifier.consumer_state.comparable_rows import COMPARABLE_ROWS, row_batches
-from ticdc_producer.verifier.consumer_state.expected import ExpectedTable
-from ticdc_producer.verifier.consumer_state.plan import TablePlan
+from ticdc_producer.verifier.consumer_state.compare import COMPARABLE_ROWS, row_batches
+from ticdc_producer.verifier.consumer_state.plan import ExpectedTable, TablePlan
 from ticdc_producer.verifier.consumer_state.source import BatchReader, FoundTable
 
 PREFIX = "spark:"

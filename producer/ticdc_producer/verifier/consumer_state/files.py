@@ -1,26 +1,82 @@
-"""Tables in files that a consumer wrote: Parquet, CSV or JSON lines, one file or folder per table."""
+"""Tables in files that a consumer wrote: Parquet, CSV or JSON lines, one file or folder per table.
+
+Arrow reads them, because Spark's reader reads both as NULL. The MySQL type decides how a value is read.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pyarrow import csv
 from pyspark.sql import DataFrame, SparkSession
 
 from ticdc_producer.errors import StateError
-from ticdc_producer.model.json_value import from_json
+from ticdc_producer.model.event_line import from_json
 from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
 from ticdc_producer.verifier.consumer_state.canonical_value import UNREADABLE
-from ticdc_producer.verifier.consumer_state.comparable_rows import COMPARABLE_ROWS, json_lines, row_batches
-from ticdc_producer.verifier.consumer_state.csv_rows import csv_columns, csv_reader
+from ticdc_producer.verifier.consumer_state.compare import COMPARABLE_ROWS, json_lines, row_batches
 from ticdc_producer.verifier.consumer_state.dataframes import dataframe_rows
-from ticdc_producer.verifier.consumer_state.expected import ExpectedTable
-from ticdc_producer.verifier.consumer_state.plan import Comparable, TablePlan
+from ticdc_producer.verifier.consumer_state.plan import Comparable, ExpectedTable, TablePlan
 from ticdc_producer.verifier.consumer_state.source import BatchReader, FoundTable, default_names
+
+_FORMAT = csv.ParseOptions(newlines_in_values=True)
+
+
+def csv_columns(files: Sequence[Path]) -> tuple[str, ...]:
+    """The column names in the first line.
+
+    :raises StateError: if it cannot be read.
+    """
+    return tuple(_names(files[0]))
+
+
+def _names(file: Path) -> list[str]:
+    try:
+        with csv.open_csv(file, parse_options=_FORMAT) as reader:
+            names: list[str] = reader.schema.names
+            return names
+    except UnicodeDecodeError:
+        raise StateError("not a CSV file with a header (it is not UTF-8)", source=str(file)) from None
+    except (pa.ArrowInvalid, OSError) as error:
+        raise StateError(f"not a CSV file with a header ({error})", source=str(file)) from None
+
+
+def csv_reader(files: Sequence[Path], plan: TablePlan) -> BatchReader:
+    """Returns the function with which one Spark task reads the files."""
+
+    def read(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        row = plan.actual_row()
+        for file in files:
+            for batch in _open(file):
+                columns = [batch.column(name).to_pylist() for name in plan.actual_columns]
+                values = (list(map(_text, fields)) for fields in zip(*columns, strict=True))
+                yield from row_batches(plan.number, map(row, values))
+
+    return read
+
+
+def _open(file: Path) -> csv.CSVStreamingReader:
+    options = csv.ConvertOptions(
+        column_types=dict.fromkeys(_names(file), pa.binary()),
+        null_values=[""],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=False,
+    )
+    return csv.open_csv(file, parse_options=_FORMAT, convert_options=options)
+
+
+def _text(value: bytes | None) -> str | bytes | None:
+    """Text if possible, so that digits are not read as the bytes of a BIT."""
+    try:
+        return None if value is None else value.decode()
+    except UnicodeDecodeError:
+        return value
+
 
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl"}
 _HEADER_LINES = 1_000

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.json_value import to_json
+from ticdc_producer.model.event_line import to_json
 from ticdc_producer.verifier.consumer_state.canonical_value import UNREADABLE
 
 Kind: TypeAlias = Literal["missing", "extra", "different"]

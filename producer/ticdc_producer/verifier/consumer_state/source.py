@@ -9,8 +9,7 @@ from typing import Protocol, TypeAlias
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from ticdc_producer.verifier.consumer_state.expected import ExpectedTable
-from ticdc_producer.verifier.consumer_state.plan import TablePlan
+from ticdc_producer.verifier.consumer_state.plan import ExpectedTable, TablePlan
 
 BatchReader: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 

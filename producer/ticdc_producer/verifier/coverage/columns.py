@@ -1,11 +1,17 @@
-"""Columns of decoded events that several features need, as Spark expressions."""
+"""Columns of decoded events that several features need, as Spark expressions, and views of them.
+
+Types are compared without their parameters, because protocols differ in them; values are the canonical
+text that all decoders return. Updates count with their new image, deletes with their old image.
+"""
 
 from __future__ import annotations
 
-from pyspark.sql import Column, Window, WindowSpec
+from collections.abc import Mapping
+
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as sf
 
-from ticdc_producer.model.flags import ColumnFlag
+from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.verifier.events import INDEX_BITS
 
 PARTITION = ("topic", "partition")
@@ -75,3 +81,49 @@ def handle_entries(image: Column | None = None) -> Column:
         ),
     )
     return sf.sort_array(pairs)
+
+
+EVENT_POSITION = ("topic", "partition", "position")
+
+
+def first_event() -> Column:
+    """Aggregate: topic, partition and position of a group's first event, as struct ``first_event``."""
+    return sf.min(sf.struct(*EVENT_POSITION)).alias("first_event")
+
+
+def of_groups(groups: DataFrame) -> DataFrame:
+    """A view of groups: each is at its ``first_event``."""
+    names = [name for name in groups.columns if name not in ("first_event", *EVENT_POSITION)]
+    return groups.select("first_event.*", *names)
+
+
+def features_found(view: DataFrame, conditions: Mapping[int, str]) -> DataFrame:
+    """One row per row of a view and feature that it has: ``feature``, ``scope`` and the position.
+
+    :param view: the position of an event, the columns of the conditions, and possibly ``scope``.
+    :param conditions: an SQL condition per feature.
+    """
+    tests = (sf.when(sf.expr(condition), sf.lit(feature)) for feature, condition in conditions.items())
+    found = sf.explode(sf.array_compact(sf.array(*tests))).alias("feature")
+    scope = sf.col("scope") if "scope" in view.columns else sf.lit("").alias("scope")
+    return view.select(found, scope, *EVENT_POSITION)
+
+
+def cells(decoded: DataFrame) -> DataFrame:
+    """All cells; the scope is the column, as ``schema.table.column``.
+
+    Flags: ``model.column.ColumnFlag``.
+    """
+    rows = decoded.filter("kind = 'row'")
+    with_image = rows.withColumns({"position": position(), "image": key_image()})
+    columns = sf.explode(sf.filter("columns", lambda one: sf.map_contains_key("image", one["name"])))
+    named = with_image.select(*EVENT_POSITION, "schema", "table", "image", columns.alias("column"))
+    valued = named.select(
+        *EVENT_POSITION,
+        sf.concat_ws(".", "schema", "table", "column.name").alias("scope"),
+        sf.trim(sf.regexp_replace(sf.lower("column.type"), r"\([^)]*\)", "")).alias("type"),
+        sf.col("column.flag").alias("flag"),
+        sf.try_element_at("image", sf.col("column.name")).alias("value"),
+    )
+    text = sf.col("value").cast("string")
+    return valued.withColumns({"text": text, "number": text.try_cast("decimal(30,0)")})

@@ -6,8 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from ticdc_producer.model.trap_coverage import View
-from ticdc_producer.verifier.coverage.columns import PARTITION, position
-from ticdc_producer.verifier.coverage.features_found import first_event, of_groups
+from ticdc_producer.verifier.coverage.columns import PARTITION, first_event, of_groups, position
 
 _RENAMED = r"(?i)(?:rename\s+table|,)\s+(\S+?)\s+to\s+([^\s,;]+)"
 

@@ -11,8 +11,15 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as sf
 
 from ticdc_producer.model.trap_coverage import View
-from ticdc_producer.verifier.coverage.columns import FIRST_ROW, PARTITION, TABLE, event_ref, preceding_events
-from ticdc_producer.verifier.coverage.features_found import first_event, of_groups
+from ticdc_producer.verifier.coverage.columns import (
+    FIRST_ROW,
+    PARTITION,
+    TABLE,
+    event_ref,
+    first_event,
+    of_groups,
+    preceding_events,
+)
 
 _BY_VALUE = "rule in ('index-value', 'columns')"
 _ROW_AGAIN = "kind = 'row' and again and not repeated"

@@ -11,13 +11,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from ticdc_producer.model.trap_coverage import CoverageRule, Feature, Need, View
-from ticdc_producer.spark.materialize import materialized
-from ticdc_producer.verifier.coverage.cells import cells
+from ticdc_producer.spark.background_jobs import materialized
 from ticdc_producer.verifier.coverage.classified import classify
-from ticdc_producer.verifier.coverage.columns import event_ref
+from ticdc_producer.verifier.coverage.columns import cells, event_ref, features_found, first_event
 from ticdc_producer.verifier.coverage.definitions import definition_views
 from ticdc_producer.verifier.coverage.delivery import delivery_views, with_repetitions
-from ticdc_producer.verifier.coverage.features_found import features_found, first_event
 from ticdc_producer.verifier.coverage.keys import key_views
 from ticdc_producer.verifier.coverage.rules import Found, occurrences
 from ticdc_producer.verifier.options import VerifyOptions

@@ -7,14 +7,16 @@ from pyspark.sql import functions as sf
 
 from ticdc_producer.model.trap_coverage import View
 from ticdc_producer.verifier.coverage.columns import (
+    EVENT_POSITION,
     PARTITION,
     fingerprint,
+    first_event,
     handle_columns,
     handle_entries,
     marked,
+    of_groups,
     position,
 )
-from ticdc_producer.verifier.coverage.features_found import EVENT_POSITION, first_event, of_groups
 
 _TRANSACTION = ("topic", "schema", "table", "commit_ts")
 

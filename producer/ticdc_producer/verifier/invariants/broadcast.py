@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ticdc_producer.verifier.events import NOTHING
-from ticdc_producer.verifier.key_checks import Occurrences
+from ticdc_producer.verifier.row_history import Occurrences
 from ticdc_producer.verifier.violations import EventPositions, Violations
 
 

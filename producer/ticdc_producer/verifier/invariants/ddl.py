@@ -15,7 +15,7 @@ from ticdc_producer.verifier.invariants.broadcast import (
     violation_text,
 )
 from ticdc_producer.verifier.invariants.invariant import Invariant
-from ticdc_producer.verifier.key_checks import KeyChecks, sorted_copies
+from ticdc_producer.verifier.row_history import KeyChecks, sorted_copies
 from ticdc_producer.verifier.violations import EventPositions, Violations
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from ticdc_producer.verifier.invariants import (
     ddl,
-    duplicates,
     framing,
     order,
     resolved,
     row_state,
     rows,
     transaction,
+)
+from ticdc_producer.verifier.invariants import (
+    order as duplicates,
 )
 from ticdc_producer.verifier.invariants.invariant import Invariant
 

@@ -12,7 +12,7 @@ from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants import preconditions
 from ticdc_producer.verifier.invariants.broadcast import broadcast_violations, in_partition
 from ticdc_producer.verifier.invariants.invariant import Invariant
-from ticdc_producer.verifier.key_checks import KeyChecks
+from ticdc_producer.verifier.row_history import KeyChecks
 from ticdc_producer.verifier.violations import Violations
 
 

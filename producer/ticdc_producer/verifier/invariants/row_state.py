@@ -11,9 +11,8 @@ from ticdc_producer.verifier.events import NOTHING, EventKind, Rule
 from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants import preconditions
 from ticdc_producer.verifier.invariants.invariant import Invariant
-from ticdc_producer.verifier.key_checks import KeyChecks
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.row_history import PRESENT, RowHistory
+from ticdc_producer.verifier.row_history import PRESENT, KeyChecks, RowHistory
 from ticdc_producer.verifier.violations import EventPositions, Violations
 
 

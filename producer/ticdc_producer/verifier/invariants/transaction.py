@@ -10,7 +10,7 @@ from ticdc_producer.verifier.events import EventKind, Rule
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.invariants import preconditions
 from ticdc_producer.verifier.invariants.invariant import Invariant
-from ticdc_producer.verifier.key_checks import KeyChecks
+from ticdc_producer.verifier.row_history import KeyChecks
 from ticdc_producer.verifier.violations import EventPositions, Violations
 
 FRAGMENT = 2048

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ticdc_producer.errors import UnsupportedSQL
-from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.catalog import Action
 from ticdc_producer.scenario.sql.ddl import columns, keys
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
 from ticdc_producer.scenario.sql.ddl.context import DDLContext

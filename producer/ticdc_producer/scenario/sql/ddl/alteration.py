@@ -12,8 +12,8 @@ from operator import itemgetter
 from typing import TypeAlias
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
-from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.assign import null_error

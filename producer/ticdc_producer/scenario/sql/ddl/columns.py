@@ -9,17 +9,17 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ticdc_producer.errors import UnsupportedSQL
+from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.coerce import coerce, read
 from ticdc_producer.model.coerce_text import cut_text
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.scenario.sql.assign import default_value
+from ticdc_producer.scenario.sql.column_changes import is_rewritten
 from ticdc_producer.scenario.sql.column_default import with_default
 from ticdc_producer.scenario.sql.column_definition import ColumnDraft, draft_column, make_column
-from ticdc_producer.scenario.sql.column_ids import is_rewritten
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration, Fill
 from ticdc_producer.scenario.sql.generated import dependent_columns
 from ticdc_producer.scenario.sql.syntax.alter import AddColumn, AlterColumn, ChangeColumn

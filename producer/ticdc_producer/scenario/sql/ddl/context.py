@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.catalog import DDLJob
-from ticdc_producer.model.ddl_action import DISCARDED, Action
+from ticdc_producer.model.catalog import DISCARDED, Action, DDLJob
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.cluster import Cluster

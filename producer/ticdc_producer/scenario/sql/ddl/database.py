@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.catalog import Action
 from ticdc_producer.scenario.sql import cluster
 from ticdc_producer.scenario.sql.column_definition import known_charset, known_collation
 from ticdc_producer.scenario.sql.ddl.context import DDLContext

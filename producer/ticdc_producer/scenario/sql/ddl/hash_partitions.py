@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.table import PartitionInfo
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
 from ticdc_producer.scenario.sql.partition_definition import MOST_PARTITIONS, checked_count, draft_partitions

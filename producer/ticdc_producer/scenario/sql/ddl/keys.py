@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.catalog import Action
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
 from ticdc_producer.scenario.sql.foreign_key import free_name, make_foreign_key, missing_index
 from ticdc_producer.scenario.sql.key_definition import (

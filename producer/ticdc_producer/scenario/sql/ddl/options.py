@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.catalog import Action
 from ticdc_producer.scenario.sql.column_definition import known_charset, known_collation
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
 from ticdc_producer.scenario.sql.ddl.columns import convert_columns

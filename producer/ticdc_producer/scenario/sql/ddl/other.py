@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.catalog import Action
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
 from ticdc_producer.scenario.sql.syntax.statement import DropObjects, Unsent
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.table import PartitionInfo, TableInfo
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted, quoted_name
 from ticdc_producer.scenario.sql.ddl.hash_partitions import add_hash_partitions, coalesce_partitions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.ddl_action import Action
+from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.table import PartitionInfo, TableInfo
 from ticdc_producer.scenario.sql.allocator import row_ids
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.ddl_action import Action
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.cluster import Cluster

@@ -17,10 +17,12 @@ from ticdc_producer.scenario.sql.functions import (
     network,
     number,
     number_text,
-    pattern,
     text,
     text_make,
     text_search,
+)
+from ticdc_producer.scenario.sql.functions import (
+    text_search as pattern,
 )
 from ticdc_producer.scenario.sql.functions.function import Function
 from ticdc_producer.scenario.sql.functions.rejected import REJECTED

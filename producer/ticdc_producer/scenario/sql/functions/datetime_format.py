@@ -13,9 +13,8 @@ from ticdc_producer.model.coerce_text import to_text
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import DateTimeValue, SQLValue
 from ticdc_producer.scenario.sql.functions.datetime_argument import datetime_argument, time_argument
-from ticdc_producer.scenario.sql.functions.datetime_parse import parse_by_format
+from ticdc_producer.scenario.sql.functions.datetime_parse import MONTHS, WEEKDAYS, parse_by_format, week_of
 from ticdc_producer.scenario.sql.functions.function import Function, reject_value
-from ticdc_producer.scenario.sql.functions.week import MONTHS, WEEKDAYS, week_of
 
 
 def format_datetime(found: DateTimeValue, layout: str) -> str | None:

@@ -22,8 +22,8 @@ from ticdc_producer.scenario.sql.functions.datetime_argument import (
     time_argument,
     time_function,
 )
+from ticdc_producer.scenario.sql.functions.datetime_parse import MONTHS, WEEKDAYS, week_of
 from ticdc_producer.scenario.sql.functions.function import Function, to_integer
-from ticdc_producer.scenario.sql.functions.week import MONTHS, WEEKDAYS, week_of
 
 _YEAR_ZERO = 365
 """Days of year 0, which Python's calendar does not count."""

@@ -13,7 +13,7 @@ from ticdc_producer.model.json_text import JsonValue
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.functions.function import Function
-from ticdc_producer.scenario.sql.functions.json_argument import result, to_document, to_path
+from ticdc_producer.scenario.sql.functions.json_search import result, to_document, to_path
 from ticdc_producer.scenario.sql.json_path import Cells, Leg, Member, Path, require_single, values_at
 
 Change = Callable[[JsonValue, Path, JsonValue], JsonValue]

@@ -15,12 +15,7 @@ from ticdc_producer.model.json_text import JsonValue, members, parse_json, quote
 from ticdc_producer.model.sql_mode import SQLMode, display_value
 from ticdc_producer.model.sql_value import JsonText, SQLValue
 from ticdc_producer.scenario.sql.functions.function import Function, value_function
-from ticdc_producer.scenario.sql.functions.json_argument import (
-    document_function,
-    result,
-    to_document,
-    to_path,
-)
+from ticdc_producer.scenario.sql.functions.json_search import document_function, result, to_document, to_path
 from ticdc_producer.scenario.sql.json_path import extract, require_single
 
 

@@ -1,30 +1,89 @@
-"""JSON functions that search a document.
+"""JSON functions that search a document, and the arguments of all JSON functions.
 
 Rules: tidb ``pkg/types/json_binary_functions.go`` (``Extract``, ``ContainsBinaryJSON``, ``Search``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.coerce_text import to_text
-from ticdc_producer.model.json_document import JsonScalar, compare_json, json_of
-from ticdc_producer.model.json_text import JsonValue
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.model.json_document import JsonScalar, check_depth, compare_json, json_of, to_json_text
+from ticdc_producer.model.json_text import JsonValue, parse_json
+from ticdc_producer.model.sql_mode import SQLMode, display_value
+from ticdc_producer.model.sql_value import JsonText, SQLValue
 from ticdc_producer.scenario.sql.compare import like
 from ticdc_producer.scenario.sql.functions.function import Function, value_function
-from ticdc_producer.scenario.sql.functions.json_argument import is_all, result, to_document, to_path
 from ticdc_producer.scenario.sql.json_path import (
     Path,
     children_at,
     extract,
     matches,
+    parse_path,
     path_text,
     require_single,
     values_at,
 )
+
+
+def to_document(value: SQLValue) -> JsonValue:
+    """An argument as a JSON document; text is parsed.
+
+    :raises ScenarioError: for invalid JSON text and for a binary string.
+    """
+    if isinstance(value, bytes):
+        raise ScenarioError("Cannot create a JSON value from a string with CHARACTER SET 'binary'")
+    if not isinstance(value, str) or isinstance(value, JsonText):
+        return json_of(value)
+    try:
+        return check_depth(parse_json(value))
+    except ValueError as error:
+        raise ScenarioError(f"Invalid JSON text ({error})", value=display_value(value)) from error
+
+
+def result(value: JsonValue) -> SQLValue:
+    """A document as the SQL value that a function returns.
+
+    :raises ScenarioError: if it is nested too deeply.
+    """
+    try:
+        return to_json_text(value)
+    except ValueError as error:
+        raise ScenarioError(f"The JSON document exceeds the maximum depth ({error})") from error
+
+
+def to_path(value: SQLValue) -> Path:
+    """An argument as a JSON path.
+
+    :raises ScenarioError: if it is not a valid path.
+    """
+    return parse_path(to_text(value))
+
+
+def is_all(value: SQLValue) -> bool:
+    """Whether the argument ``'one'`` or ``'all'`` is ``'all'``.
+
+    :raises ScenarioError: if it is neither.
+    """
+    word = to_text(value).lower()
+    if word not in ("one", "all"):
+        raise ScenarioError("The oneOrAll argument may take these values: 'one' or 'all'", value=word)
+    return word == "all"
+
+
+def document_function(
+    run: Callable[..., SQLValue], min_arguments: int, max_arguments: int | None = None
+) -> Function:
+    """A function whose first argument is a document; NULL if one of its arguments is NULL.
+
+    :param max_arguments: -1 for no limit; the default is ``min_arguments``.
+    """
+
+    def call(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
+        return run(to_document(arguments[0]), *arguments[1:])
+
+    return Function(call, min_arguments, min_arguments if max_arguments is None else max_arguments)
 
 
 def _extract(source: SQLValue, *paths: SQLValue) -> SQLValue:

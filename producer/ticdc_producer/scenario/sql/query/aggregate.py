@@ -18,9 +18,8 @@ from ticdc_producer.model.number_text import EXACT
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue, Unsigned
 from ticdc_producer.scenario.sql import arithmetic
-from ticdc_producer.scenario.sql.aggregate_call import Aggregate
-from ticdc_producer.scenario.sql.compare import compare
-from ticdc_producer.scenario.sql.comparison_collation import DEFAULT_COLLATION, collation_of
+from ticdc_producer.scenario.sql.call_normalizer import Aggregate
+from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, collation_of, compare
 from ticdc_producer.scenario.sql.evaluate import evaluate
 from ticdc_producer.scenario.sql.ordering import SortKey, sort_rows
 from ticdc_producer.scenario.sql.query.equality import distinct_key

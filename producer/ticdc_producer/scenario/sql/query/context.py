@@ -11,7 +11,7 @@ from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
-from ticdc_producer.scenario.sql.comparison_collation import collation_of
+from ticdc_producer.scenario.sql.compare import collation_of
 from ticdc_producer.scenario.sql.eval_type import EvalType, converted, merged_type, type_of_value
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, check_column_counts
@@ -20,7 +20,7 @@ from ticdc_producer.scenario.sql.query.set_operation import SetPlan
 from ticdc_producer.scenario.sql.query.source import Field, QuerySource, Source, TableSource
 from ticdc_producer.scenario.sql.query.subquery import Subqueries
 from ticdc_producer.scenario.sql.scope import Scope
-from ticdc_producer.scenario.sql.session_values import SessionValues
+from ticdc_producer.scenario.sql.session_settings import SessionValues
 from ticdc_producer.scenario.sql.storage import Table
 from ticdc_producer.scenario.sql.type_inference import type_of
 

@@ -12,10 +12,10 @@ from dataclasses import replace
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.scenario.sql.aggregate_call import own_nodes
+from ticdc_producer.scenario.sql.call_normalizer import own_nodes
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.dialect import COMMA
-from ticdc_producer.scenario.sql.literal_conditions import joined_by_and
+from ticdc_producer.scenario.sql.lookup import joined_by_and
 from ticdc_producer.scenario.sql.query.join import Join, Leaf, Node, conditions_of
 from ticdc_producer.scenario.sql.query.scope import Names, Position
 from ticdc_producer.scenario.sql.query.source import Source

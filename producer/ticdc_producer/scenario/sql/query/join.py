@@ -13,11 +13,10 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from ticdc_producer.scenario.sql.aggregate_call import own_nodes
-from ticdc_producer.scenario.sql.compare import as_boolean
-from ticdc_producer.scenario.sql.comparison_collation import SUBQUERIES, shared_collation
+from ticdc_producer.scenario.sql.call_normalizer import own_nodes
+from ticdc_producer.scenario.sql.compare import SUBQUERIES, as_boolean, shared_collation
 from ticdc_producer.scenario.sql.evaluate import evaluate
-from ticdc_producer.scenario.sql.literal_conditions import joined_by_and
+from ticdc_producer.scenario.sql.lookup import joined_by_and
 from ticdc_producer.scenario.sql.query.scope import Combination, Names, QueryScope
 from ticdc_producer.scenario.sql.query.source import SourceRow
 

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, nearest
 from ticdc_producer.model.sql_value import SQLValue
-from ticdc_producer.scenario.sql.comparison_collation import collation_of
+from ticdc_producer.scenario.sql.compare import collation_of
 from ticdc_producer.scenario.sql.eval_type import EvalType
 from ticdc_producer.scenario.sql.evaluate import evaluate
 from ticdc_producer.scenario.sql.query.source import Field, Source, SourceRow

@@ -10,10 +10,9 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
-from ticdc_producer.scenario.sql.aggregate_call import aggregates_in
+from ticdc_producer.scenario.sql.call_normalizer import aggregates_in
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
-from ticdc_producer.scenario.sql.compare import as_boolean
-from ticdc_producer.scenario.sql.comparison_collation import DEFAULT_COLLATION, collation_of
+from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, as_boolean, collation_of
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.ordering import SortKey, sort_rows
 from ticdc_producer.scenario.sql.query.equality import distinct_key

@@ -17,7 +17,7 @@ from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.arithmetic import scale_of
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
-from ticdc_producer.scenario.sql.comparison_collation import DEFAULT_COLLATION, collation_of, merged_collation
+from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, collation_of, merged_collation
 from ticdc_producer.scenario.sql.eval_type import EvalType, converted, merged_type
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.ordering import SortKey, sort_rows

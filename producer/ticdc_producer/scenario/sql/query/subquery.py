@@ -9,8 +9,7 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
-from ticdc_producer.scenario.sql.compare import compare
-from ticdc_producer.scenario.sql.comparison_collation import DEFAULT_COLLATION, collation_of, merged_collation
+from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, collation_of, compare, merged_collation
 from ticdc_producer.scenario.sql.evaluate import evaluate
 from ticdc_producer.scenario.sql.query.equality import ValueIndex
 from ticdc_producer.scenario.sql.query.plan import QueryPlan

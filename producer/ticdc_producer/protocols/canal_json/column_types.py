@@ -1,0 +1,132 @@
+"""``mysqlType`` and ``sqlType``: the type of a column as text, and its code of ``java.sql.Types``.
+
+Source: tiflow ``pkg/sink/codec/utils`` (bare form) and tidb ``pkg/parser/types/field_type.go``
+(``CompactStr``, the form with parameters).
+
+Source: tiflow ``pkg/sink/codec/internal/java.go`` (``MySQLType2JavaType``) and
+``canal/canal_entry.go`` (``getJavaSQLType``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.mysql_type import (
+    INTEGERS,
+    LOBS,
+    STRINGS,
+    WITH_FSP,
+    MySQLType,
+    bare_name,
+    default_length,
+)
+from ticdc_producer.protocols.arrow_text import Fragment
+
+T = MySQLType
+_UNSPECIFIED = -1
+
+_ONE_PARAMETER = INTEGERS | {T.YEAR, T.BIT, T.STRING, T.VARCHAR, T.VAR_STRING}
+
+# Escapes of tidb's OutputFormat inside quotes; a backslash is not escaped.
+_ELEMENT = str.maketrans({"'": "''", "\0": "\\0", "\n": "\\n", "\r": "\\r"})
+
+
+def bare_type(column: ColumnInfo) -> str:
+    """``int unsigned zerofill``: the default form."""
+    return _name(column) + _attributes(column)
+
+
+def full_type(column: ColumnInfo) -> str:
+    """``int(10) unsigned zerofill``: the content-compatible form."""
+    return _name(column) + _parameters(column) + _attributes(column)
+
+
+def _name(column: ColumnInfo) -> str:
+    return bare_name(column.type, binary=column.binary, unsigned=False)
+
+
+def _attributes(column: ColumnInfo) -> str:
+    attributes = column.type_name.removeprefix(_name(column))
+    return f"{attributes} zerofill" if column.zerofill and column.type != T.YEAR else attributes
+
+
+def _parameters(column: ColumnInfo) -> str:
+    code, scale = column.type, column.decimal
+    length = default_length(code) if column.length == _UNSPECIFIED else column.length
+    if code in (T.ENUM, T.SET):
+        return "('{}')".format("','".join(element.translate(_ELEMENT) for element in column.elements))
+    if code in _ONE_PARAMETER or (code == T.VECTOR_FLOAT32 and length != _UNSPECIFIED):
+        return f"({length})"
+    if code == T.NEW_DECIMAL:
+        return f"({length},{max(scale, 0)})"
+    if scale <= 0:
+        return ""
+    if code in WITH_FSP:
+        return f"({scale})"
+    return f"({length},{scale})" if code in (T.FLOAT, T.DOUBLE) else ""
+
+
+_BLOB, _CLOB, _VARCHAR = 2004, 2005, 12
+_CODES = {
+    T.TINY: -6, T.SHORT: 5, T.INT24: 4, T.LONG: 4, T.LONGLONG: -5, T.FLOAT: 7, T.DOUBLE: 8,
+    T.NEW_DECIMAL: 3, T.DATE: 91, T.NEW_DATE: 91, T.DURATION: 92, T.DATETIME: 93, T.TIMESTAMP: 93,
+    T.YEAR: 12, T.ENUM: 4, T.SET: -7, T.BIT: -7, T.STRING: 1, T.NULL: 0, T.GEOMETRY: -2,
+}  # fmt: skip
+
+# Largest value of the signed type, and the code of the next wider type. MEDIUMINT always fits into INT.
+_PROMOTIONS = {
+    T.TINY: (b"127", 5),
+    T.SHORT: (b"32767", 4),
+    T.LONG: (b"2147483647", -5),
+    T.LONGLONG: (b"9223372036854775807", 3),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SQLType:
+    """The code of one column, as JSON number.
+
+    :param code: code of values up to ``limit``, and of NULL.
+    :param limit: the largest value with this code; empty if all values have it.
+    :param promoted: code of larger values.
+    """
+
+    code: bytes
+    limit: bytes = b""
+    promoted: bytes = b""
+
+    def codes(self, values: pa.Array) -> Fragment:
+        """The code of every value of a column."""
+        if not self.limit:
+            return self.code
+        digits = pc.binary_length(values)
+        longer, as_long = pc.greater(digits, len(self.limit)), pc.equal(digits, len(self.limit))
+        promoted = pc.or_(longer, pc.and_(as_long, pc.greater(values, self.limit)))
+        if not pc.any(promoted).as_py():
+            return self.code
+        return pc.if_else(pc.fill_null(promoted, False), _binary(self.promoted), _binary(self.code))
+
+
+def _binary(code: bytes) -> pa.Scalar:
+    return pa.scalar(code, pa.binary())
+
+
+def sql_type(column: ColumnInfo) -> SQLType:
+    """The code of a column."""
+    code = _code(column.type, column.binary)
+    if column.unsigned and column.type in _PROMOTIONS:
+        limit, promoted = _PROMOTIONS[column.type]
+        return SQLType(b"%d" % code, limit, b"%d" % promoted)
+    return SQLType(b"%d" % code)
+
+
+def _code(code: MySQLType, binary: bool) -> int:
+    if binary and code in STRINGS | LOBS:
+        return _BLOB
+    if code in LOBS:
+        return _CLOB
+    return _CODES.get(code, _VARCHAR)

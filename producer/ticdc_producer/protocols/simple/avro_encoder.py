@@ -1,0 +1,248 @@
+"""Encodes messages in Simple's Avro encoding; rows with one compiled form per operation.
+
+Source: tiflow ``pkg/sink/codec/simple/avro.go`` (``newTableSchemaMap``, ``newDDLMessageMap``,
+``newResolvedMessageMap``, ``newBootstrapMessageMap``).
+
+A row is an Avro map. TiCDC writes its columns in random order; here they are sorted by name, as in JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
+from ticdc_producer.model.event import DDLEvent, Op
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType, bare_name
+from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.tso import LOGICAL_BITS
+from ticdc_producer.protocols.arrow_text import Fragment, Fragments, as_int64, concat
+from ticdc_producer.protocols.avro import plan
+from ticdc_producer.protocols.base import RowBatch
+from ticdc_producer.protocols.craft.wire import varint
+from ticdc_producer.protocols.member_text import stored_bits, stored_default
+from ticdc_producer.protocols.simple import event_type as layout
+from ticdc_producer.protocols.simple.control_encoder import (
+    build_ts,
+    ddl_schema_table,
+    listed_columns,
+    listed_indexes,
+)
+from ticdc_producer.protocols.simple.event_type import EXCHANGE_PARTITION, ddl_type_name
+from ticdc_producer.protocols.simple.options import SimpleOptions
+
+T = MySQLType
+_VERSION = varint(1)
+_NUMERIC = INTEGERS | FLOATS | {T.NEW_DECIMAL, T.BIT, T.YEAR}
+"""Types whose schema has the members UNSIGNED and ZEROFILL."""
+
+
+def head(kind: int) -> bytes:
+    """The start of a message, up to and including its version."""
+    return layout.MESSAGE + varint(kind) + varint(kind) + _VERSION
+
+
+def length_prefixed(text: str) -> bytes:
+    """A text, preceded by its length in bytes."""
+    content = text.encode()
+    return varint(len(content)) + content
+
+
+def watermark(ts: int, options: SimpleOptions) -> bytes:
+    """The value of a WATERMARK message: all events up to ``ts`` were sent."""
+    return head(layout.AVRO_WATERMARK) + varint(ts) + varint(build_ts(ts, options))
+
+
+def bootstrap(table: TableInfo, ts: int, options: SimpleOptions) -> bytes:
+    """The value of a BOOTSTRAP message, which carries the schema of a table.
+
+    :param ts: commit-ts of the row before which it is sent; it sets ``buildTs`` only.
+    """
+    return head(layout.AVRO_BOOTSTRAP) + varint(build_ts(ts, options)) + _table(table, options.profile)
+
+
+def ddl(event: DDLEvent, table: TableInfo | None, before: TableInfo | None, options: SimpleOptions) -> bytes:
+    """The value of a DDL event.
+
+    :param table: the table after the DDL.
+    :param before: the table before the DDL.
+    """
+    type_name = ddl_type_name(event.ddl_type, options.profile)
+    old = before if options.profile == "classic" or event.ddl_type == EXCHANGE_PARTITION else None
+    return b"".join((
+        head(layout.DDL), varint(layout.DDL_TYPES.index(type_name)), length_prefixed(event.query),
+        varint(event.commit_ts), varint(build_ts(event.commit_ts, options)),
+        _optional(ddl_schema_table(event, table, before), options.profile), _optional(old, options.profile),
+    ))  # fmt: skip
+
+
+def _optional(table: TableInfo | None, profile: Profile) -> bytes:
+    return layout.NULL if table is None else layout.PRESENT + _table(table, profile)
+
+
+def _table(table: TableInfo, profile: Profile) -> bytes:
+    return b"".join(( length_prefixed(table.schema),
+length_prefixed(table.name), varint(table.table_id), varint(table.update_ts), _array([_column(column) for
+column in listed_columns(table, profile)]), _array([_index(table, *listed) for listed in
+listed_indexes(table)]), ))  # fmt: skip
+
+
+def _array(items: Iterable[bytes]) -> bytes:
+    """One block of items, and the empty block that ends an array."""
+    listed = list(items)
+    return varint(len(listed)) + b"".join(listed) + varint(0) if listed else varint(0)
+
+
+def _boolean(value: bool) -> bytes:
+    return b"\x01" if value else b"\x00"
+
+
+def _column(column: ColumnInfo) -> bytes:
+    default = _default(column)
+    optional_default = layout.NULL if default is None else layout.PRESENT + varint(len(default)) + default
+    return length_prefixed(column.name) + _data_type(column) + _boolean(column.nullable) + optional_default
+
+
+def _data_type(column: ColumnInfo) -> bytes:
+    if column.type == T.UNSPECIFIED:  # columns of a view
+        return length_prefixed("unspecified") + length_prefixed("") * 2 + varint(0) + layout.NULL * 4
+    name = bare_name(column.type, binary=column.binary, unsigned=False)
+    parts = [
+        length_prefixed(name),
+        length_prefixed(column.charset),
+        length_prefixed(column.collation),
+        varint(column.length),
+    ]
+    decimal = layout.PRESENT + varint(column.decimal) if column.type == T.NEW_DECIMAL else layout.NULL
+    elements = (
+        layout.PRESENT + _array(map(length_prefixed, column.elements)) if column.elements else layout.NULL
+    )
+    parts += [decimal, elements]
+    for flag in (column.unsigned, column.zerofill):
+        parts.append(layout.PRESENT + _boolean(flag) if column.type in _NUMERIC else layout.NULL)
+    return b"".join(parts)
+
+
+def _default(column: ColumnInfo) -> bytes | None:
+    """The DEFAULT as TiDB stores it; the DEFAULT of a BIT column as bytes."""
+    if column.type == T.BIT and column.default is not None and not column.default_expression:
+        return stored_bits(column)
+    text = stored_default(column)
+    return None if text is None else text.encode()
+
+
+def _index(table: TableInfo, index: IndexInfo, name: str, primary: bool) -> bytes:
+    columns = [table.columns[offset] for offset in index.offsets]
+    flags = (index.unique, primary, any(column.nullable for column in columns))
+    names = _array([length_prefixed(column.name) for column in columns])
+    return length_prefixed(name) + b"".join(map(_boolean, flags)) + names
+
+
+_PLAIN = (INTEGERS | {T.YEAR, T.ENUM}) - {T.LONGLONG}
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A column as an entry of the map.
+
+    :param index: index into the row image.
+    :param name: the name, preceded by its length.
+    :param written: encodes values, each preceded by its union branch.
+    """
+
+    index: int
+    name: bytes
+    written: Callable[[pa.Array], Fragments]
+
+
+@dataclass(frozen=True, slots=True)
+class AvroRowForm:
+    """Encodes rows of one operation.
+
+    :param start: the bytes of the message before the table id.
+    :param version: the schema version of the table.
+    """
+
+    start: bytes
+    version: int
+    op: Op
+    entries: tuple[_Entry, ...]
+    options: SimpleOptions
+
+    def texts(
+        self,
+        batch: RowBatch,
+        locations: pa.Array | None = None,  # noqa: ARG002  # handling of large messages is not available in Avro
+    ) -> pa.Array:
+        """One message per row."""
+        commits, built = as_int64(batch.commit_ts), self.options.build_ts_ms
+        fragments = [
+            self.start, plan.longs(as_int64(batch.table_id)),
+            varint(layout.OP_NAMES.index(self.op.name)), plan.longs(commits),
+            plan.longs(commits >> LOGICAL_BITS) if built is None else varint(built),
+            varint(self.version),
+            layout.NULL * 3,  # claimCheckLocation, handleKeyOnly, checksum
+            *self._image(batch.after), *self._image(batch.before),
+        ]  # fmt: skip
+        return concat(fragments, len(batch))
+
+    def _image(self, image: Sequence[pa.Array]) -> Iterator[Fragment]:
+        if not image:
+            yield layout.NULL
+            return
+        yield layout.PRESENT + (varint(len(self.entries)) if self.entries else b"")
+        for entry in self.entries:
+            yield entry.name
+            yield from entry.written(image[entry.index])
+        yield varint(0)
+
+
+def avro_table_forms(table: TableInfo, options: SimpleOptions) -> dict[tuple[Op, bool], AvroRowForm]:
+    """Compile the form of every operation for one table version; no form has only the handle key."""
+    start = head(layout.DML) + length_prefixed(table.schema) + length_prefixed(table.name)
+    ordered = sorted(enumerate(table.sent_columns), key=lambda each: each[1].name.encode())
+    entries = tuple(
+        _Entry(index, length_prefixed(column.name), _written(column, options.time_zone))
+        for index, column in ordered
+    )
+    return {(op, False): AvroRowForm(start, table.update_ts, op, entries, options) for op in Op}
+
+
+def _written(column: ColumnInfo, time_zone: str) -> Callable[[pa.Array], Fragments]:
+    branch, writer = _branch(column, time_zone)
+    return partial(_in_branch, varint(branch), writer)
+
+
+def _in_branch(branch: bytes, writer: Callable[[pa.Array], Fragments], values: pa.Array) -> Fragments:
+    if not values.null_count:
+        return branch, *writer(values)
+    if values.null_count == len(values):
+        return (layout.NULL,)
+    present = concat((branch, *writer(values)), len(values))
+    return (pc.if_else(values.is_null(), pa.scalar(layout.NULL, pa.binary()), present),)
+
+
+def _branch(column: ColumnInfo, time_zone: str) -> tuple[int, Callable[[pa.Array], Fragments]]:
+    """The union branch of the values of a column that are not NULL, and their encoding."""
+    match column.type:
+        case T.LONGLONG:
+            return (layout.UNSIGNED_BIGINT, plan.unsigned) if column.unsigned else (layout.LONG, plan.signed)
+        case T.BIT | T.SET:
+            return layout.LONG, plan.unsigned
+        case T.FLOAT:
+            return layout.FLOAT, plan.floats
+        case T.DOUBLE:
+            return layout.DOUBLE, plan.doubles
+        case T.TIMESTAMP:
+            zone = length_prefixed(time_zone)
+            return layout.TIMESTAMP, lambda values: (zone, *plan.length_prefixed(values))
+    if column.type in _PLAIN:
+        return layout.LONG, plan.signed
+    if column.type in STRINGS | LOBS and column.binary:
+        return layout.BYTES, plan.length_prefixed
+    return layout.STRING, plan.length_prefixed
