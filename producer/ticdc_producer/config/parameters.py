@@ -169,8 +169,8 @@ _OURS = (
           of_codec=True),
     own_parameter("output-ddl", Boolean(), None,
           "Whether DDL events are sent; by default Debezium sends none.", sinks=_ONLY_KAFKA),
-    own_parameter("ddl-text", Choice(choices=("original", "tidb")), "original",
-          "DDL as written in the scenario, or re-printed as current TiCDC does."),
+    own_parameter("ddl-text", Choice(choices=("tidb", "original")), "tidb",
+          "DDL as TiDB prints it, which TiCDC sends, or as written in the scenario."),
     own_parameter("time-zone", TimeZone(), "UTC",
           "Zone in which TIMESTAMP values are rendered (TiCDC: a server setting)."),
 )  # fmt: skip

@@ -250,7 +250,11 @@ def planned(
         names = TableFilter(changefeed)
         history.catalog = names.mark_ddls(history.catalog, clock_of(scenario_file, history).ts)
     history.catalog = rewrite_ddl_text(
-        history.catalog, scenario_file.file, profile=changefeed.profile, text=changefeed.ddl_text
+        history.catalog,
+        scenario_file.file,
+        profile=changefeed.profile,
+        text=changefeed.ddl_text,
+        on_typed=lambda job, reason: history.passed_over.note_typed(job.line, reason.what),
     )
     history.catalog = with_update_ts(history.catalog, clock_of(scenario_file, history), changefeed.profile)
     check_protocol(traps, changefeed)

@@ -64,13 +64,19 @@ _DEFINING = frozenset({
 
 
 def rewrite_ddl_text(
-    catalog: Catalog, file: str, *, profile: Profile = "classic", text: str = "original"
+    catalog: Catalog,
+    file: str,
+    *,
+    profile: Profile = "classic",
+    text: str = "tidb",
+    on_typed: Callable[[DDLJob, UnsupportedSQL], None] = lambda _job, _reason: None,
 ) -> Catalog:
     """Rewrite the DDL events of a catalog as TiCDC sends them.
 
     :param file: the scenario file, for messages.
     :param text: ``original`` or ``tidb``, as in the changefeed's ``ddl-text``.
-    :raises ScenarioError: for a DDL whose text cannot be restored, or at which TiCDC stops the changefeed.
+    :param on_typed: called for each DDL that this tool cannot print, and the reason; it has its typed text.
+    :raises ScenarioError: for a DDL at which TiCDC stops the changefeed.
     """
     if profile == "new":
         catalog = _each_sent(catalog, file, _checked)
@@ -83,7 +89,11 @@ def rewrite_ddl_text(
     def restore_text(job: DDLJob) -> DDLJob:
         if profile == "new" and is_rebuilt(job):
             return job
-        return replace(job, query=_printed(job.query))
+        try:
+            return replace(job, query=_printed(job.query))
+        except UnsupportedSQL as reason:
+            on_typed(job, reason)
+            return job
 
     return _each_sent(catalog, file, restore_text)
 

@@ -39,7 +39,7 @@ class PassedOver:
     """What was passed over.
 
     :param counts: number of statements without an effect on rows and schemas, by their first word.
-    :param notes: the statements that TiDB does not have.
+    :param notes: the statements that TiDB does not have, and the DDLs that are sent as they were typed.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -55,6 +55,10 @@ class PassedOver:
         :param kind: ``TRIGGER``, ``PROCEDURE``, ``FUNCTION`` or ``EVENT``.
         """
         self.notes.append(Note(line, f"{verb} {kind} is passed over: TiDB has no {_PLURALS[kind]}"))
+
+    def note_typed(self, line: int, reason: str) -> None:
+        """Note a DDL whose event has the typed text, because this tool cannot print it as TiDB does."""
+        self.notes.append(Note(line, f"the DDL is sent as it was typed, not as TiDB prints it: {reason}"))
 
 
 RowImage: TypeAlias = tuple[Value, ...]
