@@ -17,6 +17,18 @@ if TYPE_CHECKING:  # decoders need no Arrow, and are quick to load without it
     from ticdc_producer.protocols.message_batch import MessageBatch
 
 
+class BadValue(Exception):
+    """A value in a message that does not fit its column, or a type that is unknown.
+
+    :param expected: what would have been valid.
+    :param code: the code of the decode error, where a protocol has several for values.
+    """
+
+    def __init__(self, expected: str, code: str = "") -> None:
+        super().__init__(expected)
+        self.expected, self.code = expected, code
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowBatch:
     """Row changes of one table version and one operation, as columns.

@@ -26,6 +26,7 @@ from ticdc_producer.model.mysql_type import (
     integer_range,
 )
 from ticdc_producer.model.number_text import plain_text
+from ticdc_producer.protocols.base import BadValue
 
 _ZEROS = bytes.maketrans(b"123456789", b"000000000")
 
@@ -57,19 +58,6 @@ Parser: TypeAlias = Callable[[str], bytes]
 """Turns a JSON string into canonical text; raises ``BadValue``."""
 
 
-class BadValue(Exception):
-    """An unknown type, or a value that does not fit its type.
-
-    :param code: code of the error, without the prefix of a protocol.
-    :param expected: what would have been valid.
-    """
-
-    def __init__(self, code: str, expected: str) -> None:
-        super().__init__(code)
-        self.code = code
-        self.expected = expected
-
-
 _NAMES = {
     bare_name(code, binary=binary, unsigned=False): (code, binary)
     for code in (*TYPES, T.NULL, T.GEOMETRY)
@@ -94,7 +82,7 @@ def _parser(text: str) -> Parser:
     name = _NAME.match(text)
     known = _NAMES.get(name[0]) if name else None
     if name is None or known is None:
-        raise BadValue("MYSQL-TYPE", "a MySQL type")
+        raise BadValue("a MySQL type", "MYSQL-TYPE")
     code, binary = known
     if code in (T.ENUM, T.SET):
         rest = _ELEMENTS.fullmatch(text, name.end())
@@ -103,7 +91,7 @@ def _parser(text: str) -> Parser:
         rest = _REST.fullmatch(text, name.end())
         unsigned = bool(rest and rest[1])
     if rest is None:
-        raise BadValue("MYSQL-TYPE", f"parameters of {name[0]}")
+        raise BadValue(f"parameters of {name[0]}", "MYSQL-TYPE")
     return _parser_of(code, binary, unsigned)
 
 
@@ -147,9 +135,9 @@ def _integer_parser(low: int, high: int) -> Parser:
             if fits and digits.isdigit() and digits[0] != _ZERO:
                 return content
         if _INTEGER.fullmatch(text) is None:
-            raise BadValue("VALUE", "decimal digits")
+            raise BadValue("decimal digits", "VALUE")
         if not low <= int(text) <= high:
-            raise BadValue("RANGE", f"{low} … {high}")
+            raise BadValue(f"{low} … {high}", "RANGE")
         return content
 
     return parse
@@ -185,10 +173,10 @@ def _is_shortest(text: bytes) -> bool:
 
 def _float(code: MySQLType, text: str) -> bytes:
     if _NUMBER.fullmatch(text) is None:
-        raise BadValue("VALUE", "a number")
+        raise BadValue("a number", "VALUE")
     number = float(text)
     if not math.isfinite(number) or (code == T.FLOAT and abs(number) >= _MAX_FLOAT32):
-        raise BadValue("RANGE", "a finite number of the column's width")
+        raise BadValue("a finite number of the column's width", "RANGE")
     return plain_text(number, code)
 
 
@@ -210,7 +198,7 @@ def _fast_parser(patterns: frozenset[bytes], fallback: Parser) -> Parser:
 
 def _parse_text(pattern: re.Pattern[str], expected: str, text: str) -> bytes:
     if pattern.fullmatch(text) is None:
-        raise BadValue("VALUE", expected)
+        raise BadValue(expected, "VALUE")
     return text.encode()
 
 
@@ -218,4 +206,4 @@ def _bytes(text: str) -> bytes:
     try:
         return text.encode("latin-1")
     except UnicodeEncodeError:
-        raise BadValue("BYTES", "characters up to U+00FF, one per byte") from None
+        raise BadValue("characters up to U+00FF, one per byte", "BYTES") from None

@@ -15,8 +15,9 @@ from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.protocols.avro.cursor import Cursor, Reader
 from ticdc_producer.protocols.avro.names import type_text
+from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.member_text import escaped, member_indexes
-from ticdc_producer.protocols.value_parsers import BadValue, parser_for
+from ticdc_producer.protocols.value_parsers import parser_for
 
 _INTEGERS = {
     "INT": ("int",), "INT UNSIGNED": ("int", "long"), "BIGINT": ("long",),

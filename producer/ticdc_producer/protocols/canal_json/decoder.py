@@ -20,10 +20,10 @@ from itertools import repeat
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Image, Op, ResolvedEvent, RowEvent, Value
 from ticdc_producer.model.tso import compose
+from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.canal_json.envelope import Columns, Envelope, Extension, RowJSON, parse_envelope
 from ticdc_producer.protocols.canal_json.event_type import DDL_KEYWORDS, OPS, WATERMARK, action_code
 from ticdc_producer.protocols.compression import plain
-from ticdc_producer.protocols.value_parsers import BadValue
 
 NO_IDS = (0, 0)
 _RECORD = re.compile(rb"(?:x.{3})?t(.{8})_r(.*)", re.DOTALL)

@@ -13,7 +13,8 @@ from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import EventColumn
 from ticdc_producer.model.tso import LOGICAL_BITS, MAX_TS
-from ticdc_producer.protocols.value_parsers import BadValue, Parser, parser_for
+from ticdc_producer.protocols.base import BadValue
+from ticdc_producer.protocols.value_parsers import Parser, parser_for
 
 Texts: TypeAlias = tuple[bytes, bytes, bytes]
 """JSON of ``pkNames``, ``sqlType`` and ``mysqlType``."""
@@ -58,9 +59,9 @@ class Columns:
             try:
                 parsers[name] = parser_for(text)
             except BadValue as bad:
-                return BadValue(bad.code, f"{bad.expected} in column {name!r}")
+                return BadValue(f"{bad.expected} in column {name!r}", bad.code)
         self.parsers = parsers
-        return None if keys <= types.keys() else BadValue("COLUMN", "columns of mysqlType in pkNames")
+        return None if keys <= types.keys() else BadValue("columns of mysqlType in pkNames", "COLUMN")
 
     def match(self, pk_names: msgspec.Raw, sql_type: msgspec.Raw, mysql_type: msgspec.Raw) -> bool:
         """Whether these texts are the ones that describe these columns."""

@@ -29,6 +29,7 @@ from ticdc_producer.model.mysql_type import (
     integer_range,
 )
 from ticdc_producer.model.number_text import narrow, plain_text
+from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.craft.wire import (
     NEW_VALUES,
     OLD_VALUES,
@@ -49,14 +50,6 @@ _TEXT_FORMS = {
     for code, spec in TYPES.items()
     if spec.form
 }
-
-
-class BadValue(Exception):
-    """A value that does not fit its column type."""
-
-    def __init__(self, expected: str) -> None:
-        super().__init__(expected)
-        self.expected = expected
 
 
 @lru_cache(maxsize=1024)

@@ -18,10 +18,11 @@ from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import Event, EventColumn, Image, Op, RowEvent, Value
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType, type_names
 from ticdc_producer.model.tso import MAX_TS
+from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.protocols.csv.records import CSVField, CSVRecords
 from ticdc_producer.protocols.storage.schema_file import SchemaFile
-from ticdc_producer.protocols.value_parsers import BadValue, parser_for
+from ticdc_producer.protocols.value_parsers import parser_for
 
 T = MySQLType
 _UNQUOTED = type_names(INTEGERS | FLOATS | {T.BIT, T.YEAR})
@@ -69,7 +70,7 @@ def field_parser(column: CSVColumn, *, quotes: bool, binary_encoding: str) -> Fi
         if field.text is None:
             return None
         if field.quoted != quoted:
-            raise BadValue("QUOTE", "quotes around it" if quoted else "no quotes around it")
+            raise BadValue("quotes around it" if quoted else "no quotes around it", "QUOTE")
         return parse(field.text)
 
     return value
@@ -87,7 +88,7 @@ def _text_parser(name: str, kind: str, binary_encoding: str) -> Callable[[bytes]
         try:
             plain = text.decode("ascii")
         except UnicodeDecodeError:
-            raise BadValue("VALUE", "ASCII") from None
+            raise BadValue("ASCII", "VALUE") from None
         # Go writes an exponent as e+06; parser_for expects E6.
         return parse_typed(
             plain.replace("e+0", "E").replace("e+", "E").replace("e", "E") if floating else plain
@@ -100,14 +101,14 @@ def _base64(text: bytes) -> bytes:
     try:
         return b64decode(text, validate=True)
     except (Base64Error, ValueError):
-        raise BadValue("BASE64", "Base64") from None
+        raise BadValue("Base64", "BASE64") from None
 
 
 def _hex(text: bytes) -> bytes:
     try:
         return bytes.fromhex(text.decode("ascii"))
     except ValueError:
-        raise BadValue("HEX", "pairs of hexadecimal digits") from None
+        raise BadValue("pairs of hexadecimal digits", "HEX") from None
 
 
 _OPS = {b"I": Op.INSERT, b"U": Op.UPDATE, b"D": Op.DELETE}

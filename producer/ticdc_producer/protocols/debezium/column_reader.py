@@ -27,8 +27,9 @@ from ticdc_producer.model.mysql_type import (
     integer_range,
 )
 from ticdc_producer.model.number_text import plain_text
+from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.debezium import value_readers
-from ticdc_producer.protocols.debezium.value_readers import BadValue, JSONValue
+from ticdc_producer.protocols.debezium.value_readers import JSONValue
 
 T = MySQLType
 digits = msgspec.json.Encoder().encode  # for integers: three times as fast as %d

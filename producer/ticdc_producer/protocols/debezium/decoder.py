@@ -14,10 +14,11 @@ import msgspec
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import DDLEvent, Event, Op, ResolvedEvent
 from ticdc_producer.model.tso import MAX_TS
+from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.compression import PLAIN_STARTS, Decompressor
 from ticdc_producer.protocols.debezium.message_json import ValueParts, parse_key, parse_value
 from ticdc_producer.protocols.debezium.row_reader import RowReaders, row_event, row_readers
-from ticdc_producer.protocols.debezium.value_readers import BadValue, JSONValue
+from ticdc_producer.protocols.debezium.value_readers import JSONValue
 from ticdc_producer.protocols.invalid_utf8 import Escapes
 from ticdc_producer.protocols.zone import zone_of
 

@@ -15,9 +15,10 @@ from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import EventColumn, Image, Op, RowEvent, Value
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.number_text import plain_text
+from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.debezium.column_reader import ColumnReader, FieldSchema, column_reader, digits
 from ticdc_producer.protocols.debezium.message_json import ValueParts
-from ticdc_producer.protocols.debezium.value_readers import BadValue, JSONValue
+from ticdc_producer.protocols.debezium.value_readers import JSONValue
 from ticdc_producer.protocols.invalid_utf8 import Escapes
 
 _IMAGES = ("after", "before")

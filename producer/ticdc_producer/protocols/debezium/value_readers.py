@@ -12,20 +12,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import TypeAlias
 
+from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.member_text import escaped, member_indexes
 
 JSONValue: TypeAlias = bool | int | float | str | None
-
-
-class BadValue(Exception):
-    """A value that does not fit its column.
-
-    :param expected: what the decoder expected instead.
-    """
-
-    def __init__(self, expected: str) -> None:
-        super().__init__(expected)
-        self.expected = expected
 
 
 _EPOCH = datetime(1970, 1, 1)  # DATETIME has no zone

@@ -13,6 +13,7 @@ from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import EventColumn, Value
 from ticdc_producer.model.mysql_type import bare_name
+from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.open_protocol import values
 
 
@@ -61,7 +62,7 @@ class RowLayout:
                     return None
                 value = column.v
                 image[name] = None if value is None else read(value)
-        except values.BadValue as bad:
+        except BadValue as bad:
             expected = f"{bad.expected} in column {name!r}"
             raise DecodeError(bad.code, expected, part="value", byte=start) from None
         return image

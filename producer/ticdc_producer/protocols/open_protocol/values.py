@@ -27,6 +27,7 @@ from ticdc_producer.model.mysql_type import (
 )
 from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.protocols import go_quote
+from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.value_parsers import DATES, DATETIMES, DECIMALS, TIMES, matches_pattern
 
 JSONValue: TypeAlias = int | float | str | None
@@ -42,15 +43,6 @@ _FAST_PATTERNS = {
     T.NEW_DECIMAL: DECIMALS, T.DATE: DATES, T.NEW_DATE: DATES, T.DATETIME: DATETIMES,
     T.TIMESTAMP: DATETIMES, T.DURATION: TIMES,
 }  # fmt: skip
-
-
-class BadValue(Exception):
-    """A value that does not fit its column type."""
-
-    def __init__(self, code: str, expected: str) -> None:
-        super().__init__(code)
-        self.code = code
-        self.expected = expected
 
 
 @lru_cache(maxsize=1024)
@@ -78,7 +70,7 @@ def reader(code: int, flag: int | None, *, legacy_base64: bool = False) -> Reade
 
 
 def _never(code: int, _value: JSONValue) -> bytes:
-    raise BadValue("OPEN-COLUMN", f"null for type {code}")
+    raise BadValue(f"null for type {code}", "OPEN-COLUMN")
 
 
 def _integer_reader(code: int, flag: int | None) -> Reader:
@@ -89,9 +81,9 @@ def _integer_reader(code: int, flag: int | None) -> Reader:
 
     def read(value: JSONValue) -> bytes:
         if not isinstance(value, int):
-            raise BadValue("OPEN-COLUMN", "an integer")
+            raise BadValue("an integer", "OPEN-COLUMN")
         if not low <= value <= high:
-            raise BadValue("OPEN-RANGE", f"{low} … {high}")
+            raise BadValue(f"{low} … {high}", "OPEN-RANGE")
         return digits(value)
 
     return read
@@ -103,7 +95,7 @@ def _float_reader(code: int) -> Reader:
     def read(value: JSONValue) -> bytes:
         number = value if isinstance(value, float) else _whole_number(value)
         if not -limit < number < limit:
-            raise BadValue("OPEN-RANGE", "a finite number of the column's width")
+            raise BadValue("a finite number of the column's width", "OPEN-RANGE")
         return plain_text(number, code)
 
     return read
@@ -111,11 +103,11 @@ def _float_reader(code: int) -> Reader:
 
 def _whole_number(value: JSONValue) -> float:
     if not isinstance(value, int):
-        raise BadValue("OPEN-COLUMN", "a number")
+        raise BadValue("a number", "OPEN-COLUMN")
     try:
         return float(value)
     except OverflowError:
-        raise BadValue("OPEN-RANGE", "a 64-bit float") from None
+        raise BadValue("a 64-bit float", "OPEN-RANGE") from None
 
 
 def _text_reader(code: MySQLType) -> Reader:
@@ -124,10 +116,10 @@ def _text_reader(code: MySQLType) -> Reader:
 
     def read(value: JSONValue) -> bytes:
         if not isinstance(value, str):
-            raise BadValue("OPEN-COLUMN", "a string")
+            raise BadValue("a string", "OPEN-COLUMN")
         content = value.encode()
         if not matches_pattern(content, usual) and form.fullmatch(value) is None:
-            raise BadValue("OPEN-COLUMN", expected)
+            raise BadValue(expected, "OPEN-COLUMN")
         return content
 
     return read
@@ -135,23 +127,23 @@ def _text_reader(code: MySQLType) -> Reader:
 
 def _text(value: JSONValue) -> bytes:
     if not isinstance(value, str):
-        raise BadValue("OPEN-COLUMN", "a string")
+        raise BadValue("a string", "OPEN-COLUMN")
     return value.encode()
 
 
 def _lob(value: JSONValue) -> bytes:
     if not isinstance(value, str):
-        raise BadValue("OPEN-COLUMN", "a string")
+        raise BadValue("a string", "OPEN-COLUMN")
     try:
         return a2b_base64(value, strict_mode=True)
     except ValueError:
-        raise BadValue("OPEN-BASE64", "Base64 with padding") from None
+        raise BadValue("Base64 with padding", "OPEN-BASE64") from None
 
 
 def _quoted(value: JSONValue) -> bytes:
     if not isinstance(value, str):
-        raise BadValue("OPEN-COLUMN", "a string")
+        raise BadValue("a string", "OPEN-COLUMN")
     try:
         return go_quote.unquote(value)
     except ValueError as error:
-        raise BadValue("OPEN-QUOTE", f"Go-quoted bytes (at character {error})") from None
+        raise BadValue(f"Go-quoted bytes (at character {error})", "OPEN-QUOTE") from None

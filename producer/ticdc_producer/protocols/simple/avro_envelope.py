@@ -10,6 +10,7 @@ from ticdc_producer.model.mysql_type import INTEGERS, LOBS, NUMBERED, STRINGS, M
 from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.protocols.avro.cursor import Cursor
+from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.simple import event_type as layout
 from ticdc_producer.protocols.simple.envelope import (
     VERSION,
@@ -21,7 +22,7 @@ from ticdc_producer.protocols.simple.envelope import (
     TableSchema,
 )
 from ticdc_producer.protocols.simple.event_type import BOOTSTRAP, WATERMARK
-from ticdc_producer.protocols.value_parsers import BadValue, Parser
+from ticdc_producer.protocols.value_parsers import Parser
 
 _TEXTS = type_names(STRINGS | LOBS, binary=False)
 _BYTES = type_names(STRINGS | LOBS, binary=True)
@@ -44,7 +45,7 @@ def cell_text(kind: str, cell: AvroCell, read: Parser) -> bytes:
     :raises BadValue: for a value that the column cannot hold.
     """
     if cell.branch != _branch_of(kind):
-        raise BadValue("VALUE", "the branch of its type")
+        raise BadValue("the branch of its type", "VALUE")
     match cell.value:
         case bytes():
             return _of_bytes(kind, cell.value, read)
@@ -55,7 +56,7 @@ def cell_text(kind: str, cell: AvroCell, read: Parser) -> bytes:
         case int():
             wraps = kind in ("bigint unsigned", "bit", "set")
             return read(str(cell.value & _UINT64 if wraps else cell.value))
-    raise BadValue("VALUE", "a value")
+    raise BadValue("a value", "VALUE")
 
 
 def _branch_of(kind: str) -> int:
@@ -76,12 +77,12 @@ def _of_bytes(kind: str, content: bytes, read: Parser) -> bytes:
     try:
         return read(content.decode())
     except UnicodeDecodeError:
-        raise BadValue("VALUE", "UTF-8") from None
+        raise BadValue("UTF-8", "VALUE") from None
 
 
 def _of_float(kind: str, number: float) -> bytes:
     if not math.isfinite(number):
-        raise BadValue("VALUE", "a finite number")
+        raise BadValue("a finite number", "VALUE")
     return plain_text(number, MySQLType.FLOAT if kind.startswith("float") else MySQLType.DOUBLE)
 
 

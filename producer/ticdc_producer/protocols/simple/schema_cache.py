@@ -10,6 +10,7 @@ from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import EventColumn, Image, Value
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, TYPES, type_names
+from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.simple.avro_envelope import AvroCell, cell_text
 from ticdc_producer.protocols.simple.envelope import (
     ColumnJSON,
@@ -18,7 +19,7 @@ from ticdc_producer.protocols.simple.envelope import (
     TableSchema,
     TimestampJSON,
 )
-from ticdc_producer.protocols.value_parsers import BadValue, Parser, parser_for
+from ticdc_producer.protocols.value_parsers import Parser, parser_for
 
 _UNSPECIFIED = "unspecified"  # columns of a view, which has no rows
 _BYTES = type_names(STRINGS | LOBS, binary=True)
@@ -86,9 +87,9 @@ class TableReader:
         if isinstance(cell, AvroCell):
             return cell_text(self.columns[name].type, cell, self._readers[name])
         if name in self._texts:
-            raise BadValue("VALUE", "a string")
+            raise BadValue("a string", "VALUE")
         if isinstance(cell, str):
-            raise BadValue("VALUE", "a location and a value")
+            raise BadValue("a location and a value", "VALUE")
         return self._readers[name](cell.value)
 
 
@@ -141,11 +142,11 @@ def _reader(column: ColumnJSON) -> Parser:
 
 
 def _unreadable(_: str) -> bytes:
-    raise BadValue("VALUE", "no value, since the column has no type,")
+    raise BadValue("no value, since the column has no type,", "VALUE")
 
 
 def _bytes(text: str) -> bytes:
     try:
         return binascii.a2b_base64(text, strict_mode=True)
     except ValueError:  # also raised for characters outside of ASCII
-        raise BadValue("BASE64", "Base64") from None
+        raise BadValue("Base64", "BASE64") from None
