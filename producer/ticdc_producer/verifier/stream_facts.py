@@ -25,7 +25,7 @@ KINDS = (EventKind.ROW, EventKind.DDL, EventKind.RESOLVED, EventKind.ERROR)
 
 
 @dataclass(kw_only=True)
-class KindCount:
+class KindFacts:
     """Events of one kind in one partition.
 
     :param last: commit-ts and position of the newest event; -1 if no event has a commit-ts.
@@ -46,7 +46,7 @@ class KindCount:
     partition_varies: int = 0
     without_old: int = 0
 
-    def add(self, other: KindCount) -> None:
+    def add(self, other: KindFacts) -> None:
         """Add the events of another part of the partition."""
         for counter in fields(self):
             mine, more = getattr(self, counter.name), getattr(other, counter.name)
@@ -64,7 +64,7 @@ class StreamFacts:
     """
 
     options: VerifyOptions
-    counts: dict[tuple[str, int, EventKind], KindCount] = field(default_factory=dict)
+    counts: dict[tuple[str, int, EventKind], KindFacts] = field(default_factory=dict)
     ddls: set[TableDDL] = field(default_factory=set)
     statements: dict[_Statement, tuple[int, int]] = field(default_factory=dict)
     reduced_tables: set[tuple[str, str]] = field(default_factory=set)
@@ -77,7 +77,7 @@ class StreamFacts:
             for kind in KINDS:
                 chosen = rows[events.kind[rows] == kind]
                 if len(chosen):
-                    counted = self.counts.setdefault((topic, partition, kind), KindCount())
+                    counted = self.counts.setdefault((topic, partition, kind), KindFacts())
                     counted.add(_counted(marked, chosen))
         for number in np.flatnonzero(events.kind == EventKind.DDL).tolist():
             self._add_statement(marked, number)
@@ -112,7 +112,7 @@ class StreamFacts:
         """Add the facts of other parts of the stream."""
         for other in others:
             for name, counted in other.counts.items():
-                self.counts.setdefault(name, KindCount()).add(counted)
+                self.counts.setdefault(name, KindFacts()).add(counted)
             self.ddls |= other.ddls
             for statement, first in other.statements.items():
                 self._see_statement(statement, first)
@@ -165,7 +165,7 @@ class StreamFacts:
         return sum(counted.count for (_, _, of), counted in self.counts.items() if of == kind)
 
     def rows(self, counter: str) -> int:
-        """Sum of one of the counters of :class:`KindCount` over the rows."""
+        """Sum of one of the counters of :class:`KindFacts` over the rows."""
         return sum(
             getattr(counted, counter) for (_, _, of), counted in self.counts.items() if of == EventKind.ROW
         )
@@ -190,12 +190,12 @@ class StreamFacts:
         return min((resolved.get(partition, (0, 0))[0] for partition in partitions), default=0)
 
 
-def _counted(marked: MarkedEvents, rows: np.ndarray) -> KindCount:
+def _counted(marked: MarkedEvents, rows: np.ndarray) -> KindFacts:
     events = marked.events
     rule, ts = events.rule[rows], events.commit_ts[rows]
     fixed = (rule == Rule.TABLE) | ((rule == Rule.INDEX_VALUE) & events.hashes_handle[rows])
     newest = int(ts.max())
-    return KindCount(
+    return KindFacts(
         count=len(rows),
         last=_NO_EVENT
         if events.kind[rows[0]] == EventKind.ERROR
