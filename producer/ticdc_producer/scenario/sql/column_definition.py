@@ -14,7 +14,7 @@ from ticdc_producer.model.column import ColumnInfo, Generated
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.scenario.sql.column_default import with_default
-from ticdc_producer.scenario.sql.column_type import MAX_VARCHAR, WIDEST, ParsedType, fitted_lob, type_spec
+from ticdc_producer.scenario.sql.column_type import MAX_VARCHAR, WIDEST, SQLType, fitted_lob, type_spec
 from ticdc_producer.scenario.sql.cursor import Source
 from ticdc_producer.scenario.sql.syntax.column import (
     Attribute,
@@ -42,7 +42,7 @@ class ColumnDraft:
     """
 
     name: str
-    spec: ParsedType
+    spec: SQLType
     line: int
     charset: str = ""
     collation: str = ""

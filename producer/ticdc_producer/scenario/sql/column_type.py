@@ -18,7 +18,7 @@ T = MySQLType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ParsedType:
+class SQLType:
     """A type without its charset, which may depend on the table's default.
 
     :param binary: BINARY, VARBINARY and BLOB: the charset is always ``binary``.
@@ -58,7 +58,7 @@ MAX_VARCHAR = 65535
 _MAX_CHAR = 255
 
 
-def type_spec(kind: ColumnType) -> ParsedType:
+def type_spec(kind: ColumnType) -> SQLType:
     """A column type with TiDB's default lengths.
 
     :raises ScenarioError: for a length that the type cannot have.
@@ -77,80 +77,80 @@ def _first(kind: ColumnType, default: int) -> int:
     return kind.digits[0] if kind.digits else default
 
 
-def _integer(kind: ColumnType, code: MySQLType) -> ParsedType:
+def _integer(kind: ColumnType, code: MySQLType) -> SQLType:
     width = _first(kind, (_UNSIGNED_WIDTH if kind.unsigned else _SIGNED_WIDTH)[code])
     if width > _MAX_CHAR:
         raise kind.source.error(f"a display width is at most {_MAX_CHAR}")
-    return ParsedType(type=code, length=width, decimal=0, unsigned=kind.unsigned, zerofill=kind.zerofill)
+    return SQLType(type=code, length=width, decimal=0, unsigned=kind.unsigned, zerofill=kind.zerofill)
 
 
-def _serial(_: ColumnType) -> ParsedType:
-    return ParsedType(type=T.LONGLONG, length=20, decimal=0, unsigned=True, serial=True)
+def _serial(_: ColumnType) -> SQLType:
+    return SQLType(type=T.LONGLONG, length=20, decimal=0, unsigned=True, serial=True)
 
 
-def _real(kind: ColumnType) -> ParsedType:
+def _real(kind: ColumnType) -> SQLType:
     code, default = (T.FLOAT, 12) if kind.name == "FLOAT" else (T.DOUBLE, 22)
     length, decimal = kind.digits if len(kind.digits) == 2 else (default, -1)
     if decimal > 30 or length > 255 or decimal > length:
         raise kind.source.error(f"({length},{decimal}) is not allowed for a floating point type")
-    return ParsedType(type=code, length=length, decimal=decimal, unsigned=kind.unsigned, zerofill=kind.zerofill)
+    return SQLType(type=code, length=length, decimal=decimal, unsigned=kind.unsigned, zerofill=kind.zerofill)
 
 
-def _decimal(kind: ColumnType) -> ParsedType:
+def _decimal(kind: ColumnType) -> SQLType:
     length = _first(kind, 10) or 10
     decimal = kind.digits[1] if len(kind.digits) > 1 else 0
     if length > 65 or decimal > 30 or decimal > length:
         raise kind.source.error(f"DECIMAL({length},{decimal}) is not allowed: at most (65,30)")
-    return ParsedType(
+    return SQLType(
         type=T.NEW_DECIMAL, length=length, decimal=decimal, unsigned=kind.unsigned, zerofill=kind.zerofill
     )
 
 
-def _bit(kind: ColumnType) -> ParsedType:
+def _bit(kind: ColumnType) -> SQLType:
     length = _first(kind, 1) or 1
     if length > 64:
         raise kind.source.error("BIT has at most 64 bits")
-    return ParsedType(type=T.BIT, length=length, decimal=0, unsigned=True)
+    return SQLType(type=T.BIT, length=length, decimal=0, unsigned=True)
 
 
-def _year(_: ColumnType) -> ParsedType:
-    return ParsedType(type=T.YEAR, length=4, decimal=0, unsigned=True, zerofill=True)
+def _year(_: ColumnType) -> SQLType:
+    return SQLType(type=T.YEAR, length=4, decimal=0, unsigned=True, zerofill=True)
 
 
-def _date(_: ColumnType) -> ParsedType:
-    return ParsedType(type=T.DATE, length=10, decimal=0)
+def _date(_: ColumnType) -> SQLType:
+    return SQLType(type=T.DATE, length=10, decimal=0)
 
 
-def _with_fsp(code: MySQLType, width: int) -> Callable[[ColumnType], ParsedType]:
-    def make(kind: ColumnType) -> ParsedType:
+def _with_fsp(code: MySQLType, width: int) -> Callable[[ColumnType], SQLType]:
+    def make(kind: ColumnType) -> SQLType:
         fsp = _first(kind, 0)
         if fsp > 6:
             raise kind.source.error("a fraction of a second has at most 6 digits")
-        return ParsedType(type=code, length=width + (fsp + 1 if fsp else 0), decimal=fsp)
+        return SQLType(type=code, length=width + (fsp + 1 if fsp else 0), decimal=fsp)
 
     return make
 
 
-def _char(kind: ColumnType) -> ParsedType:
+def _char(kind: ColumnType) -> SQLType:
     length = _first(kind, 1)
     if length > _MAX_CHAR:
         raise kind.source.error(f"a CHAR or BINARY is at most {_MAX_CHAR} long")
-    return ParsedType(type=T.STRING, length=length, decimal=0, binary=kind.name == "BINARY")
+    return SQLType(type=T.STRING, length=length, decimal=0, binary=kind.name == "BINARY")
 
 
-def _varchar(kind: ColumnType) -> ParsedType:
+def _varchar(kind: ColumnType) -> SQLType:
     length = _first(kind, MAX_VARCHAR + 1)
     if length > MAX_VARCHAR:
         raise kind.source.error(f"a VARCHAR or VARBINARY needs a length of at most {MAX_VARCHAR}")
-    return ParsedType(type=T.VARCHAR, length=length, decimal=0, binary=kind.name == "VARBINARY")
+    return SQLType(type=T.VARCHAR, length=length, decimal=0, binary=kind.name == "VARBINARY")
 
 
-def _lob(kind: ColumnType, code: MySQLType, binary: bool) -> ParsedType:
+def _lob(kind: ColumnType, code: MySQLType, binary: bool) -> SQLType:
     requested = _first(kind, -1) if code == T.BLOB else -1
-    return ParsedType(type=code, length=_LOB_LENGTH[code], decimal=0, binary=binary, requested_length=requested)
+    return SQLType(type=code, length=_LOB_LENGTH[code], decimal=0, binary=binary, requested_length=requested)
 
 
-def fitted_lob(spec: ParsedType, charset: str) -> ParsedType:
+def fitted_lob(spec: SQLType, charset: str) -> SQLType:
     """TEXT(n) and BLOB(n) as the smallest type of the family that can hold n of the widest characters.
 
     Source: tidb ``pkg/ddl/add_column.go`` (``adjustBlobTypesFlen``).
@@ -162,23 +162,23 @@ def fitted_lob(spec: ParsedType, charset: str) -> ParsedType:
     return replace(spec, type=code, length=_LOB_LENGTH[code])
 
 
-def _json(_: ColumnType) -> ParsedType:
-    return ParsedType(type=T.JSON, length=4294967295, decimal=0)
+def _json(_: ColumnType) -> SQLType:
+    return SQLType(type=T.JSON, length=4294967295, decimal=0)
 
 
-def _vector(kind: ColumnType) -> ParsedType:
+def _vector(kind: ColumnType) -> SQLType:
     dimensions = _first(kind, -1)
     if kind.digits and not 1 <= dimensions <= MAX_DIMENSIONS:
         raise kind.source.error(f"a VECTOR has 1 to {MAX_DIMENSIONS} dimensions")
-    return ParsedType(type=T.VECTOR_FLOAT32, length=dimensions, decimal=0)
+    return SQLType(type=T.VECTOR_FLOAT32, length=dimensions, decimal=0)
 
 
-def _enum(kind: ColumnType) -> ParsedType:
+def _enum(kind: ColumnType) -> SQLType:
     longest = max(len(name.encode("utf-8", "surrogateescape")) for name in kind.members)
-    return ParsedType(type=T.ENUM, length=longest, decimal=0, elements=kind.members)
+    return SQLType(type=T.ENUM, length=longest, decimal=0, elements=kind.members)
 
 
-def _set(kind: ColumnType) -> ParsedType:
+def _set(kind: ColumnType) -> SQLType:
     names = kind.members
     if len(names) > 64:
         raise kind.source.error("a SET has at most 64 members")
@@ -186,10 +186,10 @@ def _set(kind: ColumnType) -> ParsedType:
         what = f"a SET member must not contain a comma: {comma!r}"
         raise ScenarioError(what, line=kind.source.line, value=comma)
     whole = sum(len(name.encode("utf-8", "surrogateescape")) for name in names) + len(names) - 1
-    return ParsedType(type=T.SET, length=whole, decimal=0, elements=names)
+    return SQLType(type=T.SET, length=whole, decimal=0, elements=names)
 
 
-_MAKERS: dict[str, Callable[[ColumnType], ParsedType]] = {
+_MAKERS: dict[str, Callable[[ColumnType], SQLType]] = {
     "SERIAL": _serial, "FLOAT": _real, "DOUBLE": _real, "DECIMAL": _decimal, "BIT": _bit, "YEAR": _year,
     "DATE": _date, "DATETIME": _with_fsp(T.DATETIME, 19), "TIMESTAMP": _with_fsp(T.TIMESTAMP, 19),
     "TIME": _with_fsp(T.DURATION, 10), "CHAR": _char, "BINARY": _char, "VARCHAR": _varchar,
