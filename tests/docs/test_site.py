@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -32,10 +32,12 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "html"
 
 
+@pytest.mark.slow
 def test_it_builds_without_a_warning(site: Path) -> None:
     assert (site / "index.html").is_file()
 
 
+@pytest.mark.slow
 def test_linked_files_are_downloads(site: Path) -> None:
     page = (site / "verifying-your-consumer.html").read_text("utf-8")
     found = re.search(r'href="(_downloads/[^"]+/sqlite_consumer\.py)"', page)
@@ -43,6 +45,7 @@ def test_linked_files_are_downloads(site: Path) -> None:
     assert (site / found[1]).read_bytes() == (ROOT / "examples/sqlite_consumer.py").read_bytes()
 
 
+@pytest.mark.slow
 def test_the_api_reference_has_every_public_name(site: Path) -> None:
     page = (site / "api.html").read_text("utf-8")
     for name in api.__all__:
@@ -59,3 +62,9 @@ def test_every_page_is_in_the_menu() -> None:
     pages = [*DOCS.rglob("*.md"), *DOCS.rglob("*.rst")]
     existing = {page.relative_to(DOCS).with_suffix("").as_posix() for page in pages}
     assert existing == listed | {"index"}
+
+
+def test_the_api_reference_names_modules_that_exist() -> None:
+    named = re.findall(r"^\.\. automodule:: (\S+)$", (DOCS / "api.rst").read_text("utf-8"), re.MULTILINE)
+    assert api.__name__ in named
+    assert [name for name in named if find_spec(name) is None] == []
