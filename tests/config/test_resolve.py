@@ -84,7 +84,7 @@ def test_defaults() -> None:
         "profile": "classic",
         "batch-by": "dispatch-key",
         "output-ddl": True,
-        "ddl-text": "original",
+        "ddl-text": "tidb",
         "output-row-id": True,
         "time-zone": "UTC",
         "legacy-no-flag": False,

@@ -8,6 +8,7 @@ import pytest
 
 from tests.sql_messages import catalog_of
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.runs.prepare import prepare
 
 TABLE = (
     "create table `a``b` (id int primary key)"
@@ -63,8 +64,8 @@ def test_new_architecture_escapes_back_quotes(
 def test_statements_that_ticdc_does_not_rebuild_may_have_back_quotes(
     tmp_path: Path, script: str, original: str, tidb: str
 ) -> None:
-    assert catalog_of(tmp_path, script).ddls[-1].query == original
-    assert catalog_of(tmp_path, script, "protocol=craft&ddl-text=tidb").ddls[-1].query == tidb
+    assert catalog_of(tmp_path, script, "protocol=craft&ddl-text=original").ddls[-1].query == original
+    assert catalog_of(tmp_path, script, "protocol=craft").ddls[-1].query == tidb
 
 
 MEMBERS = [
@@ -96,9 +97,21 @@ def test_classic_ticdc_sends_such_a_member(tmp_path: Path, script: str) -> None:
 )
 def test_other_backslashes_do_not_stop_the_new_architecture(tmp_path: Path, column: str) -> None:
     script = f"create table t (id int primary key, {column})"
-    assert catalog_of(tmp_path, script, "protocol=open-protocol&profile=new").ddls[0].query == script
+    options = "protocol=open-protocol&profile=new&ddl-text=original"
+    assert catalog_of(tmp_path, script, options).ddls[0].query == script
 
 
 def test_a_table_that_is_not_replicated_may_have_back_quotes(tmp_path: Path) -> None:
     (_, dropped) = catalog_of(tmp_path, "create table `a``b` (id int); drop table `a``b`").ddls
     assert not dropped.sent
+
+
+def test_a_ddl_that_cannot_be_printed_is_sent_as_typed_with_a_note(tmp_path: Path) -> None:
+    script = tmp_path / "scenario.sql"
+    view = "create view v as select /*+ hash_join(t) */ id from t"
+    script.write_text(f"create table t (id int primary key);\n{view};\n")
+    history = prepare(script, sink_uri="kafka:///t?protocol=open-protocol").history
+    assert [job.query for job in history.catalog.ddls] == ["CREATE TABLE `t` (`id` INT PRIMARY KEY)", view]
+    (note,) = history.passed_over.notes
+    assert note.line == 2
+    assert note.text.startswith("the DDL is sent as it was typed, not as TiDB prints it: ")

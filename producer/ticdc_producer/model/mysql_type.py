@@ -235,6 +235,9 @@ def default_length(code: int) -> int:
     return TYPES[code].length if code in TYPES else -1
 
 
+_WITHOUT_VALUES: dict[int, str] = {T.NULL: "null", T.GEOMETRY: "geometry"}
+
+
 def bare_name(code: int, *, binary: bool, unsigned: bool) -> str:
     """The SQL name of a type without its parameters: ``int unsigned``, ``varbinary``, ``text``.
 
@@ -243,7 +246,7 @@ def bare_name(code: int, *, binary: bool, unsigned: bool) -> str:
     """
     spec = TYPES.get(code)
     if spec is None:
-        return {T.NULL: "null", T.GEOMETRY: "geometry"}.get(T(code), f"unknown({code})")
+        return _WITHOUT_VALUES.get(code, f"unknown({code})")
     if binary and spec.bytes_name:
         return spec.bytes_name
     return f"{spec.name} unsigned" if unsigned and spec.unsigned == "optional" else spec.name

@@ -21,15 +21,12 @@ from ticdc_producer.scenario.sql.functions import (
     text_make,
     text_search,
 )
-from ticdc_producer.scenario.sql.functions import (
-    text_search as pattern,
-)
 from ticdc_producer.scenario.sql.functions.function import Function
 from ticdc_producer.scenario.sql.functions.rejected import REJECTED
 
 MODULES = (
     clock, control, digest, interval, json_change, json_make, json_search, datetime_format, datetime_make,
-    datetime_part, network, number, number_text, pattern, text, text_make, text_search,
+    datetime_part, network, number, number_text, text, text_make, text_search,
 )  # fmt: skip
 
 FUNCTIONS: dict[str, Function] = {

@@ -71,11 +71,6 @@ def _absolute_end(pattern: str, flags: int) -> str:
     return re.sub(r"(\\.|\[(?:\\.|[^\]\\])*\])|\$", lambda match: match[1] or r"\Z", pattern, flags=re.DOTALL)
 
 
-PATTERN_FUNCTIONS = {
-    "REGEXP_LIKE": Function(_regexp_like, 2, 3, collated=True),
-}
-
-
 def _locate(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> SQLValue:
     """``LOCATE(what, where[, from])``: a position from 1; 0 if not found."""
     what, where = arguments[0], arguments[1]
@@ -177,5 +172,6 @@ FUNCTIONS = {
     "INSTR": Function(_instr, 2, 2, collated=True),
     "LOCATE": Function(_locate, 2, 3, collated=True),
     "ORD": value_function(_ord, 1),
+    "REGEXP_LIKE": Function(_regexp_like, 2, 3, collated=True),
     "STRCMP": Function(_strcmp, 2, 2, collated=True),
 }
