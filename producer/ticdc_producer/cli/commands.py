@@ -10,7 +10,9 @@ from typer.core import TyperCommand, TyperGroup
 
 COMMANDS = {
     "run": "Run a scenario, write its messages, read them again and verify them.",
-    "decode": "Print the events of a topic, storage, golden folder or file. Exit code 1 if one did not decode.",
+    "decode": (
+        "Print the events of a topic, storage, golden folder or file. Exit code 1 if one did not decode."
+    ),
     "serve": "Serve runs and verifications over HTTP, with a warm Spark session and a Kafka, until Ctrl-C.",
     "coverage": "Show which traps of the catalogue a topic or folder exercises, and which it misses.",
     "conformance": (
