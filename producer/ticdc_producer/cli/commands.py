@@ -47,9 +47,8 @@ class Commands(TyperGroup):
 def load_command(name: str) -> Any:
     """A command with its options and subcommands: the module's ``app``, or its function of this name."""
     module = import_module(f"ticdc_producer.cli.{name}_command")
-    app = getattr(module, "app", None)
-    if app is not None:
-        command = typer.main.get_group(app)
+    if hasattr(module, "app"):
+        command: Any = typer.main.get_group(module.app)
     else:
         app = typer.Typer(add_completion=False)
         app.command(name)(getattr(module, name))

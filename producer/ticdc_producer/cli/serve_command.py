@@ -111,7 +111,7 @@ def _load(settings: ServeSettings, on_failure: Callable[[], None]) -> tuple[Serv
     from ticdc_producer.serve.kafka_start import KafkaStart
 
     kafka = None if settings.kafka else KafkaStart()
-    start_light_jvm()
+    start_light_jvm(may_write_archive=False)
     from ticdc_producer.cli.command_service import answer_command
     from ticdc_producer.serve.app import create_app
     from ticdc_producer.serve.service import Service, Texts
