@@ -15,7 +15,6 @@ from ticdc_producer.cli.log import log_to_stderr
 from ticdc_producer.cli.options import fail, fail_usage
 from ticdc_producer.cli.worker_failure import worker_failure
 from ticdc_producer.errors import ProducerError
-from ticdc_producer.installation import missing_part
 
 INTERRUPTED = 130
 _NEW_OBJECTS = 100_000
@@ -70,6 +69,8 @@ def main(arguments: list[str] | None = None) -> int:
     except typer.TyperException as error:  # an unknown command or option
         return fail_usage(error)
     except ModuleNotFoundError as error:
+        from ticdc_producer.installation import missing_part
+
         missing = missing_part(error)
         if missing is None:
             raise
