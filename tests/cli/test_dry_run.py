@@ -29,7 +29,7 @@ def test_a_dry_run_counts_and_writes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_dry_run_says_why_events_are_not_as_many_as_row_changes(
+def test_a_dry_run_explains_the_number_of_row_events(
     spark: SparkSession, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     scenario = tmp_path / "keys.sql"

@@ -44,7 +44,7 @@ AnswerCommand: TypeAlias = "Callable[[Service, bytes], Awaitable[tuple[int, Asyn
 def create_app(service: Service, answer_command: AnswerCommand) -> ASGIApp:
     """The application, behind its guard.
 
-    :param service: whoever serves the application starts and stops it.
+    :param service: the caller starts and stops it.
     :param answer_command: for the command lines of ``--server``.
     """
 
