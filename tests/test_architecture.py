@@ -155,6 +155,7 @@ def _loads(statement: str) -> set[str]:
         "import ticdc_producer.config",
         "import ticdc_producer.dispatch.rules",
         "import ticdc_producer.cli",
+        "import ticdc_producer.cli.serve_command, ticdc_producer.serve.server",
         "import ticdc_producer.runs.validate",
         "import ticdc_producer.testing.plugin",
         "import ticdc_producer.testing.strategies",

@@ -27,3 +27,21 @@ def test_a_dry_run_counts_and_writes_nothing(
     assert main(arguments) == 0
     assert capsys.readouterr().out.startswith("dry run of seed_t1\n")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_dry_run_explains_the_number_of_row_events(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    scenario = tmp_path / "keys.sql"
+    insert = "CREATE TABLE t (id INT PRIMARY KEY, v INT);\nINSERT INTO t VALUES (1, 1);\n"
+    reasons = "a transaction has one event for all changes of a row, an UPDATE of a key has two"
+    for more, line in {
+        "UPDATE t SET v = 2;\n": None,
+        "BEGIN; INSERT INTO t VALUES (2, 2); UPDATE t SET v = 3 WHERE id = 2; COMMIT;\n": (
+            f"3 row changes are 2 row events: {reasons}"
+        ),
+    }.items():
+        scenario.write_text(insert + more)
+        assert main(["run", str(scenario), "--dry-run"]) == 0
+        printed = capsys.readouterr().out.splitlines()
+        assert [one for one in printed if " row changes are " in one] == ([line] if line else [])

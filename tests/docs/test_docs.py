@@ -6,6 +6,7 @@ import ast
 import inspect
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote
@@ -161,3 +162,20 @@ def test_every_page_is_linked() -> None:
         if not re.match(r"[a-z]+:", target)
     }
     assert [page.name for page in PAGES if page.resolve() not in linked] == []
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=IDS)
+def test_a_page_that_needs_a_kafka_has_a_path_without_docker(page: Path) -> None:
+    text = page.read_text("utf-8")
+    needed = any("kafka://localhost:9092" in block for block in blocks(page.name, "bash"))
+    assert not needed or "ticdc-producer broker start" in text
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=IDS)
+def test_the_examples_of_a_page_are_in_the_wheel(page: Path) -> None:
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]
+    wheel = build["targets"]["wheel"]["force-include"]
+    for used in re.findall(r"examples/[\w./-]*\w", page.read_text("utf-8")):
+        if (ROOT / used).exists() and "/target/" not in used:
+            folders = [used, *map(str, Path(used).parents)]
+            assert any(one in wheel for one in folders) or any(one.startswith(f"{used}/") for one in wheel)

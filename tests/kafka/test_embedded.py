@@ -10,6 +10,7 @@ import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -18,8 +19,9 @@ from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic
 
 from ticdc_producer.errors import BrokerError
 from ticdc_producer.java import find_java
-from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.kafka.embedded import EmbeddedKafka, process
 from ticdc_producer.kafka.embedded import broker as embedded
+from ticdc_producer.kafka.embedded.jars import jars
 
 GONE_SECONDS = 20
 CALL_SECONDS = 20
@@ -73,6 +75,28 @@ def test_a_message_of_ticdcs_largest_default_size_goes_through(kafka: EmbeddedKa
     create_topic(kafka, "large")
     produce(kafka, "large", value)
     assert consume(kafka, "large") == value
+
+
+def test_a_later_storage_has_ids_of_its_own_and_the_features_of_the_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    formatted: list[object] = []
+    real = process._format
+    monkeypatch.setattr(process, "_format", lambda *of: (formatted.append(of), real(*of)))
+    java = [str(find_java().java), "-cp", os.pathsep.join(map(str, jars()))]
+    monkeypatch.setenv("TICDC_PRODUCER_CACHE", str(tmp_path))
+    clusters = set()
+    for name in ("first", "later"):
+        folder = embedded.BrokerFolder.make(tmp_path / name)
+        folder.write_settings(*process.free_ports(2), {})
+        clusters.add(process.format_storage(folder, java, {}))
+        assert folder.cluster_id() in clusters
+    assert len(formatted) == 1
+    assert len(clusters) == 2
+    snapshots = {
+        (tmp_path / name / "topics/bootstrap.checkpoint").read_bytes() for name in ("first", "later")
+    }
+    assert len(snapshots) == 1
 
 
 def test_transactions_work_on_one_node(kafka: EmbeddedKafka) -> None:
@@ -174,9 +198,9 @@ def spy_on_folders(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     seen: list[Path] = []
     real = embedded.format_storage
 
-    def format_storage(folder: embedded.BrokerFolder, java: list[str]) -> str:
+    def format_storage(folder: embedded.BrokerFolder, *options: Any) -> str:
         seen.append(folder.path)
-        return real(folder, java)
+        return real(folder, *options)
 
     monkeypatch.setattr(embedded, "format_storage", format_storage)
     return seen

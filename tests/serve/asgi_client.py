@@ -40,6 +40,22 @@ def request(
     headers: Sequence[tuple[str, str]] = (),
     host: str = HOST,
 ) -> Answer:
+    """One request, in an event loop of its own; parameters as in ``async_request``."""
+    return asyncio.run(
+        async_request(app, method, path, content=content, chunks=chunks, headers=headers, host=host)
+    )
+
+
+async def async_request(
+    app: Any,
+    method: str,
+    path: str,
+    *,
+    content: object = None,
+    chunks: Iterable[bytes] = (),
+    headers: Sequence[tuple[str, str]] = (),
+    host: str = HOST,
+) -> Answer:
     """One request.
 
     :param content: is sent as JSON; bytes as they are.
@@ -53,7 +69,7 @@ def request(
         names = {name.lower() for name, _ in headers}
         given += [("Content-Length", str(len(body)))] if "content-length" not in names else []
         given += [("Content-Type", "application/json")] if "content-type" not in names else []
-    return asyncio.run(_request(app, method, path, parts, given))
+    return await _request(app, method, path, parts, given)
 
 
 async def _request(

@@ -16,12 +16,13 @@ from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.serve.app import create_app
 from ticdc_producer.serve.service import Service, Texts
 from ticdc_producer.serve.settings import ServeSettings
+from ticdc_producer.serve.starting import Starting
 
 
 @pytest.fixture(scope="module")
 def url(spark: SparkSession, kafka: EmbeddedKafka) -> Iterator[str]:
     service = Service(ServeSettings(kafka=kafka.bootstrap), Texts(_run_text, _verdict_text))
-    app = create_app(service, answer_command)
+    app = Starting(service.settings, lambda: (service, create_app(service, answer_command)))
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))

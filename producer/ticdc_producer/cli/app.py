@@ -1,4 +1,4 @@
-"""Commands and their options. Heavy imports wait until a command needs them."""
+"""Runs a command, and turns errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -10,24 +10,11 @@ from typing import Annotated
 
 import typer
 
-from ticdc_producer.cli import (
-    bench_command,
-    broker_command,
-    conformance_command,
-    coverage_command,
-    decode_command,
-    golden_command,
-    run_command,
-    scenario_command,
-    serve_command,
-    traps_command,
-    verify_command,
-)
+from ticdc_producer.cli.commands import Commands
 from ticdc_producer.cli.log import log_to_stderr
 from ticdc_producer.cli.options import fail, fail_usage
 from ticdc_producer.cli.worker_failure import worker_failure
 from ticdc_producer.errors import ProducerError
-from ticdc_producer.installation import missing_part
 
 INTERRUPTED = 130
 _NEW_OBJECTS = 100_000
@@ -35,23 +22,13 @@ _NEW_OBJECTS = 100_000
 
 app = typer.Typer(
     name="ticdc-producer",
+    cls=Commands,
     help="Simulates the sink side of TiCDC: SQL scenarios become Kafka topics, and topics are verified.",
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("run")(run_command.run)
-app.command("decode")(decode_command.decode)
-app.command("serve")(serve_command.serve)
-app.command("coverage")(coverage_command.coverage)
-app.command("conformance")(conformance_command.conformance)
-app.add_typer(verify_command.app, name="verify")
-app.add_typer(scenario_command.app, name="scenario")
-app.add_typer(golden_command.app, name="golden")
-app.add_typer(traps_command.app, name="traps")
-app.add_typer(broker_command.app, name="broker")
-app.add_typer(bench_command.app, name="bench")
 
 
 def _version(wanted: bool) -> None:
@@ -92,6 +69,8 @@ def main(arguments: list[str] | None = None) -> int:
     except typer.TyperException as error:  # an unknown command or option
         return fail_usage(error)
     except ModuleNotFoundError as error:
+        from ticdc_producer.installation import missing_part
+
         missing = missing_part(error)
         if missing is None:
             raise

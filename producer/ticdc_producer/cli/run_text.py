@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rich.console import Console
@@ -40,12 +40,27 @@ def _summary(console: Console, report: RunReport) -> None:
         console.print(f"warning: {line}", markup=False)
     console.print(_counts("kind", report.counts.by_kind()))
     console.print(_counts("partition", report.counts.by_partition()))
+    for line in _explained_counts(report):
+        console.print(line, markup=False, soft_wrap=True)
     _left_out(console, report)
     if report.preview:
         events = sum(report.counts.events.values())
         console.print(f"first {len(report.preview):,} of {events:,} events:")
         for line in report.preview:
             console.print(Text(line), soft_wrap=True)
+
+
+def _explained_counts(report: RunReport) -> Iterator[str]:
+    """Why a topic does not have one row event for each row change of the scenario."""
+    events = report.counts.by_kind().get("row", {}).get("events", 0)
+    if report.row_changes in (0, events):
+        return
+    reasons = ["a transaction has one event for all changes of a row", "an UPDATE of a key has two"]
+    if report.faults.counts:
+        reasons.append("traps add and remove events")
+    if report.discarded or report.skipped:
+        reasons.append("the changes below are not sent")
+    yield f"{report.row_changes:,} row changes are {events:,} row events: {', '.join(reasons)}"
 
 
 def _counts(title: str, counts: dict[str, dict[str, int]]) -> Table:

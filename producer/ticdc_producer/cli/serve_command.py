@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import io
 import os
+from collections.abc import Callable
 from enum import StrEnum
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,8 +21,11 @@ from ticdc_producer.spark.session import start_light_jvm
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from starlette.types import ASGIApp
 
     from ticdc_producer.runs.run_report import RunReport
+    from ticdc_producer.serve.service import Service
+    from ticdc_producer.serve.settings import ServeSettings
     from ticdc_producer.verifier.verdict import Verdict
 
 _USUAL_THRESHOLDS = (700, 10, 10)
@@ -95,17 +100,24 @@ def serve(
     )
     listener = listen(settings)
     typer.echo(f"listening on {url_of(settings, listener)}")
-    # Spark and Kafka start while the modules below load, which takes as long.
-    start_light_jvm()
+    from ticdc_producer.serve.server import serve as run
+
+    run(settings, partial(_load, settings), listener)
+    return 0
+
+
+def _load(settings: ServeSettings, on_failure: Callable[[], None]) -> tuple[Service, ASGIApp]:
+    """The service and its application. Kafka and Spark start while the modules load, which takes as long."""
     from ticdc_producer.serve.kafka_start import KafkaStart
 
-    embedded = None if settings.kafka else KafkaStart()
+    kafka = None if settings.kafka else KafkaStart()
+    start_light_jvm(may_write_archive=False)
     from ticdc_producer.cli.command_service import answer_command
-    from ticdc_producer.serve.server import serve as run
-    from ticdc_producer.serve.service import Texts
+    from ticdc_producer.serve.app import create_app
+    from ticdc_producer.serve.service import Service, Texts
 
-    run(settings, Texts(_run_text, _verdict_text), answer_command, listener, embedded)
-    return 0
+    service = Service(settings, Texts(_run_text, _verdict_text), kafka, on_failure)
+    return service, create_app(service, answer_command)
 
 
 def _check_installed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -142,4 +143,4 @@ def run_job(job: Job, options: RunOptions) -> RunReport:
     else:
         report = execute(job, change_log(spark, job.history), targets, options)
     save_class_archive(spark)
-    return report
+    return replace(report, row_changes=0 if history.data else history.row_changes)

@@ -64,6 +64,7 @@ class RunReport:
     :param skipped: events that TiCDC's encoder rejects, left out by ``on-error: skip``.
     :param preview: the first messages, printed as in docs/documentation-sample.md.
     :param verdict: None for a dry run.
+    :param row_changes: row changes of the scenario; 0: unknown.
     :param broker_pid: process id of an embedded broker that was left running, else 0.
     :param faults: the injected faults.
     """
@@ -79,6 +80,7 @@ class RunReport:
     verdict: Verdict | None = None
     broker_pid: int = 0
     faults: FaultSummary = field(default_factory=FaultSummary)
+    row_changes: int = 0
 
     @property
     def ok(self) -> bool:

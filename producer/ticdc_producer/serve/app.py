@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -18,6 +17,7 @@ from ticdc_producer.errors import ProducerError, RefusedRequest
 from ticdc_producer.serve import results
 from ticdc_producer.serve.cases import case_content, listed_cases
 from ticdc_producer.serve.guard import Guard, error_content, status_of
+from ticdc_producer.serve.starting import health_content, ready_answer
 from ticdc_producer.serve.submission import (
     DecodeRequest,
     RunRequest,
@@ -44,24 +44,15 @@ AnswerCommand: TypeAlias = "Callable[[Service, bytes], Awaitable[tuple[int, Asyn
 def create_app(service: Service, answer_command: AnswerCommand) -> ASGIApp:
     """The application, behind its guard.
 
-    :param service: is started and stopped with the application.
+    :param service: the caller starts and stops it.
     :param answer_command: for the command lines of ``--server``.
     """
-
-    @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        service.start()
-        try:
-            yield
-        finally:
-            await run_in_threadpool(service.stop)
 
     # The pages of FastAPI's documentation load scripts from other servers.
     app = FastAPI(
         title="ticdc-producer",
         description="Runs scenarios into topics as TiCDC would, and verifies them.",
         version=version("ticdc-producer"),
-        lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
     )
@@ -99,13 +90,13 @@ def _add_states(app: FastAPI, service: Service) -> None:
     @app.get("/health")
     async def health() -> dict[str, str]:
         """The process answers."""
-        return {"status": "ok", "version": version("ticdc-producer")}
+        return health_content()
 
     @app.get("/ready")
     async def ready() -> JSONResponse:
         """Whether Spark and Kafka run; 503 before."""
-        runs = service.ready.is_set()
-        return JSONResponse({"ready": runs, "kafka": service.settings.kafka}, 200 if runs else 503)
+        status, content = ready_answer(service.ready.is_set(), service.settings.kafka)
+        return JSONResponse(content, status)
 
 
 def _add_scenarios(app: FastAPI, service: Service) -> None:

@@ -51,7 +51,7 @@ class Guard:
             self._check(scope)
             body = await self._body(scope, receive)
         except RefusedRequest as refusal:
-            await _respond(send, refusal)
+            await refuse(send, refusal)
             return
         await self._app(scope, _replay(body, receive), send)
 
@@ -173,7 +173,8 @@ def status_of(error: ProducerError) -> int:
     return 502 if isinstance(error, EnvironmentFailure) else 422
 
 
-async def _respond(send: Send, refusal: RefusedRequest) -> None:
+async def refuse(send: Send, refusal: RefusedRequest) -> None:
+    """Answer a request with an error."""
     body = json.dumps({"error": error_content(refusal)}).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     headers.append((b"connection", b"close"))  # the rest of the request is not read

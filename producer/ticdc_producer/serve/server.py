@@ -1,60 +1,66 @@
-"""Runs the service until a signal ends it."""
+"""Runs the service until a signal ends it. Its modules load while it already listens."""
 
 from __future__ import annotations
 
 import socket
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
 
 import uvicorn
 
-from ticdc_producer.serve.app import AnswerCommand, create_app
-from ticdc_producer.serve.kafka_start import KafkaStart
-from ticdc_producer.serve.service import Service, Texts
 from ticdc_producer.serve.settings import ServeSettings
+from ticdc_producer.serve.starting import Starting
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from ticdc_producer.serve.service import Service
 
 _MAX_CONNECTIONS = 1000
 _GRACE_SECONDS = 5
 
+LoadService: TypeAlias = "Callable[[Callable[[], None]], tuple[Service, ASGIApp]]"
+"""Loads the service and its application. What it is given is for the service's ``on_failure``."""
 
-def serve(
-    settings: ServeSettings,
-    texts: Texts,
-    answer_command: AnswerCommand,
-    listener: socket.socket,
-    kafka: KafkaStart | None,
-) -> None:
+
+def serve(settings: ServeSettings, load: LoadService, listener: socket.socket) -> None:
     """Serve requests until SIGINT or SIGTERM.
 
+    :param load: called in a thread.
     :param listener: is closed at the end.
-    :param kafka: the embedded Kafka; None: that of the settings is used.
     :raises ProducerError: if Spark or Kafka does not start.
     """
-    config = uvicorn.Config(
-        _not_yet,
-        lifespan="on",
-        http="h11",  # it answers HTTP/1.0, which the command sends, without chunks
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
-        limit_concurrency=_MAX_CONNECTIONS,
-        timeout_graceful_shutdown=_GRACE_SECONDS,
-    )
-    server = uvicorn.Server(config)
+    services: list[Service] = []
 
     def stop() -> None:
         server.should_exit = True
 
-    service = Service(settings, texts, kafka, on_failure=stop)
-    config.app = create_app(service, answer_command)
+    def loaded() -> tuple[Service, ASGIApp]:
+        service, app = load(stop)
+        services.append(service)
+        return service, app
+
+    starting = Starting(settings, loaded, stop)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            starting,
+            lifespan="on",
+            http="h11",  # it answers HTTP/1.0, which the command sends, without chunks
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=_MAX_CONNECTIONS,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+        )
+    )
     try:
         server.run(sockets=[listener])
     except KeyboardInterrupt:
         pass  # uvicorn has ended the service and raises the signal again
     finally:
         listener.close()
-    if service.failure is not None:
-        raise service.failure
-
-
-async def _not_yet(*_arguments: object) -> None:
-    raise AssertionError("replaced before the server starts")
+    failures = [starting.failure, *(service.failure for service in services)]
+    for failure in failures:
+        if failure is not None:
+            raise failure

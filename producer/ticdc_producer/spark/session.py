@@ -114,23 +114,27 @@ def spark_session(
     return spark
 
 
-def start_light_jvm(master: str = "local[*]") -> None:
+def start_light_jvm(master: str = "local[*]", *, may_write_archive: bool = True) -> None:
     """Start the JVM of a light session now, in the background, for the next call of ``spark_session``.
 
     It ends if that call needs another JVM, and at the latest with this program. None is started if PySpark is
     imported already, because this program may have a session, under ``spark-submit``, and if a class archive
     is to be written.
+
+    :param may_write_archive: whether the session will be started with ``on_class_archive``.
     """
     if "pyspark" in sys.modules or _SUBMITTED in os.environ or sys.platform == "win32":
         return
     log = log_file()
     atexit.register(_delete_log, str(log))
-    _started_jvms.append(JvmStart(partial(_early_conf, master), log))
+    _started_jvms.append(JvmStart(partial(_early_conf, master, may_write_archive), log))
 
 
-def _early_conf(master: str) -> SparkConf | None:
+def _early_conf(master: str, may_write_archive: bool) -> SparkConf | None:
     archive = class_archive(_find_java())
-    return None if archive.is_overdue else spark_conf(master, _reading(archive, session_settings.light(0)))
+    if may_write_archive and archive.is_overdue:
+        return None
+    return spark_conf(master, _reading(archive, session_settings.light(0)))
 
 
 def _find_java() -> Path:

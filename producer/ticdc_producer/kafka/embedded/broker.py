@@ -153,7 +153,7 @@ class EmbeddedKafka:
                 Listener(*named, other) for named, other in zip(self._listeners.items(), others, strict=True)
             ]
             folder.write_settings(port, controller_port, self._properties, listeners)
-            cluster = folder.cluster_id() or format_storage(folder, java)
+            cluster = folder.cluster_id() or format_storage(folder, java, self._properties)
             self._process = launch(folder, [*java, f"-Xmx{self._heap}", "kafka.Kafka"], keep=self._keep)
             address = f"{HOST}:{port}"
             if wait_until_ready(self._process, address, cluster, deadline):
