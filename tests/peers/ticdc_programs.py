@@ -20,8 +20,8 @@ from ticdc_producer.testing.topic import ScenarioTopic
 KAFKA_CONSUMER, STORAGE_CONSUMER = "TICDC_KAFKA_CONSUMER", "TICDC_STORAGE_CONSUMER"
 LAST_TABLE = "the_end"
 LAST_STATEMENT = f"CREATE TABLE test.{LAST_TABLE} (id INT PRIMARY KEY);"
-"""Ends each history: a consumer executes a DDL after all rows with a lower commit-ts, so it has applied all rows
-once the table exists."""
+"""Ends each history: a consumer executes a DDL after all rows with a lower commit-ts. Once the table exists,
+it has applied all rows."""
 _PATIENCE_SECONDS, _PAUSE_SECONDS = 120, 0.5
 _LOG_CHARACTERS = 3000
 
