@@ -12,10 +12,11 @@ import pytest
 
 from tests.peers.kafka_connect import fetch
 from tests.peers.software import CDC_FORMATS, NotRun, Software, build, java, maven
+from tests.peers.ticdc_programs import KAFKA_CONSUMER, STORAGE_CONSUMER, program
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "testee_java"
 
-_REASON = pytest.StashKey[str]()
+_REASONS = pytest.StashKey[list[str]]()
 
 
 @pytest.fixture(scope="session")
@@ -50,16 +51,33 @@ def java_testee(request: pytest.FixtureRequest) -> str:
     return shlex.join([java(), "-cp", os.pathsep.join(map(str, parts)), "Testee"])
 
 
+@pytest.fixture
+def kafka_consumer(request: pytest.FixtureRequest) -> None:
+    """TiCDC's ``kafka-consumer`` is on this machine."""
+    with _or_skipped(request):
+        program(KAFKA_CONSUMER)
+
+
+@pytest.fixture
+def storage_consumer(request: pytest.FixtureRequest) -> None:
+    """TiCDC's ``storage-consumer`` is on this machine."""
+    with _or_skipped(request):
+        program(STORAGE_CONSUMER)
+
+
 @contextmanager
 def _or_skipped(request: pytest.FixtureRequest) -> Iterator[None]:
     try:
         yield
     except NotRun as reason:
-        request.config.stash[_REASON] = str(reason)
+        reasons = request.config.stash.setdefault(_REASONS, [])
+        if str(reason) not in reasons:
+            reasons.append(str(reason))
         pytest.skip(f"not run: {reason}")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    if reason := config.stash.get(_REASON, None):
+    if reasons := config.stash.get(_REASONS, None):
         terminalreporter.section("consumers of other projects")
-        terminalreporter.line(f"not run: {reason}")
+        for reason in reasons:
+            terminalreporter.line(f"not run: {reason}")

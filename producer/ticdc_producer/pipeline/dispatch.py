@@ -79,10 +79,10 @@ def event_batch(columns: Mapping[str, pa.Array | Numbers], rows: int) -> pa.Reco
         column = columns.get(field.name)
         if column is None:
             arrays.append(pa.nulls(rows, field.type))
-        elif isinstance(column, np.ndarray):
-            arrays.append(pa.array(column).cast(field.type))
         else:
-            arrays.append(column.cast(field.type))
+            array = pa.array(column) if isinstance(column, np.ndarray) else column
+            # Most columns have their type, and a cast to it takes as long as one that changes a few rows.
+            arrays.append(array if array.type == field.type else array.cast(field.type))
     return pa.record_batch(arrays, schema=EVENT_STREAM)
 
 

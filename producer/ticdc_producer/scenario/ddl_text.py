@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.catalog import Action, Catalog, DDLJob
@@ -169,8 +170,12 @@ def _checked(job: DDLJob) -> DDLJob:
     return job
 
 
+@lru_cache(maxsize=256)
 def _printed(query: str) -> str:
-    """:raises ScenarioError: for a text that TiDB cannot parse, or that this tool cannot print."""
+    """The text that TiDB prints; one history is sent with several options, whose texts are the same.
+
+    :raises ScenarioError: for a text that TiDB cannot parse, or that this tool cannot print.
+    """
     from ticdc_producer.scenario.sql.restore import print_ddl  # most scenarios do not need its grammar
 
     return print_ddl(query)

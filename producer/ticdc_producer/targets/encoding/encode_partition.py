@@ -76,11 +76,15 @@ class PartitionEventOffsets:
     ) -> pa.RecordBatch:
         rows = len(event)
         partition = pa.repeat(self._topic, rows), pa.repeat(self._partition, rows)
-        columns = [
-            pa.nulls(rows) if column is None else column
-            for column in (*partition, pa.array(event), offset, index, large, rejected)
+        columns = (*partition, pa.array(event), offset, index, large, rejected)
+        typed = [
+            pa.nulls(rows, field.type)
+            if column is None
+            else column
+            if column.type == field.type
+            else column.cast(field.type)
+            for column, field in zip(columns, shapes.EVENT_OFFSETS, strict=True)
         ]
-        typed = [column.cast(field.type) for column, field in zip(columns, shapes.EVENT_OFFSETS, strict=True)]
         return pa.record_batch(typed, schema=shapes.EVENT_OFFSETS)
 
 
