@@ -244,10 +244,11 @@ def test_the_client_loads_next_to_nothing(script: str, command: list[str]) -> No
     ("requested", "what"),
     [
         (frame("read", "/etc/hostname"), "a file that was not named: '/etc/hostname'"),
-        (frame("file", "other.txt", "", b"x"), "a file that was not named: 'other.txt'"),
+        (frame("file", "other.txt", "", b"x"), "a path that no option for results names: 'other.txt'"),
+        (frame("file", "orders.sql", "", b"x"), "a path that no option for results names: 'orders.sql'"),
         (frame("file", "golden", "../x.txt", b"x"), "a file that was not named: 'golden/../x.txt'"),
         (frame("file", "golden", "/x.txt", b"x"), "a file that was not named: 'golden//x.txt'"),
-        (frame("folder", "..", b""), "a file that was not named: '..'"),
+        (frame("folder", "..", b""), "a path that no option for results names: '..'"),
         (b"nonsense", "no service answers"),
         (frame("out", "long")[:-1], "no service answers"),
         (b"", "the service asks for files again"),

@@ -1,7 +1,8 @@
 """The files of a command whose work a service does: read here, and written here.
 
-The service names them. It is believed only for paths that the command line has, too: a service must not
-read or write other files of its clients. Like ``server_client`` this module loads others when it needs them.
+The service names them. It is believed only for paths that the command line has, too, and may write only those
+that are the value of an option for a result: a service must not read or write other files of its clients. Like
+``server_client`` this module loads others when it needs them.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 STDIN = "-"
+_RESULTS = ("--out", "--html", "--junit-xml")
 
 
 class ClientFiles:
@@ -27,6 +29,7 @@ class ClientFiles:
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self._named = {part for one in arguments for part in (one, one.partition("=")[2]) if part}
+        self._results = {*_results(arguments)}
         self._requested: list[str] = []
         self._written: dict[str, str] = {}
         self._saves: Iterator[None] | None = None
@@ -55,7 +58,7 @@ class ClientFiles:
         :param kind: ``folder`` or ``report``.
         :raises ProducerError: if not.
         """
-        self._check_named(path)
+        self._check_result(path)
         if kind == "folder":
             _check_folder(path, replace)
         else:
@@ -71,7 +74,7 @@ class ClientFiles:
         :param entry: the file's path in the folder ``path``; empty: ``path`` is the file.
         :raises ProducerError: if it cannot be written.
         """
-        self._check_named(path)
+        self._check_result(path)
         parts = entry.split("/") if entry else []
         if any(part in ("", ".", "..") or "\\" in part or os.path.isabs(part) for part in parts):
             raise _foreign(f"{path}/{entry}")
@@ -103,11 +106,23 @@ class ClientFiles:
         if path not in self._named:
             raise _foreign(path)
 
+    def _check_result(self, path: str) -> None:
+        if path not in self._results:
+            raise _foreign(path, "writes to a path that no option for results names")
 
-def _foreign(path: str) -> Exception:
+
+def _results(arguments: Sequence[str]) -> Iterator[str]:
+    """The paths that a command line names for results."""
+    for option, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        name, equals, value = option.partition("=")
+        if name in _RESULTS:
+            yield value if equals else following
+
+
+def _foreign(path: str, what: str = "asks for a file that was not named") -> Exception:
     from ticdc_producer.errors import EnvironmentFailure
 
-    return EnvironmentFailure(f"the service asks for a file that was not named: {path[:200]!r}")
+    return EnvironmentFailure(f"the service {what}: {path[:200]!r}")
 
 
 def _remove_folder(path: str) -> None:
