@@ -1,8 +1,8 @@
 """The files of a command whose work a service does: read here, and written here.
 
 The service names them. It is believed only for paths that the command line has, too, and may write only those
-that are the value of an option for a result: a service must not read or write other files of its clients. Like
-``server_client`` this module loads others when it needs them.
+that are the value of an option for a result: a service must not read or write other files of its clients.
+Like ``server_client`` this module loads others when it needs them.
 """
 
 from __future__ import annotations
