@@ -30,6 +30,9 @@ NOT_RUN = (
     NotRun("README.md", "ticdc-producer run seed_t1", "tests/cli/test_process.py runs it as a process"),
     NotRun("README.md", "pytest -n 2", "it runs these tests"),
     NotRun("index.md", "ticdc-producer run seed_t1", "tests/cli/test_process.py runs it as a process"),
+    NotRun(
+        "consumers.md", "TICDC_KAFKA_CONSUMER", "needs TiCDC's programs; tests/peers/test_ticdc_programs.py"
+    ),
     NotRun("avro.md", "pip install", "fetches from a package index"),
     NotRun("clusters.md", "docker compose", "the tests have their own broker"),
     NotRun("clusters.md", "broker st", "takes port 9092; tests/cli/test_broker_command.py starts one"),

@@ -108,11 +108,11 @@ FAULTS = (
     lost("order_items", "update", order_id="7", line="2"),
     lost("order_items", "delete", order_id="5"),
     # DDLs.
-    lost_ddl("ADD COLUMN currency"),
-    lost_ddl("TRUNCATE PARTITION y2022"),
+    lost_ddl("ADD COLUMN `currency`"),
+    lost_ddl("TRUNCATE PARTITION `y2022`"),
     lost_ddl("EXCHANGE PARTITION"),
-    lost_ddl("DROP PARTITION later"),
+    lost_ddl("DROP PARTITION `later`"),
     lost_ddl("RENAME TABLE"),
-    lost_ddl("DROP COLUMN fax"),
+    lost_ddl("DROP COLUMN `fax`"),
 )
 FAST = FAULTS[::6]

@@ -93,7 +93,7 @@ COMPARED = {
     "ALTER TABLE p EXCHANGE PARTITION b WITH TABLE x; ALTER TABLE p ADD COLUMN c INT DEFAULT 1;",
 }
 NOT_COMPARED = {
-    "cannot be applied: RENAME TABLE t TO other.t": "CREATE DATABASE more;"
+    "cannot be applied: RENAME TABLE `t` TO `other`.`t`": "CREATE DATABASE more;"
     " CREATE TABLE more.t (id INT PRIMARY KEY);"
     "CREATE DATABASE other;" + TABLE + "RENAME TABLE t TO other.t;",
     "depends on when the DDL ran": TABLE + "ALTER TABLE t ADD COLUMN c DATETIME DEFAULT CURRENT_TIMESTAMP;",

@@ -114,7 +114,7 @@ def test_columns_that_the_statement_names_have_no_comment(
 
 
 def test_the_text_that_is_sent_stays_the_users(tmp_path: Path) -> None:
-    query = "protocol=debezium&output-ddl=true&debezium-disable-schema=true"
+    query = "protocol=debezium&output-ddl=true&debezium-disable-schema=true&ddl-text=original"
     (value,) = values_of(tmp_path, CREATE, query, "ddl")
     assert value["payload"]["ddl"] == CREATE.removesuffix(";")
 

@@ -73,7 +73,7 @@ def test_expected_events_are_ticdcs(golden_run: tuple[str, Path]) -> None:
             for image, values in ((line["before"], event.before), (line["after"], event.after)):
                 assert _plain(image) == _named(event, values)
         if isinstance(event, GoldenDDL):
-            assert line["query"] == event.query_job.strip()
+            assert line["query"] == event.query
             assert line["ddl_type"] == event.ddl_type
 
 

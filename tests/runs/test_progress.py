@@ -24,17 +24,17 @@ def _write(kafka: EmbeddedKafka, partition: int, *times: int) -> None:
     for ts in times:
         message = encoder.resolved(ts)
         assert message is not None
-        client.produce("watched", key=message.key, value=message.value, partition=partition)
+        client.produce("progress", key=message.key, value=message.value, partition=partition)
     assert client.flush(60) == 0
 
 
 def test_messages_count_from_the_start_offsets_and_the_slowest_partition_gives_the_time(
     kafka: EmbeddedKafka,
 ) -> None:
-    changefeed = resolve(f"kafka://{kafka.bootstrap}/watched?protocol=open-protocol&partition-num=2", None)
-    empty = Topics(kafka.bootstrap).prepare(changefeed, ["watched"], append=False)
+    changefeed = resolve(f"kafka://{kafka.bootstrap}/progress?protocol=open-protocol&partition-num=2", None)
+    empty = Topics(kafka.bootstrap).prepare(changefeed, ["progress"], append=False)
     _write(kafka, 0, TS - 5)
-    target = RunTopics(changefeed, kafka.bootstrap, {**empty, ("watched", 0): 1})
+    target = RunTopics(changefeed, kafka.bootstrap, {**empty, ("progress", 0): 1})
     assert current_progress(target, 10) == Progress(0, 10, 0)
     _write(kafka, 0, TS, TS + 7)
     assert current_progress(target, 10) == Progress(2, 10, 0), "partition 1 is empty yet"

@@ -119,7 +119,7 @@ def test_a_golden_folder_is_shrunk(capsys: pytest.CaptureFixture[str], tmp_path:
     (folder,) = [path for path in (tmp_path / "failures").iterdir() if path.is_dir()]
     sql = (folder / "scenario.sql").read_text("utf-8")
     assert sql.count(";\n") <= 4
-    assert "TRUNCATE TABLE test.t" in sql
+    assert "TRUNCATE TABLE `test`.`t`" in sql
     assert json.loads((folder / "example.json").read_text("utf-8"))["partitions"] == 1
     assert f"saved: {folder}" in capsys.readouterr().out
     assert conformance("--shrink", folder, "--testee", SAMPLE) == 0
