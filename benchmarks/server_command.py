@@ -12,7 +12,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.client import HTTPConnection
 from pathlib import Path
 from statistics import median
@@ -49,6 +49,11 @@ def _commands(folder: Path) -> Iterator[tuple[str, list[str], str]]:
     yield "decode", ["decode", "--sink-uri", "kafka:///measured?protocol=open-protocol"], ""
 
 
+def _in_each_round(function: Callable[..., object], *arguments: object) -> Callable[[int], object]:
+    """A call that does not depend on the number of the round."""
+    return lambda _round: function(*arguments)
+
+
 def figures(url: str) -> Iterator[Figure]:
     """The figures of a service that is ready."""
     environment = {**os.environ, "TICDC_PRODUCER_SERVER": url}
@@ -59,14 +64,12 @@ def figures(url: str) -> Iterator[Figure]:
 
     with tempfile.TemporaryDirectory() as folder:
         for name, arguments, file in _commands(Path(folder)):
-            times = timed(
-                {
-                    "bare": lambda _: call("pass"),
-                    "request": lambda _, sent=arguments, path=file: _post(url, sent, path),  # type: ignore[misc]
-                    "command": lambda _, sent=arguments: call(_MAIN, *sent),  # type: ignore[misc]
-                },
-                _ROUNDS,
-            )
+            calls = {
+                "bare": _in_each_round(call, "pass"),
+                "request": _in_each_round(_post, url, arguments, file),
+                "command": _in_each_round(call, _MAIN, *arguments),
+            }
+            times = timed(calls, _ROUNDS)
             rounds = [*zip(*(seconds[_UNMEASURED:] for seconds in times.values()), strict=True)]
             bare, request, command = (median(column) for column in zip(*rounds, strict=True))
             beyond = median(whole - sent for _, sent, whole in rounds) / bare
