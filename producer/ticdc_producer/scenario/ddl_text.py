@@ -70,7 +70,7 @@ def rewrite_ddl_text(
     *,
     profile: Profile = "classic",
     text: str = "tidb",
-    on_typed: Callable[[DDLJob, ScenarioError], None] = lambda _job, _reason: None,
+    on_typed: Callable[[DDLJob, UnsupportedSQL], None] = lambda _job, _reason: None,
 ) -> Catalog:
     """Rewrite the DDL events of a catalog as TiCDC sends them.
 
@@ -92,7 +92,7 @@ def rewrite_ddl_text(
             return job
         try:
             return replace(job, query=_printed(job.query))
-        except ScenarioError as reason:  # also of a statement in a comment that ends behind it, as in dumps
+        except UnsupportedSQL as reason:
             on_typed(job, reason)
             return job
 

@@ -40,7 +40,7 @@ def test_line_numbers_start_at_the_callers_line() -> None:
 def test_executable_comments_run_but_the_text_is_as_typed() -> None:
     (statement,) = split_statements("create /*!40101 table */ t /*T![clustered_index] x */ /* not */")
     assert [token.text for token in statement.tokens] == ["create", "table", "t", "x"]
-    assert statement.text == "create /*!40101 table */ t /*T![clustered_index] x"
+    assert statement.text == "create /*!40101 table */ t /*T![clustered_index] x */"
     assert len(statement.sql) == len(statement.text)
 
 

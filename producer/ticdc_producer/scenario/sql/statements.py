@@ -18,7 +18,7 @@ PLACEHOLDERS = {"number": "0", "string": "''", "hex": "x''", "bits": "b''"}
 class Statement:
     """One statement.
 
-    :param text: as typed, from its first to its last word.
+    :param text: as typed, from its first to its last word, with the executable comments around these.
     :param sql: the SQL that runs: ``text`` with the marks of executable comments blanked out; offsets are
         the same as in ``text``.
     :param line: line in the file of its first word.
@@ -146,6 +146,7 @@ class _Draft:
             self._shape.append(" ")
         elif kind == "opening" or (kind == "closing" and self._opened >= 0):
             self._opened = end - len(lexeme_text) if kind == "opening" else -1
+            self._end = end  # a mark belongs to the text that it opens or closes
             self._blanks.append((end - len(lexeme_text), end))
             self._shape.append(" ")
         elif lexeme_text.isspace():
@@ -156,7 +157,7 @@ class _Draft:
 
     def _extend_statement(self, shape: str, start: int, end: int) -> None:
         if not self.started:
-            self._start, self.started = start, True
+            self._start, self.started = start if self._opened < 0 else self._opened, True
         self._shape.append(shape)
         self._end = end
 
