@@ -3,10 +3,13 @@
 ``run sysbench --only messages`` draws, orders, encodes and sends the changes. The loop sends exactly the
 messages of that run, read from Parquet, with the same settings. Both write to the embedded broker: four
 partitions, dispatched by ``index-value``, acks=all, idempotent. They alternate, and the result is the ratio
-of the medians. The CPU time per change is that of all processes but the broker.
+of the medians. The CPU time per change is that of all processes but the broker; beside it stands that of the
+encoder, as ``bench encode`` measures it in this process on rows of such a table. ``--first`` compares the
+first run of a process with the loop instead.
 
-    python benchmarks/end_to_end.py --transactions 1000000 --json
-    python benchmarks/end_to_end.py --protocols craft simple debezium
+    python -m benchmarks.end_to_end --transactions 1000000 --json
+    python -m benchmarks.end_to_end --protocols craft simple debezium
+    python -m benchmarks.end_to_end --transactions 250000 --first
 """
 
 from __future__ import annotations
@@ -16,17 +19,18 @@ import json
 import os
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 from typing import Any
 
-import psutil
 import pyarrow.parquet as pq
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient
 
+from benchmarks.cpu_time import cpu_seconds
+from benchmarks.encoders import ROWS
+from ticdc_producer.bench.encode import measure_encoders
 from ticdc_producer.config import Changefeed
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs.prepare import prepare
@@ -46,16 +50,14 @@ class Sent:
     def __init__(self, protocol: str, transactions: int, bootstrap: str, work: Path) -> None:
         self._overrides = [f"steps[1].generate.transactions={transactions}"]
         self._uri = f"kafka://{bootstrap}/{{}}?protocol={protocol}&partition-num=4"
-        self._messages = work / protocol / "messages.parquet"
         self._bootstrap = bootstrap
         self.rows = transactions * ROWS_PER_TRANSACTION
-        run(
-            "sysbench",
-            out=work / protocol,
-            overrides=self._overrides,
-            sink_uri=self._uri.format("x"),
-            messages_only=True,
-        )
+        self._work = work / protocol
+
+    def write_messages(self) -> None:
+        """Write the messages that the loop sends to Parquet."""
+        uri = self._uri.format("x")
+        run("sysbench", out=self._work, overrides=self._overrides, sink_uri=uri, messages_only=True)
 
     def by_run(self, topic: str) -> None:
         run("sysbench", overrides=self._overrides, sink_uri=self._uri.format(topic), messages_only=True)
@@ -64,7 +66,11 @@ class Sent:
         changefeed = self._changefeed(topic)
         Topics(self._bootstrap).prepare(changefeed, [topic], append=False)
         producer = Producer(changefeed.producer_properties(self._bootstrap))
-        for batch in pq.ParquetDataset(self._messages).read(["partition", "key", "value"]).to_batches():
+        for batch in (
+            pq.ParquetDataset(self._work / "messages.parquet")
+            .read(["partition", "key", "value"])
+            .to_batches()
+        ):
             for partition, key, value in zip(*(column.to_pylist() for column in batch.columns), strict=True):
                 while True:
                     try:
@@ -88,25 +94,15 @@ def seconds(work: Callable[[str], None], topic: str, broker: int) -> tuple[float
 
     :param broker: process id of the broker.
     """
-    start, before = perf_counter(), _cpu_seconds(broker)
+    start, before = perf_counter(), cpu_seconds(without=broker)
     work(topic)
-    return perf_counter() - start, _cpu_seconds(broker) - before
-
-
-def _cpu_seconds(broker: int) -> float:
-    """CPU time of this process and those that it started, without the broker."""
-    total = 0.0
-    for process in (psutil.Process(), *psutil.Process().children(recursive=True)):
-        with suppress(psutil.NoSuchProcess):
-            if process.pid != broker:
-                times = process.cpu_times()
-                total += times.user + times.system
-    return total
+    return perf_counter() - start, cpu_seconds(without=broker) - before
 
 
 def measured(protocol: str, transactions: int, broker: EmbeddedKafka, work: Path) -> dict[str, Any]:
     """Measure run and loop in alternation, after one warm-up of each."""
     sent = Sent(protocol, transactions, broker.bootstrap, work)
+    sent.write_messages()
     ways = {"run": sent.by_run, "loop": sent.by_loop}
     times: dict[str, list[float]] = {"run": [], "loop": []}
     cpu: dict[str, list[float]] = {"run": [], "loop": []}
@@ -126,7 +122,22 @@ def measured(protocol: str, transactions: int, broker: EmbeddedKafka, work: Path
         "cpu_us_per_row": {name: round(median(used), 2) for name, used in cpu.items()},
         "ratio": round(middle["loop"] / middle["run"], 3),
         "cpu_ratio": round(median(cpu["loop"]) / median(cpu["run"]), 3),
+        "encoder_cpu_us_per_row": round(_encoder(protocol), 2),
     }
+
+
+def _encoder(protocol: str) -> float:
+    return measure_encoders(ROWS / "sysbench.events.jsonl").encoders[protocol].us_per_row
+
+
+def first(protocol: str, transactions: int, broker: EmbeddedKafka, work: Path) -> dict[str, Any]:
+    """Measure the first run of this process, whose session has been started, and then the loop."""
+    sent = Sent(protocol, transactions, broker.bootstrap, work)
+    spent, _ = seconds(sent.by_run, f"{protocol}-first", broker.pid)
+    sent.write_messages()
+    loops = [seconds(sent.by_loop, f"{protocol}-loop-{number}", broker.pid)[0] for number in range(_ROUNDS)]
+    times = {"run": round(spent, 2), "loop": [round(one, 2) for one in loops]}
+    return {"rows": sent.rows, "seconds": times, "ratio": round(median(loops) / spent, 3)}
 
 
 def main() -> None:
@@ -137,11 +148,16 @@ def main() -> None:
         "--transactions", type=int, default=1_000_000, help="transactions of sysbench, four changes each"
     )
     parser.add_argument("--protocols", nargs="+", default=PROTOCOLS)
+    parser.add_argument("--first", action="store_true", help="the first run of this process, one protocol")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     spark_session(rows=arguments.transactions * ROWS_PER_TRANSACTION)
     report: dict[str, Any] = {"wanted": WANTED, "load": os.getloadavg()[0], "protocols": {}}
     with EmbeddedKafka() as broker, tempfile.TemporaryDirectory() as work:
+        if arguments.first:
+            protocol = arguments.protocols[0]
+            print(json.dumps({protocol: first(protocol, arguments.transactions, broker, Path(work))}))
+            return
         for protocol in arguments.protocols:
             report["protocols"][protocol] = measured(protocol, arguments.transactions, broker, Path(work))
     if arguments.json:
@@ -151,7 +167,8 @@ def main() -> None:
         speed = one["rows_per_second"]
         used = one["cpu_us_per_row"]
         rates = f"run {speed['run']:,} rows/s, produce() {speed['loop']:,} rows/s"
-        cpu = f"{used['run']} and {used['loop']} µs of CPU a row"
+        encoder = one["encoder_cpu_us_per_row"]
+        cpu = f"{used['run']} and {used['loop']} µs of CPU a row, the encoder {encoder}"
         print(f"{protocol:<14} {rates}, ratio {one['ratio']:.2f} (wanted {WANTED}), {cpu}")
 
 

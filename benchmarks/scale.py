@@ -2,10 +2,13 @@
 
 Each measurement is a process of its own that starts a Spark session and then measures ``run --only
 messages``; a thread samples the memory of the driver's JVM and of the Python workers, and the disk space of
-spills, topics and files. All files are in one folder, which is removed.
+spills, topics and files. All files are in one folder, which is removed. ``--rows`` fixes the rows of a table,
+so that only the number of changes grows; ``--one-table`` has one table in one partition, as TiCDC's default
+dispatch rule sends it.
 
-    python benchmarks/scale.py 1000000 10000000 100000000 --targets folder --work /mnt/large
-    python benchmarks/scale.py 1000000 20000000 --targets kafka
+    python -m benchmarks.scale 1000000 10000000 100000000 --targets folder --work /mnt/large
+    python -m benchmarks.scale 1000000 20000000 --targets kafka
+    PYTHONPATH=OTHER_CHECKOUT/producer python -m benchmarks.scale 10000000 --targets folder
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,6 +30,7 @@ from typing import Any
 
 import psutil
 
+from benchmarks.cpu_time import cpu_seconds
 from ticdc_producer.runs.run import run
 from ticdc_producer.spark.session import spark_session
 
@@ -35,11 +39,20 @@ _SAMPLE_SECONDS = 0.5
 _TABLES, _CHANGES_PER_TRANSACTION = 4, 4
 
 
-def overrides(changes: int) -> list[str]:
-    """Settings of the sysbench scenario: a tenth of the changes are the rows inserted first."""
-    rows = changes // 10 // _TABLES
-    transactions = (changes - rows * _TABLES) // _CHANGES_PER_TRANSACTION
-    return [f"steps[1].generate.rows={rows}", f"steps[1].generate.transactions={transactions}"]
+def overrides(changes: int, rows: int | None = None, *, one_table: bool = False) -> list[str]:
+    """Settings of the sysbench scenario.
+
+    :param rows: rows that are inserted first, per table; None: together a tenth of the changes.
+    :param one_table: one table in one partition, instead of four tables in four.
+    """
+    tables = 1 if one_table else _TABLES
+    rows = changes // 10 // tables if rows is None else rows
+    transactions = (changes - rows * tables) // _CHANGES_PER_TRANSACTION
+    settings = [f"steps[1].generate.rows={rows}", f"steps[1].generate.transactions={transactions}"]
+    if one_table:
+        only = "[{table: sbtest.sbtest1}]"
+        settings += [f"steps[1].generate.tables={only}", "changefeed.sink.dispatchers=[]"]
+    return settings
 
 
 @dataclass
@@ -96,14 +109,15 @@ def watched(jvm: int, folder: Path) -> Iterator[Peaks]:
         thread.join()
 
 
-def measure(target: str, changes: int, work: Path) -> dict[str, Any]:
+def measure(target: str, changes: int, work: Path, settings: list[str]) -> dict[str, Any]:
     """Measure one run in this process."""
     spark_session(rows=changes)
     out = work / "out" if target == "folder" else None
     with watched(_jvm(), work) as peaks:
-        start = time.perf_counter()
-        report = run("sysbench", out=out, overrides=overrides(changes), messages_only=True)
+        start, before = time.perf_counter(), cpu_seconds()
+        report = run("sysbench", out=out, overrides=settings, messages_only=True)
         seconds = time.perf_counter() - start
+        used = cpu_seconds() - before
     totals = [
         sum(kind[name] for kind in report.to_json()["kinds"].values()) for name in ("messages", "bytes")
     ]
@@ -114,6 +128,7 @@ def measure(target: str, changes: int, work: Path) -> dict[str, Any]:
         "message_bytes": totals[1],
         "seconds": round(seconds, 2),
         "us_per_change": round(seconds / changes * 1e6, 3),
+        "cpu_us_per_change": round(used / changes * 1e6, 3),
         "us_per_message": round(seconds / totals[0] * 1e6, 3),
         "driver_peak_mb": peaks.driver >> 20,
         "workers_peak_mb": peaks.workers >> 20,
@@ -126,12 +141,25 @@ def _jvm() -> int:
     return next(child.pid for child in psutil.Process().children() if child.name() == "java")
 
 
-def in_process(target: str, changes: int, parent: Path) -> dict[str, Any]:
-    """Measure one run in a process of its own, whose files are removed."""
+def in_process(target: str, changes: int, parent: Path, options: Sequence[str] = ()) -> dict[str, Any]:
+    """Measure one run in a process of its own, whose files are removed.
+
+    :param options: further options of this program.
+    """
     work = Path(tempfile.mkdtemp(prefix="scale-", dir=parent))
     (work / "tmp").mkdir()
     directories = {"SPARK_LOCAL_DIRS": str(work / "spill"), "TMPDIR": str(work / "tmp")}
-    command = [sys.executable, __file__, str(changes), "--one", target, "--work", str(work)]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.scale",
+        str(changes),
+        "--one",
+        target,
+        "--work",
+        str(work),
+        *options,
+    ]
     try:
         done = subprocess.run(
             command, env={**os.environ, **directories}, stdout=subprocess.PIPE, text=True, check=True
@@ -149,13 +177,22 @@ def main() -> None:
     parser.add_argument(
         "--work", type=Path, default=Path(tempfile.gettempdir()), help="folder with enough free disk space"
     )
+    parser.add_argument("--rows", type=int, help="rows per table that are inserted first")
+    parser.add_argument("--one-table", action="store_true")
     parser.add_argument("--one", choices=TARGETS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
-        print(json.dumps(measure(options.one, options.changes[0], options.work)))
+        (changes,) = options.changes
+        settings = overrides(changes, options.rows, one_table=options.one_table)
+        print(json.dumps(measure(options.one, changes, options.work, settings)))
         return
+    further = [] if options.rows is None else ["--rows", str(options.rows)]
+    if options.one_table:
+        further.append("--one-table")
     report = [
-        in_process(target, changes, options.work) for target in options.targets for changes in options.changes
+        in_process(target, changes, options.work, further)
+        for target in options.targets
+        for changes in options.changes
     ]
     print(json.dumps(report, indent=2))
 

@@ -1,0 +1,115 @@
+"""A user's own changes at volume: a ``data`` step into a folder, and a DataFrame that is only encoded.
+
+Each row is inserted, updated and deleted, four changes in a transaction. A session runs a small input of the
+same shape first, so that the JVM has compiled what it runs. The seconds of CPU are those of all processes and
+depend little on what else the machine does. Two versions of the package can be compared:
+
+    python -m benchmarks.dataframes 10000000
+    PYTHONPATH=OTHER_CHECKOUT/producer python -m benchmarks.dataframes 10000000
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from benchmarks.cpu_time import cpu_seconds
+from ticdc_producer import api
+from ticdc_producer.spark.session import spark_session
+
+WAYS = ("data", "frame")
+_SMALL = 100_000
+_KINDS = 3  # changes of a row
+_ROWS_PER_TRANSACTION = 4
+_TABLE = "CREATE TABLE test.t (id BIGINT PRIMARY KEY, name VARCHAR(40), price DECIMAL(8,2), stock INT);"
+_URI = "kafka:///data?protocol=open-protocol&partition-num=2"
+_SCENARIO = """
+version: 1
+changefeed:
+  sink-uri: {uri}
+  sink:
+    dispatchers:
+      - {{matcher: ['*.*'], partition: index-value}}
+steps:
+  - sql: |
+      {table}
+  - data: {{table: test.t, format: parquet, path: {path}, order: n, transactions: {transactions}}}
+"""
+
+
+def own_changes(spark: SparkSession, changes: int) -> DataFrame:
+    """The changes: columns ``n`` (transaction), ``op``, and those of the table.
+
+    :param changes: number of rows of the result; a multiple of three.
+    """
+    rows = changes // _KINDS
+    number = sf.col("id")
+    return spark.range(changes).select(
+        (number / _ROWS_PER_TRANSACTION).cast("int").alias("n"),
+        sf.array(*map(sf.lit, ("insert", "update", "delete")))[(number / rows).cast("int")].alias("op"),
+        (number % rows).alias("id"),
+        sf.concat(sf.lit("name "), number.cast("string")).alias("name"),
+        (number % 100_000 / 100).cast("decimal(8,2)").alias("price"),
+        (number % 1000).cast("int").alias("stock"),
+    )
+
+
+def data_step(spark: SparkSession, changes: int, work: Path) -> Callable[[], object]:
+    """The run of a scenario whose ``data`` step reads the changes from Parquet; writes the Parquet now."""
+    path, scenario = work / f"{changes}.parquet", work / f"{changes}.yaml"
+    own_changes(spark, changes).write.parquet(str(path))
+    transactions = -(-changes // _ROWS_PER_TRANSACTION)
+    scenario.write_text(_SCENARIO.format(uri=_URI, table=_TABLE, path=path, transactions=transactions))
+    return lambda: api.run(str(scenario), out=work / f"out-{changes}", messages_only=True)
+
+
+def data_frame(spark: SparkSession, changes: int, _: Path) -> Callable[[], object]:
+    """The run of a DataFrame of the changes: all are encoded, and nothing is written."""
+    tables = api.tables(_TABLE)
+    log = api.changes(own_changes(spark, changes), tables["t"], op="op", order="n")
+    return lambda: api.run_changes(log, tables, sink_uri=_URI, dry_run=True)
+
+
+def measured(way: str, changes: int, work: Path) -> dict[str, float | int | str]:
+    """Measure one way in this process, after a small run of the same shape."""
+    prepare = data_step if way == "data" else data_frame
+    spark = spark_session(rows=changes)
+    prepare(spark, _SMALL - _SMALL % _KINDS, work)()
+    large = prepare(spark, changes, work)
+    start, before = time.perf_counter(), cpu_seconds()
+    large()
+    return {
+        "way": way,
+        "changes": changes,
+        "seconds": round(time.perf_counter() - start, 1),
+        "cpu_seconds": round(cpu_seconds() - before, 1),
+        "load": round(os.getloadavg()[0], 1),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("changes", type=int, help="row changes, a multiple of three")
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
+    parser.add_argument(
+        "--work", type=Path, default=Path(tempfile.gettempdir()), help="folder with enough free disk space"
+    )
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="dataframes-", dir=options.work) as work:
+        os.environ.setdefault("SPARK_LOCAL_DIRS", work)
+        for way in options.ways:
+            print(
+                json.dumps(measured(way, options.changes - options.changes % _KINDS, Path(work))), flush=True
+            )
+
+
+if __name__ == "__main__":
+    main()
