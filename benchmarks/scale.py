@@ -1,10 +1,10 @@
-"""The cost of large runs by size: sysbench written to a folder and to Kafka.
+"""The cost of large runs by size: generated volume written to a folder and to Kafka.
 
 Each measurement is a process of its own that starts a Spark session and then measures ``run --only
 messages``; a thread samples the memory of the driver's JVM and of the Python workers, and the disk space of
 spills, topics and files. All files are in one folder, which is removed. ``--rows`` fixes the rows of a table,
 so that only the number of changes grows; ``--one-table`` has one table in one partition, as TiCDC's default
-dispatch rule sends it.
+dispatch rule sends it; ``--scenario wide`` has one table of 301 columns.
 
     python -m benchmarks.scale 1000000 10000000 100000000 --targets folder --work /mnt/large
     python -m benchmarks.scale 1000000 20000000 --targets kafka
@@ -36,18 +36,21 @@ from ticdc_producer.spark.session import spark_session
 
 TARGETS = ("folder", "kafka")
 _SAMPLE_SECONDS = 0.5
-_TABLES, _CHANGES_PER_TRANSACTION = 4, 4
+_SHAPES = {"sysbench": (4, 4), "wide": (1, 1)}  # scenario → tables, changes of a transaction
 
 
-def overrides(changes: int, rows: int | None = None, *, one_table: bool = False) -> list[str]:
-    """Settings of the sysbench scenario.
+def overrides(
+    changes: int, rows: int | None = None, *, scenario: str = "sysbench", one_table: bool = False
+) -> list[str]:
+    """Settings of the scenario.
 
     :param rows: rows that are inserted first, per table; None: together a tenth of the changes.
-    :param one_table: one table in one partition, instead of four tables in four.
+    :param one_table: one table of sysbench in one partition, instead of four tables in four.
     """
-    tables = 1 if one_table else _TABLES
+    tables, changes_per_transaction = _SHAPES[scenario]
+    tables = 1 if one_table else tables
     rows = changes // 10 // tables if rows is None else rows
-    transactions = (changes - rows * tables) // _CHANGES_PER_TRANSACTION
+    transactions = (changes - rows * tables) // changes_per_transaction
     settings = [f"steps[1].generate.rows={rows}", f"steps[1].generate.transactions={transactions}"]
     if one_table:
         only = "[{table: sbtest.sbtest1}]"
@@ -109,19 +112,20 @@ def watched(jvm: int, folder: Path) -> Iterator[Peaks]:
         thread.join()
 
 
-def measure(target: str, changes: int, work: Path, settings: list[str]) -> dict[str, Any]:
+def measure(scenario: str, target: str, changes: int, work: Path, settings: list[str]) -> dict[str, Any]:
     """Measure one run in this process."""
     spark_session(rows=changes)
     out = work / "out" if target == "folder" else None
     with watched(_jvm(), work) as peaks:
         start, before = time.perf_counter(), cpu_seconds()
-        report = run("sysbench", out=out, overrides=settings, messages_only=True)
+        report = run(scenario, out=out, overrides=settings, messages_only=True)
         seconds = time.perf_counter() - start
         used = cpu_seconds() - before
     totals = [
         sum(kind[name] for kind in report.to_json()["kinds"].values()) for name in ("messages", "bytes")
     ]
     return {
+        "scenario": scenario,
         "target": target,
         "changes": changes,
         "messages": totals[0],
@@ -177,16 +181,19 @@ def main() -> None:
     parser.add_argument(
         "--work", type=Path, default=Path(tempfile.gettempdir()), help="folder with enough free disk space"
     )
+    parser.add_argument("--scenario", choices=_SHAPES, default="sysbench")
     parser.add_argument("--rows", type=int, help="rows per table that are inserted first")
     parser.add_argument("--one-table", action="store_true")
     parser.add_argument("--one", choices=TARGETS, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one:
         (changes,) = options.changes
-        settings = overrides(changes, options.rows, one_table=options.one_table)
-        print(json.dumps(measure(options.one, changes, options.work, settings)))
+        settings = overrides(changes, options.rows, scenario=options.scenario, one_table=options.one_table)
+        print(json.dumps(measure(options.scenario, options.one, changes, options.work, settings)))
         return
-    further = [] if options.rows is None else ["--rows", str(options.rows)]
+    further = ["--scenario", options.scenario]
+    if options.rows is not None:
+        further += ["--rows", str(options.rows)]
     if options.one_table:
         further.append("--one-table")
     report = [
