@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import uuid4
 
 import pyarrow as pa
 import pytest
@@ -11,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.verifier import test_invariants, test_row_history
 from tests.verifier.test_comparison import row_of, stream
-from tests.verifier.test_invariants import BROKEN, INFORMATION, LEGAL, on_topics, together
+from tests.verifier.test_invariants import BROKEN, HOME, INFORMATION, LEGAL, on_topics, together
 from tests.verifier.topic import Topic, account, ts
 from ticdc_producer.verifier import VerifyOptions, check
 from ticdc_producer.verifier.check import CheckedStream
@@ -50,6 +52,24 @@ def test_all_findings_are_those_of_one_task(spark: SparkSession, slices: int) ->
     assert len(whole.findings) > len(test_invariants.INVARIANTS)
     assert found.findings == whole.findings == check(decoded, options)
     assert found.kinds == whole.kinds
+
+
+def test_only_messages_with_suspected_events_and_examples_are_decoded_again(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    topic = test_invariants.deposits(500)
+    topic.row(HOME, ts(501), before=account(1, 6), after=account(1, 7))
+    decoded = topic.table()
+
+    def recorded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            (tmp_path / uuid4().hex).write_text(str(batch.num_rows))
+            yield batch
+
+    found = check_messages(in_slices(spark, decoded, 2), recorded, VerifyOptions())
+    assert "INV-OLD-IMAGE" in {one.id for one in found.findings}
+    again = sum(int(path.read_text()) for path in tmp_path.iterdir()) - decoded.num_rows
+    assert 0 < again < 10
 
 
 def state(*rows: dict[str, str]) -> pa.Table:

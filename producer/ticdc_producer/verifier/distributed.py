@@ -149,8 +149,13 @@ class _Run:
             found.merge([one.findings])
             differences.merge([one.differences])
         add_stream_violations(found, self.reader.options)
-        self._check_suspected(found.violations, found)
+        if found.batch_suspected:
+            found.violations.merge(self._checked_batches())
         rows = task_rows(grouped)
+        if found.suspected:
+            suspects = rows.where(sf.col("previous_offset").isNotNull()).select(*SUSPECTED.names)
+            found.violations.merge(self._checked_old_images(suspects, found.suspected))
+        rows = rows.where(sf.col("previous_offset").isNull())
         return CheckedMessages(
             findings(found.violations, self.reader.facts, self._decoded_at(example_events(found.violations))),
             kinds(self.reader.facts, found),
@@ -159,7 +164,7 @@ class _Run:
         )
 
     def _checked_groups(self, states: Sequence[tuple[int | None, Collection[tuple[str, str]]]]) -> DataFrame:
-        """What is found in groups of equal key, and the rows to compare.
+        """What is found in groups of equal key, and the rows of ``_GROUP_ROWS``.
 
         :param states: for each expected state its time and its tables.
         """
@@ -169,7 +174,9 @@ class _Run:
         def check(batches: _Batches) -> Generator[pa.RecordBatch, None, _Groups]:
             found = _Groups(KeyFindings(ViolationCounts(reader.options.examples)))
             for groups, both in reader.groups(batches):
-                found.findings.add(KeyChecks(groups), INVARIANTS)
+                checks = KeyChecks(groups)
+                found.findings.add(checks, INVARIANTS)
+                yield _padded(suspected(checks.history))
                 if compares:
                     differences, matched = match(both)
                     found.differences.merge([differences])
@@ -211,12 +218,6 @@ class _Run:
         in_order = rows.repartition(*GROUP).sortWithinPartitions(*GROUP)
         return in_order.mapInArrow(final, from_arrow_schema(STATE_ROWS))
 
-    def _check_suspected(self, violations: ViolationCounts, found: KeyFindings) -> None:
-        if found.batch_suspected:
-            violations.merge(self._checked_batches())
-        if found.suspected:
-            violations.merge(self._checked_old_images())
-
     def _checked_batches(self) -> list[ViolationCounts]:
         reader = self.reader
 
@@ -238,12 +239,16 @@ class _Run:
         in_order = grouped.repartition(*batching.GROUP).sortWithinPartitions(*batching.GROUP)
         return results_of(in_order, check)
 
-    def _checked_old_images(self) -> list[ViolationCounts]:
-        reader = self.reader
+    def _checked_old_images(self, suspects: DataFrame, number: int) -> list[ViolationCounts]:
+        """Compare the images of suspected events with those of the events before them.
 
-        def pairs(batches: _Batches) -> _Batches:
-            for groups, _ in reader.groups(batches):
-                yield suspected(KeyChecks(groups).history)
+        Only the messages with these events are decoded. Spark gets the way of each join, because it takes a
+        small compressed table for one that fits into memory.
+
+        :param suspects: shape ``SUSPECTED``.
+        :param number: of rows in ``suspects``.
+        """
+        reader = self.reader
 
         def check(batches: _Batches) -> ViolationCounts:
             found = ViolationCounts(reader.options.examples)
@@ -251,15 +256,17 @@ class _Run:
                 found.add(row_state.OLD_IMAGE.id, old_image_violations(batch.to_pylist(), reader.options))
             return found
 
-        candidates = in_groups(self.observed).mapInArrow(pairs, from_arrow_schema(SUSPECTED))
-        rows = self._decoded(self.messages).where("kind = 'row'")
-        before = rows.select(
-            "topic", *(sf.col(name).alias(f"previous_{name}") for name in (*LOCATION[1:], "after"))
+        previous = [f"previous_{name}" for name in LOCATION[1:]]
+        own = suspects.select(*LOCATION[:3])
+        before = suspects.select("topic", *previous[:2]).toDF(*LOCATION[:3])
+        where = own.union(before).distinct().hint("broadcast" if number <= _BROADCAST else "merge")
+        messages = self.messages.join(where, [*LOCATION[:3]], "left_semi")
+        rows = self._decoded(messages).where("kind = 'row'")
+        after = rows.select(
+            "topic", *(rows[name].alias(f"previous_{name}") for name in (*LOCATION[1:], "after"))
         )
-        joined = candidates.join(rows, [*LOCATION]).join(
-            before, ["topic", *(f"previous_{name}" for name in LOCATION[1:])]
-        )
-        return results_of(joined, check)
+        pairs = suspects.join(rows.hint("merge"), [*LOCATION]).join(after.hint("merge"), ["topic", *previous])
+        return results_of(pairs, check)
 
     def _comparison(self, expected: DataFrame, differences: Differences, rows: DataFrame) -> Comparison:
         add_out_of_order(differences, rows.where(sf.col("state").isNull()))
@@ -277,13 +284,18 @@ class _Run:
         return events_at(self._decoded(messages_with(self.messages, wanted)), wanted) if wanted else {}
 
 
-_GROUP_ROWS = pa.schema([*MATCHED, *(field for field in STATE_ROWS if field.name not in MATCHED.names)])
-"""Rows of :data:`MATCHED`, without ``state``, and of :data:`STATE_ROWS`."""
+_GROUP_ROWS = pa.schema({field.name: field.type for field in (*SUSPECTED, *MATCHED, *STATE_ROWS)}.items())
+"""Rows of :data:`SUSPECTED`, which alone have ``previous_offset``, of :data:`MATCHED`, and of
+:data:`STATE_ROWS`, which alone have ``state``."""
+_BROADCAST = 100_000
+"""Suspected events whose positions each task gets; more of them are joined by a sort."""
 
 
 def _padded(rows: pa.RecordBatch) -> pa.RecordBatch:
     columns = [
-        rows.column(field.name) if field.name in rows.schema.names else pa.nulls(rows.num_rows, field.type)
+        rows.column(field.name).cast(field.type)
+        if field.name in rows.schema.names
+        else pa.nulls(rows.num_rows, field.type)
         for field in _GROUP_ROWS
     ]
     return pa.record_batch(columns, schema=_GROUP_ROWS)
