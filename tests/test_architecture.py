@@ -133,6 +133,17 @@ def test_only_the_package_of_the_protocols_names_a_protocol() -> None:
     assert found == OTHER_MEANINGS
 
 
+def test_the_name_of_a_class_means_one_class() -> None:
+    """Private classes are exempt: only their module can mean them."""
+    modules: dict[str, set[str]] = {}
+    source = Path(ticdc_producer.__file__).parent
+    for file in source.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                modules.setdefault(node.name, set()).add(str(file.relative_to(source)))
+    assert {name: found for name, found in modules.items() if len(found) > 1} == {}
+
+
 def test_no_module_imports_itself_through_others() -> None:
     """Imports for type checkers count as well: each module can be read without another one that needs it."""
     graph = grimp.build_graph("ticdc_producer", exclude_type_checking_imports=False, cache_dir=None)

@@ -14,7 +14,7 @@ from ticdc_producer.conformance.level import Level
 
 if TYPE_CHECKING:
     from ticdc_producer.conformance.catalog import CaseSpec
-    from ticdc_producer.conformance.runner import Outcome
+    from ticdc_producer.conformance.runner import CaseOutcome
 
 
 def conformance(
@@ -136,7 +136,7 @@ def conformance(
     command, seconds = testee or "", seconds_of(timeout)
     typer.echo(f"running {len(cases)} cases", err=True)
 
-    def save_failure(outcome: Outcome) -> None:
+    def save_failure(outcome: CaseOutcome) -> None:
         if save is not None and outcome.status == "failed":
             report.save(save, outcome, command)
 
@@ -173,7 +173,7 @@ def _list(cases: Sequence[CaseSpec], as_json: bool) -> None:
         typer.echo(one.id)
 
 
-def _show(outcomes: Sequence[Outcome], as_json: bool) -> None:
+def _show(outcomes: Sequence[CaseOutcome], as_json: bool) -> None:
     from ticdc_producer.conformance.report import as_json as content
     from ticdc_producer.conformance.report import text_lines
 

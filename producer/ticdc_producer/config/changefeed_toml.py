@@ -13,9 +13,9 @@ from urllib.parse import urlencode
 import tomli_w
 
 from ticdc_producer.config.changefeed import Changefeed
+from ticdc_producer.config.config_section import ConfigSection
 from ticdc_producer.config.filter_section import FilterSection
 from ticdc_producer.config.parameters import OF_MESSAGES, has_parameter
-from ticdc_producer.config.strict_model import StrictModel
 from ticdc_producer.model.option_type import Plain
 from ticdc_producer.model.parameter import KAFKA, STORAGE, Parameter, SinkKind
 
@@ -86,7 +86,7 @@ def _put(content: dict[str, Any], key: str, value: Plain) -> None:
     content[name] = value
 
 
-def _plain(section: StrictModel) -> Mapping[str, Any]:
+def _plain(section: ConfigSection) -> Mapping[str, Any]:
     plain: Mapping[str, Any] = section.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     return plain
 

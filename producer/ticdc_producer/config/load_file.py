@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from ticdc_producer.config.changefeed_file import ChangefeedFile
+from ticdc_producer.config.config_section import explain
 from ticdc_producer.config.parameters import REFUSED_KEYS
-from ticdc_producer.config.strict_model import explain
 from ticdc_producer.errors import ChangefeedError
 
 

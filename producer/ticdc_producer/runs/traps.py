@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from ticdc_producer.config import Changefeed
-from ticdc_producer.config.strict_model import explain
+from ticdc_producer.config.config_section import explain
 from ticdc_producer.errors import FaultError
 from ticdc_producer.faults.catalogue import Trap, trap
 from ticdc_producer.faults.trap import TrapSetting

@@ -13,7 +13,7 @@ from ticdc_producer.errors import ScenarioError, ScenarioProblems
 from ticdc_producer.model import tso
 from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.tso import Clock
+from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.scenario.data_step import DataPlan, bind_data
 from ticdc_producer.scenario.dump_step import DumpPlan, DumpStep
 from ticdc_producer.scenario.generate.alterations import Alterations
@@ -147,13 +147,15 @@ def _collected(refusals: Refusals | None) -> Iterator[None]:
             refusals.add_step(problem)
 
 
-def clock_of(scenario: ScenarioFile, history: History) -> Clock:
+def clock_of(scenario: ScenarioFile, history: History) -> CommitClock:
     """The commit clock of an executed scenario."""
     return _clock(scenario, history.pinned)
 
 
-def _clock(scenario: ScenarioFile, pinned: Mapping[int, int]) -> Clock:
-    return Clock(start=scenario.start, every_us=scenario.every // timedelta(microseconds=1), pinned=pinned)
+def _clock(scenario: ScenarioFile, pinned: Mapping[int, int]) -> CommitClock:
+    return CommitClock(
+        start=scenario.start, every_us=scenario.every // timedelta(microseconds=1), pinned=pinned
+    )
 
 
 def _run(session: Session, step: SQLStep) -> None:
@@ -219,7 +221,7 @@ def _bind_data_step(session: Session, step: DataStep, scenario: ScenarioFile) ->
     return plan
 
 
-def _bind_dump_step(session: Session, step: DumpStep, scenario: ScenarioFile, clock: Clock) -> DumpPlan:
+def _bind_dump_step(session: Session, step: DumpStep, scenario: ScenarioFile, clock: CommitClock) -> DumpPlan:
     table, mode = session.reserve_dumped(*step.table, line=step.line)
     plan = DumpPlan(
         file=str(Path(scenario.file).absolute()),

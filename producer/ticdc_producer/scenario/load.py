@@ -10,8 +10,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from ticdc_producer.config.strict_model import Path as KeyPath
-from ticdc_producer.config.strict_model import spell
+from ticdc_producer.config.config_section import Path as KeyPath
+from ticdc_producer.config.config_section import spell
 from ticdc_producer.errors import ScenarioError, nearest
 from ticdc_producer.scenario.data_step import Data
 from ticdc_producer.scenario.dump_step import DumpStep, divide_dump

@@ -134,7 +134,7 @@ class Clock(StrictModel):
     )
 
 
-class Session(StrictModel):
+class SessionSpec(StrictModel):
     """Initial state of the SQL session."""
 
     database: str = Field(default="test", min_length=1, description="Current database; exists and is empty.")
@@ -198,7 +198,7 @@ class Scenario(StrictModel):
     description: str = Field(default="", description="One line for the list of scenarios.")
     seed: int = Field(default=0, ge=0, le=tso.MAX_TS, description="Random seed.")
     clock: Clock = Field(default_factory=Clock)
-    session: Session = Field(default_factory=Session)
+    session: SessionSpec = Field(default_factory=SessionSpec)
     resolved: Resolved = Field(default_factory=lambda: Resolved(after="transaction"))
     changefeed: ChangefeedFile | None = Field(
         default=None, description="TiCDC's changefeed file as YAML, plus sink-uri."

@@ -11,7 +11,7 @@ from dataclasses import replace
 from ticdc_producer.model.catalog import DISCARDED, Action, Catalog, DDLJob
 from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.tso import Clock
+from ticdc_producer.model.tso import CommitClock
 
 _EXCHANGE = Action.EXCHANGE_TABLE_PARTITION
 _UNCHANGED_BY = frozenset({
@@ -20,7 +20,7 @@ _UNCHANGED_BY = frozenset({
 })  # fmt: skip
 
 
-def with_update_ts(catalog: Catalog, clock: Clock, profile: Profile) -> Catalog:
+def with_update_ts(catalog: Catalog, clock: CommitClock, profile: Profile) -> Catalog:
     """Set ``update_ts`` of each version of each table; 0 for a version that no DDL made."""
     jobs, tables = catalog.creating_jobs(), list[TableInfo]()
     own: list[int] = []  # TiDB's time stamp, by version

@@ -17,7 +17,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.testing.change_log import ChangeLog, Image, RowChange, Transaction, key_indexes
 from ticdc_producer.testing.damage import DAMAGES, Damage, damaged_message
 from ticdc_producer.testing.random_history import accepted_by, images, random_history, random_transaction
-from ticdc_producer.testing.random_tables import COLUMN_TYPES, NAMES, ColumnType, Key, random_table
+from ticdc_producer.testing.random_tables import COLUMN_TYPES, NAMES, DrawnType, Key, random_table
 from ticdc_producer.testing.schema_ids import avro_schema
 
 __all__ = [
@@ -65,7 +65,7 @@ def tables(
     return random_table(_types(types), max_columns, tuple(keys), either, names)
 
 
-def _types(names: Collection[str] | None) -> Sequence[ColumnType]:
+def _types(names: Collection[str] | None) -> Sequence[DrawnType]:
     if names is None:
         return COLUMN_TYPES
     known = {kind.name for kind in COLUMN_TYPES}

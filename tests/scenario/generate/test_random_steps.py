@@ -19,7 +19,7 @@ from ticdc_producer.scenario.generate.change_rows import change_rows
 from ticdc_producer.scenario.generate.changes import ChangeSource, part_of_rows
 from ticdc_producer.scenario.generate.expressions import no_expressions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
-from ticdc_producer.scenario.generate.row_history import RowHistory
+from ticdc_producer.scenario.generate.row_history import RowFollower
 from ticdc_producer.scenario.generate.spans import TableSpan
 from ticdc_producer.scenario.history import Change
 
@@ -143,7 +143,7 @@ def test_the_first_and_the_last_of_two_billion_inserts(tmp_path: Path, inserts: 
     most = 2_000_000_000
     table = "CREATE TABLE t (id BIGINT PRIMARY KEY, n INT NOT NULL)"
     [plan] = plans(tmp_path, table, table="t", transactions=most, mix={"insert": 1})
-    history = RowHistory(plan)
+    history = RowFollower(plan)
     for start in (0, most - inserts):
         part = TableSpan(plan, False, start, start + inserts)
         changes = history.changes(part.events(None), net=True)

@@ -37,7 +37,7 @@ from ticdc_producer.protocols.arrow_text import Fragment, as_int64, concat, leng
 from ticdc_producer.protocols.avro import plan as binary
 from ticdc_producer.protocols.avro.names import DDL, MAGIC, WATERMARK, Part, sanitized, tidb_type, type_text
 from ticdc_producer.protocols.avro.options import AvroOptions
-from ticdc_producer.protocols.avro.plan import TablePlan, table_plan
+from ticdc_producer.protocols.avro.plan import AvroTablePlan, table_plan
 from ticdc_producer.protocols.avro.table_schema import key_flag, schema_of
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
@@ -139,7 +139,7 @@ class AvroEncoder:
     def __init__(self, options: AvroOptions | None = None, *, schema_id: SchemaID) -> None:
         self.options = options or AvroOptions()
         self._schema_id = schema_id
-        self._plans: dict[TableInfo, TablePlan] = {}
+        self._plans: dict[TableInfo, AvroTablePlan] = {}
         self._heads: dict[tuple[TableInfo, Part], bytes] = {}
 
     def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
@@ -179,11 +179,11 @@ class AvroEncoder:
     def fidelity(self) -> AvroFidelity:
         return AvroFidelity.of(self.options)
 
-    def _key(self, plan: TablePlan, table: TableInfo, batch: RowBatch) -> Iterator[Fragment]:
+    def _key(self, plan: AvroTablePlan, table: TableInfo, batch: RowBatch) -> Iterator[Fragment]:
         yield self._head(table, "key")
         yield from plan.cells(batch.primary_images, plan.key)
 
-    def _value(self, plan: TablePlan, table: TableInfo, batch: RowBatch) -> Iterator[Fragment]:
+    def _value(self, plan: AvroTablePlan, table: TableInfo, batch: RowBatch) -> Iterator[Fragment]:
         yield self._head(table, "value")
         yield from plan.cells(batch.after, range(len(plan.columns)))
         if self.options.enable_tidb_extension:
@@ -198,7 +198,7 @@ class AvroEncoder:
         return self._heads[table, part]
 
     def _notes(
-        self, plan: TablePlan, table: TableInfo, batch: RowBatch, key: pa.Array, value: pa.Array
+        self, plan: AvroTablePlan, table: TableInfo, batch: RowBatch, key: pa.Array, value: pa.Array
     ) -> dict[int, RowStatus]:
         commits, limit = batch.commit_ts, self.options.max_message_bytes
         sizes = lengths(key) + lengths(value) + RECORD_OVERHEAD
@@ -227,7 +227,7 @@ def _no_member(table: TableInfo, members: int, commit_ts: int) -> EncodeError:
     )
 
 
-def _unsendable(plan: TablePlan, table: TableInfo, op: Op) -> Callable[[int], EncodeError] | None:
+def _unsendable(plan: AvroTablePlan, table: TableInfo, op: Op) -> Callable[[int], EncodeError] | None:
     """The refusal of all rows of a table, given their commit-ts; None if they can be sent."""
     clash = plan.key_clash if op == Op.DELETE else plan.clash  # a delete has no value
     if clash:

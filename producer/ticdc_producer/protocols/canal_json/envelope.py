@@ -127,7 +127,7 @@ class Extension(msgspec.Struct, rename="camel"):
     rowkey: str | None = None
 
 
-class Envelope(msgspec.Struct, rename="camel"):
+class CanalJSONEnvelope(msgspec.Struct, rename="camel"):
     """One message object; ``ts`` and ``id`` do not describe the event and are ignored.
 
     The description of the columns repeats from message to message and stays JSON here (``Columns``).
@@ -147,12 +147,12 @@ class Envelope(msgspec.Struct, rename="camel"):
     tidb: Extension | None = msgspec.field(default=None, name="_tidb")
 
 
-_DECODER = msgspec.json.Decoder(Envelope)
+_DECODER = msgspec.json.Decoder(CanalJSONEnvelope)
 _BYTE_OFFSET = re.compile(r"\(byte (\d+)\)")
 _TRAILING = "trailing characters"
 
 
-def parse_envelope(value: bytes, start: int = 0) -> tuple[Envelope, Columns, int]:
+def parse_envelope(value: bytes, start: int = 0) -> tuple[CanalJSONEnvelope, Columns, int]:
     """Parse one object of a message value.
 
     :param start: byte offset of the object.
@@ -168,7 +168,7 @@ def parse_envelope(value: bytes, start: int = 0) -> tuple[Envelope, Columns, int
         raise _error(error, value, start) from None
 
 
-def _next(rest: bytes | memoryview) -> tuple[Envelope, int]:
+def _next(rest: bytes | memoryview) -> tuple[CanalJSONEnvelope, int]:
     """The object that starts here, and its length; 0 if it is the last."""
     try:
         return _DECODER.decode(rest), 0

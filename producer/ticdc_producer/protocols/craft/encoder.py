@@ -13,7 +13,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.craft.messages import ddl_message, messages, resolved_message
 from ticdc_producer.protocols.craft.options import CraftOptions
-from ticdc_producer.protocols.craft.plan import RowForm, TablePlan, table_plan
+from ticdc_producer.protocols.craft.plan import CraftRowForm, CraftTablePlan, table_plan
 from ticdc_producer.protocols.craft.wire import NO_PARTITION
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus
 from ticdc_producer.protocols.message_batch import MessageBatch
@@ -24,9 +24,9 @@ class CraftEncoder:
 
     def __init__(self, options: CraftOptions | None = None) -> None:
         self.options = options or CraftOptions()
-        self._plans: dict[TableInfo, TablePlan] = {}
-        self._forms: list[RowForm] = []
-        self._form_indexes: dict[RowForm, int] = {}
+        self._plans: dict[TableInfo, CraftTablePlan] = {}
+        self._forms: list[CraftRowForm] = []
+        self._form_indexes: dict[CraftRowForm, int] = {}
 
     def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
         """Encode rows of one table version; see ``protocols.base.Encoder``.
@@ -46,7 +46,7 @@ class CraftEncoder:
             "value": value,
             "old": old,
             "commit_ts": batch.commit_ts,
-            "form": pa.repeat(self._form_index(RowForm(group, batch.op)), rows),
+            "form": pa.repeat(self._form_index(CraftRowForm(group, batch.op)), rows),
             "partition": batch.table_id if plan.partitioned else pa.repeat(NO_PARTITION, rows),
             "estimate": pa.array(estimate),
         }
@@ -75,13 +75,13 @@ class CraftEncoder:
         only_keys = self.options.delete_only_output_handle_key_columns
         return Fidelity(deletes="handle-key" if only_keys else "all")
 
-    def _plan(self, table: TableInfo) -> TablePlan:
+    def _plan(self, table: TableInfo) -> CraftTablePlan:
         plan = self._plans.get(table)
         if plan is None:
             self._plans[table] = plan = table_plan(table, self.options)
         return plan
 
-    def _form_index(self, form: RowForm) -> int:
+    def _form_index(self, form: CraftRowForm) -> int:
         """The index of a form in ``self._forms``; new forms are appended."""
         if form not in self._form_indexes:
             self._form_indexes[form] = len(self._forms)

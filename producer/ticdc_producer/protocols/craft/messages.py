@@ -29,7 +29,7 @@ from ticdc_producer.protocols.arrow_text import (
 )
 from ticdc_producer.protocols.craft.dictionary import BatchDictionary, TermDictionary, build_dictionary
 from ticdc_producer.protocols.craft.options import CraftOptions
-from ticdc_producer.protocols.craft.plan import RowForm
+from ticdc_producer.protocols.craft.plan import CraftRowForm
 from ticdc_producer.protocols.craft.wire import (
     NO_NAME,
     NO_PARTITION,
@@ -38,7 +38,7 @@ from ticdc_producer.protocols.craft.wire import (
     uvarint,
     varint,
 )
-from ticdc_producer.protocols.encoded_rows import BatchedRows, EncodedRows, Limits, batched
+from ticdc_producer.protocols.encoded_rows import BatchedRows, EncodedRows, MessageLimits, batched
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.varint_columns import uvarints, varints, zigzag
 
@@ -92,7 +92,7 @@ def _delta_chunks(
     return encode(numbers[starts]), merge_runs(steps, starts - np.arange(len(starts)))
 
 
-def row_messages(batch: BatchedRows, forms: Sequence[RowForm]) -> MessageBatch:
+def row_messages(batch: BatchedRows, forms: Sequence[CraftRowForm]) -> MessageBatch:
     """The messages of batched rows.
 
     :param forms: the row forms that the rows' ``form`` column indexes.
@@ -155,14 +155,14 @@ def _group_tables(first: Numbers, sizes: Numbers, starts: Numbers) -> pa.Array:
 
 
 def messages(
-    rows: Iterable[EncodedRows], forms: Sequence[RowForm], options: CraftOptions
+    rows: Iterable[EncodedRows], forms: Sequence[CraftRowForm], options: CraftOptions
 ) -> Iterator[MessageBatch]:
     """Messages of consecutive rows, each of one batch key.
 
     :param forms: the row forms that the rows' ``form`` column indexes.
     :raises EncodeError: for the first row that TiCDC rejects.
     """
-    limits = Limits(rows=options.max_batch_size, size=options.max_message_bytes, rows_beyond=1)
+    limits = MessageLimits(rows=options.max_batch_size, size=options.max_message_bytes, rows_beyond=1)
     for batch in batched(rows, _estimates, limits, by_batch_key=options.batch_by != "partition"):
         yield row_messages(batch, forms)
 

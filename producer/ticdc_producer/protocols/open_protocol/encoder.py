@@ -16,9 +16,9 @@ from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encode
 from ticdc_producer.protocols.large_message import LargeMessages, NameClaim
 from ticdc_producer.protocols.large_message_handle import claim_name
 from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.protocols.open_protocol.messages import BatchMessages, framed, messages
+from ticdc_producer.protocols.open_protocol.messages import OpenRowMessages, framed, messages
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
-from ticdc_producer.protocols.open_protocol.plan import PROFILE_RULES, TablePlan, table_plan
+from ticdc_producer.protocols.open_protocol.plan import PROFILE_RULES, OpenTablePlan, table_plan
 
 
 class OpenEncoder:
@@ -28,11 +28,11 @@ class OpenEncoder:
         self.options = options or OpenOptions()
         self._large = LargeMessages(self.options, name_claim)
         self._rules = PROFILE_RULES[self.options.profile]
-        self._plans: dict[TableInfo, TablePlan] = {}
+        self._plans: dict[TableInfo, OpenTablePlan] = {}
 
     def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
         """Encode rows of one table version; see ``protocols.base.Encoder``."""
-        forms = BatchMessages(self._plan(table), batch, self.options)
+        forms = OpenRowMessages(self._plan(table), batch, self.options)
         rows = encoded_rows(forms.keys(), forms.values(table), batch.commit_ts)
         rows = self._large.apply_size_limit(rows, table, forms)
         return rows if table.handle_index is not None else self._without_handle_key(table, batch.op, rows)
@@ -72,7 +72,7 @@ class OpenEncoder:
             damaged_text=frozenset() if keeps_invalid_utf8 else STRINGS,
         )
 
-    def _plan(self, table: TableInfo) -> TablePlan:
+    def _plan(self, table: TableInfo) -> OpenTablePlan:
         if table not in self._plans:
             self._plans[table] = table_plan(table, self.options)
         return self._plans[table]

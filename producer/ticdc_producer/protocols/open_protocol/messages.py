@@ -25,12 +25,12 @@ from ticdc_producer.protocols.arrow_text import (
 )
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.compression import all_compressed
-from ticdc_producer.protocols.encoded_rows import EncodedRows, Limits, batched
+from ticdc_producer.protocols.encoded_rows import EncodedRows, MessageLimits, batched
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.open_protocol.frame_reader import LENGTH, VERSION
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
-from ticdc_producer.protocols.open_protocol.plan import TablePlan
+from ticdc_producer.protocols.open_protocol.plan import OpenTablePlan
 
 _PAIR_OF_LENGTHS = 2 * LENGTH.size
 _HEAD = len(VERSION) + RECORD_OVERHEAD
@@ -50,7 +50,7 @@ def messages(rows: Iterable[EncodedRows], options: OpenOptions) -> Iterator[Mess
 
     :raises EncodeError: for the first row that TiCDC rejects.
     """
-    limits = Limits(rows=options.max_batch_size, size=options.max_message_bytes - _HEAD)
+    limits = MessageLimits(rows=options.max_batch_size, size=options.max_message_bytes - _HEAD)
     for batch in batched(rows, _sizes, limits, by_batch_key=options.batch_by != "partition"):
         keys, values = (_blocks(batch.rows.column(name)) for name in ("key", "value"))
         starts = batch.starts
@@ -82,10 +82,10 @@ _NONE = pa.scalar(b"", pa.binary())
 
 
 @dataclass(frozen=True, slots=True)
-class BatchMessages:
+class OpenRowMessages:
     """The keys and values of one batch of rows."""
 
-    plan: TablePlan
+    plan: OpenTablePlan
     batch: RowBatch
     options: OpenOptions
 
@@ -129,7 +129,7 @@ class BatchMessages:
     def handle_key_messages(
         self, rows: Sequence[int], locations: Sequence[str]
     ) -> Iterator[tuple[bytes, bytes]]:
-        large = BatchMessages(self.plan, self.batch.take(pa.array(rows)), self.options)
+        large = OpenRowMessages(self.plan, self.batch.take(pa.array(rows)), self.options)
         locations = locations or [""] * len(rows)
         members = [self.plan.rules.large_row_members(location) for location in locations]
         keys = large.keys([pa.array(members, pa.binary())])

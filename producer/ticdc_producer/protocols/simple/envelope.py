@@ -32,7 +32,7 @@ class DataType(msgspec.Struct, rename="camel"):
     unsigned: bool = False
 
 
-class ColumnJSON(msgspec.Struct, rename="camel"):
+class SchemaColumnJSON(msgspec.Struct, rename="camel"):
     """A column in a table schema."""
 
     name: str
@@ -56,11 +56,11 @@ class TableSchema(msgspec.Struct):
     schema: str
     table: str
     version: TSO
-    columns: list[ColumnJSON]
+    columns: list[SchemaColumnJSON]
     indexes: list[IndexJSON]
 
 
-class Envelope(msgspec.Struct, rename="camel"):
+class SimpleEnvelope(msgspec.Struct, rename="camel"):
     """One message, without ``buildTs`` and ``checksum``, which are not part of the event."""
 
     version: int
@@ -79,12 +79,12 @@ class Envelope(msgspec.Struct, rename="camel"):
     pre_table_schema: TableSchema | None = None
 
 
-_DECODER = msgspec.json.Decoder(Envelope)
+_DECODER = msgspec.json.Decoder(SimpleEnvelope)
 _BYTE_POSITION = re.compile(r"\(byte (\d+)\)")
 VERSION = 1
 
 
-def parse_envelope(value: bytes) -> Envelope:
+def parse_envelope(value: bytes) -> SimpleEnvelope:
     """Parse a message value.
 
     :raises DecodeError: if it is not a message of this protocol.

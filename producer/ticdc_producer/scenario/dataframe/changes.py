@@ -20,7 +20,7 @@ from ticdc_producer.scenario.dataframe.operations import (
     with_previous_row,
 )
 from ticdc_producer.scenario.dataframe.row_key import StoredKey, stored_key
-from ticdc_producer.scenario.dataframe.sources import Sources, old_row_sources, quoted, row_sources
+from ticdc_producer.scenario.dataframe.sources import ValueSources, old_row_sources, quoted, row_sources
 
 _HEAD = ("op", "commit_seq", "row_seq")
 
@@ -69,7 +69,7 @@ def changes(
     return in_shape(full_log, CHANGE_LOG)
 
 
-def _with_previous(staged: DataFrame, row: Sources, key: StoredKey) -> DataFrame:
+def _with_previous(staged: DataFrame, row: ValueSources, key: StoredKey) -> DataFrame:
     has_new_row = F.col("op") != Op.DELETE
     values = row.values(F.col("row"), required=has_new_row, always=key.offsets)
     now = _names("now", values)
@@ -85,7 +85,9 @@ def _with_previous(staged: DataFrame, row: Sources, key: StoredKey) -> DataFrame
     return with_previous_row(keyed).withColumns(not_moved)
 
 
-def _with_given(staged: DataFrame, row: Sources, old: Sources, key: StoredKey, before: str) -> DataFrame:
+def _with_given(
+    staged: DataFrame, row: ValueSources, old: ValueSources, key: StoredKey, before: str
+) -> DataFrame:
     has_old = F.col("has_old")
     values = row.values(F.col("row"), required=None)
     old_values = old.values(F.col("old"), required=has_old)

@@ -18,7 +18,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.data_step import DataPlan
 from ticdc_producer.scenario.dataframe.changes import changes
 from ticdc_producer.scenario.dataframe.refusal import stop_job
-from ticdc_producer.scenario.dump_step import DumpPlan, Span
+from ticdc_producer.scenario.dump_step import DumpPlan, StatementSpan
 from ticdc_producer.scenario.history import Change
 from ticdc_producer.scenario.sql.allocator import RowIds
 from ticdc_producer.scenario.sql.session import Session
@@ -46,7 +46,7 @@ def dump_changes(spark: SparkSession, plan: DumpPlan) -> DataFrame:
     return spark.range(0, len(spans), 1, len(spans)).mapInArrow(read, LOG_TYPE)
 
 
-def _changes_of(plan: DumpPlan, span: Span, first_commit: int) -> pa.RecordBatch:
+def _changes_of(plan: DumpPlan, span: StatementSpan, first_commit: int) -> pa.RecordBatch:
     """The changes of the INSERTs of one span."""
     with Path(plan.file).open("rb") as file:
         file.seek(span.start)

@@ -9,11 +9,11 @@ from ticdc_producer.scenario.generate.amounts import evaluated, parsed
 from ticdc_producer.scenario.generate.arrays import Longs
 from ticdc_producer.scenario.generate.domain import DECIMAL_DIGITS
 from ticdc_producer.scenario.generate.draw import draw
-from ticdc_producer.scenario.generate.events import Events
+from ticdc_producer.scenario.generate.events import GeneratedEvents
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
 
 
-def added_units(plan: GeneratePlan, column: ColumnPlan, updates: Events) -> Longs:
+def added_units(plan: GeneratePlan, column: ColumnPlan, updates: GeneratedEvents) -> Longs:
     """What each of some updates adds, in units of the column's last digit, rounded half away from zero.
 
     The expression can use ``row``; ``transaction``, the number of the commit; ``place``, the position of the

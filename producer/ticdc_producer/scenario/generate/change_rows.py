@@ -12,7 +12,7 @@ from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.arrays import Flags, Longs
-from ticdc_producer.scenario.generate.cells import Expressions, Sources, cells, sources
+from ticdc_producer.scenario.generate.cells import CellSources, Expressions, cells, sources
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
 from ticdc_producer.scenario.generate.row_history import RowChanges, Versions
 from ticdc_producer.scenario.generate.row_keys import handles, int_keys
@@ -100,11 +100,11 @@ class DrawnValues:
         return found
 
 
-def _both(after: Sources, new: Longs, before: Sources, old: Longs) -> Sources:
+def _both(after: CellSources, new: Longs, before: CellSources, old: Longs) -> CellSources:
     added = None
     if after.added is not None and before.added is not None:
         added = np.concatenate([after.added[new], before.added[old]])
-    return Sources(
+    return CellSources(
         np.concatenate([after.row[new], before.row[old]]),
         np.concatenate([after.version[new], before.version[old]]),
         added,

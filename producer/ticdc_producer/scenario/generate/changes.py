@@ -15,7 +15,7 @@ from ticdc_producer.scenario.generate.cells import Expressions
 from ticdc_producer.scenario.generate.change_rows import change_rows, existing_rows
 from ticdc_producer.scenario.generate.events import RowFilter
 from ticdc_producer.scenario.generate.plan import GeneratePlan
-from ticdc_producer.scenario.generate.row_history import RowChanges, RowHistory
+from ticdc_producer.scenario.generate.row_history import RowChanges, RowFollower
 from ticdc_producer.scenario.generate.spans import Span, TableSpan, changes_at_once, spans
 
 RowFilters: TypeAlias = Callable[[GeneratePlan], RowFilter | None]
@@ -115,7 +115,7 @@ class _History:
     """The history of a table's rows in one pass over the spans."""
 
     def __init__(self, plan: GeneratePlan, wanted: RowFilter | None, *, net: bool) -> None:
-        self._rows, self._wanted, self._net = RowHistory(plan), wanted, net
+        self._rows, self._wanted, self._net = RowFollower(plan), wanted, net
         self._truncations = 0
         self.existing = self._rows.existing
 

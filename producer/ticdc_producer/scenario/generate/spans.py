@@ -11,7 +11,12 @@ from itertools import groupby
 
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.domain import is_string
-from ticdc_producer.scenario.generate.events import Events, RowFilter, first_inserts, transaction_events
+from ticdc_producer.scenario.generate.events import (
+    GeneratedEvents,
+    RowFilter,
+    first_inserts,
+    transaction_events,
+)
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.generate.table_spec import ROWS_PER_LOAD
 
@@ -35,7 +40,7 @@ class TableSpan:
     start: int
     stop: int
 
-    def events(self, wanted: RowFilter | None) -> Events:
+    def events(self, wanted: RowFilter | None) -> GeneratedEvents:
         """The row changes in order.
 
         :param wanted: whose changes are returned; None: all.

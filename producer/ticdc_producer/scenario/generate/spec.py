@@ -27,7 +27,7 @@ MOST_TABLES = 500
 _INSTEAD_OF_EACH = ("mix", "updates", "rows_per_transaction", "changes_per_row", "key_changes")
 
 
-class Statement(StrictModel):
+class StatementSpec(StrictModel):
     """One statement that every transaction executes on a row of its own."""
 
     does: Literal["insert", "update", "replace"] = Field(
@@ -41,7 +41,7 @@ class Statement(StrictModel):
     )
 
     @model_validator(mode="after")
-    def _check_columns(self) -> Statement:
+    def _check_columns(self) -> StatementSpec:
         if (self.does == "update") != bool(self.columns):
             raise ValueError(f"an update requires columns, {_with_article(self.does)} has none")
         return self
@@ -74,7 +74,7 @@ class Generate(StrictModel):
     mix: Mix = Field(
         default_factory=lambda: Mix(insert=20, update=70, delete=10), description="Shares of the operations."
     )
-    each: Annotated[tuple[Statement, ...], Field(strict=False, max_length=1000)] | None = Field(
+    each: Annotated[tuple[StatementSpec, ...], Field(strict=False, max_length=1000)] | None = Field(
         default=None, description="Statements of each transaction, instead of a mix."
     )
     hot_keys: Exponent = Field(
@@ -165,7 +165,7 @@ class Generate(StrictModel):
             return self.rows_per_transaction
         return sum(2 if statement.does == "replace" else 1 for statement in self.each)
 
-    def _check_each(self, each: tuple[Statement, ...]) -> None:
+    def _check_each(self, each: tuple[StatementSpec, ...]) -> None:
         both = sorted({key.replace("_", "-") for key in self._given_keys() if key in _INSTEAD_OF_EACH})
         if not each:
             raise ValueError("each is empty")

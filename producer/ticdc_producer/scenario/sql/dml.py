@@ -20,10 +20,10 @@ from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.row_selection import select_rows
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.storage import Table
-from ticdc_producer.scenario.sql.transaction import Transaction
+from ticdc_producer.scenario.sql.transaction import OpenTransaction
 
 
-def run_update(tree: exp.Update, table: Table, scope: Scope, transaction: Transaction) -> None:
+def run_update(tree: exp.Update, table: Table, scope: Scope, transaction: OpenTransaction) -> None:
     """Run an UPDATE.
 
     :param scope: of the table.
@@ -37,7 +37,7 @@ def run_update(tree: exp.Update, table: Table, scope: Scope, transaction: Transa
         update_row(table, row, changed, assigned, transaction)
 
 
-def run_delete(tree: exp.Delete, table: Table, scope: Scope, transaction: Transaction) -> None:
+def run_delete(tree: exp.Delete, table: Table, scope: Scope, transaction: OpenTransaction) -> None:
     """Run a DELETE.
 
     :param scope: of the table.
@@ -50,7 +50,7 @@ def run_dml(
     verb: str,
     tree: exp.Expr,
     context: StatementContext,
-    transaction: Transaction,
+    transaction: OpenTransaction,
     has_parents: Callable[[Table, Sequence[Value]], bool],
 ) -> None:
     """Run a DML statement.
@@ -75,7 +75,7 @@ def run_dml(
         raise UnsupportedSQL(f"{verb} in this form is not supported")
 
 
-def _run_update(tree: exp.Update, verb: str, context: StatementContext, transaction: Transaction) -> None:
+def _run_update(tree: exp.Update, verb: str, context: StatementContext, transaction: OpenTransaction) -> None:
     refuse_other_clauses(tree, verb, "this", "expressions", "where", "order", "limit", "with_", "ignore")
     with transaction.ignoring_conflicts(bool(tree.args.get("ignore"))):
         if is_joined(tree):

@@ -17,7 +17,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.history import History, PassedOver
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
-from ticdc_producer.scenario.sql.cluster import Cluster, Database
+from ticdc_producer.scenario.sql.cluster import Database, TiDBCluster
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl import DDLContext, is_ddl, run_ddl
 from ticdc_producer.scenario.sql.dml import run_dml
@@ -33,7 +33,7 @@ from ticdc_producer.scenario.sql.other_statements import (
 from ticdc_producer.scenario.sql.prepared_statements import PreparedStatements, concerns_prepared
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.recorded_history import RecordedHistory
-from ticdc_producer.scenario.sql.references import References
+from ticdc_producer.scenario.sql.references import ForeignKeys
 from ticdc_producer.scenario.sql.refusals import Refusals, located
 from ticdc_producer.scenario.sql.reserved_tables import ReservedTables
 from ticdc_producer.scenario.sql.scope import Scope
@@ -44,7 +44,12 @@ from ticdc_producer.scenario.sql.storage import Table
 from ticdc_producer.scenario.sql.syntax import parse_ddl
 from ticdc_producer.scenario.sql.syntax.statement import DDL, TruncateTable
 from ticdc_producer.scenario.sql.temporary_tables import TemporaryTables
-from ticdc_producer.scenario.sql.transaction import Transaction, read_begin, read_completion, run_savepoint
+from ticdc_producer.scenario.sql.transaction import (
+    OpenTransaction,
+    read_begin,
+    read_completion,
+    run_savepoint,
+)
 
 _DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
 _FIRST_DATABASE = "test"
@@ -82,17 +87,17 @@ class Session:
         self._database = database
         self._force_replicate = force_replicate
         databases = {name.lower(): Database(name) for name in (_FIRST_DATABASE, database)}
-        self._cluster = Cluster(databases, profile=profile)
+        self._cluster = TiDBCluster(databases, profile=profile)
         self._settings = SessionSettings(time_zone, now)
         self._passed_over = PassedOver()
-        self._references = References(())
+        self._references = ForeignKeys(())
         self._reserved = ReservedTables()
         self._statements = shared_statements() if statements is None else statements
         self._values = SessionValues()
         self._prepared = PreparedStatements(self._values, self._statements.parsed)
         self._temporary = TemporaryTables()
         self._recorded = RecordedHistory(self._cluster, self._reserved, snapshots)
-        self._open: Transaction | None = None
+        self._open: OpenTransaction | None = None
         self._open_line = 0
 
     @property
@@ -358,7 +363,7 @@ class Session:
     def _replicated_ddl(self, node: DDL, context: DDLContext) -> None:
         run_ddl(node, context)
         self._reserved.check(self._cluster.tables())
-        self._references = References(self._cluster.tables())
+        self._references = ForeignKeys(self._cluster.tables())
         self._database = context.database
 
     def _dml(self, statement: Statement) -> None:
@@ -366,7 +371,7 @@ class Session:
         if self._open is None and not self._mode.autocommit:
             self._begin(statement.line)
         alone = self._open is None
-        transaction = self._open or Transaction(self._recorded.commits)
+        transaction = self._open or OpenTransaction(self._recorded.commits)
         transaction.line, before = statement.line, len(transaction.steps)
         try:
             run_dml(verb, tree, self._context(tree), transaction, self._has_parents)
@@ -400,7 +405,7 @@ class Session:
         return found
 
     def _begin(self, line: int) -> None:
-        self._open, self._open_line = Transaction(self._recorded.commits), line
+        self._open, self._open_line = OpenTransaction(self._recorded.commits), line
 
     def _commit(self) -> None:
         if self._open is not None:

@@ -18,7 +18,7 @@ Step: TypeAlias = tuple[Table, Row | None, Row | None]
 
 
 @dataclass(slots=True)
-class Transaction:
+class OpenTransaction:
     """An open transaction; every row change goes through it.
 
     :param commit_seq: number of its commit.
@@ -131,7 +131,7 @@ def _swap(table: Table, old: Row | None, new: Row | None) -> None:
         table.put(new)
 
 
-def run_savepoint(cursor: Cursor, transaction: Transaction | None) -> None:
+def run_savepoint(cursor: Cursor, transaction: OpenTransaction | None) -> None:
     """Run a statement about a savepoint.
 
     :param transaction: the open transaction; without one a new savepoint is forgotten at once.
