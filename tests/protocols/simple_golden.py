@@ -9,7 +9,7 @@ from ticdc_producer.model.event import Message
 from ticdc_producer.protocols.avro.cursor import AvroCursor
 from ticdc_producer.protocols.craft.wire import varint
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
-from ticdc_producer.protocols.simple.event_type import BYTES, DML, DOUBLE, FLOAT, MESSAGE, STRING, TIMESTAMP
+from ticdc_producer.protocols.simple.envelope import BYTES, DML, DOUBLE, FLOAT, MESSAGE, STRING, TIMESTAMP
 from ticdc_producer.protocols.simple.options import SimpleOptions
 
 BUILT = 946684800000

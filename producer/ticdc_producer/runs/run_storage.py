@@ -13,7 +13,7 @@ from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import ArgumentError, StorageError
 from ticdc_producer.model.event import Kind
 from ticdc_producer.protocols.registry import file_format
-from ticdc_producer.protocols.storage.schema_file import SchemaFile
+from ticdc_producer.protocols.storage_files import SchemaFile
 from ticdc_producer.runs.change_log import RunChangeLog
 from ticdc_producer.runs.counts import Counts
 from ticdc_producer.runs.encoded import Encoded

@@ -22,13 +22,16 @@ from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Image, Op, 
 from ticdc_producer.model.tso import compose
 from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.canal_json.envelope import (
+    DDL_KEYWORDS,
+    OPS,
+    WATERMARK,
     CanalJSONEnvelope,
     Columns,
     Extension,
     RowJSON,
+    action_code,
     parse_envelope,
 )
-from ticdc_producer.protocols.canal_json.event_type import DDL_KEYWORDS, OPS, WATERMARK, action_code
 from ticdc_producer.protocols.compression import plain
 
 NO_IDS = (0, 0)

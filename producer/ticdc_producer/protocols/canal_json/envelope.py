@@ -1,4 +1,8 @@
-"""The JSON object of a message; every member is checked before it is used."""
+"""The JSON object of a message; every member is checked before it is used. ``type`` has Canal's keywords.
+
+Source: tiflow ``pkg/sink/codec/canal/canal_entry.go`` (``convertDdlEventType``) with the action codes of tidb
+``pkg/meta/model/job.go``.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,30 @@ import msgspec
 
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.column import ColumnFlag
-from ticdc_producer.model.event import EventColumn
+from ticdc_producer.model.event import EventColumn, Op
 from ticdc_producer.model.tso import LOGICAL_BITS, MAX_TS
 from ticdc_producer.protocols.base import BadValue
+from ticdc_producer.protocols.ddl_keywords import DDLKeywords
 from ticdc_producer.protocols.value_parsers import Parser, parser_for
+
+WATERMARK = "TIDB_WATERMARK"
+OPS = {op.name: op for op in Op}
+
+_DDLS = DDLKeywords(
+    {
+        "CREATE": (3,),
+        "RENAME": (14, 47),
+        "CINDEX": (7, 9, 32),
+        "DINDEX": (8, 10, 33),
+        "ERASE": (4,),
+        "TRUNCATE": (11,),
+        "ALTER": (5, 6, 12, 13, 15, 17, 18, 19, 20, 22, 23, 37, 38, 41, 61, 64, 71, 72),
+    }
+)
+DDL_KEYWORDS = _DDLS.all
+ddl_keyword = _DDLS.of
+action_code = _DDLS.action_code
+
 
 Texts: TypeAlias = tuple[bytes, bytes, bytes]
 """JSON of ``pkNames``, ``sqlType`` and ``mysqlType``."""

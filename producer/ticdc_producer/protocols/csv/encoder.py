@@ -21,7 +21,7 @@ from ticdc_producer.protocols.csv.values import Field, HandleTexts, field_of, qu
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
 from ticdc_producer.protocols.member_text import member_text
 from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
-from ticdc_producer.protocols.storage.schema_file import column_type
+from ticdc_producer.protocols.storage_files import column_type
 
 _PRIMARY = ColumnFlag.PRIMARY_KEY | ColumnFlag.HANDLE_KEY
 

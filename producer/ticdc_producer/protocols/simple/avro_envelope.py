@@ -11,9 +11,11 @@ from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.protocols.avro.cursor import AvroCursor
 from ticdc_producer.protocols.base import BadValue
-from ticdc_producer.protocols.simple import event_type as layout
+from ticdc_producer.protocols.simple import envelope as layout
 from ticdc_producer.protocols.simple.envelope import (
+    BOOTSTRAP,
     VERSION,
+    WATERMARK,
     DataType,
     IndexJSON,
     RowJSON,
@@ -21,7 +23,6 @@ from ticdc_producer.protocols.simple.envelope import (
     SimpleEnvelope,
     TableSchema,
 )
-from ticdc_producer.protocols.simple.event_type import BOOTSTRAP, WATERMARK
 from ticdc_producer.protocols.value_parsers import Parser
 
 _TEXTS = type_names(STRINGS | LOBS, binary=False)

@@ -14,8 +14,16 @@ from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import DDLEvent, Event, Op, ResolvedEvent, RowEvent
 from ticdc_producer.protocols.compression import plain
 from ticdc_producer.protocols.simple.avro_envelope import is_avro, parse_avro_envelope
-from ticdc_producer.protocols.simple.envelope import SimpleEnvelope, TableSchema, parse_envelope
-from ticdc_producer.protocols.simple.event_type import BOOTSTRAP, DDL_TYPE_NAMES, OPS, WATERMARK, action_of
+from ticdc_producer.protocols.simple.envelope import (
+    BOOTSTRAP,
+    DDL_TYPE_NAMES,
+    OPS,
+    WATERMARK,
+    SimpleEnvelope,
+    TableSchema,
+    action_of,
+    parse_envelope,
+)
 from ticdc_producer.protocols.simple.schema_cache import TableReader
 
 _Version: TypeAlias = tuple[str, str, int]

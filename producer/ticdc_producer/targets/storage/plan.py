@@ -16,8 +16,7 @@ from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.catalog import Action, Catalog, DDLJob
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
-from ticdc_producer.protocols.storage.layout import schema_path, version_folder
-from ticdc_producer.protocols.storage.schema_file import SchemaFile, schema_file
+from ticdc_producer.protocols.storage_files import SchemaFile, schema_file, schema_path, version_folder
 
 
 @dataclass(frozen=True, kw_only=True)
