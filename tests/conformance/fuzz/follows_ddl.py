@@ -17,8 +17,8 @@ from ticdc_producer.protocols import registry
 from ticdc_producer.replica.changes import row_changes
 from ticdc_producer.replica.column_changes import ColumnChanges
 from ticdc_producer.replica.follow import StreamDDL, follow
-from ticdc_producer.replica.lineage import Lineage
 from ticdc_producer.replica.rows import Replica
+from ticdc_producer.replica.versions import Lineage
 from ticdc_producer.targets.decoding.event_rows import event_rows
 
 
