@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.event import MAX_EVENTS
-from ticdc_producer.replica.lineage import NO_VERSION, Numbers
 from ticdc_producer.replica.rows import ROWS, Replica, columns_of, image_array
+from ticdc_producer.replica.versions import NO_VERSION, Numbers
 
 
 def row_changes(decoded: pa.RecordBatch, replica: Replica, until: int | None = None) -> pa.RecordBatch:

@@ -17,8 +17,7 @@ from ticdc_producer.errors import ProducerError
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.xx_hash import xx_hash
 from ticdc_producer.replica.column_changes import ColumnChanges
-from ticdc_producer.replica.lineage import NO_VERSION, Lineage, Numbers, TableName
-from ticdc_producer.replica.versions import Cell, Move, Version
+from ticdc_producer.replica.versions import NO_VERSION, Cell, Lineage, Move, Numbers, TableName, Version
 
 
 def columns_of(images: pa.MapArray, names: Sequence[str]) -> list[pa.Array]:
