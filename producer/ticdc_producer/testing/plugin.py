@@ -142,8 +142,7 @@ def ticdc_topic(
     _ticdc_numbers: Iterator[str],
 ) -> Iterator[ScenarioTopic]:
     """A topic of this test alone, with the messages of the scenario that the marker names."""
-    from ticdc_producer.testing.topic import filled
-    from ticdc_producer.testing.topic_name import topic_name
+    from ticdc_producer.testing.topic import filled, topic_name
 
     arguments = _marker_arguments(request)
     with _fail_without_traceback():
