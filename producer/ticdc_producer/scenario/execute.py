@@ -20,8 +20,7 @@ from ticdc_producer.scenario.generate.alterations import Alterations
 from ticdc_producer.scenario.generate.bind import bind
 from ticdc_producer.scenario.generate.bind_column import with_table_versions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
-from ticdc_producer.scenario.generate.source_lines import SourceLines
-from ticdc_producer.scenario.generate.spec import Generate
+from ticdc_producer.scenario.generate.spec import Generate, SourceLines
 from ticdc_producer.scenario.generate.table_spec import DDLMix
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import DataStep, GenerateStep, ResolvedStep, ScenarioFile, SQLStep

@@ -16,9 +16,8 @@ from ticdc_producer.scenario.generate.additions import added_units
 from ticdc_producer.scenario.generate.arrays import Flags, Longs
 from ticdc_producer.scenario.generate.draw import draw, happens, uniform
 from ticdc_producer.scenario.generate.events import GeneratedEvents
-from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
+from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan, may_change
 from ticdc_producer.scenario.generate.runs import RowRuns
-from ticdc_producer.scenario.generate.state_size import may_change
 
 _ALSO = 0.25
 """Probability of each further column to change in an update."""

@@ -1,8 +1,9 @@
-"""The keys of a ``generate`` step."""
+"""The keys of a ``generate`` step, and their lines in the scenario file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -195,3 +196,29 @@ class Generate(StrictModel):
             return table_spec.share > 0 and self.each[0].does != "insert"
         first = (one.does for one in self.each if (one.table or "").lower() == table_spec.table.lower())
         return next(first, "insert") != "insert"
+
+
+@dataclass(frozen=True)
+class SourceLines:
+    """The line of each key in the scenario file.
+
+    :param lines: line by path below ``generate``; the step itself has the path ``()``.
+    :param above: path of a table with keys of its own; empty: the step.
+    """
+
+    lines: Mapping[tuple[str, ...], int]
+    above: tuple[str, ...] = ()
+
+    def of_table(self, number: int) -> SourceLines:
+        """The lines for one of several tables."""
+        return SourceLines(self.lines, ("tables", str(number)))
+
+    def of(self, *path: str) -> int:
+        """The line of a key, or of the nearest key above it; the table's keys precede the step's."""
+        found = {tuple(part.lower() for part in path): line for path, line in self.lines.items()}
+        wanted = tuple(part.lower() for part in path)
+        for depth in range(len(wanted), -1, -1):
+            for candidate in (self.above + wanted[:depth], wanted[:depth]):
+                if candidate in found:
+                    return found[candidate]
+        return 0
