@@ -23,7 +23,7 @@ from ticdc_producer.runs.targets import checked_targets
 from ticdc_producer.scenario.dataframe import Tables
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import ScenarioFile
-from ticdc_producer.scenario.update_ts import with_update_ts
+from ticdc_producer.scenario.version_metadata import with_update_ts
 from ticdc_producer.spark.spark_errors import translate_worker_errors
 
 
