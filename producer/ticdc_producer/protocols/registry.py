@@ -58,8 +58,6 @@ def protocol_spec(name: str) -> ProtocolSpec:
         raise ChangefeedError(
             f"unknown protocol {name!r}", parameter="protocol", hint=nearest(name, [*BUILT_IN, *others])
         )
-    from ticdc_producer.protocols.registry import plugin_spec
-
     return plugin_spec(name)
 
 
@@ -67,8 +65,6 @@ def protocol_specs() -> Iterator[ProtocolSpec]:
     """All protocols; those of other packages that cannot be used are left out."""
     yield from BUILT_IN.values()
     if names := sorted(installed(PROTOCOLS).keys() - BUILT_IN.keys()):
-        from ticdc_producer.protocols.registry import usable_specs
-
         yield from usable_specs(names)
 
 
