@@ -61,7 +61,7 @@ MAY_IMPORT = {
 
 ENGINE = {
     "allocator", "assign", "cluster", "ddl", "dml", "insert", "joined_dml", "prepared_statements", "query",
-    "recorded_history", "references", "session", "session_settings", "statement_cache",
+    "recorded_history", "references", "session", "session_settings", "session_tables", "statement_cache",
     "storage", "temporary_tables", "transaction",
 }  # fmt: skip
 """Modules of ``scenario.sql`` with the state of the SQL engine, or with what changes it."""
