@@ -183,6 +183,7 @@ def event_batches(path: Path, min_rows: int) -> tuple[Catalog, list[pa.RecordBat
 
     The file's rows are repeated up to ``min_rows``; a longer file is used completely.
 
+    :return: the batches have the shape ``row_batches.EVENTS_ARROW``, and the rows the order of the file.
     :raises FolderError: if the file has no row events.
     """
     recorded = list(recorded_rows(path))

@@ -56,6 +56,7 @@ class Edit:
 class EventGroup:
     """The events of the segments of one fault.
 
+    :param events: shape ``EVENT_STREAM``, in any order.
     :param partitions: number of partitions of a topic.
     """
 
@@ -124,6 +125,9 @@ def with_illegal_fault(
     """Inject an illegal fault into one of the events, if any fits.
 
     A removed event remains, with the kind ``DROPPED``.
+
+    :param group: all events of the segments that are reserved for the fault, in any order.
+    :return: shape ``EVENT_STREAM``, unordered: the changed, added and removed events are the last ones.
     """
     events, edit = group.events, trap.edit(group)
     if edit.several and group.partitions == 1:

@@ -36,11 +36,11 @@ class RowStatus:
 
 @dataclass(frozen=True, slots=True)
 class EncodedRows:
-    """Row changes in order.
+    """Row changes in delivery order.
 
-    :param columns: ``key``, ``value``, ``commit_ts``, and what else the codec needs to frame them. Rows with
-        different ``batch_key`` may not share a message. ``segment`` numbers the rows between two DDL or
-        resolved events; no message contains rows of two segments.
+    :param columns: ``key`` and ``value`` (binary), ``commit_ts`` (int64, TSO), and what else the codec needs
+        to frame them. Rows with different ``batch_key`` may not share a message. ``segment`` numbers the rows
+        between two DDL or resolved events; no message contains rows of two segments.
     :param statuses: by row index, of the few rows that have one.
     """
 

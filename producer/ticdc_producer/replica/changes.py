@@ -14,12 +14,12 @@ from ticdc_producer.replica.versions import NO_VERSION, Numbers
 
 
 def row_changes(decoded: pa.RecordBatch, replica: Replica, until: int | None = None) -> pa.RecordBatch:
-    """The changes of followed tables (shape ``rows.ROWS``).
+    """The changes of followed tables (shape ``rows.ROWS``), in no order.
 
     An update that changes the handle key also deletes the row with the old key.
 
-    :param decoded: shape ``DECODED``.
-    :param until: only changes up to this commit-ts; None: all.
+    :param decoded: shape ``DECODED``, in any order; other events than rows are ignored.
+    :param until: only changes up to this commit-ts (TSO); None: all.
     """
     rows = decoded.filter(pc.fill_null(pc.equal(decoded.column("kind"), "row"), False))
     versions = _versions(rows, replica)

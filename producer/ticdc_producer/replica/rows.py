@@ -86,7 +86,8 @@ class Replica:
     def final_rows(self, rows: pa.RecordBatch) -> Iterator[tuple[TableName, pa.RecordBatch]]:
         """The rows that are left in each table after all changes and DDLs.
 
-        :param rows: shape ``ROWS``, in whole groups.
+        :param rows: shape ``ROWS``, in whole groups; in any order.
+        :return: by table, shape ``ROWS`` without deleted rows, in no order.
         """
         arrived: dict[int, list[pa.RecordBatch]] = {}
         versions = rows.column("version").to_numpy()

@@ -42,13 +42,14 @@ def changes(
     If the table has no clustered primary key, its primary or handle key replaces the hidden row id:
     ``row_key`` encodes that key and ``row_id`` is 0.
 
+    :param df: the changes, in any order.
     :param op: column or expression of ``insert``, ``update``, ``delete``, or ``i`` (``c``), ``u``, ``d``.
     :param order: integer column with the number of the transaction, from 0, gaps allowed; optionally a second
         one with the position in the transaction. Two changes of one row must not have the same position.
     :param before: struct column with the old row of updates, NULL for inserts and deletes. Without it the old
         row is the result of the previous change under the same key: histories then start with the insert of
         each row, keys do not change, and only the key columns of a delete are read.
-    :return: shape ``CHANGE_LOG``.
+    :return: shape ``CHANGE_LOG``, in no order.
     :raises ScenarioError: for columns that do not fit the table by name or type.
     """
     _refuse_partitions(table)

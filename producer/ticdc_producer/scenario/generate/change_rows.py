@@ -27,7 +27,7 @@ from ticdc_producer.scenario.generate.row_history import RowChanges, Versions
 def change_rows(
     plan: GeneratePlan, table: TableInfo, changes: RowChanges, expressions: Expressions, *, net: bool
 ) -> pa.RecordBatch:
-    """Changes with their images (shape ``CHANGE_LOG``).
+    """Changes with their images (shape ``CHANGE_LOG``), in the order of ``changes``.
 
     :param table: the version of the table at the changes; also the row before is in this version, as TiCDC
         decodes it.
@@ -47,8 +47,9 @@ def change_rows(
 def existing_rows(
     plan: GeneratePlan, table: TableInfo, rows: Longs, versions: Versions, expressions: Expressions
 ) -> pa.RecordBatch:
-    """Rows that exist: ``row_key`` and ``row``, an image of the table.
+    """Rows that exist (shape ``changes.ROWS``), in the order of their numbers in ``rows``.
 
+    :param table: the version of the table whose images are returned.
     :param versions: what the values of the rows come from.
     """
     inserts = RowChanges.of_inserts(rows, versions)

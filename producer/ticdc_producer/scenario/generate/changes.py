@@ -201,7 +201,7 @@ class ChangeSource:
             yield span, [self._batch(part, history.followed(part)) for part, history in drawn]
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The changes of all spans."""
+        """The changes of all spans (shape ``CHANGE_LOG``), in the order of ``spans``."""
         for _, found in self.spans():
             yield from found
 
@@ -211,6 +211,8 @@ class ChangeSource:
 
     def existing_rows(self, plan: GeneratePlan, until: int | None = None) -> Iterator[pa.RecordBatch]:
         """The rows of one table after the step (shape ``ROWS``), images of ``plan.step_table_after(until)``.
+
+        Their order is the same on every run.
 
         :param until: after the commits with lower numbers; None: at the end.
         """
