@@ -43,7 +43,7 @@ from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
 from ticdc_producer.protocols.go_json import STRINGS
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD, too_large
-from ticdc_producer.protocols.member_text import escaped, member_indexes, member_text
+from ticdc_producer.protocols.member_text import escaped, member_indexes, member_text, no_member
 from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
 
 
@@ -211,20 +211,12 @@ class AvroEncoder:
             for image in images:
                 is_error = pc.fill_null(pc.equal(image[column], b"0"), False)
                 for index in pc.indices_nonzero(is_error).to_pylist():
-                    notes[index] = RowStatus(refusal=_no_member(table, members, commits[index].as_py()))
+                    notes[index] = RowStatus(
+                        refusal=no_member(
+                            "Avro", "encode to avro native data", table, members, commits[index].as_py()
+                        )
+                    )
         return notes
-
-
-def _no_member(table: TableInfo, members: int, commit_ts: int) -> EncodeError:
-    """The refusal of the ENUM error value 0, for which TiCDC finds no member."""
-    what = f"convert to MySQL enum failed: number 0 overflow enum boundary [1, {members}]"
-    return EncodeError(
-        f"encode to avro native data: {what}: [types:1265]Data truncated for column '%s' at row %d",
-        code="CDC:ErrAvroEncodeFailed",
-        table=table.qualified_name,
-        commit_ts=commit_ts,
-        hint="the empty error value of an ENUM has no name in Avro",
-    )
 
 
 def _unsendable(plan: AvroTablePlan, table: TableInfo, op: Op) -> Callable[[int], EncodeError] | None:

@@ -24,17 +24,7 @@ from ticdc_producer.protocols.value_parsers import Parser, parser_for
 WATERMARK = "TIDB_WATERMARK"
 OPS = {op.name: op for op in Op}
 
-_DDLS = DDLKeywords(
-    {
-        "CREATE": (3,),
-        "RENAME": (14, 47),
-        "CINDEX": (7, 9, 32),
-        "DINDEX": (8, 10, 33),
-        "ERASE": (4,),
-        "TRUNCATE": (11,),
-        "ALTER": (5, 6, 12, 13, 15, 17, 18, 19, 20, 22, 23, 37, 38, 41, 61, 64, 71, 72),
-    }
-)
+_DDLS = DDLKeywords(37, 38)
 DDL_KEYWORDS = _DDLS.all
 ddl_keyword = _DDLS.of
 action_code = _DDLS.action_code

@@ -24,17 +24,7 @@ EXCHANGE_PARTITION = 42
 WATERMARK, BOOTSTRAP = "WATERMARK", "BOOTSTRAP"
 OPS = {op.name: op for op in Op}
 
-_DDLS = DDLKeywords(
-    {
-        "CREATE": (3,),
-        "RENAME": (14, 47),
-        "CINDEX": (7, 9, 32),
-        "DINDEX": (8, 10, 33),
-        "ERASE": (4,),
-        "TRUNCATE": (11,),
-        "ALTER": (5, 6, 12, 13, 15, 17, 18, 19, 20, 22, 23, 41, 61, 64, 71, 72),
-    }
-)
+_DDLS = DDLKeywords()
 DDL_TYPE_NAMES = _DDLS.all
 action_of = _DDLS.action_code
 

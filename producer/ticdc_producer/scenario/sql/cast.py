@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from decimal import Decimal
 
 from sqlglot import exp
 
@@ -19,7 +19,7 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.json_document import check_depth, json_of, to_json_text
 from ticdc_producer.model.json_text import parse_json
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.number_text import as_number, integer_prefix
+from ticdc_producer.model.number_text import as_number, integer_prefix, nearest_integer
 from ticdc_producer.model.sql_mode import SQLMode, display_value
 from ticdc_producer.model.sql_value import (
     BinaryLiteral,
@@ -110,13 +110,7 @@ def _integer(value: SQLValue, mode: SQLMode) -> int:
             _fail_if_strict("Truncated incorrect INTEGER value", value, mode)
         return prefix
     number, _ = as_number(value)
-    exact = Decimal(number)
-    if not exact.is_finite() or exact.adjusted() > 60:
-        return -(1 << 200) if exact.is_signed() else 1 << 200
-    if exact.adjusted() < -1:
-        return 0
-    halves = ROUND_HALF_EVEN if isinstance(number, float) else ROUND_HALF_UP
-    return int(exact.to_integral_value(rounding=halves))
+    return nearest_integer(number)
 
 
 def _as_column(code: MySQLType) -> Callable[[SQLValue, CastType, SQLMode], SQLValue]:
