@@ -17,10 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.faults.event_columns import Columns, chosen, has_op, integers, replaced
+from ticdc_producer.faults.facts import Neighbours, TableFacts
 from ticdc_producer.faults.fault_plan import IllegalFault
-from ticdc_producer.faults.neighbours import Neighbours
 from ticdc_producer.faults.seeded_hash import seeded_hash
-from ticdc_producer.faults.table_facts import TableFacts
 from ticdc_producer.faults.trap import Trap
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import DELIVERY_KEY

@@ -12,10 +12,10 @@ import pyarrow as pa
 from ticdc_producer.faults.catalogue import catalogue, trap
 from ticdc_producer.faults.event_columns import chosen, integers, replaced
 from ticdc_producer.faults.event_traps import OrderTrap
+from ticdc_producer.faults.facts import TableFacts, table_facts
 from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.faults.illegal_event import EventGroup, IllegalEventTrap, with_illegal_fault
 from ticdc_producer.faults.legal import legal_faults, moved_tables, moves_tables
-from ticdc_producer.faults.table_facts import TableFacts, table_facts
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.pipeline.row_images import Flags
 

@@ -12,11 +12,11 @@ from typing import Any, Literal
 from ticdc_producer.config import Changefeed, load_changefeed_toml, resolve
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.errors import EncodeError, ScenarioError
+from ticdc_producer.faults.facts import with_drifted
 from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.faults.message_faults import MessageFaults
 from ticdc_producer.faults.plan import plan_faults
 from ticdc_producer.faults.stage import EventFaults
-from ticdc_producer.faults.table_facts import with_drifted
 from ticdc_producer.faults.trap import TrapSetting
 from ticdc_producer.model import tso
 from ticdc_producer.model.catalog import Catalog

@@ -9,7 +9,6 @@ from ticdc_producer.faults.traps import (
     batches,
     definitions,
     delivery_defects,
-    keys,
     messages,
     redelivery,
     row_defects,
@@ -18,7 +17,7 @@ from ticdc_producer.faults.traps import (
 )
 
 _MODULES = (
-    messages, redelivery, batches, settings, delivery_defects, row_defects, keys, values, definitions
+    messages, redelivery, batches, settings, delivery_defects, row_defects, values, definitions
 )  # fmt: skip
 
 
