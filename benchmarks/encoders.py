@@ -20,8 +20,8 @@ from statistics import mean
 from time import perf_counter
 from typing import Any
 
-from ticdc_producer.bench.encode import measure_encoders
-from ticdc_producer.bench.recorded import RecordedRow, recorded_rows
+from ticdc_producer.bench.batches import RecordedRow, recorded_rows
+from ticdc_producer.bench.speed import measure_encoders
 
 ROWS = Path(__file__).parents[1] / "tests" / "golden" / "bench"
 # Rows and operation → TiCDC's µs per row by encoder, and the anchors on the machine of that measurement.

@@ -12,7 +12,7 @@ from time import perf_counter
 
 from benchmarks import encoders, end_to_end, latency, scale
 from benchmarks.figures import Figure
-from ticdc_producer.bench.decode import measure_decoders
+from ticdc_producer.bench.speed import measure_decoders
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.spark.session import spark_session
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ticdc_producer.bench.recorded import Image, image_of, recorded_row
-from ticdc_producer.bench.recorded import RecordedRow as GoldenRow
+from ticdc_producer.bench.batches import Image, image_of, recorded_row
+from ticdc_producer.bench.batches import RecordedRow as GoldenRow
 
 GOLDEN = Path(__file__).parent / "golden"
 NOW_OF_GOLDEN = "session.now=2021-12-20T13:30:49Z"

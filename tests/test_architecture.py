@@ -61,7 +61,7 @@ MAY_IMPORT = {
 
 ENGINE = {
     "allocator", "assign", "cluster", "ddl", "dml", "insert", "joined_dml", "prepared_statements", "query",
-    "recorded_history", "references", "row_selection", "session", "session_settings", "statement_cache",
+    "recorded_history", "references", "session", "session_settings", "session_tables", "statement_cache",
     "storage", "temporary_tables", "transaction",
 }  # fmt: skip
 """Modules of ``scenario.sql`` with the state of the SQL engine, or with what changes it."""
@@ -131,6 +131,17 @@ def test_only_the_package_of_the_protocols_names_a_protocol() -> None:
         if isinstance(node, ast.Constant) and node.value in names
     }
     assert found == OTHER_MEANINGS
+
+
+def test_the_name_of_a_class_means_one_class() -> None:
+    """Private classes are exempt: only their module can mean them."""
+    modules: dict[str, set[str]] = {}
+    source = Path(ticdc_producer.__file__).parent
+    for file in source.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                modules.setdefault(node.name, set()).add(str(file.relative_to(source)))
+    assert {name: found for name, found in modules.items() if len(found) > 1} == {}
 
 
 def test_no_module_imports_itself_through_others() -> None:

@@ -10,10 +10,9 @@ import pytest
 
 from tests.golden_events import GOLDEN
 from tests.pipeline import test_golden_streams
-from ticdc_producer.bench import decode, encode
+from ticdc_producer.bench import speed
 from ticdc_producer.bench.batches import LINES, MIN_ROWS, event_batches
-from ticdc_producer.bench.decode import measure_decoders
-from ticdc_producer.bench.encode import measure_encoders
+from ticdc_producer.bench.speed import measure_decoders, measure_encoders
 from ticdc_producer.cli.app import main
 from ticdc_producer.errors import FolderError
 from ticdc_producer.protocols import registry
@@ -27,16 +26,16 @@ TICDC_BYTES = {"t1": (156, 246, 24, 2354, 396, 194), "mixed": (1346, 1683, 539, 
 
 
 def test_the_measured_encoder_is_that_of_workers_and_golden_tests() -> None:
-    assert encode.PartitionEncoder is encoded_stream.PartitionEncoder is test_golden_streams.PartitionEncoder
+    assert speed.PartitionEncoder is encoded_stream.PartitionEncoder is test_golden_streams.PartitionEncoder
 
 
 @pytest.mark.parametrize("name", TICDC_BYTES)
 def test_a_row_takes_as_many_bytes_as_in_ticdc(name: str) -> None:
     report = measure_encoders(GOLDEN / "bench" / f"{name}.events.jsonl", passes=1)
-    sizes = {encoder: round(speed.bytes_per_row) for encoder, speed in report.encoders.items()}
+    sizes = {encoder: round(one.bytes_per_row) for encoder, one in report.encoders.items()}
     assert sizes == dict(zip(NAMES, TICDC_BYTES[name], strict=True))
     assert report.rows == MIN_ROWS
-    assert all(speed.us_per_row > 0 for speed in report.encoders.values())
+    assert all(one.us_per_row > 0 for one in report.encoders.values())
 
 
 def test_rows_are_repeated_up_to_the_minimum() -> None:
@@ -58,7 +57,7 @@ def test_the_report_of_the_encoders_for_machines(capsys: pytest.CaptureFixture[s
 def test_the_report_of_the_decoders_for_machines(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(decode, "MIN_ROWS", 500)
+    monkeypatch.setattr(speed, "MIN_ROWS", 500)
     assert main(["bench", "decode", "--rows", str(ROWS), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["rows"] == 500

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from ticdc_producer.cli.commands import COMMANDS, load_command
+from ticdc_producer.cli.app import COMMANDS, load_command
 
 
 def _loaded(*arguments: str) -> set[str]:
@@ -23,7 +23,7 @@ def _loaded(*arguments: str) -> set[str]:
 
 def test_the_help_of_the_program_loads_no_command() -> None:
     loaded = _loaded("--help")
-    assert "ticdc_producer.cli.commands" in loaded
+    assert "ticdc_producer.cli.app" in loaded
     assert not {one for one in loaded if one.startswith("ticdc_producer.") and one.endswith("_command")}
     parts = {one.split(".")[1] for one in loaded if one.startswith("ticdc_producer.")}
     assert parts <= {"cli", "errors", "installation", "model"}

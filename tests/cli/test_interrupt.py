@@ -42,7 +42,7 @@ def test_an_interrupted_command_prints_that(
 def test_calls_that_were_cut_off_are_not_logged() -> None:
     """By a process of its own, since pytest has taken care of this one's log."""
     program = """
-from ticdc_producer.cli.log import log_to_stderr
+from ticdc_producer.cli.app import log_to_stderr
 log_to_stderr()
 import logging
 logging.getLogger("some.package").warning("look at this")

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.reports.verdicts import compared, event, finding, verdict
-from ticdc_producer.cli.verdict_text import show
+from ticdc_producer.cli.report_text import show_verdict
 from ticdc_producer.verifier.table_state import StateComparison
 from ticdc_producer.verifier.verdict import Verdict
 
@@ -21,7 +21,7 @@ MIXED = verdict(
 
 
 def printed(capsys: pytest.CaptureFixture[str], displayed: Verdict, *, quiet: bool = False) -> list[str]:
-    show(displayed, quiet=quiet)
+    show_verdict(displayed, quiet=quiet)
     return capsys.readouterr().out.splitlines()
 
 
@@ -54,10 +54,10 @@ def test_quiet_leaves_errors_and_the_summary(capsys: pytest.CaptureFixture[str])
 
 
 def test_what_was_not_compared_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    show(verdict(), way_out="give --scenario")
+    show_verdict(verdict(), way_out="give --scenario")
     lines = capsys.readouterr().out.splitlines()
     assert lines[-2:] == ["compared    neither events nor rows: give --scenario", "verified"]
-    show(verdict(comparison=compared()))
+    show_verdict(verdict(comparison=compared()))
     assert capsys.readouterr().out.splitlines()[-2] == "compared    no rows"
 
 

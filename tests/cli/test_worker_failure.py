@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from ticdc_producer.cli.worker_failure import worker_failure
+from ticdc_producer.cli.app import worker_failure
 from ticdc_producer.errors import ENVIRONMENT, BrokerError
 
 ACTIONS: dict[str, Callable[[DataFrame], object]] = {

@@ -10,8 +10,7 @@ import pytest
 
 from ticdc_producer import api
 from ticdc_producer.config import Changefeed, resolve
-from ticdc_producer.config.changefeed_toml import changefeed_toml
-from ticdc_producer.config.load_file import load_changefeed_toml
+from ticdc_producer.config.changefeed_toml import changefeed_toml, load_changefeed_toml
 from ticdc_producer.targets.golden import read as golden
 
 RULES = {

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from ticdc_producer.config import PARAMETERS, Changefeed, Parameter, State, load_changefeed_toml, resolve
-from ticdc_producer.config.load_file import check_changefeed_file
+from ticdc_producer.config.changefeed_toml import check_changefeed_file
 from ticdc_producer.config.parameters import OF_MESSAGES
 from ticdc_producer.errors import ChangefeedError
 

@@ -10,9 +10,9 @@ import pytest
 from tests.conformance.fuzz.follows_ddl import follow_ddls
 from tests.conformance.own_consumer import Consumer
 from ticdc_producer.conformance.apply_spec import ApplyCaseSpec, apply_case_specs
-from ticdc_producer.conformance.compare import ExpectedTable, table_differences
+from ticdc_producer.conformance.compare import ExpectedRows, table_differences
 from ticdc_producer.conformance.decode_spec import PROTOCOLS
-from ticdc_producer.conformance.wire import ApplyRequest, Record
+from ticdc_producer.conformance.wire import ApplyRequest, KafkaRecord
 from ticdc_producer.runs.consumer_state import consumer_state_of_sql
 from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.simulate import simulate
@@ -21,11 +21,11 @@ ALTERED = [one for one in apply_case_specs() if one.topic_spec.follows_ddl]
 CHANGES_CONTENT = ("added-column", "dropped-column", "renamed-column", "renamed-table")
 
 
-def request_and_rows(one: ApplyCaseSpec) -> tuple[ApplyRequest, list[ExpectedTable], Job]:
+def request_and_rows(one: ApplyCaseSpec) -> tuple[ApplyRequest, list[ExpectedRows], Job]:
     job = prepare(one.topic_spec.scenario, sink_uri=one.sink_uri, overrides=one.topic_spec.overrides)
-    tables = msgspec.convert(consumer_state_of_sql(job, follows_ddl=True), list[ExpectedTable])
+    tables = msgspec.convert(consumer_state_of_sql(job, follows_ddl=True), list[ExpectedRows])
     messages = [
-        Record(
+        KafkaRecord(
             topic=part.topic,
             partition=part.partition,
             offset=offset,

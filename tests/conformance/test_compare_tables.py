@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ticdc_producer.conformance.compare import ExpectedTable, table_differences
+from ticdc_producer.conformance.compare import ExpectedRows, table_differences
 from ticdc_producer.conformance.wire import Base64, Image
 
 FIRST: Image = {"id": "1", "f": "0.1", "b": Base64("w/8="), "n": None}
 SECOND: Image = {"id": "2", "f": "2.5", "b": "text", "n": ""}
-TABLE = ExpectedTable(
+TABLE = ExpectedRows(
     schema="s",
     table="t",
     key=["id"],
@@ -48,7 +48,7 @@ def test_a_number_is_not_compared_as_one_where_the_column_is_text() -> None:
 
 
 def test_a_missing_table_is_reported_even_if_it_is_empty() -> None:
-    empty = ExpectedTable(schema="s", table="empty", key=["id"], types={}, rows=[])
+    empty = ExpectedRows(schema="s", table="empty", key=["id"], types={}, rows=[])
     assert table_differences([empty], {}) == ["table s.empty is missing, with 0 rows"]
     assert table_differences([empty], {"s.empty": []}) == []
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from ticdc_producer.conformance.case import build_decode_case
 from ticdc_producer.conformance.decode_spec import decode_cases
 from ticdc_producer.conformance.report import printable, save, text_lines
-from ticdc_producer.conformance.runner import Outcome
+from ticdc_producer.conformance.runner import CaseOutcome
 
 CASES = [build_decode_case(spec) for spec in decode_cases()[:14]]
 
 
-def _failed(number: int, reason: str) -> Outcome:
-    return Outcome(case=CASES[number], status="failed", reasons=(reason,), answer="{}", listed=False)
+def _failed(number: int, reason: str) -> CaseOutcome:
+    return CaseOutcome(case=CASES[number], status="failed", reasons=(reason,), answer="{}", listed=False)
 
 
 def test_failures_of_one_cause_are_printed_once() -> None:

@@ -15,7 +15,7 @@ import pytest
 from tests.conformance.testees import answering, program
 from ticdc_producer.conformance.catalog import FailureList
 from ticdc_producer.conformance.decode_spec import decode_cases
-from ticdc_producer.conformance.runner import Outcome, run
+from ticdc_producer.conformance.runner import CaseOutcome, run
 from ticdc_producer.errors import ConformanceError, TesteeStartError
 
 DAMAGED = "required.open-protocol.damaged.garbage"
@@ -29,13 +29,13 @@ SECONDS = 5.0
 ROOT = Path(__file__).parents[2]
 
 
-def run_cases(command: str, failures: tuple[str, ...] = ()) -> dict[str, Outcome]:
+def run_cases(command: str, failures: tuple[str, ...] = ()) -> dict[str, CaseOutcome]:
     outcomes = run(CASES, command, timeout=SECONDS, failures=FailureList(failures))
     assert [outcome.case.id for outcome in outcomes] == [INSERT, UPDATE, DAMAGED]
     return {outcome.case.id: outcome for outcome in outcomes}
 
 
-def crashing_at_first(folder: Path, how: str) -> dict[str, Outcome]:
+def crashing_at_first(folder: Path, how: str) -> dict[str, CaseOutcome]:
     """Outcomes of a testee that does something wrong with the first case and refuses the others."""
     return run_cases(
         answering(folder, f"if case == {INSERT!r}:\n    {how}\nanswer(case=case, error='refused')")

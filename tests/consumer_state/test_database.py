@@ -11,7 +11,7 @@ import pytest
 from tests.consumer_state.folder import state_folder
 from ticdc_producer.cli import main
 from ticdc_producer.errors import StateSourceError
-from ticdc_producer.verifier.consumer_state.database import Database
+from ticdc_producer.verifier.consumer_state.database import DatabaseSource
 
 SECRET = "hunter2"
 
@@ -24,7 +24,7 @@ SECRET = "hunter2"
     ],
 )
 def test_passwords_are_masked(url: str) -> None:
-    label = Database(url).label
+    label = DatabaseSource(url).label
     assert SECRET not in label
     assert "ann:***@db.example/shop" in label
 
@@ -60,7 +60,7 @@ def test_an_unreachable_server_is_an_error_of_the_environment(tmp_path: Path) ->
     golden = state_folder(tmp_path / "golden")
     table = _tables(golden)[0]
     with pytest.raises(StateSourceError) as caught:
-        Database(f"mysql://ann:{SECRET}@127.0.0.1:1/shop").find(table, None, unique_name=True)
+        DatabaseSource(f"mysql://ann:{SECRET}@127.0.0.1:1/shop").find(table, None, unique_name=True)
     assert SECRET not in str(caught.value)
     assert caught.value.exit_code == 3
 
@@ -96,7 +96,7 @@ def test_a_table_is_found_by_its_usual_names(name: str, tmp_path: Path) -> None:
     golden = state_folder(tmp_path / "golden")
     with sqlite3.connect(tmp_path / "x.db") as database:
         database.execute(f'CREATE TABLE "{name}" (id INTEGER)')
-    found = Database(f"sqlite:///{tmp_path / 'x.db'}").find(_tables(golden)[0], None, unique_name=True)
+    found = DatabaseSource(f"sqlite:///{tmp_path / 'x.db'}").find(_tables(golden)[0], None, unique_name=True)
     assert found is not None
     assert found.columns == ("id",)
 

@@ -10,8 +10,7 @@ from tests.scenario.sql.refusals import REFUSED
 from ticdc_producer.model.collation import DEFAULT_COLLATIONS, KNOWN
 from ticdc_producer.scenario.sql.call_normalizer import AGGREGATES
 from ticdc_producer.scenario.sql.evaluate import SESSION_FUNCTIONS
-from ticdc_producer.scenario.sql.functions import MODULES
-from ticdc_producer.scenario.sql.functions.rejected import REASONS
+from ticdc_producer.scenario.sql.functions import MODULES, REASONS
 from ticdc_producer.scenario.sql.syntax.column_type import TYPE_NAMES
 from ticdc_producer.scenario.sql.variables import SQL_MODES, WITHOUT_EFFECT
 

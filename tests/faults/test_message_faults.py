@@ -17,11 +17,11 @@ from ticdc_producer.faults.message_faults import MessageFaults
 from ticdc_producer.faults.plan import plan_faults
 from ticdc_producer.faults.trap import TrapSetting
 from ticdc_producer.model.event import Message, RowEvent
-from ticdc_producer.model.tso import Clock
+from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
 
-CLOCK = Clock()
+CLOCK = CommitClock()
 FILES = {
     "open-protocol": "keys.open.max-batch-size-1.jsonl",
     "craft": "keys.craft.max-batch-size-1.jsonl",

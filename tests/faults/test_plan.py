@@ -12,11 +12,11 @@ from ticdc_producer.faults.event_traps import SegmentTrap
 from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.faults.plan import plan_faults
 from ticdc_producer.faults.trap import TrapSetting
-from ticdc_producer.model.tso import Clock
+from ticdc_producer.model.tso import CommitClock
 
 ILLEGAL = ("lost-row", "missing-ddl", "early-resolved", "poison")
 SEGMENT_FAULTS = {one.id: one for one in traps_of(SegmentTrap)}
-CLOCK = Clock(every_us=100_000)
+CLOCK = CommitClock(every_us=100_000)
 
 
 def planned(settings: dict[str, TrapSetting], commits: int = 1000, ddls: tuple[int, ...] = ()) -> FaultPlan:

@@ -18,7 +18,7 @@ from tests.published_form import check, schema
 from ticdc_producer.cli import main
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.testing.marker import MarkerArguments
-from ticdc_producer.testing.runs import Runs
+from ticdc_producer.testing.runs import GoldenRuns
 from ticdc_producer.testing.topic import filled
 
 pytestmark = pytest.mark.slow
@@ -88,7 +88,7 @@ def database(
     folder = tmp_path_factory.mktemp("jdbc")
     for name, sql in SQL.items():
         (folder / f"{name}.sql").write_text(sql, "utf-8")
-    runs = Runs(lambda: tmp_path_factory.mktemp("golden"))
+    runs = GoldenRuns(lambda: tmp_path_factory.mktemp("golden"))
     with ExitStack() as stack:
         server = stack.enter_context(postgres())
         goldens = {

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ticdc_producer.model import tso
 from ticdc_producer.model.event import Kind
-from ticdc_producer.model.tso import Clock
+from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.pipeline.control_events import (
     ActiveTopic,
     DDLRoute,
@@ -24,8 +24,8 @@ from ticdc_producer.pipeline.control_events import (
 from ticdc_producer.pipeline.dispatch import TopicPartitions
 
 START = tso.compose(1_000_000)
-CLOCK = Clock(start=START, every_us=300_000)
-PINNED = Clock(start=START, every_us=300_000, pinned={2: tso.compose(1_005_000, 7)})
+CLOCK = CommitClock(start=START, every_us=300_000)
+PINNED = CommitClock(start=START, every_us=300_000, pinned={2: tso.compose(1_005_000, 7)})
 
 
 def at(milliseconds: int, logical: int = 0) -> int:
@@ -94,7 +94,12 @@ def test_a_protocol_without_resolved_events_gets_none() -> None:
     assert not plan.is_regular(START)
 
 
-CLOCKS = (CLOCK, PINNED, Clock(start=at(0, 5), every_us=1), Clock(start=START, pinned={0: at(-90_000)}))
+CLOCKS = (
+    CLOCK,
+    PINNED,
+    CommitClock(start=at(0, 5), every_us=1),
+    CommitClock(start=START, pinned={0: at(-90_000)}),
+)
 PLANS = st.builds(
     ResolvedPlan,
     clock=st.sampled_from(CLOCKS),

@@ -19,7 +19,7 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.tso import Clock
+from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.pipeline.event_filter import event_filter, select
 from ticdc_producer.pipeline.mutations import collapse, in_key_order, split_moved
 from ticdc_producer.pipeline.order import commit
@@ -160,7 +160,7 @@ def test_ignored_rows_and_columns_are_gone_and_others_stay(files: tuple[Path, Pa
 
 def _left(changes: Sequence[Change], tables: Sequence[TableInfo], **section: Any) -> list[bytes]:
     """The row keys of the changes that a filter does not ignore."""
-    mutations = collapse(in_key_order(split_moved(commit(change_batch(changes), Clock()))))
+    mutations = collapse(in_key_order(split_moved(commit(change_batch(changes), CommitClock()))))
     filtered = event_filter(mutations, tables, FilterSection.model_validate(section))
     keys: list[bytes] = filtered["row_key"].to_pylist()
     return keys
@@ -221,7 +221,7 @@ def test_only_replicated_versions_of_matching_tables_are_concerned() -> None:
 
 def test_transactions_are_ignored_by_their_start_ts() -> None:
     changes = [change(b"%d" % number, None, NEW, commit_seq=number) for number in range(4)]
-    ignored = [Clock().ts(1) - 1, Clock().ts(2), (1 << 64) - 1]
+    ignored = [CommitClock().ts(1) - 1, CommitClock().ts(2), (1 << 64) - 1]
     assert _left(changes, [SMALL], **{"ignore-txn-start-ts": ignored}) == [b"0", b"2", b"3"]
 
 

@@ -15,7 +15,7 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.tso import Clock
+from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.pipeline.local_time import local_texts, localise
 from ticdc_producer.pipeline.order import commit, commit_ts
 from ticdc_producer.protocols.zone import local_timestamp, zone_of
@@ -99,7 +99,7 @@ def test_a_change_log_without_rows_of_the_tables_stays_as_it_is() -> None:
 def test_each_commit_has_the_commit_ts_of_the_clock(
     every_us: int, pinned: dict[int, int], commits: list[int]
 ) -> None:
-    clock = Clock(every_us=every_us, pinned=pinned)
+    clock = CommitClock(every_us=every_us, pinned=pinned)
     wanted = [clock.ts(number) for number in commits]
     assert commit_ts(clock, np.array(commits, np.int64)).tolist() == wanted
     changes = change_batch([change(b"k", None, [], commit_seq=number) for number in commits])

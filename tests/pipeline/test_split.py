@@ -13,7 +13,7 @@ from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.tso import Clock
+from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.pipeline.go_sort import go_sort_order
 from ticdc_producer.pipeline.mutations import (
     collapse,
@@ -49,7 +49,7 @@ def table(*, clustered: bool = False, key_type: MySQLType = MySQLType.LONG, vers
 
 
 def mutations(*changes: Change) -> pa.RecordBatch:
-    return collapse(in_key_order(split_moved(commit(change_batch(changes), Clock()))))
+    return collapse(in_key_order(split_moved(commit(change_batch(changes), CommitClock()))))
 
 
 def in_order(rows: pa.RecordBatch) -> list[tuple[bytes, Op, Image, Image]]:
@@ -127,7 +127,7 @@ def test_only_the_given_transactions_are_renumbered() -> None:
     rows = split(
         mutations(*ROWS, *(change(b"z", None, OLD, table_id=other) for other in (99, 101))), [table()]
     )
-    renumbered = go_sort_order(rows, {(Clock().ts(0), 100), (Clock().ts(7), 101)})
+    renumbered = go_sort_order(rows, {(CommitClock().ts(0), 100), (CommitClock().ts(7), 101)})
     keys = dict(zip(rows["txn_order_key"].to_pylist(), renumbered["txn_order_key"].to_pylist(), strict=True))
     stable = sorted(key for key in keys if key.startswith(TABLE_ID))
     assert [keys.pop(key) for key in stable] == [TABLE_ID + number.to_bytes(8, "big") for number in range(5)]

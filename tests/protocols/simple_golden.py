@@ -6,10 +6,10 @@ from tests.golden_events import GOLDEN, GoldenEvent, GoldenResolved, GoldenRow
 from tests.protocols.debezium_events import DebeziumDDL
 from tests.protocols.golden_messages import row_messages
 from ticdc_producer.model.event import Message
-from ticdc_producer.protocols.avro.cursor import Cursor
+from ticdc_producer.protocols.avro.cursor import AvroCursor
 from ticdc_producer.protocols.craft.wire import varint
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
-from ticdc_producer.protocols.simple.event_type import BYTES, DML, DOUBLE, FLOAT, MESSAGE, STRING, TIMESTAMP
+from ticdc_producer.protocols.simple.envelope import BYTES, DML, DOUBLE, FLOAT, MESSAGE, STRING, TIMESTAMP
 from ticdc_producer.protocols.simple.options import SimpleOptions
 
 BUILT = 946684800000
@@ -44,7 +44,7 @@ def comparable(value: bytes | None) -> bytes | None:
     """The value with its map entries sorted by name: TiCDC writes them in random order."""
     if value is None or not value.startswith(MESSAGE + varint(DML)):
         return value
-    cursor = Cursor(value, "value", len(MESSAGE))
+    cursor = AvroCursor(value, "value", len(MESSAGE))
     for field in range(12):
         cursor.length_prefixed() if field in _NAMES else cursor.long()
     parts = [value[: cursor.position]]
@@ -53,7 +53,7 @@ def comparable(value: bytes | None) -> bytes | None:
     return b"".join(parts)
 
 
-def _image(cursor: Cursor) -> list[bytes]:
+def _image(cursor: AvroCursor) -> list[bytes]:
     """One image: its branch, the number of its entries, and the entries in order."""
     start = cursor.position
     if cursor.long() == 0:
@@ -69,7 +69,7 @@ def _image(cursor: Cursor) -> list[bytes]:
     return [head, *(entries[name] for name in sorted(entries)), cursor.take(1)]
 
 
-def _skip(cursor: Cursor, branch: int) -> None:
+def _skip(cursor: AvroCursor, branch: int) -> None:
     widths = {FLOAT: 4, DOUBLE: 8}
     if branch in widths:
         cursor.take(widths[branch])

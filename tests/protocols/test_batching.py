@@ -16,7 +16,7 @@ from ticdc_producer.model.event import ClaimObject
 from ticdc_producer.protocols.arrow_text import lengths
 from ticdc_producer.protocols.encoded_rows import (
     EncodedRows,
-    Limits,
+    MessageLimits,
     RowStatus,
     batched,
     concat_rows,
@@ -45,7 +45,7 @@ def _sizes(rows: EncodedRows) -> np.ndarray:
     return lengths(rows.column("value"))
 
 
-def _one_at_a_time(rows: list[Row], limits: Limits, by_batch_key: bool) -> Iterator[list[Row]]:
+def _one_at_a_time(rows: list[Row], limits: MessageLimits, by_batch_key: bool) -> Iterator[list[Row]]:
     """TiCDC's rule: a row joins the message if it has the same batch key, and both limits allow it.
 
     An event between two segments ends the message before it.
@@ -67,7 +67,7 @@ def test_the_division_of_the_rows_does_not_change_the_messages(
 ) -> None:
     cuts = sorted(data.draw(st.sets(st.integers(0, len(rows)))) | {0, len(rows)})
     parts = [_rows(rows[start:end]) for start, end in pairwise(cuts)]
-    limits = Limits(rows=max_rows, size=size)
+    limits = MessageLimits(rows=max_rows, size=size)
     counts = [
         count
         for batch in batched(parts, _sizes, limits, by_batch_key=by_batch_key)
@@ -79,7 +79,9 @@ def test_the_division_of_the_rows_does_not_change_the_messages(
 def test_a_claim_belongs_to_the_message_of_its_row() -> None:
     claim = ClaimObject("x.json", b"{}")
     whole = EncodedRows(_rows([(1, "a", 0)] * 5).columns, {3: RowStatus(claim=claim)})
-    claims = [batch.claims for batch in batched([whole], _sizes, Limits(rows=2, size=99), by_batch_key=True)]
+    claims = [
+        batch.claims for batch in batched([whole], _sizes, MessageLimits(rows=2, size=99), by_batch_key=True)
+    ]
     assert claims == [{1: (claim,)}, {}]
 
 
@@ -87,8 +89,8 @@ def test_a_rejected_row_stops_the_batch() -> None:
     refusal = EncodeError("too large", code="CDC:x", table="s.t", commit_ts=1, hint="")
     rejected = EncodedRows(_rows([(1, "a", 0)] * 2).columns, {1: RowStatus(refusal=refusal)})
     with pytest.raises(EncodeError, match="too large"):
-        list(batched([rejected], _sizes, Limits(rows=2, size=99), by_batch_key=True))
-    (batch,) = batched([rejected.without([1])], _sizes, Limits(rows=2, size=99), by_batch_key=True)
+        list(batched([rejected], _sizes, MessageLimits(rows=2, size=99), by_batch_key=True))
+    (batch,) = batched([rejected.without([1])], _sizes, MessageLimits(rows=2, size=99), by_batch_key=True)
     assert batch.counts.tolist() == [1]
 
 

@@ -30,8 +30,8 @@ from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.targets.decoding.event_rows import event_rows
-from ticdc_producer.testing.damage import damaged
 from ticdc_producer.testing.random_values import TEXTS
+from ticdc_producer.testing.strategies import damaged
 
 
 def _tiers(fast: int, full: int) -> pytest.MarkDecorator:

@@ -17,7 +17,7 @@ from ticdc_producer.protocols.compression import COMPRESSORS, Decompressor, comp
 from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
 from ticdc_producer.protocols.large_message_handle import claim_name, claimed_message
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
-from ticdc_producer.protocols.open_protocol.messages import framed
+from ticdc_producer.protocols.open_protocol.encoder import framed
 
 SMALL = 1 << 16
 JSON = st.dictionaries(st.text(), st.recursive(st.text() | st.integers(), st.lists, max_leaves=4), max_size=4)

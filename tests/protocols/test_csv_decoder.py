@@ -20,7 +20,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.csv.decoder import CSVColumn, CSVDecoder, described_columns
 from ticdc_producer.protocols.csv.encoder import CSVEncoder
 from ticdc_producer.protocols.csv.options import CSVOptions
-from ticdc_producer.protocols.storage.schema_file import schema_file
+from ticdc_producer.protocols.storage_files import schema_file
 
 KEY = b"d/t/1"
 

@@ -28,7 +28,7 @@ from ticdc_producer.protocols.csv.decoder import CSVDecoder, described_columns
 from ticdc_producer.protocols.csv.encoder import CSVEncoder
 from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.protocols.registry import BUILT_IN
-from ticdc_producer.protocols.storage.schema_file import schema_file
+from ticdc_producer.protocols.storage_files import schema_file
 from ticdc_producer.scenario.generate.domain import (
     boundary_texts,
     canonical_of,

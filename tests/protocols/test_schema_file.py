@@ -18,8 +18,16 @@ from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.storage.layout import data_name, data_number, metadata, schema_name, schema_path
-from ticdc_producer.protocols.storage.schema_file import SchemaFile, read_schema_file, schema_file
+from ticdc_producer.protocols.storage_files import (
+    SchemaFile,
+    data_name,
+    data_number,
+    metadata,
+    read_schema_file,
+    schema_file,
+    schema_name,
+    schema_path,
+)
 from ticdc_producer.runs.prepare import prepare
 
 T = MySQLType

@@ -12,7 +12,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from tests.runs.test_generate import SCENARIO
 from ticdc_producer.model.shapes import EVENT_STREAM
 from ticdc_producer.pipeline.event_stream import event_stream
-from ticdc_producer.runs.change_log import ChangeLog, change_log
+from ticdc_producer.runs.change_log import RunChangeLog, change_log
 from ticdc_producer.runs.generated_stream import GeneratedPartitions
 from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.simulate import change_batch
@@ -50,7 +50,7 @@ def by_partition(job: Job) -> pa.Table:
     return pa.Table.from_batches(batches)
 
 
-def in_partitions(committed: ChangeLog, job: Job) -> DataFrame:
+def in_partitions(committed: RunChangeLog, job: Job) -> DataFrame:
     """The events that a task of Spark draws for each partition."""
     schema = from_arrow_schema(EVENT_STREAM)
     return committed.events(job.stream).mapped(lambda batches: batches, schema, EVENT_STREAM.names)

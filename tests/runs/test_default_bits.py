@@ -10,7 +10,7 @@ import pytest
 
 from tests.scenario.sql.script_results import history_of, rows_of, table_of
 from tests.sql_messages import job_of, values_of
-from ticdc_producer.protocols.storage.schema_file import schema_file
+from ticdc_producer.protocols.storage_files import schema_file
 
 BITS = [
     ("bit(9)", "b'101'", b"\x05", b"5", "101"),

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from ticdc_producer.errors import ChangefeedError, DecodeError, StorageError
 from ticdc_producer.model.event import ClaimObject, Event, Kind, Message, RowEvent
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
-from ticdc_producer.protocols.open_protocol.messages import framed
+from ticdc_producer.protocols.open_protocol.encoder import framed
 from ticdc_producer.targets.decoding.claims import ClaimReader, with_claim_check
 from ticdc_producer.targets.encoding.claims import ClaimWriter
 

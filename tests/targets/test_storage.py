@@ -15,8 +15,7 @@ from ticdc_producer.model.event import RowEvent
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.storage.layout import metadata, schema_path
-from ticdc_producer.protocols.storage.schema_file import schema_file
+from ticdc_producer.protocols.storage_files import metadata, schema_file, schema_path
 from ticdc_producer.runs.decode import decode
 from ticdc_producer.targets.storage.listing import Listing, list_storage
 from ticdc_producer.targets.storage.read import reading_options, records

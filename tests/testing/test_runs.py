@@ -16,7 +16,7 @@ from ticdc_producer.config import resolve
 from ticdc_producer.errors import FolderError
 from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.testing.marker import MarkerArguments
-from ticdc_producer.testing.runs import Runs, own_protocol, sink_uri
+from ticdc_producer.testing.runs import GoldenRuns, own_protocol, sink_uri
 
 SCENARIO = """\
 version: 1
@@ -84,8 +84,8 @@ def test_a_run_is_verified_on_request_only(
     spark: SparkSession, reports: list[api.RunReport], tmp_path: Path
 ) -> None:
     seed = MarkerArguments(scenario="seed_t1")
-    plain = Runs(lambda: tmp_path).golden(seed, "", test_folder=tmp_path)
-    verified = Runs(lambda: tmp_path / "verified", verify=True).golden(seed, "", test_folder=tmp_path)
+    plain = GoldenRuns(lambda: tmp_path).golden(seed, "", test_folder=tmp_path)
+    verified = GoldenRuns(lambda: tmp_path / "verified", verify=True).golden(seed, "", test_folder=tmp_path)
     assert [report.verdict is None for report in reports] == [True, False]
     assert [record.value for record in plain.records] == [record.value for record in verified.records]
 
@@ -97,6 +97,6 @@ def test_messages_that_violate_an_invariant_are_named(
     run = api.run
     monkeypatch.setattr(api, "run", lambda *one, **two: replace(run(*one, **two), verdict=wrong))
     with pytest.raises(FolderError, match="INV-RESOLVED"):
-        Runs(lambda: tmp_path, verify=True).golden(
+        GoldenRuns(lambda: tmp_path, verify=True).golden(
             MarkerArguments(scenario="seed_t1"), "", test_folder=tmp_path
         )

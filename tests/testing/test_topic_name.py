@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_producer.config.sink_uri import check_topic
-from ticdc_producer.testing.topic_name import own_topics, topic_name
+from ticdc_producer.testing.topic import own_topics, topic_name
 
 TEXTS = st.text(max_size=300)
 

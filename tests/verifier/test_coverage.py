@@ -14,15 +14,15 @@ from pyspark.sql import SparkSession
 from tests.verifier.topic import ACCOUNTS, HANDLE, PLAIN, Topic, account, ts
 from ticdc_producer.faults.catalogue import catalogue
 from ticdc_producer.model.fidelity import Fidelity
-from ticdc_producer.verifier import DispatchRule, VerifyOptions
+from ticdc_producer.verifier import ExpectedDispatch, VerifyOptions
 from ticdc_producer.verifier.coverage import Found, Visibility, exercised
 
 RULES = {name: one.coverage for name, one in catalogue().items() if one.coverage is not None}
 CREATE = "CREATE TABLE bank.accounts (id BIGINT PRIMARY KEY)"
 KEYED = {"id": HANDLE, "email": PLAIN, "balance": PLAIN}
 RULES_OF_TABLES = [
-    DispatchRule(schema="bank", table="spread", rule="index-value"),
-    *(DispatchRule(schema="bank", table=name, rule="table") for name in ("accounts", "ledger")),
+    ExpectedDispatch(schema="bank", table="spread", rule="index-value"),
+    *(ExpectedDispatch(schema="bank", table=name, rule="table") for name in ("accounts", "ledger")),
 ]
 TWO_PARTITIONS = ("idle-partition", "replay-partial")
 LARGEST, BEYOND = str(2**64 - 1), str(2**63)

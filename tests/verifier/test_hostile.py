@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.verifier.topic import HANDLE, PLAIN, UNIQUE
 from ticdc_producer.model.event import MAX_EVENTS
 from ticdc_producer.model.shapes import DECODED
-from ticdc_producer.verifier import DispatchRule, VerifyOptions
+from ticdc_producer.verifier import ExpectedDispatch, VerifyOptions
 from ticdc_producer.verifier.check import CheckedStream
 from ticdc_producer.verifier.table_state import STATE
 
@@ -63,7 +63,7 @@ KINDS = st.sampled_from(["row", "row", "row", "ddl", "resolved", "error"])
 OPS = st.sampled_from(["insert", "update", "delete"])
 OPTIONS = [
     VerifyOptions(
-        rules=[DispatchRule(schema="t", table="t", rule=rule)],
+        rules=[ExpectedDispatch(schema="t", table="t", rule=rule)],
         partitions={"one": 3, "two": 2},
         from_beginning=True,
         resolved_gap_ms=1,

@@ -13,7 +13,7 @@ import pytest
 
 from tests.verifier.topic import ACCOUNTS, PLAIN, Topic, account, ts
 from ticdc_producer.model.fidelity import Fidelity
-from ticdc_producer.verifier import DispatchRule, Finding, VerifyOptions, check
+from ticdc_producer.verifier import ExpectedDispatch, Finding, VerifyOptions, check
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
 
 CREATE = "CREATE TABLE bank.accounts (id BIGINT PRIMARY KEY, email VARCHAR(64) UNIQUE, balance BIGINT)"
@@ -34,8 +34,8 @@ def crc(*parts: str) -> int:
 HOME = crc("bank", "accounts") % 2
 """Partition of bank.accounts under table dispatch."""
 AWAY = 1 - HOME
-TABLE = DispatchRule(schema="bank", table="accounts", rule="table")
-VALUE = DispatchRule(schema="bank", table="accounts", rule="index-value")
+TABLE = ExpectedDispatch(schema="bank", table="accounts", rule="table")
+VALUE = ExpectedDispatch(schema="bank", table="accounts", rule="index-value")
 OPTIONS = VerifyOptions(rules=[TABLE], partitions={"bank": 2}, max_batch_size=16, max_message_bytes=4096)
 BY_VALUE = dataclasses.replace(OPTIONS, rules=[VALUE])
 
@@ -304,7 +304,7 @@ def test_rows_of_two_tables_may_share_a_message_where_their_hashes_are_equal() -
     assert hashes[0] == hashes[1]
     topic = created().row(hashes[0] % 2, ts(1), after=account(6), table="t3", offset=2, events=2)
     topic.row(hashes[0] % 2, ts(1), after=account(1), table="t4", offset=2, index=1, events=2)
-    rules = [DispatchRule(schema="bank", table=name, rule="index-value") for name in names]
+    rules = [ExpectedDispatch(schema="bank", table=name, rule="index-value") for name in names]
     findings = check(topic.table(), dataclasses.replace(OPTIONS, rules=rules))
     assert {"INV-BATCH-KEY", "INV-ROW-PARTITION"}.isdisjoint(violations(findings))
 
@@ -394,7 +394,7 @@ def test_canal_json_has_ddl_in_partition_0_only() -> None:
 
 
 def test_null_in_a_hashed_column_makes_the_partition_a_warning() -> None:
-    rule = DispatchRule(schema="bank", table="accounts", rule="columns", columns=("Email",))
+    rule = ExpectedDispatch(schema="bank", table="accounts", rule="columns", columns=("Email",))
     options = dataclasses.replace(OPTIONS, rules=[rule])
     right = (crc("bank", "accounts") ^ crc("email", "null")) % 2
     null = account(1, email=None)
@@ -413,7 +413,7 @@ def test_worked_values_of_index_value_dispatch() -> None:
         topic.row(partition, ts(key), after={"id": str(key)}, table="t1")
         topic.events[-1]["schema"] = "test"
     options = VerifyOptions(
-        rules=[DispatchRule(schema="test", table="t1", rule="index-value")], partitions={"bank": 16}
+        rules=[ExpectedDispatch(schema="test", table="t1", rule="index-value")], partitions={"bank": 16}
     )
     assert violations(check(topic.table(), options)) == {}
     topic.events[2]["partition"] = 8
@@ -421,8 +421,8 @@ def test_worked_values_of_index_value_dispatch() -> None:
 
 
 def test_rules_by_function_and_ts_dispatch() -> None:
-    def rules(schema: str, table: str) -> DispatchRule:
-        return DispatchRule(schema=schema, table=table, rule="ts")
+    def rules(schema: str, table: str) -> ExpectedDispatch:
+        return ExpectedDispatch(schema=schema, table=table, rule="ts")
 
     options = VerifyOptions(rules=rules, partitions={"bank": 3})
     topic = Topic(partitions=3).ddl(ts(0), CREATE)
@@ -436,7 +436,7 @@ def test_rules_by_function_and_ts_dispatch() -> None:
 @pytest.mark.parametrize(("batched", "severity"), [(True, "warning"), (False, "error")])
 def test_only_batches_may_reorder_a_row_with_two_dispatch_keys(batched: bool, severity: str) -> None:
     """A row that moves to another dispatch key of the same partition is still one row."""
-    rule = DispatchRule(schema="bank", table="accounts", rule="columns", columns=("balance",))
+    rule = ExpectedDispatch(schema="bank", table="accounts", rule="columns", columns=("balance",))
     partitions = {b: (crc("bank", "accounts") ^ crc("balance", str(b))) % 2 for b in range(20)}
     old, new = [balance for balance, partition in partitions.items() if partition == 0][:2]
     topic = created().row(0, ts(2), before=account(1, old), after=account(1, new))
@@ -572,7 +572,7 @@ def test_options_of_the_changefeed_take_checks_away() -> None:
 
 def test_rows_without_handle_key_or_hashed_column_are_counted_as_not_checked() -> None:
     flags = dict.fromkeys(ACCOUNTS, PLAIN)
-    rule = DispatchRule(schema="bank", table="accounts", rule="columns", columns=("nothing",))
+    rule = ExpectedDispatch(schema="bank", table="accounts", rule="columns", columns=("nothing",))
     topic = (
         created().row(0, ts(1), after=account(1), flags=flags).row(1, ts(1), after=account(2), flags=flags)
     )

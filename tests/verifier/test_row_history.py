@@ -23,7 +23,7 @@ from tests.verifier.test_invariants import (
 )
 from tests.verifier.topic import ACCOUNTS, PLAIN, Topic, account, ts
 from ticdc_producer.model.fidelity import Fidelity
-from ticdc_producer.verifier import DispatchRule, VerifyOptions, check
+from ticdc_producer.verifier import ExpectedDispatch, VerifyOptions, check
 
 TRUNCATE, ADD_COLUMN, DROP_TABLE, RENAME, EXCHANGE = 11, 5, 4, 14, 42
 WIDER = ACCOUNTS | {"note": PLAIN}
@@ -234,7 +234,7 @@ def test_a_row_stays_in_its_partition() -> None:
     assert offsets(one(findings, "INV-KEY-PARTITION")) == [(HOME, 2), (AWAY, 2)]
     unknown = dataclasses.replace(OPTIONS, rules=None)
     assert violations(check(frame, unknown)) == {"INV-KEY-PARTITION": "warning"}
-    by_balance = DispatchRule(schema="bank", table="accounts", rule="columns", columns=("balance",))
+    by_balance = ExpectedDispatch(schema="bank", table="accounts", rule="columns", columns=("balance",))
     findings = check(frame, dataclasses.replace(OPTIONS, rules=[by_balance]))
     assert "INV-KEY-PARTITION" not in violations(findings)
     assert "events of one row to several partitions" in unchecked(findings)["INV-KEY-PARTITION"]
@@ -242,7 +242,8 @@ def test_a_row_stays_in_its_partition() -> None:
 
 def test_events_go_to_the_topic_of_their_table() -> None:
     accounts, other = (
-        DispatchRule(schema="bank", table=table, rule="table", topic=table) for table in ("accounts", "other")
+        ExpectedDispatch(schema="bank", table=table, rule="table", topic=table)
+        for table in ("accounts", "other")
     )
     topics = {
         "accounts": unbroken(),

@@ -8,14 +8,14 @@ from pyspark.sql import functions as sf
 
 from tests.verifier.test_distributed import as_they_are
 from tests.verifier.topic import FIELDS, HANDLE, PLAIN, Topic, ts
-from ticdc_producer.verifier import DispatchRule, VerifyOptions
+from ticdc_producer.verifier import ExpectedDispatch, VerifyOptions
 from ticdc_producer.verifier.distributed import check_messages
 
 KEYS = 5_000
 PARTITIONS = 4
 TOPICS = ("sound", "unsound")
 OPTIONS = VerifyOptions(
-    rules=[DispatchRule(schema="bank", table="accounts", rule="index-value")],
+    rules=[ExpectedDispatch(schema="bank", table="accounts", rule="index-value")],
     partitions=dict.fromkeys(TOPICS, PARTITIONS),
 )
 

@@ -1,20 +1,72 @@
-"""Runs a command, and turns errors into messages and exit codes."""
+"""The program: its commands, which load when they are called, and errors as messages and exit codes."""
 
 from __future__ import annotations
 
 import gc
+import logging
 import os
+import re
 import signal
 import sys
-from typing import Annotated
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from ticdc_producer.cli.commands import Commands
-from ticdc_producer.cli.log import log_to_stderr
+from ticdc_producer import errors
 from ticdc_producer.cli.options import fail, fail_usage
-from ticdc_producer.cli.worker_failure import worker_failure
 from ticdc_producer.errors import ProducerError
+
+COMMANDS = {
+    "run": "Run a scenario, write its messages, read them again and verify them.",
+    "decode": (
+        "Print the events of a topic, storage, golden folder or file. Exit code 1 if one did not decode."
+    ),
+    "serve": "Serve runs and verifications over HTTP, with a warm Spark session and a Kafka, until Ctrl-C.",
+    "coverage": "Show which traps of the catalogue a topic or folder exercises, and which it misses.",
+    "conformance": (
+        "Test how your consumer decodes messages. Exit code 1 if a case does not have the expected outcome."
+    ),
+    "verify": (
+        "Verify a topic or folder against TiCDC's guarantees, and against a scenario if one is given."
+    ),
+    "scenario": "Check scenario files, list the shipped ones, print their JSON Schema.",
+    "golden": "Write the conformance corpus as files, and compare two of them.",
+    "traps": "List the events that break consumers of TiCDC's topics: legal and illegal ones.",
+    "broker": "A Kafka on this machine, without Docker: it runs until `broker stop`.",
+    "bench": "Measure the tool on this machine.",
+}
+"""The first paragraph of each command's help, which the help of the program lists."""
+
+
+class Commands(TyperGroup):
+    """All commands: those that were not called have a name and a help, and nothing else."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = {name: TyperCommand(name, help=text) for name, text in COMMANDS.items()}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Load the command that the arguments begin with."""
+        if args and args[0] in COMMANDS:
+            self.commands[args[0]] = load_command(args[0])
+        return super().resolve_command(ctx, args)
+
+
+def load_command(name: str) -> Any:
+    """A command with its options and subcommands: the module's ``app``, or its function of this name."""
+    module = import_module(f"ticdc_producer.cli.{name}_command")
+    if hasattr(module, "app"):
+        command: Any = typer.main.get_group(module.app)
+    else:
+        app = typer.Typer(add_completion=False)
+        app.command(name)(getattr(module, name))
+        command = typer.main.get_command(app)
+    command.name = name
+    return command
+
 
 INTERRUPTED = 130
 _NEW_OBJECTS = 100_000
@@ -106,3 +158,39 @@ def _caused_by_interrupt(error: BaseException) -> bool:
 
 def _interrupt(_signal: int, _frame: object) -> None:
     raise KeyboardInterrupt
+
+
+def log_to_stderr() -> None:
+    """Send warnings and errors of libraries to stderr, unless logging is already configured."""
+    root = logging.getLogger()
+    if root.handlers:
+        return
+    handler = logging.StreamHandler()
+    handler.setLevel(logging.WARNING)
+    handler.addFilter(_not_py4j)
+    root.addHandler(handler)
+
+
+def _not_py4j(record: logging.LogRecord) -> bool:
+    """Drop the messages of Py4J: it logs each interrupted JVM call with two traces and raises the error.
+
+    Py4J logs to the root logger, so the path of its code identifies it.
+    """
+    return "py4j" not in Path(record.pathname).parts
+
+
+_RAISED = re.compile(r"^ticdc_producer\.errors\.(\w+): (.+)$", re.MULTILINE)
+
+
+def worker_failure(error: BaseException) -> ProducerError | None:
+    """The error of this package in the text of a Spark exception; None if the text has none.
+
+    :param error: its text ends with the worker's trace.
+    """
+    raised = _RAISED.search(str(error))
+    if raised is None:
+        return None
+    name, text = raised.groups()
+    failure = ProducerError(text)
+    failure.exit_code = getattr(errors, name, ProducerError).exit_code
+    return failure

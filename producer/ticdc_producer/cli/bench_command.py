@@ -21,7 +21,7 @@ def encode(
     as_json: Json = False,
 ) -> None:
     """Microseconds and bytes per row of every encoder, on one core, by the path that a Spark worker takes."""
-    from ticdc_producer.bench.encode import measure_encoders
+    from ticdc_producer.bench.speed import measure_encoders
 
     report = measure_encoders(rows)
     if as_json:
@@ -41,7 +41,7 @@ def decode(
     as_json: Json = False,
 ) -> None:
     """Microseconds per row of every decoder, on one core, beside json.loads and picking the fields."""
-    from ticdc_producer.bench.decode import measure_decoders
+    from ticdc_producer.bench.speed import measure_decoders
 
     report = measure_decoders(rows)
     if as_json:

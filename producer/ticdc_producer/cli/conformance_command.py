@@ -13,8 +13,8 @@ from ticdc_producer.cli.options import Json, ProtocolName
 from ticdc_producer.conformance.level import Level
 
 if TYPE_CHECKING:
-    from ticdc_producer.conformance.catalog import CaseSpec
-    from ticdc_producer.conformance.runner import Outcome
+    from ticdc_producer.conformance.catalog import CaseSpec, FailureList
+    from ticdc_producer.conformance.runner import CaseOutcome
 
 
 def conformance(
@@ -130,23 +130,31 @@ def conformance(
         _list(cases, as_json)
         return 0
     _check(testee, junit_xml)
+    outcomes = _outcomes(cases, testee or "", seconds_of(timeout), known, save)
+    if junit_xml is not None:
+        from ticdc_producer.conformance.report import write_junit
+
+        write_junit(junit_xml, outcomes)
+    _show(outcomes, as_json)
+    return 0 if all(outcome.expected for outcome in outcomes) else 1
+
+
+def _outcomes(
+    cases: Sequence[CaseSpec], command: str, seconds: float, failures: FailureList, save: Path | None
+) -> Sequence[CaseOutcome]:
+    """Run the cases; failed ones are saved as golden folders below ``save``, if it is given."""
     from ticdc_producer.conformance import report
     from ticdc_producer.conformance.runner import run
 
-    command, seconds = testee or "", seconds_of(timeout)
     typer.echo(f"running {len(cases)} cases", err=True)
 
-    def save_failure(outcome: Outcome) -> None:
+    def save_failure(outcome: CaseOutcome) -> None:
         if save is not None and outcome.status == "failed":
             report.save(save, outcome, command)
 
-    outcomes = run(
-        cases, command, timeout=seconds, failures=known, on_outcome=save_failure, on_status=_print_status
+    return run(
+        cases, command, timeout=seconds, failures=failures, on_outcome=save_failure, on_status=_print_status
     )
-    if junit_xml is not None:
-        report.write_junit(junit_xml, outcomes)
-    _show(outcomes, as_json)
-    return 0 if all(outcome.expected for outcome in outcomes) else 1
 
 
 def _check(testee: str | None, junit_xml: Path | None) -> None:
@@ -173,7 +181,7 @@ def _list(cases: Sequence[CaseSpec], as_json: bool) -> None:
         typer.echo(one.id)
 
 
-def _show(outcomes: Sequence[Outcome], as_json: bool) -> None:
+def _show(outcomes: Sequence[CaseOutcome], as_json: bool) -> None:
     from ticdc_producer.conformance.report import as_json as content
     from ticdc_producer.conformance.report import text_lines
 

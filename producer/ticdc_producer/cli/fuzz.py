@@ -15,7 +15,7 @@ from ticdc_producer.errors import ConformanceError
 
 if TYPE_CHECKING:
     from ticdc_producer.conformance.fuzz.campaign import Report
-    from ticdc_producer.conformance.fuzz.example import Example
+    from ticdc_producer.conformance.fuzz.example import FuzzExample
     from ticdc_producer.conformance.fuzz.shrink import Failure
     from ticdc_producer.conformance.fuzz.testee import FuzzTestee
     from ticdc_producer.conformance.level import Level
@@ -128,7 +128,7 @@ def random_histories(histories: RandomHistories, options: FuzzOptions) -> int:
 def fuzz(histories: RandomHistories, options: FuzzOptions) -> int:
     """Send random histories until one fails; 1 if one does."""
     from ticdc_producer.conformance.catalog import seconds_of
-    from ticdc_producer.conformance.fuzz.campaign import Limits, run_campaign
+    from ticdc_producer.conformance.fuzz.campaign import CampaignLimits, run_campaign
     from ticdc_producer.conformance.fuzz.drawn import Settings
     from ticdc_producer.conformance.fuzz.failure_folder import regressions, save_failure
 
@@ -143,7 +143,7 @@ def fuzz(histories: RandomHistories, options: FuzzOptions) -> int:
     report = run_campaign(
         options.testee(),
         settings,
-        Limits(examples=DEFAULT_EXAMPLES if unlimited else histories.examples, seconds=seconds),
+        CampaignLimits(examples=DEFAULT_EXAMPLES if unlimited else histories.examples, seconds=seconds),
         regressions=[*regressions(options.folder)],
         on_status=_print_status,
     )
@@ -192,7 +192,7 @@ def shrink(options: FuzzOptions, path: Path) -> int:
     return 1
 
 
-def _example(options: FuzzOptions, path: Path) -> Example:
+def _example(options: FuzzOptions, path: Path) -> FuzzExample:
     from ticdc_producer.conformance.fuzz.recorded import recorded_example
     from ticdc_producer.conformance.fuzz.topic import build_topic
 

@@ -143,7 +143,7 @@ def run(
         _check_watched(rate, append, keep, not_realtime, reports)
     start_light_jvm()  # takes as long as the imports below
     from ticdc_producer import api
-    from ticdc_producer.cli.run_text import show
+    from ticdc_producer.cli.report_text import show_report
 
     if watch:
         from ticdc_producer.cli.watch import watch_scenario
@@ -165,7 +165,7 @@ def run(
     if as_json:
         typer.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
     else:
-        show(report, quiet=quiet)
+        show_report(report, quiet=quiet)
     reports.write(report.verdict, report.faults.occurrences, report.requested_faults)
     return 0 if report.ok else 1
 

@@ -127,18 +127,18 @@ def _check_installed() -> None:
 
 
 def _run_text(report: RunReport, quiet: bool, colours: bool) -> str:
-    from ticdc_producer.cli.run_text import show
+    from ticdc_producer.cli.report_text import show_report
 
     console = _console(colours)
-    show(report, console, quiet=quiet)
+    show_report(report, console, quiet=quiet)
     return console.export_text(styles=colours)
 
 
 def _verdict_text(verdict: Verdict, with_scenario: bool, quiet: bool, colours: bool) -> str:
-    from ticdc_producer.cli.verdict_text import show
+    from ticdc_producer.cli.report_text import show_verdict
 
     console = _console(colours)
-    show(verdict, console, quiet=quiet, way_out="" if with_scenario else "give --scenario")
+    show_verdict(verdict, console, quiet=quiet, way_out="" if with_scenario else "give --scenario")
     return console.export_text(styles=colours)
 
 

@@ -98,7 +98,7 @@ def verify(
         refuse_options(context, "verify state --expected DIR --actual URL")
         return 0
     from ticdc_producer import api
-    from ticdc_producer.cli.verdict_text import show
+    from ticdc_producer.cli.report_text import show_verdict
 
     reports = Reports(junit_xml, html, source=partial(scenario_source, scenario))
     with ProgressDisplay(quiet=quiet) as progress:
@@ -121,6 +121,6 @@ def verify(
     if as_json:
         typer.echo(json.dumps(verdict.to_json(), ensure_ascii=False, indent=2))
     else:
-        show(verdict, quiet=quiet, way_out="" if scenario else "give --scenario")
+        show_verdict(verdict, quiet=quiet, way_out="" if scenario else "give --scenario")
     reports.write(verdict)
     return 0 if verdict.ok else 1

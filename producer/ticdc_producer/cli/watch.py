@@ -12,9 +12,8 @@ import typer
 
 from ticdc_producer.cli.options import fail
 from ticdc_producer.cli.progress import ProgressDisplay
-from ticdc_producer.cli.run_text import show
+from ticdc_producer.cli.report_text import show_report, show_verdict
 from ticdc_producer.cli.saves import saves
-from ticdc_producer.cli.verdict_text import show as show_verdict
 from ticdc_producer.errors import ProducerError, ScenarioError
 from ticdc_producer.runs.decode import FolderText, folder_text
 from ticdc_producer.runs.run_report import RunReport
@@ -55,7 +54,7 @@ def _run(
         fail(error)
         return None
     if before is None:
-        show(report, quiet=quiet)
+        show_report(report, quiet=quiet)
     else:
         _show_changes(report, before, text)
     return text

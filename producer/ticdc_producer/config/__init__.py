@@ -2,7 +2,7 @@
 
 from ticdc_producer.config.changefeed import Changefeed
 from ticdc_producer.config.changefeed_file import ChangefeedFile, DispatchRule
-from ticdc_producer.config.load_file import load_changefeed_toml
+from ticdc_producer.config.changefeed_toml import load_changefeed_toml
 from ticdc_producer.config.parameters import PARAMETERS
 from ticdc_producer.config.resolve import resolve
 from ticdc_producer.config.sink_uri import ParsedSinkURI, SinkURI, parse_sink_uri

@@ -10,10 +10,10 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
+from ticdc_producer.config.config_section import ConfigSection, Words
 from ticdc_producer.config.filter_section import ColumnSelector, FilterSection
 from ticdc_producer.config.parameters import BY_NAME
 from ticdc_producer.config.sink_uri import parse_sink_uri
-from ticdc_producer.config.strict_model import StrictModel, Words
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.option_type import Plain, Secret
 from ticdc_producer.model.parameter import SinkKind
@@ -41,7 +41,7 @@ def _replace_schema(name: str) -> Any:
     return rewrite
 
 
-class DispatchRule(StrictModel):
+class DispatchRule(ConfigSection):
     """One entry of ``sink.dispatchers``. The first entry whose matcher accepts a table applies to it.
 
     :param matcher: table filter patterns; the last one that matches decides.
@@ -72,7 +72,7 @@ class DispatchRule(StrictModel):
         return self.partition or self.dispatcher
 
 
-class CodecSection(StrictModel):
+class CodecSection(ConfigSection):
     """``[sink.kafka-config.codec-config]``"""
 
     enable_tidb_extension: bool | None = _option("enable-tidb-extension")
@@ -84,7 +84,7 @@ class CodecSection(StrictModel):
     avro_enable_watermark: bool | None = _option("avro-enable-watermark")
 
 
-class LargeMessageSection(StrictModel):
+class LargeMessageSection(ConfigSection):
     """``[sink.kafka-config.large-message-handle]``"""
 
     large_message_handle_option: str | None = _option("large-message-handle-option")
@@ -93,7 +93,7 @@ class LargeMessageSection(StrictModel):
     claim_check_raw_value: bool | None = _option("claim-check-raw-value")
 
 
-class KafkaSection(StrictModel):
+class KafkaSection(ConfigSection):
     """``[sink.kafka-config]``"""
 
     partition_num: int | None = _option("partition-num")
@@ -121,19 +121,19 @@ class KafkaSection(StrictModel):
     large_message_handle: LargeMessageSection | None = Field(default=None, alias="large-message-handle")
 
 
-class OpenSection(StrictModel):
+class OpenSection(ConfigSection):
     """``[sink.open]``"""
 
     output_old_value: bool | None = _option("output-old-value")
 
 
-class DebeziumSection(StrictModel):
+class DebeziumSection(ConfigSection):
     """``[sink.debezium]``"""
 
     output_old_value: bool | None = _option("output-old-value")
 
 
-class CSVSection(StrictModel):
+class CSVSection(ConfigSection):
     """``[sink.csv]``"""
 
     delimiter: str | None = _option("delimiter")
@@ -146,7 +146,7 @@ class CSVSection(StrictModel):
     binary_encoding_method: str | None = _option("binary-encoding-method")
 
 
-class CloudStorageSection(StrictModel):
+class CloudStorageSection(ConfigSection):
     """``[sink.cloud-storage-config]``"""
 
     worker_count: int | None = _option("worker-count")
@@ -161,7 +161,7 @@ class CloudStorageSection(StrictModel):
     spool_base_dir: str | None = _option("spool-base-dir")
 
 
-class SinkSection(StrictModel):
+class SinkSection(ConfigSection):
     """``[sink]``"""
 
     protocol: str | None = _option("protocol")
@@ -220,13 +220,13 @@ class SinkSection(StrictModel):
         return self.model_copy(update=overrides)
 
 
-class MounterSection(StrictModel):
+class MounterSection(ConfigSection):
     """``[mounter]``"""
 
     worker_num: int | None = _option("worker-num")
 
 
-class ChangefeedFile(StrictModel):
+class ChangefeedFile(ConfigSection):
     """The whole file.
 
     :param sink_uri: only in a scenario; a TOML file has no such key.
@@ -284,12 +284,12 @@ class ChangefeedFile(StrictModel):
         return _set_options(self.model_copy(update={"sink": sink}))
 
 
-def _set_options(section: StrictModel) -> dict[str, Plain]:
+def _set_options(section: ConfigSection) -> dict[str, Plain]:
     found: dict[str, Plain] = {}
     for field in section.model_fields_set:
         value = getattr(section, field)
         alias = type(section).model_fields[field].alias or field
-        if isinstance(value, StrictModel):
+        if isinstance(value, ConfigSection):
             found.update(_set_options(value))
         elif alias in BY_NAME and value is not None:
             found[alias] = value

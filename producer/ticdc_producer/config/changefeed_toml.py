@@ -1,23 +1,90 @@
-"""Writes a changefeed as the files that TiCDC reads: ``cdc cli changefeed create --config``, and a sink URI.
+"""The changefeed file: read and checked, and written as TiCDC reads it.
 
-The file has what TiCDC's file can have, except credentials; the sink URI has the rest. Other consumers, such
-as TiCDC's ``kafka-consumer --config``, learn the dispatch rules from it.
+``cdc cli changefeed create --config`` takes the written file, and a sink URI. The file has what TiCDC's file
+can have, except credentials; the sink URI has the rest. Other consumers, such as TiCDC's
+``kafka-consumer --config``, learn the dispatch rules from it.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import tomli_w
+from pydantic import ValidationError
 
 from ticdc_producer.config.changefeed import Changefeed
+from ticdc_producer.config.changefeed_file import ChangefeedFile
+from ticdc_producer.config.config_section import ConfigSection, explain
 from ticdc_producer.config.filter_section import FilterSection
-from ticdc_producer.config.parameters import OF_MESSAGES, has_parameter
-from ticdc_producer.config.strict_model import StrictModel
+from ticdc_producer.config.parameters import OF_MESSAGES, REFUSED_KEYS, has_parameter
+from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.option_type import Plain
 from ticdc_producer.model.parameter import KAFKA, STORAGE, Parameter, SinkKind
+
+
+def check_changefeed_file(content: Mapping[str, Any], where: str) -> ChangefeedFile:
+    """The content of a changefeed file or of a scenario's ``changefeed:``, checked.
+
+    :param where: the location that errors name.
+    :raises ChangefeedError: for the first key that is unknown, not supported or has a wrong value.
+    """
+    try:
+        return ChangefeedFile.model_validate(dict(content))
+    except ValidationError as error:
+        # A misspelled key is often the reason why another key is missing, so it is reported first.
+        first = min(explain(error, ChangefeedFile, REFUSED_KEYS), key=lambda one: "is missing" in one.what)
+        raise ChangefeedError(first.what, parameter=first.key, where=where, hint=first.hint) from None
+
+
+def load_changefeed_toml(path: str | Path) -> dict[str, Any]:
+    """A changefeed file of TiCDC, read and checked.
+
+    :returns: the parsed TOML, for ``resolve``.
+    :raises ChangefeedError: if it cannot be read, is not TOML or holds a key or value that is not accepted.
+    """
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise ChangefeedError(f"cannot read the changefeed file: {error.strerror}", where=str(path)) from None
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        raise ChangefeedError("the changefeed file is not UTF-8", where=f"{path}:{line}") from None
+    return parse_changefeed_toml(text, str(path))
+
+
+def parse_changefeed_toml(text: str, where: str) -> dict[str, Any]:
+    """The content of a changefeed file of TiCDC, checked.
+
+    :param where: its name, for errors.
+    :raises ChangefeedError: if it is not TOML or holds a key or value that is not accepted.
+    """
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _not_toml(str(error), where) from None
+    if "sink-uri" in content:
+        raise ChangefeedError(
+            "a changefeed file has no key 'sink-uri'",
+            parameter="sink-uri",
+            where=where,
+            hint="use --sink-uri",
+        )
+    check_changefeed_file(content, where)
+    return content
+
+
+def _not_toml(message: str, path: str) -> ChangefeedError:
+    """The parser's message, with its line moved behind the file's name, as in other errors."""
+    what, found, location = message.rpartition(" (at line ")
+    line, _, column = location.rstrip(")").partition(", column ")
+    if not found or not column:
+        return ChangefeedError(f"not TOML: {message}", where=path)
+    return ChangefeedError(f"not TOML: {what}, at column {column}", where=f"{path}:{line}")
+
 
 _ALWAYS = ("protocol", "partition-num")
 """Written even if they have their defaults, because consumers have others."""
@@ -86,7 +153,7 @@ def _put(content: dict[str, Any], key: str, value: Plain) -> None:
     content[name] = value
 
 
-def _plain(section: StrictModel) -> Mapping[str, Any]:
+def _plain(section: ConfigSection) -> Mapping[str, Any]:
     plain: Mapping[str, Any] = section.model_dump(mode="json", by_alias=True, exclude_defaults=True)
     return plain
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ticdc_producer.config.strict_model import StrictModel, Words
+from ticdc_producer.config.config_section import ConfigSection, Words
 
 EVENT_TYPES = (
     "all dml", "all ddl", "insert", "update", "delete", "create schema", "create database", "drop schema",
@@ -19,7 +19,7 @@ EVENT_TYPES = (
 """What ``ignore-event`` may name (tiflow ``pkg/filter/sql_event_filter.go``)."""
 
 
-class EventFilter(StrictModel):
+class EventFilter(ConfigSection):
     """One entry of ``filter.event-filters``. An event that matches any entry is dropped.
 
     :param matcher: table filter patterns; the last one that matches decides; case-sensitive.
@@ -38,7 +38,7 @@ class EventFilter(StrictModel):
     ignore_delete_value_expr: str = Field(default="", alias="ignore-delete-value-expr")
 
 
-class FilterSection(StrictModel):
+class FilterSection(ConfigSection):
     """``[filter]``
 
     :param rules: table filter patterns; the last one that matches decides; a table that matches none is not
@@ -56,7 +56,7 @@ class FilterSection(StrictModel):
     )
 
 
-class ColumnSelector(StrictModel):
+class ColumnSelector(ConfigSection):
     """One entry of ``sink.column-selectors``. The first entry whose matcher accepts a table applies to it.
 
     :param matcher: table filter patterns.

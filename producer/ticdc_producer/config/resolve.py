@@ -12,9 +12,9 @@ from typing import Any
 
 from ticdc_producer.config.changefeed import Changefeed
 from ticdc_producer.config.changefeed_file import ChangefeedFile
+from ticdc_producer.config.changefeed_toml import check_changefeed_file
 from ticdc_producer.config.filter_section import FilterSection
 from ticdc_producer.config.kafka_properties import parse_kafka_properties, security_properties
-from ticdc_producer.config.load_file import check_changefeed_file
 from ticdc_producer.config.parameters import (
     BY_NAME,
     OF_MESSAGES,

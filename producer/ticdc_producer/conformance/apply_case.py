@@ -13,8 +13,8 @@ from pathlib import Path
 import msgspec
 
 from ticdc_producer.conformance.apply_spec import ApplyCaseSpec
-from ticdc_producer.conformance.compare import ExpectedTable
-from ticdc_producer.conformance.wire import ApplyRequest, Record
+from ticdc_producer.conformance.compare import ExpectedRows
+from ticdc_producer.conformance.wire import ApplyRequest, KafkaRecord
 from ticdc_producer.model import event
 from ticdc_producer.runs.topic_cache import Topic, cached_topic
 from ticdc_producer.targets.golden import read as source
@@ -31,7 +31,7 @@ class TopicCase:
     id: str
     description: str
     request: ApplyRequest
-    expected: tuple[ExpectedTable, ...]
+    expected: tuple[ExpectedRows, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ def build_apply_case(spec: ApplyCaseSpec, on_status: Callable[[str], None]) -> A
     )
     cached = cached_topic(topic, on_status)
     tables = msgspec.convert(
-        cached.tables(topic_spec.resolved_ts, follows_ddl=topic_spec.follows_ddl), list[ExpectedTable]
+        cached.tables(topic_spec.resolved_ts, follows_ddl=topic_spec.follows_ddl), list[ExpectedRows]
     )
     requested = tuple(table for table in tables if not topic_spec.tables or table.name in topic_spec.tables)
     request = ApplyRequest(
@@ -80,11 +80,11 @@ def build_apply_case(spec: ApplyCaseSpec, on_status: Callable[[str], None]) -> A
     )
 
 
-def _delivered(folder: Path) -> list[Record]:
+def _delivered(folder: Path) -> list[KafkaRecord]:
     """The messages in a possible order of delivery: round-robin over the partitions, each in its order."""
     records = source.records(folder / "messages.jsonl")
     return [
-        Record(
+        KafkaRecord(
             topic=one.topic,
             partition=one.partition,
             offset=one.offset,

@@ -13,7 +13,7 @@ import msgspec
 
 from ticdc_producer.conformance.case import Case, changefeed_of
 from ticdc_producer.conformance.catalog import AnyCase, CaseSpec, build_case
-from ticdc_producer.conformance.compare import ExpectedTable
+from ticdc_producer.conformance.compare import ExpectedRows
 from ticdc_producer.conformance.wire import Event
 from ticdc_producer.model import tso
 from ticdc_producer.model.event_line import event_line
@@ -88,7 +88,7 @@ def _write_topic(folder: Path, case: ApplyCase) -> Mapping[str, Any]:
     return changefeed
 
 
-def _write_table(folder: Path, table: ExpectedTable) -> None:
+def _write_table(folder: Path, table: ExpectedRows) -> None:
     path = folder / f"{sink.table_file(table.schema, table.table)}.jsonl"
     sink.write_lines(path, (msgspec.to_builtins(row) for row in table.rows))
 

@@ -114,7 +114,7 @@ _MAX_ROWS = 5
 """Maximum number of rows per table and kind of difference in a report."""
 
 
-class ExpectedTable(msgspec.Struct, frozen=True, kw_only=True):
+class ExpectedRows(msgspec.Struct, frozen=True, kw_only=True):
     """A table's rows.
 
     :param key: columns of the handle key.
@@ -134,7 +134,7 @@ class ExpectedTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def table_differences(
-    expected: Iterable[ExpectedTable],
+    expected: Iterable[ExpectedRows],
     actual: Mapping[str, Sequence[Image]],
     floats: frozenset[str] = FLOATS,
 ) -> list[str]:
@@ -153,7 +153,7 @@ def table_differences(
     return lines
 
 
-def _of_table(table: ExpectedTable, actual: Sequence[Image], floats: frozenset[str]) -> Iterator[str]:
+def _of_table(table: ExpectedRows, actual: Sequence[Image], floats: frozenset[str]) -> Iterator[str]:
     unmatched: defaultdict[tuple[EventValue, ...], list[Image]] = defaultdict(list)
     for row in actual:
         unmatched[_key(table, row)].append(row)
@@ -172,16 +172,16 @@ def _of_table(table: ExpectedTable, actual: Sequence[Image], floats: frozenset[s
             yield from (f"  {label}: {row}" for row in rows[:_MAX_ROWS])
 
 
-def _key(table: ExpectedTable, row: Image) -> tuple[EventValue, ...]:
+def _key(table: ExpectedRows, row: Image) -> tuple[EventValue, ...]:
     return tuple(row.get(name) for name in table.key)
 
 
-def _difference(table: ExpectedTable, row: Image, differences: Iterable[str]) -> str:
+def _difference(table: ExpectedRows, row: Image, differences: Iterable[str]) -> str:
     text = "; ".join(differences)
     return text and f"{display({name: row[name] for name in table.key})}: {text}"
 
 
-def _of_row(table: ExpectedTable, expected: Image, actual: Image, floats: frozenset[str]) -> Iterator[str]:
+def _of_row(table: ExpectedRows, expected: Image, actual: Image, floats: frozenset[str]) -> Iterator[str]:
     for name, value in expected.items():
         kind = bare_type(table.types.get(name, ""))
         if name not in actual:

@@ -16,7 +16,7 @@ from ticdc_producer.model.profile import PROTOCOLS
 from ticdc_producer.protocols.registry import BUILT_IN
 
 
-class ColumnType(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ColumnTypeSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A column type and the values that become cases.
 
     :param column: the type, in SQL.
@@ -53,7 +53,7 @@ class DecodeSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
 
 class _Corpus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    types: dict[str, ColumnType]
+    types: dict[str, ColumnTypeSpec]
     specs: dict[str, DecodeSpec] = msgspec.field(name="stories")
 
 
@@ -84,7 +84,7 @@ def _corpus() -> _Corpus:
     return msgspec.convert(yaml.safe_load(text), _Corpus)
 
 
-def column_types() -> Mapping[str, ColumnType]:
+def column_types() -> Mapping[str, ColumnTypeSpec]:
     """The column types of the corpus with their boundary values, by the name that ids of cases have."""
     return _corpus().types
 
@@ -105,7 +105,7 @@ def _without_options() -> dict[ProtocolName, dict[str, Any]]:
     return {protocol: dict(BUILT_IN[protocol].conformance.others) for protocol in PROTOCOLS}
 
 
-def _of_types(types: Mapping[str, ColumnType]) -> Iterator[tuple[str, DecodeSpec]]:
+def _of_types(types: Mapping[str, ColumnTypeSpec]) -> Iterator[tuple[str, DecodeSpec]]:
     protocols = {protocol: dict(BUILT_IN[protocol].conformance.types) for protocol in PROTOCOLS}
     for name, kind in types.items():
         mode = f"SET sql_mode = '{kind.sql_mode}';" if kind.sql_mode is not None else ""

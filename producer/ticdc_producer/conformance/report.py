@@ -16,7 +16,7 @@ from junitparser import TestCase
 
 from ticdc_producer.conformance.case import Case
 from ticdc_producer.conformance.case_folder import write_case
-from ticdc_producer.conformance.runner import Outcome
+from ticdc_producer.conformance.runner import CaseOutcome
 from ticdc_producer.errors import ReportError
 from ticdc_producer.reports.junit import (
     junit_text,
@@ -34,15 +34,15 @@ _MAX_NAMED = 10
 _LABELS = ("passed", "failed", "skipped", "expected failure", "unexpected success")
 
 
-def counts(outcomes: Sequence[Outcome]) -> dict[str, int]:
+def counts(outcomes: Sequence[CaseOutcome]) -> dict[str, int]:
     """Number of outcomes by label."""
     found = Counter(outcome.label for outcome in outcomes)
     return {label: found[label] for label in _LABELS}
 
 
-def text_lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
+def text_lines(outcomes: Sequence[CaseOutcome]) -> Iterator[str]:
     """The unexpected outcomes by cause, the reasons of the first of each, and the counts."""
-    causes: dict[tuple[str, str], list[Outcome]] = {}
+    causes: dict[tuple[str, str], list[CaseOutcome]] = {}
     for outcome in outcomes:
         if not outcome.expected:
             causes.setdefault((outcome.label, _cause(outcome)), []).append(outcome)
@@ -56,7 +56,7 @@ def text_lines(outcomes: Sequence[Outcome]) -> Iterator[str]:
     yield ", ".join(f"{label} {count}" for label, count in counts(outcomes).items() if count)
 
 
-def _cause(outcome: Outcome) -> str:
+def _cause(outcome: CaseOutcome) -> str:
     """The reasons without what differs from case to case: quoted values and numbers; own if there is none."""
     return _VALUE.sub("…", "\n".join(outcome.reasons)) or outcome.case.id
 
@@ -66,7 +66,7 @@ def printable(text: str) -> str:
     return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-def as_json(outcomes: Sequence[Outcome]) -> dict[str, Any]:
+def as_json(outcomes: Sequence[CaseOutcome]) -> dict[str, Any]:
     """``{"ok": bool, "counts": {label: n}, "cases": [{"case", "outcome", "reasons"}…]}``."""
     return {
         "ok": all(outcome.expected for outcome in outcomes),
@@ -78,7 +78,7 @@ def as_json(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     }
 
 
-def write_junit(path: Path, outcomes: Sequence[Outcome]) -> None:
+def write_junit(path: Path, outcomes: Sequence[CaseOutcome]) -> None:
     """Write a JUnit report with one test case per case; classes are strength and protocol.
 
     :raises ReportError: if the file cannot be written.
@@ -86,7 +86,7 @@ def write_junit(path: Path, outcomes: Sequence[Outcome]) -> None:
     write_text(path, junit_text("conformance", map(_junit_case, outcomes)))
 
 
-def _junit_case(outcome: Outcome) -> TestCase:
+def _junit_case(outcome: CaseOutcome) -> TestCase:
     strength, protocol, name = outcome.case.id.split(".", 2)
     case = passed_case(f"conformance.{strength}.{protocol}", name)
     if not outcome.expected:
@@ -114,7 +114,7 @@ def _readable(case: Case) -> dict[str, str | None]:
     }
 
 
-def save(folder: Path, outcome: Outcome, command: str) -> Path:
+def save(folder: Path, outcome: CaseOutcome, command: str) -> Path:
     """Write a failed case as a golden folder named by its id, with the answer and the replay command.
 
     :returns: the golden folder.

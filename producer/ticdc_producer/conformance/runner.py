@@ -22,7 +22,7 @@ Status: TypeAlias = Literal["passed", "failed", "skipped"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class CaseOutcome:
     """The outcome of a case.
 
     :param reasons: why it failed or was skipped.
@@ -55,9 +55,9 @@ def run(
     *,
     timeout: float,
     failures: FailureList,
-    on_outcome: Callable[[Outcome], None] = lambda _: None,
+    on_outcome: Callable[[CaseOutcome], None] = lambda _: None,
     on_status: Callable[[str], None] = lambda _: None,
-) -> list[Outcome]:
+) -> list[CaseOutcome]:
     """Send all cases to a testee, one after the other.
 
     :param command: the command that starts the testee.
@@ -71,8 +71,8 @@ def run(
 
 
 async def _run(
-    cases: Iterable[AnyCase], testee: Testee, failures: FailureList, on_outcome: Callable[[Outcome], None]
-) -> list[Outcome]:
+    cases: Iterable[AnyCase], testee: Testee, failures: FailureList, on_outcome: Callable[[CaseOutcome], None]
+) -> list[CaseOutcome]:
     outcomes = []
     try:
         for case in cases:
@@ -85,7 +85,7 @@ async def _run(
     return outcomes
 
 
-async def _outcome(case: AnyCase, testee: Testee, listed: bool) -> Outcome:
+async def _outcome(case: AnyCase, testee: Testee, listed: bool) -> CaseOutcome:
     line: str | None = None
     try:
         raw = await testee.ask(case.request)
@@ -96,7 +96,7 @@ async def _outcome(case: AnyCase, testee: Testee, listed: bool) -> Outcome:
     except InvalidResponse as failure:
         await testee.close()  # its next line may belong to this case
         status, reasons = "failed", [str(failure)]
-    return Outcome(case=case, status=status, reasons=tuple(reasons), answer=line, listed=listed)
+    return CaseOutcome(case=case, status=status, reasons=tuple(reasons), answer=line, listed=listed)
 
 
 def verify_answer(case: Case | TopicCase, answer: Answer) -> tuple[Status, list[str]]:

@@ -18,13 +18,13 @@ from ticdc_producer.model.catalog import Catalog, DDLJob
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.profile import Profile
-from ticdc_producer.model.tso import Clock
+from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.protocols.zone import local_timestamp, zone_of
 from ticdc_producer.scenario.history import Change, History, RowImage
 from ticdc_producer.scenario.sql.session import Session
 from ticdc_producer.targets.encoding.row_batches import EVENTS_ARROW
 
-_CLOCK = Clock()
+_CLOCK = CommitClock()
 
 
 @dataclass(frozen=True)

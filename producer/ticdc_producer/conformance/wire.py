@@ -62,7 +62,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     ] = msgspec.UNSET
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True):
+class KafkaRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A Kafka record."""
 
     topic: str
@@ -80,7 +80,7 @@ class ApplyRequest(msgspec.Struct, frozen=True, kw_only=True):
     protocol: ProtocolName
     options: Annotated[dict[str, Any], Meta(description="As for the decode level.")]
     messages: Annotated[
-        list[Record],
+        list[KafkaRecord],
         Meta(
             description="All messages of the topic, each partition in its order, interleaved. After a "
             "rebalance a partition is read from an earlier offset again."

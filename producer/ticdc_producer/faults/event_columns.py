@@ -1,4 +1,8 @@
-"""Reads and replaces columns of a batch of the event stream."""
+"""Reads and replaces columns of a batch of the event stream.
+
+``events`` has the columns of ``EVENT_STREAM``, its rows are in any order; results have one element per event,
+in the same order.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ Columns: TypeAlias = dict[str, pa.Array | Numbers | int | str]
 
 
 def integers(events: pa.RecordBatch, name: str) -> Numbers:
-    """A column of integers; -1 for NULL."""
+    """A column of integers or of one of the enums, as int64; -1 for NULL."""
     return numbers(pc.fill_null(events.column(name), -1))
 
 
@@ -33,7 +37,11 @@ def has_op(events: pa.RecordBatch, *ops: Op) -> Flags:
 
 
 def replaced(events: pa.RecordBatch, columns: Columns) -> pa.RecordBatch:
-    """The events with other columns."""
+    """The events with other columns.
+
+    :param columns: by name, values that are cast to the types of ``EVENT_STREAM``.
+    :return: shape ``EVENT_STREAM``.
+    """
     arrays = {name: events.column(name) for name in EVENT_STREAM.names}
     for name, column in columns.items():
         if isinstance(column, np.ndarray):
@@ -48,5 +56,5 @@ def replaced(events: pa.RecordBatch, columns: Columns) -> pa.RecordBatch:
 
 
 def chosen(events: pa.RecordBatch, rows: Flags) -> pa.RecordBatch:
-    """Some of the events."""
+    """The events whose flag is set, with all their columns."""
     return events if rows.all() else events.filter(pa.array(rows))

@@ -90,14 +90,21 @@ class CopyTrap(Trap, ABC):
 
     @abstractmethod
     def copied(self, events: pa.RecordBatch, plan: FaultPlan) -> Flags:
-        """Which events are delivered once more."""
+        """Which events are delivered once more.
+
+        :param events: shape ``EVENT_STREAM``, in any order.
+        :return: one flag per event.
+        """
 
     def changes(self, events: pa.RecordBatch) -> Columns:  # noqa: ARG002  # for traps to override
-        """New columns of the copies; without them a copy directly follows its event."""
+        """New columns of the copies; without them a copy directly follows its event.
+
+        :param events: the copied events (shape ``EVENT_STREAM``).
+        """
         return {}
 
     def copies(self, events: pa.RecordBatch) -> Columns:
-        """All new columns of the copies."""
+        """All new columns of the copies, with one element per copied event."""
         again = integers(events, "delivery_no") + _DUPLICATE
         return {"delivery_no": again, "fault": self.id, **self.changes(events)}
 
@@ -110,7 +117,11 @@ class EditTrap(Trap, ABC):
 
     @abstractmethod
     def edited(self, events: pa.RecordBatch, plan: FaultPlan) -> pa.RecordBatch:
-        """All events; the column ``fault`` of those that it changes has its id."""
+        """All events, in their order; the column ``fault`` of those that it changes has its id.
+
+        :param events: shape ``EVENT_STREAM``, in any order.
+        :return: the same shape and number of rows.
+        """
 
 
 class OrderTrap(Trap, ABC):
@@ -125,13 +136,19 @@ class OrderTrap(Trap, ABC):
     ) -> Iterator[pa.RecordBatch]:
         """Events in their new order.
 
-        :param batches: whole partitions in delivery order.
+        :param batches: shape ``EVENT_STREAM``, whole partitions in delivery order.
+        :return: the same shape, rows and partitions, in delivery order by new delivery keys.
         :param reserved: which events must not move, because their segments are reserved for illegal faults.
         """
 
 
 def drawn(events: pa.RecordBatch, plan: FaultPlan, name: str, *columns: str) -> Flags:
-    """Which events a trap with a rate draws, by hashes of some columns; by default by their position."""
+    """Which events a trap with a rate draws, by hashes of some columns; by default by their position.
+
+    :param events: shape ``EVENT_STREAM``, in any order.
+    :param name: id of the trap, whose rate the plan has.
+    :return: one flag per event.
+    """
     keys = columns or ("partition_index", "commit_ts", "txn_order_key")
     values = seeded_hash(plan.seed, name, events.num_rows, *(events.column(key) for key in keys))
     hit: Flags = values < threshold(plan.rates[name])

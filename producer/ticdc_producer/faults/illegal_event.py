@@ -17,10 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.faults.event_columns import Columns, chosen, has_op, integers, replaced
+from ticdc_producer.faults.facts import Neighbours, TableFacts
 from ticdc_producer.faults.fault_plan import IllegalFault
-from ticdc_producer.faults.neighbours import Neighbours
 from ticdc_producer.faults.seeded_hash import seeded_hash
-from ticdc_producer.faults.table_facts import TableFacts
 from ticdc_producer.faults.trap import Trap
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import DELIVERY_KEY
@@ -56,6 +55,7 @@ class Edit:
 class EventGroup:
     """The events of the segments of one fault.
 
+    :param events: shape ``EVENT_STREAM``, in any order.
     :param partitions: number of partitions of a topic.
     """
 
@@ -124,6 +124,9 @@ def with_illegal_fault(
     """Inject an illegal fault into one of the events, if any fits.
 
     A removed event remains, with the kind ``DROPPED``.
+
+    :param group: all events of the segments that are reserved for the fault, in any order.
+    :return: shape ``EVENT_STREAM``, unordered: the changed, added and removed events are the last ones.
     """
     events, edit = group.events, trap.edit(group)
     if edit.several and group.partitions == 1:

@@ -34,7 +34,8 @@ def legal_faults(
     :param events: shape ``EVENT_STREAM``, in any order, without the segments that are reserved for illegal
         faults.
     :param partitions: number of partitions of a topic.
-    :param moved: the result of ``moved_tables`` for all events.
+    :param moved: by segment, the id of the table that ``moved_tables`` draws among all events.
+    :return: the same shape, in no order, with the copies of repeated events.
     """
     if plan.repeats:
         events = _with_restarts(_Segments(events, plan, partitions, moved))
@@ -53,7 +54,7 @@ def moves_tables(plan: FaultPlan) -> bool:
 def moved_tables(batches: Iterable[pa.RecordBatch], plan: FaultPlan) -> dict[int, tuple[int, int]]:
     """The table that is drawn in each segment whose trap concerns one table, from those with rows in it.
 
-    :param batches: events as for ``legal_faults``.
+    :param batches: events as for ``legal_faults``, in any order.
     :return: by segment, the hash by which the table was drawn, and its id. The lowest pair of several
         results counts.
     """

@@ -18,7 +18,7 @@ from ticdc_producer.faults.fault_plan import FaultPlan, IllegalFault, Segments
 from ticdc_producer.faults.illegal_event import IllegalEventTrap
 from ticdc_producer.faults.seeded_hash import seeded_integer
 from ticdc_producer.faults.trap import TrapSetting
-from ticdc_producer.model.tso import Clock
+from ticdc_producer.model.tso import CommitClock
 
 _DEFAULT_RATE = 0.1
 _RESERVED, _RESERVED_AT_DDL = 8, 3
@@ -31,7 +31,7 @@ _Settings: TypeAlias = Mapping[str, TrapSetting]
 
 
 def plan_faults(
-    settings: _Settings, *, seed: int, clock: Clock, commits: int, ddl_ts: Iterable[int]
+    settings: _Settings, *, seed: int, clock: CommitClock, commits: int, ddl_ts: Iterable[int]
 ) -> FaultPlan:
     """Plan the faults of a history.
 
@@ -98,7 +98,7 @@ class _Planner:
 
     seed: int
     segments: Segments
-    clock: Clock
+    clock: CommitClock
     commits: int
     ddl_ts: tuple[int, ...]
     reserved: set[int] = field(default_factory=set)

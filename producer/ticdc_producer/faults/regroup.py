@@ -32,8 +32,11 @@ _SEPARATOR = "\0"
 
 
 def with_private_keys(events: pa.RecordBatch, rows: Flags, fault: str) -> pa.RecordBatch:
-    """Give some rows a private dispatch key.
+    """Give some rows a private dispatch key, by which no other row joins their message.
 
+    :param events: shape ``EVENT_STREAM``, in any order.
+    :param rows: one flag per event.
+    :return: the same events, in their order, with other values in ``dispatch_key`` and ``fault``.
     :param fault: the id of the trap that does it.
     """
     keys = [
@@ -52,7 +55,11 @@ def with_private_keys(events: pa.RecordBatch, rows: Flags, fault: str) -> pa.Rec
 
 
 def batcher_keys(events: pa.RecordBatch) -> pa.Array:
-    """The dispatch keys by which the batcher groups rows, without the private part of single rows."""
+    """The dispatch keys by which the batcher groups rows, without the private part of single rows.
+
+    :param events: shape ``EVENT_STREAM``; its column ``dispatch_key`` is read.
+    :return: text, one element per event.
+    """
     return pc.replace_substring_regex(events.column("dispatch_key"), pattern="(?s)\\x00.*", replacement="")
 
 
@@ -78,6 +85,7 @@ class Regrouping:
         """Events in their new order.
 
         :param batches: whole partitions in delivery order (shape ``EVENT_STREAM``).
+        :return: the same shape, rows and partitions, in delivery order by new delivery keys.
         """
         for batch in whole_groups(_with_rounds(batches, self.reserved), _ROUND_KEY):
             yield in_delivery_order(self._reordered(batch))

@@ -12,10 +12,10 @@ import pyarrow as pa
 from ticdc_producer.faults.catalogue import catalogue, trap
 from ticdc_producer.faults.event_columns import chosen, integers, replaced
 from ticdc_producer.faults.event_traps import OrderTrap
+from ticdc_producer.faults.facts import TableFacts, table_facts
 from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.faults.illegal_event import EventGroup, IllegalEventTrap, with_illegal_fault
 from ticdc_producer.faults.legal import legal_faults, moved_tables, moves_tables
-from ticdc_producer.faults.table_facts import TableFacts, table_facts
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.pipeline.row_images import Flags
 
@@ -40,7 +40,8 @@ class EventFaults:
 
         Removed events remain, with the kind ``illegal_event.DROPPED``.
 
-        :param events: shape ``EVENT_STREAM``, in any order.
+        :param events: all events of the stream (shape ``EVENT_STREAM``), in any order.
+        :return: the same shape, in no order.
         """
         reserved = self.reserved(events)
         unreserved = chosen(events, ~reserved)
@@ -49,11 +50,18 @@ class EventFaults:
         return pa.concat_batches([faulty, *self._with_illegal_faults(chosen(events, reserved))])
 
     def reserved(self, events: pa.RecordBatch) -> Flags:
-        """Which events are in segments that are reserved for illegal faults."""
+        """Which events are in segments that are reserved for illegal faults.
+
+        :param events: shape ``EVENT_STREAM``; its column ``deliver_after_ts`` is read.
+        :return: one flag per event.
+        """
         return np.isin(self._segments(events), sorted(self.plan.reserved))
 
     def fault_numbers(self, events: pa.RecordBatch) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """For each event, which illegal fault its segment is reserved for; -1 for none."""
+        """For each event, the index of the illegal fault that its segment is reserved for; -1 for none.
+
+        :param events: shape ``EVENT_STREAM``; its column ``deliver_after_ts`` is read.
+        """
         segments = self._segments(events)
         found = np.full(events.num_rows, -1)
         for number, fault in enumerate(self.plan.illegal):
@@ -63,7 +71,9 @@ class EventFaults:
     def with_legal_faults(self, events: pa.RecordBatch, moved: dict[int, int]) -> pa.RecordBatch:
         """Events of segments that are not reserved, with the legal faults other than a new order.
 
-        :param moved: the table that was drawn in each segment whose trap concerns one table.
+        :param events: shape ``EVENT_STREAM``, in any order.
+        :param moved: by segment whose trap concerns one table, the id of the table that was drawn.
+        :return: the same shape, in no order.
         """
         return legal_faults(events, self.plan, self.partitions, moved)
 
@@ -80,7 +90,8 @@ class EventFaults:
     def reordered(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Sorted events in another order.
 
-        :param batches: whole partitions in delivery order, with the other faults.
+        :param batches: shape ``EVENT_STREAM``, whole partitions in delivery order, with the other faults.
+        :return: the same shape and partitions, in delivery order.
         """
         events = iter(batches)
         for one in self._order_traps:
@@ -95,6 +106,8 @@ class EventFaults:
     def with_illegal_fault(self, events: pa.RecordBatch, number: int) -> pa.RecordBatch:
         """All events of the segments that are reserved for one illegal fault, with this fault.
 
+        :param events: shape ``EVENT_STREAM``, in any order.
+        :return: the same shape, in no order; removed events have the kind ``illegal_event.DROPPED``.
         :param number: index of the fault in the plan.
         """
         if self.plan.repeats:

@@ -6,11 +6,11 @@ Rules: tidb ``pkg/types/convert.go`` and ``datum.go`` (``ConvertTo``).
 from __future__ import annotations
 
 import math
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from decimal import Decimal
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType, integer_range
-from ticdc_producer.model.number_text import as_number, narrow, plain_text, rounded
+from ticdc_producer.model.number_text import as_number, narrow, nearest_integer, plain_text, rounded
 from ticdc_producer.model.sql_mode import SQLMode, value_error
 from ticdc_producer.model.sql_value import BinaryLiteral, DateTimeValue, Duration, SQLValue
 
@@ -23,7 +23,7 @@ def coerce_integer(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     """TINYINT … BIGINT. Exact halves round away from zero, halves of a float to the even neighbour."""
     number = _complete_number(column, value, mode, "Incorrect integer value")
     low, high = integer_range(column.type, unsigned=column.unsigned)
-    return _in_range(column, value, mode, _nearest_integer(number), low, high)
+    return _in_range(column, value, mode, nearest_integer(number), low, high)
 
 
 def coerce_decimal(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
@@ -71,7 +71,7 @@ def coerce_bit(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
         value = BinaryLiteral(value.encode("utf-8", "surrogateescape"))
     elif isinstance(value, bytes):
         value = BinaryLiteral(value)
-    number = _nearest_integer(as_number(value)[0])
+    number = nearest_integer(as_number(value)[0])
     high = (1 << max(column.length, 1)) - 1
     if not 0 <= number <= high:
         return mode.reject(column.name, value, "Data too long", str(high).encode())
@@ -83,7 +83,7 @@ def coerce_year(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     if isinstance(value, DateTimeValue):
         value = value.year
     is_text = isinstance(value, str | bytes) and not isinstance(value, BinaryLiteral)
-    number = _nearest_integer(_complete_number(column, value, mode, "Incorrect year value"))
+    number = nearest_integer(_complete_number(column, value, mode, "Incorrect year value"))
     digits = len(value.strip()) if is_text and isinstance(value, str | bytes) else 0
     if 0 < number < 100 or (number == 0 and is_text and digits < 4):
         number += 2000 if number < 70 else 1900
@@ -99,19 +99,6 @@ def _complete_number(column: ColumnInfo, value: SQLValue, mode: SQLMode, what: s
     if not complete:
         mode.reject(column.name, value, what, b"")
     return number
-
-
-def _nearest_integer(number: int | Decimal | float) -> int:
-    """Round to an integer. Numbers far outside of every column range stay outside."""
-    if isinstance(number, int):
-        return int(number)
-    exact = Decimal(number)
-    if not exact.is_finite() or exact.adjusted() > 60:
-        return -(1 << 200) if exact.is_signed() else 1 << 200
-    if exact.adjusted() < -1:
-        return 0
-    halves = ROUND_HALF_EVEN if isinstance(number, float) else ROUND_HALF_UP
-    return int(exact.to_integral_value(rounding=halves))
 
 
 def _in_range(column: ColumnInfo, value: SQLValue, mode: SQLMode, number: int, low: int, high: int) -> bytes:

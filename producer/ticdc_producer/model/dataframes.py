@@ -23,7 +23,7 @@ EXPECTED_EVENTS = from_arrow_schema(shapes.EXPECTED_EVENTS)
 
 
 def in_shape(rows: DataFrame, shape: StructType) -> DataFrame:
-    """Select the columns of a shape by name and cast them to its types.
+    """Select the columns of a shape by name, in its order, and cast them to its types.
 
     ``DataFrame.to`` does the same, but makes Spark copy every row image value by value in uncompiled code.
     """

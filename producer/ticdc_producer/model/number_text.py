@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import struct
-from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation, Overflow
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, InvalidOperation, Overflow
 from math import frexp
 
 import msgspec
@@ -109,6 +109,22 @@ _FLOAT32 = struct.Struct("<f")
 _FLOAT = int(MySQLType.FLOAT)
 _digits = msgspec.json.Encoder().encode  # same digits as repr, eight times as fast
 _MAX_CERTAIN_LENGTH = 7  # six digits, which identify every 32-bit number, and a point
+
+
+def nearest_integer(number: int | Decimal | float) -> int:
+    """Round to an integer: halves away from zero, those of floats to the even one.
+
+    Numbers far outside of every column range stay outside.
+    """
+    if isinstance(number, int):
+        return int(number)
+    exact = Decimal(number)
+    if not exact.is_finite() or exact.adjusted() > 60:
+        return -(1 << 200) if exact.is_signed() else 1 << 200
+    if exact.adjusted() < -1:
+        return 0
+    halves = ROUND_HALF_EVEN if isinstance(number, float) else ROUND_HALF_UP
+    return int(exact.to_integral_value(rounding=halves))
 
 
 def plain_text(value: float, code: int) -> bytes:

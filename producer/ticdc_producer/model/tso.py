@@ -58,7 +58,7 @@ DEFAULT_EVERY_MS = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Clock:
+class CommitClock:
     """Commit ``n`` has the commit-ts ``start + n * every``, until a pinned commit sets a new start.
 
     :param start: TSO of the first commit.

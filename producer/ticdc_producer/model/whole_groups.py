@@ -13,7 +13,9 @@ import pyarrow.compute as pc
 def first_of_groups(rows: pa.RecordBatch, key: tuple[str, ...]) -> npt.NDArray[np.bool_]:
     """Which rows begin a group of equal keys.
 
-    :param rows: those of a group are consecutive.
+    :param rows: any columns, among them those of the key; the rows of a group are consecutive.
+    :param key: the columns that are equal in a group.
+    :return: one flag per row, in the order of the rows.
     """
     first = np.zeros(rows.num_rows, bool)
     first[:1] = True
@@ -34,8 +36,9 @@ def whole_groups(batches: Iterable[pa.RecordBatch], key: tuple[str, ...]) -> Ite
 
     The last group of each batch is held back, so the memory needed is that of a batch and the largest group.
 
-    :param batches: the rows of a group are consecutive.
+    :param batches: any columns, among them those of the key; the rows of a group are consecutive.
     :param key: the columns that are equal in a group.
+    :return: the same columns, and the rows in the same order.
     """
     held: list[pa.RecordBatch] = []
     for batch in batches:

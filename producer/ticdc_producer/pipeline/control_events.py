@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from ticdc_producer.model import tso
 from ticdc_producer.model.event import Kind
-from ticdc_producer.model.tso import Clock
+from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.pipeline.dispatch import TopicPartitions, event_batch
 from ticdc_producer.pipeline.mutations import eight_bytes
 from ticdc_producer.pipeline.order import commit_ts
@@ -60,7 +60,7 @@ class ResolvedPlan:
     :param explicit: the explicit ones: resolved-ts, and the TSO after whose commits it is delivered.
     """
 
-    clock: Clock
+    clock: CommitClock
     commits: int
     after_transaction: bool = True
     every_ms: int = 0

@@ -7,17 +7,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.shapes import DELIVERY_KEY
-from ticdc_producer.model.tso import Clock
+from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.pipeline.row_images import Numbers, numbers
 
 
-def commit(changes: pa.RecordBatch, clock: Clock) -> pa.RecordBatch:
+def commit(changes: pa.RecordBatch, clock: CommitClock) -> pa.RecordBatch:
     """Add ``commit_ts`` to a change log."""
     times = commit_ts(clock, numbers(changes.column("commit_seq")))
     return changes.append_column("commit_ts", pa.array(times, pa.int64()))
 
 
-def commit_ts(clock: Clock, commit_seq: Numbers) -> Numbers:
+def commit_ts(clock: CommitClock, commit_seq: Numbers) -> Numbers:
     """The commit-ts of some commits."""
     first, start = (np.array(column, np.int64) for column in zip(*clock.segments, strict=True))
     segment = np.searchsorted(first, commit_seq, side="right") - 1

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 _OTHERS = "QUERY"
+_ACTIONS: dict[str, tuple[int, ...]] = {
+    "CREATE": (3,),
+    "RENAME": (14, 47),
+    "CINDEX": (7, 9, 32),
+    "DINDEX": (8, 10, 33),
+    "ERASE": (4,),
+    "TRUNCATE": (11,),
+    "ALTER": (5, 6, 12, 13, 15, 17, 18, 19, 20, 22, 23, 41, 61, 64, 71, 72),
+}
 
 
 class DDLKeywords:
     """The DDL keywords of one protocol.
 
-    :param actions: maps a keyword to TiDB's action codes (tidb ``pkg/meta/model/job.go``). Other DDLs are
-        ``QUERY``.
+    They map to TiDB's action codes (tidb ``pkg/meta/model/job.go``). Other DDLs are ``QUERY``.
+
+    :param altering: action codes that are ``ALTER`` in this protocol alone.
     """
 
-    def __init__(self, actions: Mapping[str, tuple[int, ...]]) -> None:
-        self._actions = dict(actions)
+    def __init__(self, *altering: int) -> None:
+        actions = {**_ACTIONS, "ALTER": (*_ACTIONS["ALTER"], *altering)}
+        self._actions = actions
         self._keywords = {action: keyword for keyword, codes in actions.items() for action in codes}
         self.all = frozenset({*actions, _OTHERS})
 

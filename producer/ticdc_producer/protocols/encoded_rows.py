@@ -1,6 +1,6 @@
 """Encoded row changes that are not yet framed as messages, and their distribution to messages.
 
-A message starts with every new batch key or segment, after ``Limits.rows`` rows, and before a row that
+A message starts with every new batch key or segment, after ``MessageLimits.rows`` rows, and before a row that
 would exceed the size limit or, if the protocol notices it only afterwards, after that row.
 """
 
@@ -36,11 +36,11 @@ class RowStatus:
 
 @dataclass(frozen=True, slots=True)
 class EncodedRows:
-    """Row changes in order.
+    """Row changes in delivery order.
 
-    :param columns: ``key``, ``value``, ``commit_ts``, and what else the codec needs to frame them. Rows with
-        different ``batch_key`` may not share a message. ``segment`` numbers the rows between two DDL or
-        resolved events; no message contains rows of two segments.
+    :param columns: ``key`` and ``value`` (binary), ``commit_ts`` (int64, TSO), and what else the codec needs
+        to frame them. Rows with different ``batch_key`` may not share a message. ``segment`` numbers the rows
+        between two DDL or resolved events; no message contains rows of two segments.
     :param statuses: by row index, of the few rows that have one.
     """
 
@@ -119,7 +119,7 @@ def encoded_rows(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class MessageLimits:
     """Limits of one message.
 
     :param rows: maximum number of rows.
@@ -164,7 +164,7 @@ class BatchedRows:
 def batched(
     rows: Iterable[EncodedRows],
     sizes: Callable[[EncodedRows], Numbers],
-    limits: Limits,
+    limits: MessageLimits,
     *,
     by_batch_key: bool,
 ) -> Iterator[BatchedRows]:
@@ -187,7 +187,7 @@ def batched(
         yield BatchedRows(rest, np.zeros(1, np.int64))
 
 
-def _starts(rows: EncodedRows, sizes: Numbers, limits: Limits, by_batch_key: bool) -> Numbers:
+def _starts(rows: EncodedRows, sizes: Numbers, limits: MessageLimits, by_batch_key: bool) -> Numbers:
     indices = np.arange(len(rows))
     runs = _run_starts(rows, ["segment", "batch_key"] if by_batch_key else ["segment"])
     in_run = indices - np.repeat(runs, np.diff(runs, append=len(rows)))
@@ -208,7 +208,7 @@ def _run_starts(rows: EncodedRows, names: Iterable[str]) -> Numbers:
     return starts
 
 
-def _fitting(sizes: Numbers, runs: Numbers, limits: Limits) -> Numbers:
+def _fitting(sizes: Numbers, runs: Numbers, limits: MessageLimits) -> Numbers:
     """Where messages start if some reach the size limit before the row limit."""
     total = np.cumsum(sizes)
     starts: list[int] = []

@@ -13,9 +13,11 @@ import re
 from collections.abc import Iterable
 from itertools import accumulate, count
 
+from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.fidelity import replace_invalid
 from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import TableInfo
 
 
 def member_text(column: ColumnInfo, value: bytes) -> str:
@@ -95,3 +97,20 @@ def stored_bits(column: ColumnInfo) -> bytes:
         return column.default_text
     number = int(column.default or b"0")
     return number.to_bytes(max(1, (number.bit_length() + 7) // 8), "big")
+
+
+def no_member(protocol: str, failed: str, table: TableInfo, members: int, commit_ts: int) -> EncodeError:
+    """TiCDC's refusal of the error value 0 of an ENUM, for which it finds no member.
+
+    :param protocol: ``Avro`` or ``CSV``, as in the error code.
+    :param failed: the begin of the message, which names the step that failed.
+    :param members: number of members of the column.
+    """
+    what = f"convert to MySQL enum failed: number 0 overflow enum boundary [1, {members}]"
+    return EncodeError(
+        f"{failed}: {what}: [types:1265]Data truncated for column '%s' at row %d",
+        code=f"CDC:Err{protocol}EncodeFailed",
+        table=table.qualified_name,
+        commit_ts=commit_ts,
+        hint=f"the empty error value of an ENUM has no name in {protocol}",
+    )

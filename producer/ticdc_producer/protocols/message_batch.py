@@ -26,9 +26,10 @@ _PART_SIZE = 256
 class MessageBatch:
     """Messages in delivery order.
 
-    :param key: null if the protocol has no keys.
-    :param commit_ts: commit-ts of each message's first event.
-    :param events: number of events in each message; 0 for a message that describes a table.
+    :param key: binary; null if the protocol has no keys.
+    :param value: binary; null for a tombstone.
+    :param commit_ts: commit-ts of each message's first event (int64, TSO).
+    :param events: number of events in each message (int64); 0 for a message that describes a table.
     :param claims: by message index, the objects to store before the message is sent.
     :param types: labels of ``Kind``; None if all are row messages.
     :param headers: by message index; no TiCDC encoder sets headers.

@@ -1,16 +1,27 @@
 """The protocols by name, the built-in ones first, and the protocol of a message by its bytes.
 
+Another package registers a protocol under the entry point group ``ticdc_producer.protocols``. The entry
+point's name is the protocol's name, its object a ``ProtocolSpec``. Errors in a plugin are raised as
+``PluginError``, which names the package.
+
 Only the outer structure of a message is checked: a message with damaged content still belongs to its
 protocol. No message matches two of the built-in protocols.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import EntryPoint
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from ticdc_producer.errors import ChangefeedError, DecodeError, nearest
+from ticdc_producer.errors import ChangefeedError, DecodeError, PluginError, ProducerError, nearest
 from ticdc_producer.model.entry_points import PROTOCOLS, installed
+from ticdc_producer.model.event import DDLEvent, Event, Message, ResolvedEvent, RowEvent
 from ticdc_producer.model.fidelity import Fidelity
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.spec import SPEC as AVRO
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.canal_json.spec import SPEC as CANAL_JSON
@@ -20,6 +31,12 @@ from ticdc_producer.protocols.debezium.spec import SPEC as DEBEZIUM
 from ticdc_producer.protocols.open_protocol.spec import SPEC as OPEN_PROTOCOL
 from ticdc_producer.protocols.simple.spec import SPEC as SIMPLE
 from ticdc_producer.protocols.spec import FileFormat, Options, ProtocolSpec, Signature
+
+if TYPE_CHECKING:
+    from ticdc_producer.protocols.base import RowBatch
+    from ticdc_producer.protocols.encoded_rows import EncodedRows
+    from ticdc_producer.protocols.message_batch import MessageBatch
+
 
 BUILT_IN = {spec.name: spec for spec in (OPEN_PROTOCOL, CANAL_JSON, DEBEZIUM, CRAFT, SIMPLE, AVRO, CSV)}
 
@@ -41,8 +58,6 @@ def protocol_spec(name: str) -> ProtocolSpec:
         raise ChangefeedError(
             f"unknown protocol {name!r}", parameter="protocol", hint=nearest(name, [*BUILT_IN, *others])
         )
-    from ticdc_producer.protocols.plugin import plugin_spec
-
     return plugin_spec(name)
 
 
@@ -50,8 +65,6 @@ def protocol_specs() -> Iterator[ProtocolSpec]:
     """All protocols; those of other packages that cannot be used are left out."""
     yield from BUILT_IN.values()
     if names := sorted(installed(PROTOCOLS).keys() - BUILT_IN.keys()):
-        from ticdc_producer.protocols.plugin import usable_specs
-
         yield from usable_specs(names)
 
 
@@ -112,3 +125,120 @@ def _matches(signature: Signature, key: bytes, value: bytes) -> bool:
         return signature.matches(key, value)
     except DecodeError:
         return False
+
+
+T = TypeVar("T")
+
+
+@cache
+def plugin_spec(protocol: str) -> ProtocolSpec:
+    """The protocol of a plugin.
+
+    :raises PluginError: if the entry point is not a ``ProtocolSpec`` of this name, or the plugin fails.
+    """
+    points = installed(PROTOCOLS)[protocol]
+    source = _Source(protocol, ", ".join(map(_package, points)))
+    if len(points) > 1:
+        raise source.error("several packages have a protocol of this name")
+    spec = source.run(points[0].load)
+    if not isinstance(spec, ProtocolSpec):
+        raise source.error(f"{points[0].value} must be a ProtocolSpec, not {type(spec).__name__}")
+    if spec.name != protocol:
+        raise source.error(f"its entry point must have the protocol's name, {spec.name!r}")
+    return _guarded(spec, source)
+
+
+def usable_specs(names: Iterable[str]) -> Iterator[ProtocolSpec]:
+    """The protocols of plugins, without those that cannot be used."""
+    for name in names:
+        with suppress(PluginError):
+            yield plugin_spec(name)
+
+
+def _guarded(spec: ProtocolSpec, source: _Source) -> ProtocolSpec:
+    """The protocol with functions that raise only ``ProducerError``."""
+
+    def encoder(options: Any, inputs: Options) -> Encoder:
+        return _Encoder(source, source.run(lambda: spec.encoder(options, inputs)))
+
+    def decoder(options: Any, inputs: Options) -> Decoder:
+        return _Decoder(source, source.run(lambda: spec.decoder(options, inputs)))
+
+    signature = spec.signature
+    if signature is not None:
+        matches = signature.matches
+        signature = Signature(
+            matches=lambda key, value: source.run(lambda: matches(key, value)),
+            description=signature.description,
+        )
+    return replace(spec, encoder=encoder, decoder=decoder, signature=signature)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The origin of a plugin, for errors."""
+
+    protocol: str
+    package: str
+
+    def error(self, what: str) -> PluginError:
+        return PluginError(what, protocol=self.protocol, package=self.package)
+
+    def run(self, call: Callable[[], T]) -> T:
+        """Call a function of the plugin.
+
+        :raises PluginError: for every exception that is not a ``ProducerError``.
+        """
+        try:
+            return call()
+        except ProducerError:
+            raise
+        except Exception as error:
+            raise self.error(f"it fails: {type(error).__name__}: {error}") from error
+
+    def each(self, call: Callable[[], Iterable[T]]) -> Iterator[T]:
+        """Like ``run``, for a function that returns an iterable."""
+        items = iter(self.run(call))
+        end = object()
+        while (item := self.run(lambda: next(items, end))) is not end:
+            yield item  # type: ignore[misc]  # the end is not one of them
+
+
+def _package(point: EntryPoint) -> str:
+    return point.value if point.dist is None else f"{point.dist.name} {point.dist.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Encoder:
+    source: _Source
+    wrapped: Encoder
+
+    def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
+        return self.source.run(lambda: self.wrapped.rows(table, batch))
+
+    def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
+        return self.source.each(lambda: self.wrapped.messages(rows))
+
+    def ddl(
+        self, event: DDLEvent, table: TableInfo | None = None, before: TableInfo | None = None
+    ) -> Message | None:
+        return self.source.run(lambda: self.wrapped.ddl(event, table, before))
+
+    def resolved(self, ts: int) -> Message | None:
+        return self.source.run(lambda: self.wrapped.resolved(ts))
+
+    @property
+    def fidelity(self) -> Fidelity:
+        return self.source.run(lambda: self.wrapped.fidelity)
+
+
+@dataclass(frozen=True, slots=True)
+class _Decoder:
+    source: _Source
+    wrapped: Decoder
+
+    def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:
+        for event in self.source.each(lambda: self.wrapped.events(key, value)):
+            if not isinstance(event, RowEvent | DDLEvent | ResolvedEvent):
+                raise self.source.error(f"its decoder must return events, not {type(event).__name__}")
+            yield event

@@ -28,7 +28,7 @@ from ticdc_producer.scenario.sql.syntax.key import Key
 
 
 @dataclass
-class Alteration:
+class AlteredDefinition:
     """A table that the parts of a statement change, one after the other.
 
     :param definition: before the statement.

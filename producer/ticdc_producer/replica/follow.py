@@ -10,7 +10,7 @@ from ticdc_producer.model.collation import DEFAULT_COLLATIONS, charset_of
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.replica.alteration import Alteration
+from ticdc_producer.replica.alteration import AlteredDefinition
 from ticdc_producer.replica.column_changes import ColumnChanges
 from ticdc_producer.replica.partition_changes import change_partitions, partition_index, partitioned
 from ticdc_producer.replica.versions import LENIENT, Cell, Definition, Move, Version
@@ -26,7 +26,7 @@ from ticdc_producer.scenario.sql.syntax.statement import (
     AlterTable,
     CreateIndex,
     CreateTable,
-    Database,
+    DatabaseStatement,
     DropIndex,
     DropObjects,
     RenameTables,
@@ -99,7 +99,7 @@ class _Follower:
 
     def _run(self, statement: DDL, ddl: StreamDDL) -> None:
         match statement:
-            case Database():
+            case DatabaseStatement():
                 self._database(statement, ddl)
             case CreateTable():
                 self._create_table(statement, ddl)
@@ -115,18 +115,18 @@ class _Follower:
                     self._rename(old, new, ddl)
             case CreateIndex(key=key, table=name):
                 table = self._present(name, ddl)
-                alteration = Alteration(table.definition, self.changes)
+                alteration = AlteredDefinition(table.definition, self.changes)
                 alteration.add_key(draft_key(key))
                 self._altered(table, alteration, ddl)
             case DropIndex(name=index, table=name):
                 table = self._present(name, ddl)
-                alteration = Alteration(table.definition, self.changes)
+                alteration = AlteredDefinition(table.definition, self.changes)
                 alteration.drop_index(index)
                 self._altered(table, alteration, ddl)
             case AlterTable():
                 self._alter_table(statement, ddl)
 
-    def _database(self, statement: Database, ddl: StreamDDL) -> None:
+    def _database(self, statement: DatabaseStatement, ddl: StreamDDL) -> None:
         name = (statement.name or ddl.schema).lower()
         values = {option.kind: option.value for option in statement.options}
         if statement.verb == "DROP":
@@ -190,11 +190,11 @@ class _Follower:
             change = change_partitions(first, table.definition)
             self._succeed(table, change.after, ddl, gone=change.gone)
         else:
-            alteration = Alteration(table.definition, self.changes)
+            alteration = AlteredDefinition(table.definition, self.changes)
             alteration.apply(statement.parts)
             self._altered(table, alteration, ddl)
 
-    def _altered(self, table: Version, alteration: Alteration, ddl: StreamDDL) -> None:
+    def _altered(self, table: Version, alteration: AlteredDefinition, ddl: StreamDDL) -> None:
         """Begin a new version if rows look different, or have another key."""
         after = alteration.result
         if alteration.moves_values:

@@ -14,8 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter, MaxNLocator, StrMethodFormatter
 
 from ticdc_producer.model import tso
-from ticdc_producer.reports.marks import Mark
-from ticdc_producer.reports.timeline import Bucket
+from ticdc_producer.reports.timeline import Bucket, Mark
 
 _UNITS = (
     ("days", 86_400_000),

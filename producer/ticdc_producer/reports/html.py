@@ -25,10 +25,9 @@ from ticdc_producer.reports.labels import (
     tables_compared,
     why_not_compared,
 )
-from ticdc_producer.reports.marks import LISTED, LONGEST_SOURCE, Mark, cut, marks
 from ticdc_producer.reports.subject import FaultOccurrence, Subject
 from ticdc_producer.reports.target import write_text
-from ticdc_producer.reports.timeline import PartitionCount, Timeline
+from ticdc_producer.reports.timeline import LISTED, LONGEST_SOURCE, Mark, PartitionCount, Timeline, cut, marks
 from ticdc_producer.verifier.finding import EventRef
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
 from ticdc_producer.verifier.verdict import Verdict

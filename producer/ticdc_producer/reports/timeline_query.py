@@ -14,8 +14,16 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from ticdc_producer.model.event_line import event_text
-from ticdc_producer.reports.marks import ALL_BUCKETS, BUCKETS, DRAWN, cut
-from ticdc_producer.reports.timeline import Bucket, EventPosition, PartitionCount, Timeline
+from ticdc_producer.reports.timeline import (
+    ALL_BUCKETS,
+    BUCKETS,
+    DRAWN,
+    Bucket,
+    EventPosition,
+    PartitionCount,
+    Timeline,
+    cut,
+)
 from ticdc_producer.verifier.finding import Finding
 
 _PARTITION = ("topic", "partition")

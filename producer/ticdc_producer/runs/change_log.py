@@ -29,7 +29,7 @@ from ticdc_producer.targets.encoding.ordered_events import EventFrame, OrderedEv
 
 
 @dataclass(frozen=True)
-class ChangeLog:
+class RunChangeLog:
     """The row changes of a history.
 
     :param few: the changes of SQL (shape ``CHANGE_LOG``).
@@ -81,13 +81,13 @@ class ChangeLog:
         return rows.unionByName(generated_row_events(self.spark, tuple(self.steps.plans), plan))
 
     @contextmanager
-    def materialize_rows(self, plan: StreamPlan) -> Iterator[ChangeLog]:
+    def materialize_rows(self, plan: StreamPlan) -> Iterator[RunChangeLog]:
         """This change log with its row events materialized, for callers that read them several times."""
         with materialized(self.rows(plan)) as rows:
             yield replace(self, row_events=rows)
 
 
-def change_log(spark: SparkSession, history: History) -> ChangeLog:
+def change_log(spark: SparkSession, history: History) -> RunChangeLog:
     """The change log of a whole scenario.
 
     :raises ScenarioError: for a step that Spark rejects.
@@ -97,4 +97,4 @@ def change_log(spark: SparkSession, history: History) -> ChangeLog:
         changes = data_changes(spark, source)
         many = changes if many is None else many.unionByName(changes)
     steps = StepRows(spark, history.generated, history.data)
-    return ChangeLog(steps, change_batch(history.changes), many)
+    return RunChangeLog(steps, change_batch(history.changes), many)

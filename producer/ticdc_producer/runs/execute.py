@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ticdc_producer.runs.change_log import ChangeLog
+from ticdc_producer.runs.change_log import RunChangeLog
 from ticdc_producer.runs.counts import Counts, discarded, skipped_events
 from ticdc_producer.runs.encoded import Encoded, encode_once
 from ticdc_producer.runs.fault_frames import (
@@ -25,7 +25,7 @@ from ticdc_producer.spark.background_jobs import materialized
 from ticdc_producer.targets.encoding.ordered_events import EventFrame, OrderedEvents
 
 
-def execute(job: Job, committed: ChangeLog, targets: Sequence[Target], options: RunOptions) -> RunReport:
+def execute(job: Job, committed: RunChangeLog, targets: Sequence[Target], options: RunOptions) -> RunReport:
     """Run a prepared job on a change log.
 
     :param targets: as returned by ``checked_targets``.
@@ -45,7 +45,7 @@ class _Run:
     """
 
     job: Job
-    committed: ChangeLog
+    committed: RunChangeLog
     targets: Sequence[Target]
     options: RunOptions
     faulted_events: OrderedEvents

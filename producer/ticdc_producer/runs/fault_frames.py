@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.faults.illegal_event import DROPPED
-from ticdc_producer.runs.change_log import ChangeLog
+from ticdc_producer.runs.change_log import RunChangeLog
 from ticdc_producer.runs.fault_occurrences import MAX_LISTED, FaultSummary, summarize_faults
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.targets.encoding.encoded_stream import FAULT
@@ -45,7 +45,7 @@ def sent_events(job: Job, faulted_events: OrderedEvents) -> OrderedEvents:
 
 
 def events_of_a_correct_stream(
-    job: Job, committed: ChangeLog, faulted_events: OrderedEvents
+    job: Job, committed: RunChangeLog, faulted_events: OrderedEvents
 ) -> OrderedEvents:
     """The event stream of ``committed`` with legal faults, without illegal ones.
 

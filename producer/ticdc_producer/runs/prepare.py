@@ -12,11 +12,11 @@ from typing import Any, Literal
 from ticdc_producer.config import Changefeed, load_changefeed_toml, resolve
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.errors import EncodeError, ScenarioError
+from ticdc_producer.faults.facts import with_drifted
 from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.faults.message_faults import MessageFaults
 from ticdc_producer.faults.plan import plan_faults
 from ticdc_producer.faults.stage import EventFaults
-from ticdc_producer.faults.table_facts import with_drifted
 from ticdc_producer.faults.trap import TrapSetting
 from ticdc_producer.model import tso
 from ticdc_producer.model.catalog import Catalog
@@ -30,13 +30,12 @@ from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.runs.rule_errors import locate_rule_errors
 from ticdc_producer.runs.schemas import registered, schemas_of
 from ticdc_producer.runs.traps import check_protocol, with_traps
-from ticdc_producer.scenario.cached_flags import with_cached_flags
 from ticdc_producer.scenario.ddl_text import rewrite_ddl_text, with_printed_text
 from ticdc_producer.scenario.execute import check_commits, clock_of, commits_until, execute
 from ticdc_producer.scenario.history import History, State
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
 from ticdc_producer.scenario.sql.statement_cache import StatementCache
-from ticdc_producer.scenario.update_ts import with_update_ts
+from ticdc_producer.scenario.version_metadata import with_cached_flags, with_update_ts
 from ticdc_producer.targets.encoding.encode import EncodePlan
 
 _MAX_STABLE_UPDATES = 6

@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.tso import DEFAULT_EVERY_MS, DEFAULT_START, Clock
-from ticdc_producer.runs.change_log import ChangeLog
+from ticdc_producer.model.tso import DEFAULT_EVERY_MS, DEFAULT_START, CommitClock
+from ticdc_producer.runs.change_log import RunChangeLog
 from ticdc_producer.runs.execute import execute
 from ticdc_producer.runs.prepare import Job, changefeed_of
 from ticdc_producer.runs.run_options import RunOptions
@@ -23,7 +23,7 @@ from ticdc_producer.runs.targets import checked_targets
 from ticdc_producer.scenario.dataframe import Tables
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import ScenarioFile
-from ticdc_producer.scenario.update_ts import with_update_ts
+from ticdc_producer.scenario.version_metadata import with_update_ts
 from ticdc_producer.spark.spark_errors import translate_worker_errors
 
 
@@ -71,7 +71,7 @@ def run_changes(
         raise ScenarioError("the change log contains no changes")
     changefeed = changefeed_of(sink_uri, config, name=name, kafka_properties=kafka_properties)
     scenario = _scenario(name, start, every_ms)
-    clock = Clock(start=start, every_us=1000 * every_ms)
+    clock = CommitClock(start=start, every_us=1000 * every_ms)
     catalog = TableFilter(changefeed).mark_ddls(tables.catalog.with_profile(changefeed.profile), clock.ts)
     catalog = with_update_ts(catalog, clock, changefeed.profile)
     job = Job(
@@ -90,7 +90,7 @@ def run_changes(
     targets = checked_targets(job, options)
     shifted = changes.withColumn("commit_seq", F.col("commit_seq") + tables.commits)
     return execute(
-        job, ChangeLog(StepRows(changes.sparkSession), change_batch(()), shifted), targets, options
+        job, RunChangeLog(StepRows(changes.sparkSession), change_batch(()), shifted), targets, options
     )
 
 

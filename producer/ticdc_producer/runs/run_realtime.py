@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model import tso
 from ticdc_producer.runs.attach_verdict import attach_verdict
-from ticdc_producer.runs.change_log import ChangeLog, change_log
+from ticdc_producer.runs.change_log import RunChangeLog, change_log
 from ticdc_producer.runs.counts import discarded, rejected_rows
 from ticdc_producer.runs.encoded import encode_once
 from ticdc_producer.runs.kafka_target import KafkaTarget
@@ -101,7 +101,7 @@ def run_realtime(
 
 def _run(
     job: Job,
-    committed: ChangeLog,
+    committed: RunChangeLog,
     changes: DataFrame,
     brokers: Brokers,
     options: RunOptions,
@@ -166,7 +166,7 @@ def _slice_events(job: Job, changes: DataFrame, slice_: Slice) -> EventFrame:
 
 
 def _with_verdict(
-    job: Job, committed: ChangeLog, events: EventFrame, target: RunTopics, options: RunOptions
+    job: Job, committed: RunChangeLog, events: EventFrame, target: RunTopics, options: RunOptions
 ) -> RunReport:
     with encode_once(job, events, carried=True) as encoded:
         report = RunReport(

@@ -13,8 +13,8 @@ from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import ArgumentError, StorageError
 from ticdc_producer.model.event import Kind
 from ticdc_producer.protocols.registry import file_format
-from ticdc_producer.protocols.storage.schema_file import SchemaFile
-from ticdc_producer.runs.change_log import ChangeLog
+from ticdc_producer.protocols.storage_files import SchemaFile
+from ticdc_producer.runs.change_log import RunChangeLog
 from ticdc_producer.runs.counts import Counts
 from ticdc_producer.runs.encoded import Encoded
 from ticdc_producer.runs.prepare import Job
@@ -145,7 +145,7 @@ class StorageTarget(Target):
     def _layout(self) -> StoragePlan:
         return layout_of(self.job)
 
-    def events(self, committed: ChangeLog) -> EventFrame:
+    def events(self, committed: RunChangeLog) -> EventFrame:
         job = self.job
         rows = committed.rows(job.stream)
         return EventFrame(in_directories(rows, self._layout, job.history.catalog, job.changefeed))

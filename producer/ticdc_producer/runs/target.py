@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.runs.attach_verdict import attach_verdict
-from ticdc_producer.runs.change_log import ChangeLog
+from ticdc_producer.runs.change_log import RunChangeLog
 from ticdc_producer.runs.counts import Counts
 from ticdc_producer.runs.encoded import Encoded
 from ticdc_producer.runs.prepare import Job
@@ -64,7 +64,7 @@ class Target(ABC):
         """Whether an earlier run, which this run resumes, has finished the target."""
         return False
 
-    def events(self, committed: ChangeLog) -> OrderedEvents:
+    def events(self, committed: RunChangeLog) -> OrderedEvents:
         """The events in the order of the target, including those that faults removed."""
         return committed.events(self.job.stream, self.job.event_faults())
 

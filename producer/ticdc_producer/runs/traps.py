@@ -10,12 +10,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from ticdc_producer.config import Changefeed
-from ticdc_producer.config.strict_model import explain
+from ticdc_producer.config.config_section import explain
 from ticdc_producer.errors import FaultError
 from ticdc_producer.faults.catalogue import Trap, trap
 from ticdc_producer.faults.trap import TrapSetting
-from ticdc_producer.scenario.fault_spec import Fault
 from ticdc_producer.scenario.load import ScenarioFile
+from ticdc_producer.scenario.spec import Fault
 
 _FORM = "`inject` takes ID, ID:rate=0.01 or ID:times=3"
 _NUMBERS = {"rate": float, "times": int, "window": int}

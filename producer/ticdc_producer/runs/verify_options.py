@@ -16,7 +16,7 @@ from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.unverifiable_tables import untracked_tables
-from ticdc_producer.verifier.options import DispatchRule, Strictness, VerifyOptions
+from ticdc_producer.verifier.options import ExpectedDispatch, Strictness, VerifyOptions
 
 _SUBSTITUTE = "_"
 
@@ -84,7 +84,7 @@ class TableDispatch:
         """The topic of DDLs without table."""
         return self._router.default_topic
 
-    def __call__(self, schema: str, table: str) -> DispatchRule | None:
+    def __call__(self, schema: str, table: str) -> ExpectedDispatch | None:
         """The rule of a table; None if it is unknown."""
         found = self._router.rule_of(schema, table)
         by_column = found.rule in ("index-value", "columns")
@@ -96,7 +96,7 @@ class TableDispatch:
             return None  # the stream does not carry the columns of the index
         columns = found.columns if found.rule == "columns" else None
         topic = self._router.ddl_topic("", "", schema, table)
-        return DispatchRule(schema=schema, table=table, rule=found.rule, columns=columns, topic=topic)
+        return ExpectedDispatch(schema=schema, table=table, rule=found.rule, columns=columns, topic=topic)
 
 
 def verify_options(

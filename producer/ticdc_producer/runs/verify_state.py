@@ -31,7 +31,7 @@ from ticdc_producer.verifier.consumer_state.plan import (
     plan_table,
     select_tables,
 )
-from ticdc_producer.verifier.consumer_state.source import Source
+from ticdc_producer.verifier.consumer_state.source import StateSource
 
 OnStatus = Callable[[str], None]
 _LIGHT_BYTES = 16 << 20
@@ -95,7 +95,7 @@ def verify_state(
 
 
 def _plans(
-    source: Source,
+    source: StateSource,
     wanted: Sequence[ExpectedTable],
     table_map: Mapping[str, str],
     plan: Callable[..., TablePlan],
@@ -122,18 +122,18 @@ def _checked(table_map: Mapping[str, str], tables: Sequence[ExpectedTable]) -> M
     return table_map
 
 
-def _database(url: str) -> Source:
+def _database(url: str) -> StateSource:
     try:
-        from ticdc_producer.verifier.consumer_state.database import Database
+        from ticdc_producer.verifier.consumer_state.database import DatabaseSource
     except ImportError:
         hint = install_command("state")
         raise StateError("databases need SQLAlchemy", source=url.partition(":")[0], hint=hint) from None
-    return Database(url)
+    return DatabaseSource(url)
 
 
 def _source(
     actual: str | Path | Mapping[str, DataFrame], start: Callable[[], SparkSession], tables: int
-) -> Source:
+) -> StateSource:
     """The consumer's tables. Spark is started only if needed, so that a wrong URL is rejected at once."""
     if isinstance(actual, Mapping):
         return DataFrameTables(actual)
@@ -147,7 +147,7 @@ def _source(
 
 
 def _compared(
-    spark: SparkSession, source: Source, plans: Sequence[TablePlan], examples: int
+    spark: SparkSession, source: StateSource, plans: Sequence[TablePlan], examples: int
 ) -> dict[int, TableCounts]:
     wanted = reduce(DataFrame.unionAll, (expected_rows(spark, plan) for plan in plans))
     actual = reduce(DataFrame.unionAll, (source.rows(spark, plan) for plan in plans))

@@ -18,7 +18,7 @@ from typing import TypeAlias
 from ticdc_producer.model import tso
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.tso import Clock
+from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.scenario.sql.partitioning import Partitioning
 
 LARGE_TABLE = 1 << 20
@@ -40,7 +40,7 @@ Name: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class StatementSpan:
     """Consecutive statements of a file.
 
     :param start: offset of the first byte; ``end``: offset behind the last one.
@@ -62,7 +62,7 @@ class Part:
     """
 
     table: Name | None
-    spans: tuple[Span, ...]
+    spans: tuple[StatementSpan, ...]
 
 
 def divide_dump(path: Path) -> Iterator[Part]:
@@ -75,7 +75,7 @@ def divide_dump(path: Path) -> Iterator[Part]:
     yield from _joined((table if sizes[table] >= LARGE_TABLE else None, span) for table, span in spans)
 
 
-def _spans(data: mmap.mmap) -> Iterator[tuple[Name | None, Span]]:
+def _spans(data: mmap.mmap) -> Iterator[tuple[Name | None, StatementSpan]]:
     """The statements of a file, consecutive INSERTs into one table together."""
     table: Name | None = None
     start = position = count = 0
@@ -83,13 +83,13 @@ def _spans(data: mmap.mmap) -> Iterator[tuple[Name | None, Span]]:
     for end, name in _statements(data):
         if name != table or position - start >= _CHUNK:
             if position > start:
-                yield table, Span(start, position, first_line, count)
+                yield table, StatementSpan(start, position, first_line, count)
             table, start, first_line, count = name, position, line, 0
         count += name is not None
         line += data[position:end].count(b"\n")
         position = end
     if position > start:
-        yield table, Span(start, position, first_line, count)
+        yield table, StatementSpan(start, position, first_line, count)
 
 
 def _statements(data: mmap.mmap) -> Iterator[tuple[int, Name | None]]:
@@ -118,9 +118,9 @@ def _plain(name: bytes) -> str:
     return text[1:-1].replace("``", "`") if text.startswith("`") else text
 
 
-def _joined(spans: Iterable[tuple[Name | None, Span]]) -> Iterator[Part]:
+def _joined(spans: Iterable[tuple[Name | None, StatementSpan]]) -> Iterator[Part]:
     """Join neighbours of one kind; SQL that the engine runs becomes one span."""
-    current: list[Span] = []
+    current: list[StatementSpan] = []
     kind: Name | None = None
     for table, span in spans:
         if current and table != kind:
@@ -128,7 +128,7 @@ def _joined(spans: Iterable[tuple[Name | None, Span]]) -> Iterator[Part]:
             current = []
         kind = table
         if table is None and current:
-            current = [Span(current[0].start, span.end, current[0].line)]
+            current = [StatementSpan(current[0].start, span.end, current[0].line)]
         else:
             current.append(span)
     if current:
@@ -144,7 +144,7 @@ class DumpStep:
     """
 
     table: Name
-    spans: tuple[Span, ...]
+    spans: tuple[StatementSpan, ...]
     commit_ts: int | None = None
 
     @property
@@ -173,7 +173,7 @@ class DumpPlan:
     table: TableInfo
     partitioning: Partitioning | None
     mode: SQLMode
-    clock: Clock | None
+    clock: CommitClock | None
     first_commit: int
 
     @property

@@ -13,15 +13,14 @@ from ticdc_producer.errors import ScenarioError, ScenarioProblems
 from ticdc_producer.model import tso
 from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.tso import Clock
+from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.scenario.data_step import DataPlan, bind_data
 from ticdc_producer.scenario.dump_step import DumpPlan, DumpStep
 from ticdc_producer.scenario.generate.alterations import Alterations
 from ticdc_producer.scenario.generate.bind import bind
 from ticdc_producer.scenario.generate.bind_column import with_table_versions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
-from ticdc_producer.scenario.generate.source_lines import SourceLines
-from ticdc_producer.scenario.generate.spec import Generate
+from ticdc_producer.scenario.generate.spec import Generate, SourceLines
 from ticdc_producer.scenario.generate.table_spec import DDLMix
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import DataStep, GenerateStep, ResolvedStep, ScenarioFile, SQLStep
@@ -147,13 +146,15 @@ def _collected(refusals: Refusals | None) -> Iterator[None]:
             refusals.add_step(problem)
 
 
-def clock_of(scenario: ScenarioFile, history: History) -> Clock:
+def clock_of(scenario: ScenarioFile, history: History) -> CommitClock:
     """The commit clock of an executed scenario."""
     return _clock(scenario, history.pinned)
 
 
-def _clock(scenario: ScenarioFile, pinned: Mapping[int, int]) -> Clock:
-    return Clock(start=scenario.start, every_us=scenario.every // timedelta(microseconds=1), pinned=pinned)
+def _clock(scenario: ScenarioFile, pinned: Mapping[int, int]) -> CommitClock:
+    return CommitClock(
+        start=scenario.start, every_us=scenario.every // timedelta(microseconds=1), pinned=pinned
+    )
 
 
 def _run(session: Session, step: SQLStep) -> None:
@@ -219,7 +220,7 @@ def _bind_data_step(session: Session, step: DataStep, scenario: ScenarioFile) ->
     return plan
 
 
-def _bind_dump_step(session: Session, step: DumpStep, scenario: ScenarioFile, clock: Clock) -> DumpPlan:
+def _bind_dump_step(session: Session, step: DumpStep, scenario: ScenarioFile, clock: CommitClock) -> DumpPlan:
     table, mode = session.reserve_dumped(*step.table, line=step.line)
     plan = DumpPlan(
         file=str(Path(scenario.file).absolute()),

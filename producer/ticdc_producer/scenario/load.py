@@ -10,15 +10,14 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from ticdc_producer.config.strict_model import Path as KeyPath
-from ticdc_producer.config.strict_model import spell
+from ticdc_producer.config.config_section import Path as KeyPath
+from ticdc_producer.config.config_section import spell
 from ticdc_producer.errors import ScenarioError, nearest
 from ticdc_producer.scenario.data_step import Data
 from ticdc_producer.scenario.dump_step import DumpStep, divide_dump
-from ticdc_producer.scenario.fault_spec import Fault
 from ticdc_producer.scenario.generate.spec import Generate
 from ticdc_producer.scenario.library import shipped
-from ticdc_producer.scenario.spec import Step
+from ticdc_producer.scenario.spec import Fault, Step
 from ticdc_producer.scenario.sql.lexer import is_utf8_outside_of_strings
 from ticdc_producer.scenario.validate import validate_spec
 from ticdc_producer.scenario.yaml_tree import YAMLTree, read_yaml

@@ -26,9 +26,47 @@ from ticdc_producer.config.parameters import REFUSED_KEYS
 from ticdc_producer.model import tso
 from ticdc_producer.model.option_type import TimeZone
 from ticdc_producer.scenario.data_step import Data
-from ticdc_producer.scenario.fault_spec import Fault
 from ticdc_producer.scenario.generate.spec import Generate
 from ticdc_producer.scenario.strict_model import StrictModel
+
+MOST_TIMES = 10_000
+"""Limit because the driver chooses the positions of single faults."""
+
+
+class Fault(StrictModel):
+    """How often one trap is injected: a ratio of the positions where it is possible, or a number of them."""
+
+    rate: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        strict=False,
+        description="Ratio of the possible positions where it is injected.",
+    )
+    times: int | None = Field(
+        default=None, ge=1, le=MOST_TIMES, description="Number of times it is injected."
+    )
+    window: int | None = Field(
+        default=None,
+        ge=2,
+        le=1_000_000,
+        description="Maximum number of commits that are delivered again; the largest of all traps applies.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: Any) -> Any:
+        """Short forms: a bare number is the rate, no value means the default."""
+        if value is None:
+            return {}
+        return {"rate": value} if isinstance(value, (int, float)) and not isinstance(value, bool) else value
+
+    @model_validator(mode="after")
+    def _one_measure(self) -> Fault:
+        if self.rate is not None and self.times is not None:
+            raise ValueError("write either rate or times")
+        return self
+
 
 DEFAULT_START = 429918007904436226
 KEYS_REFUSED = {f"changefeed.{key}": reason for key, reason in REFUSED_KEYS.items()}
@@ -134,7 +172,7 @@ class Clock(StrictModel):
     )
 
 
-class Session(StrictModel):
+class SessionSpec(StrictModel):
     """Initial state of the SQL session."""
 
     database: str = Field(default="test", min_length=1, description="Current database; exists and is empty.")
@@ -198,7 +236,7 @@ class Scenario(StrictModel):
     description: str = Field(default="", description="One line for the list of scenarios.")
     seed: int = Field(default=0, ge=0, le=tso.MAX_TS, description="Random seed.")
     clock: Clock = Field(default_factory=Clock)
-    session: Session = Field(default_factory=Session)
+    session: SessionSpec = Field(default_factory=SessionSpec)
     resolved: Resolved = Field(default_factory=lambda: Resolved(after="transaction"))
     changefeed: ChangefeedFile | None = Field(
         default=None, description="TiCDC's changefeed file as YAML, plus sink-uri."

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ticdc_producer.config.strict_model import Path, explain, spell
+from ticdc_producer.config.config_section import Path, explain, spell
 from ticdc_producer.errors import ScenarioError, ScenarioProblems
 from ticdc_producer.scenario.spec import KEYS_REFUSED, Scenario
 from ticdc_producer.scenario.yaml_tree import YAMLTree, read_yaml

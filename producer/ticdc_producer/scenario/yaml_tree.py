@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from ticdc_producer.config.config_section import Path, spell
 from ticdc_producer.config.environment import variables
-from ticdc_producer.config.strict_model import Path, spell
 from ticdc_producer.errors import ScenarioError
 
 MAX_DEPTH = 50

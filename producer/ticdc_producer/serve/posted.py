@@ -11,9 +11,9 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from ticdc_producer.config import Changefeed, resolve
+from ticdc_producer.config.changefeed_toml import parse_changefeed_toml
 from ticdc_producer.config.environment import without_environment
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
-from ticdc_producer.config.load_file import parse_changefeed_toml
 from ticdc_producer.errors import ChangefeedError, RefusedRequest
 from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.runs.traps import with_traps

@@ -27,8 +27,9 @@ def materialized(frame: DataFrame, *, in_order: bool = False) -> Iterator[DataFr
     (docs/decisions/0003). On a cluster the frame is cached instead: a checkpoint is lost with its executor,
     and other machines cannot read a local file.
 
-    :param frame: a DataFrame of any session; ``LOCAL_SMALL_DATA`` of its session selects a local checkpoint.
+    :param frame: any columns, of any session; ``LOCAL_SMALL_DATA`` of its session selects a local checkpoint.
     :param in_order: whether rows must keep their partition and their order in it.
+    :return: the same columns and rows.
     """
     spark = frame.sparkSession
     if spark.conf.get(LOCAL_SMALL_DATA, "false") == "true":

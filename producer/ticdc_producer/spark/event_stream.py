@@ -46,7 +46,8 @@ comparing the number first is much faster."""
 def order(events: DataFrame, topic_partitions: TopicPartitions, *, faultless: bool = False) -> DataFrame:
     """Sort events by the delivery key; Spark partition ``n`` has ``partition_index`` ``n``.
 
-    :param events: with ``partition_index``, the delivery key and any other columns.
+    :param events: with ``partition_index``, the delivery key and any other columns; in any order.
+    :return: the same columns.
     :param faultless: whether the events have no faults: one restart epoch, one delivery each, and the
         ``txn_order_key`` of ``split``. The sort is faster then: Spark compares the first column as a number
         before it looks at rows, which helps only if that column differs.
@@ -68,7 +69,7 @@ _RESERVED = "fault_number"
 def ordered_events(rows: DataFrame, plan: StreamPlan, faults: EventFaults | None = None) -> DataFrame:
     """The ordered event stream (shape ``EVENT_STREAM``), one Spark partition per Kafka partition.
 
-    :param rows: row events, unordered.
+    :param rows: row events (shape ``EVENT_STREAM``), unordered.
     :param faults: injects faults; evaluates the rows several times. Removed events remain, with the kind
         ``illegal_event.DROPPED``.
     """

@@ -35,7 +35,7 @@ _NEW_KEYS = "commit_ts long, txn_order_key binary, new_txn_order_key binary"
 def row_events(changes: DataFrame, plan: StreamPlan) -> DataFrame:
     """The row events of the stream (shape ``EVENT_STREAM``), unordered.
 
-    :param changes: shape ``CHANGE_LOG``.
+    :param changes: shape ``CHANGE_LOG``, in any order.
     """
 
     def committed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -29,7 +29,8 @@ TaskFunction: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Generator[pa.Reco
 def with_results(frame: DataFrame, function: TaskFunction[Any], shape: pa.Schema) -> DataFrame:
     """Apply a function to the rows of each task.
 
-    :param shape: of the rows that the function yields.
+    :param frame: any columns; a task has the rows of one partition in their order.
+    :param shape: the columns of the rows that the function yields.
     :return: these rows, and one more per task with its result: see :func:`task_rows`, :func:`task_results`.
     """
     schema = shape.append(pa.field(_COLUMN, pa.binary()))
@@ -54,7 +55,7 @@ def _result_row(result: bytes, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def task_rows(frame: DataFrame) -> DataFrame:
-    """The rows that the tasks of ``with_results`` yielded."""
+    """The rows that the tasks of ``with_results`` yielded, with the columns of their shape alone."""
     return frame.where(sf.col(_COLUMN).isNull()).drop(_COLUMN)
 
 
@@ -65,7 +66,10 @@ def task_results(frame: DataFrame) -> list[Any]:
 
 
 def results_of(frame: DataFrame, function: Callable[[Iterator[pa.RecordBatch]], _Result]) -> list[_Result]:
-    """What a function returns for the rows of each task; the results are small."""
+    """What a function returns for the rows of each task; the results are small.
+
+    :param frame: any columns; a task has the rows of one partition in their order.
+    """
 
     def call(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield _result_row(_SERIALIZER.dumps(function(batches)), _ONLY_RESULT)
@@ -88,7 +92,7 @@ def run_in_one_task(
 
     :param function: gets the rows as Arrow batches; sent to the worker with everything it refers to. Its
         result is small.
-    :param rows: its input, brought together in one task; None: nothing.
+    :param rows: its input, any columns, brought together in one task; None: nothing.
     :raises ProducerError: as raised by the function.
     """
     outcome = _without_rows(spark, function) if rows is None else _on_rows(rows, function)

@@ -26,7 +26,7 @@ from ticdc_producer.testing.marker import (
 
 if TYPE_CHECKING:
     from ticdc_producer.testing.broker import Broker
-    from ticdc_producer.testing.runs import Runs
+    from ticdc_producer.testing.runs import GoldenRuns
     from ticdc_producer.testing.topic import ScenarioTopic
 
 _MARKER = "ticdc"
@@ -120,11 +120,11 @@ def ticdc_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
 
 
 @pytest.fixture(scope="session")
-def _ticdc_runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    from ticdc_producer.testing.runs import Runs
+def _ticdc_runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> GoldenRuns:
+    from ticdc_producer.testing.runs import GoldenRuns
 
     verify = bool(request.config.getoption("--ticdc-verify"))
-    return Runs(lambda: tmp_path_factory.mktemp(_MARKER), verify=verify)
+    return GoldenRuns(lambda: tmp_path_factory.mktemp(_MARKER), verify=verify)
 
 
 @pytest.fixture(scope="session")
@@ -136,11 +136,13 @@ def _ticdc_numbers() -> Iterator[str]:
 
 @pytest.fixture
 def ticdc_topic(
-    request: pytest.FixtureRequest, ticdc_protocol: str, _ticdc_runs: Runs, _ticdc_numbers: Iterator[str]
+    request: pytest.FixtureRequest,
+    ticdc_protocol: str,
+    _ticdc_runs: GoldenRuns,
+    _ticdc_numbers: Iterator[str],
 ) -> Iterator[ScenarioTopic]:
     """A topic of this test alone, with the messages of the scenario that the marker names."""
-    from ticdc_producer.testing.topic import filled
-    from ticdc_producer.testing.topic_name import topic_name
+    from ticdc_producer.testing.topic import filled, topic_name
 
     arguments = _marker_arguments(request)
     with _fail_without_traceback():

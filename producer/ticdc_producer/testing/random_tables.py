@@ -35,7 +35,7 @@ _CODES = (*_FIRST, *sorted(T(code) for code in TYPES if code not in (T.NEW_DATE,
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnType:
+class DrawnType:
     """A column type; its name is the SQL name without parameters."""
 
     name: str
@@ -43,14 +43,14 @@ class ColumnType:
     charset: str
 
 
-def _column_types() -> Sequence[ColumnType]:
+def _column_types() -> Sequence[DrawnType]:
     found = []
     for code in _CODES:
         bears = TYPES[code].bears_charset
         charsets = ["utf8mb4", "binary"] if code in STRINGS | LOBS else ["utf8mb4" if bears else "binary"]
         for charset in charsets:
             name = bare_name(code, binary=charset == "binary", unsigned=False)
-            found.append(ColumnType(name, code, charset))
+            found.append(DrawnType(name, code, charset))
     return tuple(found)
 
 
@@ -66,7 +66,7 @@ NAMES = st.sampled_from(
 @st.composite
 def random_table(
     draw: st.DrawFn,
-    types: Sequence[ColumnType],
+    types: Sequence[DrawnType],
     max_columns: int,
     keys: Sequence[Key],
     partitioned: Sequence[bool],
@@ -96,7 +96,7 @@ def random_table(
 
 
 @st.composite
-def _columns(draw: st.DrawFn, name: str, types: Sequence[ColumnType]) -> ColumnInfo:
+def _columns(draw: st.DrawFn, name: str, types: Sequence[DrawnType]) -> ColumnInfo:
     kind = draw(st.sampled_from(types))
     code = kind.code
     sign = TYPES[code].unsigned

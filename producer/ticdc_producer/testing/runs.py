@@ -24,7 +24,7 @@ _Key: TypeAlias = tuple[str, str, tuple[str, ...], tuple[str, ...]]
 
 
 @dataclass
-class Runs:
+class GoldenRuns:
     """The golden folders of one pytest process.
 
     :param new_folder: creates an empty folder.

@@ -9,8 +9,7 @@ from decimal import Decimal
 from typing import Any, TypeAlias
 
 from ticdc_producer.errors import ArgumentError
-from ticdc_producer.testing.cell import Cell, Rows
-from ticdc_producer.testing.same_value import same
+from ticdc_producer.testing.cell import Cell, Rows, same
 
 Row: TypeAlias = Mapping[str, Any]
 Tables: TypeAlias = Mapping[str, Iterable[Row]]

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from ticdc_producer.verifier.check import check
 from ticdc_producer.verifier.finding import EventRef, Example, Finding
-from ticdc_producer.verifier.options import DispatchRule, VerifyOptions
+from ticdc_producer.verifier.options import ExpectedDispatch, VerifyOptions
 
-__all__ = ["DispatchRule", "EventRef", "Example", "Finding", "VerifyOptions", "check"]
+__all__ = ["EventRef", "Example", "ExpectedDispatch", "Finding", "VerifyOptions", "check"]

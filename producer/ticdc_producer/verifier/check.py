@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model.shapes import DECODED
-from ticdc_producer.replica.changes import row_changes
+from ticdc_producer.replica.rows import row_changes
 from ticdc_producer.verifier.comparison import Comparison, DeliveryOrder, match
 from ticdc_producer.verifier.events import EventKind, Events
 from ticdc_producer.verifier.finding import Finding

@@ -23,8 +23,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from ticdc_producer.model.dataframes import DECODED
 from ticdc_producer.model.whole_groups import whole_groups
-from ticdc_producer.replica.changes import row_changes
-from ticdc_producer.replica.rows import GROUP, ROWS, Replica
+from ticdc_producer.replica.rows import GROUP, ROWS, Replica, row_changes
 from ticdc_producer.spark.background_jobs import materialized
 from ticdc_producer.spark.task_results import results_of, task_results, task_rows, with_results
 from ticdc_producer.verifier import batch_groups as batching

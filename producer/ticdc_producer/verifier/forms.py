@@ -27,7 +27,7 @@ from ticdc_producer.verifier.fingerprint import (
 
 
 @dataclass(frozen=True)
-class EventColumn:
+class DescribedColumn:
     """A column as the event describes it."""
 
     name: str
@@ -117,11 +117,11 @@ class Descriptions:
         """A hash of the columns of each row, in their order."""
         return combined(self.lists.ordered(self._entries), self.lists.present)
 
-    def of(self, row: int) -> tuple[EventColumn, ...]:
+    def of(self, row: int) -> tuple[DescribedColumn, ...]:
         """The columns of one row."""
         start, end = int(self.lists.starts[row]), int(self.lists.ends[row])
         parts = (part[start:end].to_pylist() for part in (self.names, self.types, self.flags))
-        return tuple(EventColumn(*column) for column in zip(*parts, strict=True))
+        return tuple(DescribedColumn(*column) for column in zip(*parts, strict=True))
 
 
 @dataclass(frozen=True)
@@ -136,7 +136,7 @@ class Form:
     schema: str
     table: str
     deletes: bool
-    columns: tuple[EventColumn, ...]
+    columns: tuple[DescribedColumn, ...]
     before: dict[str, int]
     after: dict[str, int]
     old_images: Images

@@ -14,7 +14,7 @@ from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.events import NOTHING, EventKind, Events, Rule, numbered_pairs, positions
 from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, text_hashes, value_hashes
 from ticdc_producer.verifier.forms import Descriptions, Form, Images, row_forms
-from ticdc_producer.verifier.options import DispatchRule, VerifyOptions
+from ticdc_producer.verifier.options import ExpectedDispatch, VerifyOptions
 from ticdc_producer.verifier.routing import RULES, TableRules
 from ticdc_producer.verifier.row_facts import RowFacts
 from ticdc_producer.verifier.table_epochs import ddl_effect
@@ -213,7 +213,7 @@ class _Batch:
         return found
 
     @cached_property
-    def _table_rules(self) -> tuple[Numbers, list[DispatchRule | None]]:
+    def _table_rules(self) -> tuple[Numbers, list[ExpectedDispatch | None]]:
         """For each event the number of the rule of its table, and the rules by number."""
         codes, tables = numbered_pairs(self.schema, self.table)
         return codes, [self.rules.of(*table) for table in tables]
@@ -244,7 +244,7 @@ def with_left_keys(events: Events, observation: Observation) -> Events:
     return Events.joined([events, leaving])
 
 
-def _code(rule: DispatchRule | None) -> int:
+def _code(rule: ExpectedDispatch | None) -> int:
     return int(Rule.UNKNOWN if rule is None else RULES[rule.rule])
 
 

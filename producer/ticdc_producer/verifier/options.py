@@ -14,7 +14,7 @@ Rule: TypeAlias = Literal["table", "index-value", "columns", "ts"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DispatchRule:
+class ExpectedDispatch:
     """The dispatch rule of one table.
 
     :param rule: partition rule of the changefeed; ``default`` is ``table`` here.
@@ -33,7 +33,7 @@ class DispatchRule:
     topic: str | None = None
 
 
-Rules: TypeAlias = Callable[[str, str], DispatchRule | None]
+Rules: TypeAlias = Callable[[str, str], ExpectedDispatch | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ class VerifyOptions:
 
     fidelity: Fidelity = field(default_factory=Fidelity)
     profile: Profile = "classic"
-    rules: Rules | Iterable[DispatchRule] | None = None
+    rules: Rules | Iterable[ExpectedDispatch] | None = None
     partitions: Mapping[str, int] = field(default_factory=dict)
     ddl_broadcast: bool = True
     strict_table_order: bool = False

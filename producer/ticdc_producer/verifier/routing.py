@@ -17,8 +17,8 @@ from ticdc_producer.dispatch.row_hashes import value_hashes
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.verifier.events import NOTHING, Rule
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
-from ticdc_producer.verifier.forms import EventColumn, Form
-from ticdc_producer.verifier.options import DispatchRule, VerifyOptions
+from ticdc_producer.verifier.forms import DescribedColumn, Form
+from ticdc_producer.verifier.options import ExpectedDispatch, VerifyOptions
 
 RULES = {
     "table": Rule.TABLE,
@@ -34,11 +34,11 @@ class TableRules:
 
     def __init__(self, options: VerifyOptions) -> None:
         self._options = options
-        self._found: dict[tuple[str, str], DispatchRule | None] = {}
+        self._found: dict[tuple[str, str], ExpectedDispatch | None] = {}
         if options.rules is not None and not callable(options.rules):
             self._found = {(rule.schema, rule.table): rule for rule in options.rules}
 
-    def of(self, schema: str, table: str) -> DispatchRule | None:
+    def of(self, schema: str, table: str) -> ExpectedDispatch | None:
         """The rule of a table; None if it is unknown."""
         name = schema, table
         if name not in self._found:
@@ -47,7 +47,7 @@ class TableRules:
         return self._found[name]
 
 
-def hashed_columns(columns: tuple[EventColumn, ...], rule: DispatchRule) -> list[EventColumn]:
+def hashed_columns(columns: tuple[DescribedColumn, ...], rule: ExpectedDispatch) -> list[DescribedColumn]:
     """The event's columns that a rule hashes."""
     if rule.columns is None:
         return [column for column in columns if column.flag & ColumnFlag.HANDLE_KEY]
@@ -55,7 +55,7 @@ def hashed_columns(columns: tuple[EventColumn, ...], rule: DispatchRule) -> list
     return [column for column in columns if column.name.lower() in listed]
 
 
-def dispatch_keys(form: Form, commit_ts: Numbers, rule: DispatchRule, options: VerifyOptions) -> Numbers:
+def dispatch_keys(form: Form, commit_ts: Numbers, rule: ExpectedDispatch, options: VerifyOptions) -> Numbers:
     """The number that decides the partition of each row; -1 if a hashed value is unknown.
 
     :param commit_ts: of the form's events.

@@ -14,8 +14,8 @@ from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.column import ColumnFlag as F
 from ticdc_producer.verifier.events import NOTHING
 from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, not_zero
-from ticdc_producer.verifier.forms import EventColumn, Form
-from ticdc_producer.verifier.options import DispatchRule, VerifyOptions
+from ticdc_producer.verifier.forms import DescribedColumn, Form
+from ticdc_producer.verifier.options import ExpectedDispatch, VerifyOptions
 from ticdc_producer.verifier.routing import BY_VALUE, RULES, dispatch_keys, has_null, hashed_columns
 
 _UNSIGNED = re.compile("bit|year")
@@ -25,7 +25,7 @@ _BINARY = re.compile(
 )
 
 
-def is_odd(column: EventColumn) -> bool:
+def is_odd(column: DescribedColumn) -> bool:
     """Whether a column has flags that TiDB never produces.
 
     A primary key is not nullable; the handle key is a primary or unique key; BIT and YEAR are unsigned;
@@ -59,7 +59,7 @@ class RowFacts:
     tables: Hashes
     commit_ts: Numbers
     reduced: Flags
-    rule: DispatchRule | None
+    rule: ExpectedDispatch | None
     options: VerifyOptions
 
     def columns(self) -> dict[str, Any]:

@@ -12,8 +12,8 @@ import numpy as np
 from ticdc_producer.model.event import Op
 from ticdc_producer.replica.column_changes import ColumnChanges
 from ticdc_producer.replica.follow import StreamDDL, follow
-from ticdc_producer.replica.lineage import Lineage
 from ticdc_producer.replica.rows import Replica
+from ticdc_producer.replica.versions import Lineage
 from ticdc_producer.verifier.events import NOTHING, Effect, EventKind, Rule
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.partition_marks import MarkedEvents, partitions_of

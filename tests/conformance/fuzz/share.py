@@ -17,10 +17,10 @@ from time import process_time
 import msgspec
 
 from ticdc_producer.conformance.case import Case
-from ticdc_producer.conformance.fuzz.campaign import Limits, run_campaign
+from ticdc_producer.conformance.fuzz.campaign import CampaignLimits, run_campaign
 from ticdc_producer.conformance.fuzz.drawn import Settings
 from ticdc_producer.conformance.fuzz.random_example import PROTOCOLS
-from ticdc_producer.conformance.fuzz.testee import FuzzCase, FuzzTestee, Process, Verdict
+from ticdc_producer.conformance.fuzz.testee import ExampleResult, FuzzCase, FuzzTestee, Process
 from ticdc_producer.conformance.wire import Answer
 
 ROOT = Path(__file__).parents[3]
@@ -44,9 +44,9 @@ class RightAnswers(FuzzTestee):
     def __init__(self) -> None:
         self.lines: list[bytes] = []
 
-    async def answer(self, cases: Sequence[FuzzCase]) -> Verdict:
+    async def answer(self, cases: Sequence[FuzzCase]) -> ExampleResult:
         self.lines += [msgspec.json.encode(right_answer(case)) for case in cases]
-        return Verdict(None, len(cases))
+        return ExampleResult(None, len(cases))
 
 
 def right_answer(case: FuzzCase) -> Answer:
@@ -59,7 +59,7 @@ def right_answer(case: FuzzCase) -> Answer:
 def share(testee: FuzzTestee, settings: Settings) -> tuple[float, float]:
     """Our processor time and the testee's, in milliseconds per example."""
     ours, theirs = process_time(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    report = run_campaign(testee, settings, Limits(examples=EXAMPLES))
+    report = run_campaign(testee, settings, CampaignLimits(examples=EXAMPLES))
     assert report.failure is None, report.failure
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - theirs.ru_utime - theirs.ru_stime
@@ -70,12 +70,12 @@ def lines() -> Iterator[str]:
     """The lines of the table."""
     everything = Settings(seed=SEED, protocols=PROTOCOLS)
     of_sample = Settings(seed=SEED, protocols=[one for one in PROTOCOLS if one in OF_SAMPLE])
-    run_campaign(RightAnswers(), everything, Limits(examples=WARM_UP))
+    run_campaign(RightAnswers(), everything, CampaignLimits(examples=WARM_UP))
     yield "| testee | our ms per example | its ms per example | our share |"
     yield "|---|---|---|---|"
     with tempfile.TemporaryDirectory() as folder:
         right = RightAnswers()
-        run_campaign(right, everything, Limits(examples=EXAMPLES))
+        run_campaign(right, everything, CampaignLimits(examples=EXAMPLES))
         Path(folder, "answers").write_bytes(b"".join(one + b"\n" for one in right.lines))
         Path(folder, "echo.py").write_text(ECHO, "utf-8")
         echo = [sys.executable, f"{folder}/echo.py", f"{folder}/answers"]

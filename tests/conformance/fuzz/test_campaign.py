@@ -9,9 +9,9 @@ import pytest
 
 from tests.conformance.fuzz.reference import Streaming, consumer
 from tests.conformance.fuzz.wrong import WRONG, WrongConsumer
-from ticdc_producer.conformance.fuzz.campaign import Limits, Report, run_campaign
+from ticdc_producer.conformance.fuzz.campaign import CampaignLimits, Report, run_campaign
 from ticdc_producer.conformance.fuzz.drawn import Settings
-from ticdc_producer.conformance.fuzz.example import ORDERS, Example
+from ticdc_producer.conformance.fuzz.example import ORDERS, FuzzExample
 from ticdc_producer.conformance.fuzz.random_example import PROTOCOLS
 from ticdc_producer.conformance.fuzz.shrink import first_wrong
 from ticdc_producer.conformance.fuzz.testee import InProcess, Respond
@@ -19,7 +19,7 @@ from ticdc_producer.conformance.level import Level
 from ticdc_producer.conformance.wire import Answer, ApplyRequest, Request
 
 FOUND_HERE = (
-    Example(
+    FuzzExample(
         sql=(
             "CREATE TABLE test.t (k DATE, PRIMARY KEY (k) NONCLUSTERED)",
             "INSERT INTO test.t VALUES ('9999-12-31'), ('1969-12-31')",
@@ -31,7 +31,7 @@ FOUND_HERE = (
         protocol="canal-json",
         options={"enable-tidb-extension": True, "output-raw-change-event": True},
     ),
-    Example(
+    FuzzExample(
         sql=(
             "CREATE TABLE test.u (k INT, v1 TIMESTAMP, PRIMARY KEY (k))",
             "INSERT INTO test.u VALUES (5, '1970-01-01 00:00:01')",
@@ -43,9 +43,11 @@ FOUND_HERE = (
 """Histories that random examples found here: a chain of raw key updates, and a wall time before 1970."""
 
 
-def campaign(respond: Respond, seed: int, examples: int, regressions: Sequence[Example] = ()) -> Report:
+def campaign(respond: Respond, seed: int, examples: int, regressions: Sequence[FuzzExample] = ()) -> Report:
     settings = Settings(seed=seed, protocols=PROTOCOLS)
-    return run_campaign(InProcess(respond), settings, Limits(examples=examples), regressions=regressions)
+    return run_campaign(
+        InProcess(respond), settings, CampaignLimits(examples=examples), regressions=regressions
+    )
 
 
 def wrong(name: str) -> WrongConsumer:
@@ -136,7 +138,7 @@ def test_only_one_level() -> None:
         return consumer()(request)
 
     settings = Settings(seed=1, protocols=PROTOCOLS, levels=(Level.APPLY,))
-    run_campaign(InProcess(respond), settings, Limits(examples=5))
+    run_campaign(InProcess(respond), settings, CampaignLimits(examples=5))
     assert levels == {"apply"}
 
 

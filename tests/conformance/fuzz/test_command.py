@@ -12,7 +12,7 @@ import pytest
 
 from tests.conformance.testees import program
 from ticdc_producer.cli import main
-from ticdc_producer.conformance.fuzz.example import Example
+from ticdc_producer.conformance.fuzz.example import FuzzExample
 from ticdc_producer.conformance.fuzz.failure_folder import regressions
 from ticdc_producer.conformance.fuzz.topic import build_topic
 from ticdc_producer.runs.golden_target import write_small_folder
@@ -109,7 +109,7 @@ def test_a_golden_folder_is_shrunk(capsys: pytest.CaptureFixture[str], tmp_path:
         "INSERT INTO test.u VALUES (7)",
         "TRUNCATE TABLE test.t",
     )
-    example = Example(
+    example = FuzzExample(
         sql=statements, protocol="open-protocol", partitions=3, inject=("duplicate-message:rate=1",)
     )
     write_small_folder(tmp_path / "golden", build_topic(example).job)
@@ -165,7 +165,7 @@ def test_what_is_refused(options: tuple[str, ...], reason: str, capsys: pytest.C
 
 
 def test_a_folder_without_ddl_is_refused(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    example = Example(
+    example = FuzzExample(
         sql=("CREATE TABLE t (k INT PRIMARY KEY)", "INSERT INTO t VALUES (1)"), protocol="debezium"
     )
     write_small_folder(tmp_path / "golden", build_topic(example).job)

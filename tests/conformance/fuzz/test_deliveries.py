@@ -8,16 +8,16 @@ import pytest
 
 from ticdc_producer.conformance.fuzz.deliveries import delivered
 from ticdc_producer.conformance.fuzz.example import ORDERS, Order
-from ticdc_producer.conformance.wire import Record
+from ticdc_producer.conformance.wire import KafkaRecord
 
 RECORDS = [
-    Record(topic="t", partition=partition, offset=offset, key=None, value=f"{partition}/{offset}")
+    KafkaRecord(topic="t", partition=partition, offset=offset, key=None, value=f"{partition}/{offset}")
     for partition, count in enumerate([8, 5, 0, 3])
     for offset in range(count)
 ]
 
 
-def first_deliveries(records: list[Record]) -> list[Record]:
+def first_deliveries(records: list[KafkaRecord]) -> list[KafkaRecord]:
     return list({(one.partition, one.offset): one for one in records}.values())
 
 

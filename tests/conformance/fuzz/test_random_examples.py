@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from ticdc_producer.conformance.fuzz.drawn import Examples, Settings
-from ticdc_producer.conformance.fuzz.example import Example
+from ticdc_producer.conformance.fuzz.example import FuzzExample
 from ticdc_producer.conformance.fuzz.random_columns import types, value_traps
 from ticdc_producer.conformance.fuzz.random_example import PROTOCOLS, drawn_traps, random_example
 from ticdc_producer.conformance.fuzz.steering import Steering
@@ -20,7 +20,7 @@ from ticdc_producer.faults.catalogue import catalogue
 SETTINGS = Settings(seed=1, protocols=PROTOCOLS)
 
 
-def drawn(count: int, settings: Settings = SETTINGS) -> list[Example]:
+def drawn(count: int, settings: Settings = SETTINGS) -> list[FuzzExample]:
     examples = Examples(settings, Steering(settings.protocols))
     return [examples.draw().example for _ in range(count)]
 

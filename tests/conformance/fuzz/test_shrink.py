@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from ticdc_producer.conformance.fuzz import sql_edits
-from ticdc_producer.conformance.fuzz.example import Delivery, Example
+from ticdc_producer.conformance.fuzz.example import FuzzExample, TopicRequest
 from ticdc_producer.conformance.fuzz.shrink import Shrinker
 
 TABLE = "CREATE TABLE t (k INT, v VARCHAR(9) NOT NULL DEFAULT 'a,b', w INT, PRIMARY KEY (k))"
@@ -83,7 +83,7 @@ def test_what_does_not_parse_is_left_alone() -> None:
 def test_the_smallest_example_that_fails() -> None:
     """It fails if a row is moved while a message is repeated, in more than one partition."""
 
-    async def fails(example: Example) -> bool:
+    async def fails(example: FuzzExample) -> bool:
         moves = any(one.startswith("UPDATE t SET k") for one in example.sql)
         repeats = any(one.startswith("duplicate-message") for one in example.inject)
         return TABLE.split("(", 1)[0] in example.text and moves and repeats and example.partitions > 1
@@ -96,21 +96,21 @@ def test_the_smallest_example_that_fails() -> None:
         "DELETE FROM t",
         "COMMIT",
     )
-    example = Example(
+    example = FuzzExample(
         sql=(*statements, "TRUNCATE TABLE t"),
         protocol="craft",
         options={"max-batch-size": 2},
         partitions=4,
         inject=("duplicate-message:rate=0.4", "replay-suffix:rate=0.9,window=3"),
         seed=7,
-        deliveries=(Delivery(order="rebalance", at_commit=1), Delivery(order="mixed", seed=5)),
+        deliveries=(TopicRequest(order="rebalance", at_commit=1), TopicRequest(order="mixed", seed=5)),
     )
     shrinker = Shrinker(fails)
     smallest = asyncio.run(shrinker.smallest(example))
     assert smallest.statements == 2
     assert smallest.sql[1] == "UPDATE t SET k = 2"
     assert (smallest.partitions, smallest.seed, smallest.options) == (2, 0, {})
-    assert smallest.deliveries == (Delivery(),)
+    assert smallest.deliveries == (TopicRequest(),)
     assert smallest.inject == ("duplicate-message:rate=1",)
     assert shrinker.tries < 200
 

@@ -16,11 +16,10 @@ from tests.scenario.generate.test_changes import replayed
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.model.event import Op
 from ticdc_producer.scenario.generate.change_rows import change_rows
-from ticdc_producer.scenario.generate.changes import ChangeSource, part_of_rows
+from ticdc_producer.scenario.generate.changes import ChangeSource, TableSpan, part_of_rows
 from ticdc_producer.scenario.generate.expressions import no_expressions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
-from ticdc_producer.scenario.generate.row_history import RowHistory
-from ticdc_producer.scenario.generate.spans import TableSpan
+from ticdc_producer.scenario.generate.row_history import RowFollower
 from ticdc_producer.scenario.history import Change
 
 CHILD = "CREATE TABLE c (id BIGINT PRIMARY KEY NONCLUSTERED, t BIGINT NOT NULL, k VARCHAR(9), n INT NOT NULL)"
@@ -134,7 +133,7 @@ def test_the_size_of_spans_does_not_matter(
     step = {"table": "t", "rows": 2500, "transactions": 90, "rows-per-transaction": 7, "hot-keys": 0.7}
     found = plans(tmp_path, TABLE, **step)
     usual = changes_of(*found)
-    monkeypatch.setattr("ticdc_producer.scenario.generate.spans._CHANGES", most)
+    monkeypatch.setattr("ticdc_producer.scenario.generate.changes._CHANGES", most)
     assert changes_of(*found) == usual
 
 
@@ -143,7 +142,7 @@ def test_the_first_and_the_last_of_two_billion_inserts(tmp_path: Path, inserts: 
     most = 2_000_000_000
     table = "CREATE TABLE t (id BIGINT PRIMARY KEY, n INT NOT NULL)"
     [plan] = plans(tmp_path, table, table="t", transactions=most, mix={"insert": 1})
-    history = RowHistory(plan)
+    history = RowFollower(plan)
     for start in (0, most - inserts):
         part = TableSpan(plan, False, start, start + inserts)
         changes = history.changes(part.events(None), net=True)

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from time import perf_counter
 
 from ticdc_producer.conformance.fuzz.drawn import Examples, Settings
-from ticdc_producer.conformance.fuzz.example import Example
+from ticdc_producer.conformance.fuzz.example import FuzzExample
 from ticdc_producer.conformance.fuzz.shrink import Failure, shrunk
 from ticdc_producer.conformance.fuzz.steering import Steering
-from ticdc_producer.conformance.fuzz.testee import FuzzCase, FuzzTestee, Verdict
+from ticdc_producer.conformance.fuzz.testee import ExampleResult, FuzzCase, FuzzTestee
 from ticdc_producer.conformance.fuzz.topic import FuzzTopic, build_topic
 from ticdc_producer.conformance.wire import ProtocolName
 from ticdc_producer.errors import ProducerError
@@ -21,7 +21,7 @@ _SKIPS_PROTOCOL = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class CampaignLimits:
     """When a campaign ends without a failure.
 
     :param examples: number of examples; None: no limit.
@@ -59,9 +59,9 @@ class Report:
 def run_campaign(
     testee: FuzzTestee,
     settings: Settings,
-    limits: Limits,
+    limits: CampaignLimits,
     *,
-    regressions: Iterable[Example] = (),
+    regressions: Iterable[FuzzExample] = (),
     on_status: Callable[[str], None] = lambda _: None,
 ) -> Report:
     """Send the examples of earlier failures, then random ones, and shrink the first one that fails.
@@ -74,7 +74,7 @@ def run_campaign(
 
 class _Campaign:
     def __init__(
-        self, testee: FuzzTestee, settings: Settings, limits: Limits, on_status: Callable[[str], None]
+        self, testee: FuzzTestee, settings: Settings, limits: CampaignLimits, on_status: Callable[[str], None]
     ) -> None:
         self._testee, self._limits, self._on_status = testee, limits, on_status
         self._report = Report(steering=Steering(settings.protocols))
@@ -82,7 +82,7 @@ class _Campaign:
         self._skipped = dict.fromkeys(settings.protocols, 0)
         self._started = perf_counter()
 
-    async def run(self, regressions: Iterable[Example]) -> Report:
+    async def run(self, regressions: Iterable[FuzzExample]) -> Report:
         report = self._report
         try:
             await self._regressions(regressions)
@@ -94,7 +94,7 @@ class _Campaign:
         report.seconds = perf_counter() - self._started
         return report
 
-    async def _regressions(self, examples: Iterable[Example]) -> None:
+    async def _regressions(self, examples: Iterable[FuzzExample]) -> None:
         for example in examples:
             try:
                 topic = build_topic(example)
@@ -133,7 +133,7 @@ class _Campaign:
         in_time = seconds is None or perf_counter() - self._started < seconds
         return in_time and (examples is None or self._report.examples < examples)
 
-    def _record(self, topic: FuzzTopic, cases: Sequence[FuzzCase], verdict: Verdict) -> None:
+    def _record(self, topic: FuzzTopic, cases: Sequence[FuzzCase], verdict: ExampleResult) -> None:
         protocol = topic.example.protocol
         self._report.cases += verdict.answered
         if verdict.answered:
@@ -145,7 +145,7 @@ class _Campaign:
                 self._examples.protocols.remove(protocol)
                 self._report.skipped.append(protocol)
 
-    async def _fail(self, number: int, topic: FuzzTopic, verdict: Verdict) -> None:
+    async def _fail(self, number: int, topic: FuzzTopic, verdict: ExampleResult) -> None:
         if verdict.wrong is None:
             return
         example = topic.example

@@ -11,10 +11,10 @@ from itertools import groupby
 from random import Random
 
 from ticdc_producer.conformance.fuzz.example import Order
-from ticdc_producer.conformance.wire import Record
+from ticdc_producer.conformance.wire import KafkaRecord
 
 
-def delivered(records: Sequence[Record], order: Order, seed: int) -> list[Record]:
+def delivered(records: Sequence[KafkaRecord], order: Order, seed: int) -> list[KafkaRecord]:
     """The messages in an order of delivery.
 
     :param records: each partition in the order of its offsets.
@@ -37,18 +37,18 @@ def delivered(records: Sequence[Record], order: Order, seed: int) -> list[Record
             return _rebalanced(random, list(_mixed(random, partitions)))
 
 
-def _by_partition(records: Sequence[Record]) -> list[list[Record]]:
-    def position(one: Record) -> tuple[str, int]:
+def _by_partition(records: Sequence[KafkaRecord]) -> list[list[KafkaRecord]]:
+    def position(one: KafkaRecord) -> tuple[str, int]:
         return one.topic, one.partition
 
     return [list(part) for _, part in groupby(sorted(records, key=position), key=position)]
 
 
-def _shuffled(random: Random, partitions: Sequence[list[Record]]) -> list[list[Record]]:
+def _shuffled(random: Random, partitions: Sequence[list[KafkaRecord]]) -> list[list[KafkaRecord]]:
     return random.sample(partitions, len(partitions))
 
 
-def _mixed(random: Random, partitions: Sequence[Sequence[Record]]) -> Iterator[Record]:
+def _mixed(random: Random, partitions: Sequence[Sequence[KafkaRecord]]) -> Iterator[KafkaRecord]:
     """Runs of messages of one partition and then of another."""
     left = [list(reversed(part)) for part in partitions if part]
     while left:
@@ -59,7 +59,7 @@ def _mixed(random: Random, partitions: Sequence[Sequence[Record]]) -> Iterator[R
             left.remove(part)
 
 
-def _rebalanced(random: Random, records: list[Record]) -> list[Record]:
+def _rebalanced(random: Random, records: list[KafkaRecord]) -> list[KafkaRecord]:
     """The consumer commits its offsets, reads on, loses its partitions, and reads from the commit again."""
     if not records:
         return records

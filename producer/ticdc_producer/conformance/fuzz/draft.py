@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
-from ticdc_producer.conformance.fuzz.random_columns import Column, random_value
+from ticdc_producer.conformance.fuzz.random_columns import RandomColumn, random_value
 from ticdc_producer.conformance.fuzz.random_tables import Key, RandomTable
 
 
@@ -46,7 +46,7 @@ class Draft:
         """The key of any row of a table that has some."""
         return self.random.choice(sorted(table.rows))
 
-    def value(self, column: Column) -> str:
+    def value(self, column: RandomColumn) -> str:
         """A literal of a column that is no part of a key."""
         value = random_value(self.random, column, self.focus)
         self.traps |= {value.trap} - {""}

@@ -18,7 +18,7 @@ end."""
 ORDERS: tuple[Order, ...] = get_args(Order)
 
 
-class Delivery(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+class TopicRequest(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """One request of the whole topic.
 
     :param order: order in which the messages arrive.
@@ -31,7 +31,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     at_commit: int | None = None
 
 
-class Example(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+class FuzzExample(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """One history in one protocol. It is small enough for a line of a file.
 
     :param sql: the statements; together they are the scenario.
@@ -53,7 +53,7 @@ class Example(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     dispatch: str = ""
     inject: tuple[str, ...] = ()
     seed: int = 0
-    deliveries: tuple[Delivery, ...] = (Delivery(),)
+    deliveries: tuple[TopicRequest, ...] = (TopicRequest(),)
     follows_ddl: bool = False
     traps: tuple[str, ...] = ()
 

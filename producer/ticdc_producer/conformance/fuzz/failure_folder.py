@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from ticdc_producer.conformance.fuzz.example import Example
+from ticdc_producer.conformance.fuzz.example import FuzzExample
 from ticdc_producer.conformance.fuzz.shrink import Failure
 from ticdc_producer.conformance.fuzz.topic import build_topic
 from ticdc_producer.errors import ConformanceError, ReportError
@@ -61,7 +61,7 @@ def replay_command(command: str, folder: Path) -> str:
     return shlex.join(["ticdc-producer", "conformance", "--testee", command, "--replay", str(folder)])
 
 
-def stored_example(folder: Path) -> Example | None:
+def stored_example(folder: Path) -> FuzzExample | None:
     """The example of a folder that ``save_failure`` has written; None for another folder.
 
     :raises ConformanceError: if it cannot be read.
@@ -70,7 +70,7 @@ def stored_example(folder: Path) -> Example | None:
     return _read(path.read_bytes(), str(path)) if path.is_file() else None
 
 
-def regressions(folder: Path) -> Iterator[Example]:
+def regressions(folder: Path) -> Iterator[FuzzExample]:
     """The examples of earlier failures, the newest first.
 
     :raises ConformanceError: if the file cannot be read.
@@ -82,16 +82,16 @@ def regressions(folder: Path) -> Iterator[Example]:
             yield _read(lines[number - 1], f"{path}:{number}")
 
 
-def _add_regression(path: Path, example: Example) -> None:
+def _add_regression(path: Path, example: FuzzExample) -> None:
     known = path.read_bytes().splitlines() if path.is_file() else []
     line = _ENCODER.encode(example)
     if line not in known:
         write_text(path, b"\n".join([*known, line, b""]).decode())
 
 
-def _read(content: bytes, where: str) -> Example:
+def _read(content: bytes, where: str) -> FuzzExample:
     try:
-        return msgspec.json.decode(content, type=Example)
+        return msgspec.json.decode(content, type=FuzzExample)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         hint = "this tool writes the file; remove what was changed"
         raise ConformanceError(f"this is not an example: {error}", where=where, hint=hint) from None

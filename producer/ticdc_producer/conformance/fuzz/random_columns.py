@@ -48,7 +48,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnType:
+class RandomColumnType:
     """A column type with some of its values.
 
     :param sql_mode: the session's SQL mode, if the default one rejects the values.
@@ -61,7 +61,7 @@ class ColumnType:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class RandomColumn:
     """A column of a random table.
 
     :param generated: the expression of a generated column, with its kind.
@@ -69,7 +69,7 @@ class Column:
     """
 
     name: str
-    type: ColumnType
+    type: RandomColumnType
     nullable: bool = True
     default: str = ""
     generated: str = ""
@@ -87,12 +87,12 @@ class Column:
 
 
 @cache
-def types() -> Mapping[str, ColumnType]:
+def types() -> Mapping[str, RandomColumnType]:
     """All column types by name."""
     listed = {name: (kind.column, kind.values, kind.sql_mode or "") for name, kind in column_types().items()}
     listed |= {name: (sql, values, "") for name, (sql, values) in _FURTHER.items()}
     return {
-        name: ColumnType(
+        name: RandomColumnType(
             name,
             sql.removesuffix(" NULL"),
             tuple(Value(text, _TRAP_OF.get(f"{name}.{of}", "")) for of, text in values.items()),
@@ -112,13 +112,13 @@ def value_traps() -> frozenset[str]:
     return frozenset(_VALUE_TRAPS)
 
 
-def random_type(random: Random) -> ColumnType:
+def random_type(random: Random) -> RandomColumnType:
     """A type of a column that is no part of a key."""
     names = _EACH_AS_OFTEN if random.random() < 0.3 else tuple(types())
     return types()[random.choice(names)]
 
 
-def random_value(random: Random, column: Column, focus: frozenset[str] = frozenset()) -> Value:
+def random_value(random: Random, column: RandomColumn, focus: frozenset[str] = frozenset()) -> Value:
     """A literal of a column that is no part of a key.
 
     :param focus: traps whose values are drawn first.
@@ -133,6 +133,6 @@ def random_value(random: Random, column: Column, focus: frozenset[str] = frozens
     return random.choice(short if short and random.random() < 0.9 else values)
 
 
-def renamed(column: Column, name: str) -> Column:
+def renamed(column: RandomColumn, name: str) -> RandomColumn:
     """The column with another name."""
     return replace(column, name=name)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ticdc_producer.conformance.fuzz.draft import Draft
-from ticdc_producer.conformance.fuzz.random_columns import Column, random_type, random_value, renamed
+from ticdc_producer.conformance.fuzz.random_columns import RandomColumn, random_type, random_value, renamed
 from ticdc_producer.conformance.fuzz.random_rows import insert
 from ticdc_producer.conformance.fuzz.random_tables import random_table
 
@@ -51,7 +51,7 @@ def add_column(draft: Draft) -> None:
     name = f"a{len(table.columns)}"
     if kind.sql_mode or any(column.name == name for column in table.columns):
         return
-    column = Column(name=name, type=kind)
+    column = RandomColumn(name=name, type=kind)
     if kind.name in ("int", "varchar", "bigint", "decimal", "enum"):
         column = replace(column, default=random_value(draft.random, replace(column, nullable=False)).literal)
         if column.default.startswith(("UNHEX", "REPEAT")):

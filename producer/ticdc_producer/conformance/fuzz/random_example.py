@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from random import Random
 from typing import Any
 
-from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, ORDERS, Delivery, Example, Order
+from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, ORDERS, FuzzExample, Order, TopicRequest
 from ticdc_producer.conformance.fuzz.random_history import RandomHistory, random_history
 from ticdc_producer.conformance.level import Level
 from ticdc_producer.conformance.wire import ProtocolName
@@ -64,7 +64,7 @@ def random_example(
     focus: Collection[str] = (),
     levels: tuple[Level, ...] = tuple(Level),
     follows_ddl: bool = False,
-) -> Example:
+) -> FuzzExample:
     """Draw an example.
 
     :param history: its statements; None: new ones.
@@ -79,7 +79,7 @@ def random_example(
     changes_key = history.traps & {"key-update", "unique-key-update"}
     raw = {"raw-key-update"} if changes_key and options.get("output-raw-change-event") else set()
     dispatch, partitions = _random_dispatch(random, wanted)
-    return Example(
+    return FuzzExample(
         sql=history.statements,
         protocol=protocol,
         levels=levels,
@@ -110,11 +110,11 @@ def possible_traps(history: RandomHistory) -> frozenset[str]:
     return history.traps.union(name for name, trap in catalogue().items() if trap.mechanism != _OF_STATEMENTS)
 
 
-def _random_deliveries(random: Random, partitions: int) -> tuple[Delivery, ...]:
+def _random_deliveries(random: Random, partitions: int) -> tuple[TopicRequest, ...]:
     """Deliveries in each order that differs with this number of partitions, some of them of earlier rows."""
     orders = 2 * ORDERS if partitions > 1 else ("in-turn", *[_REBALANCE] * len(ORDERS))
     return tuple(
-        Delivery(
+        TopicRequest(
             order=order,
             seed=random.randrange(1000),
             at_commit=random.randrange(1, MAX_COMMIT + 1) if random.random() < _EARLIER else None,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from random import Random
 
 from ticdc_producer.conformance.fuzz.random_columns import (
-    Column,
-    ColumnType,
+    RandomColumn,
+    RandomColumnType,
     Value,
     random_type,
     random_value,
@@ -62,7 +62,7 @@ class RandomTable:
 
     schema: str
     name: str
-    columns: list[Column]
+    columns: list[RandomColumn]
     key: Sequence[str]
     key_clause: str
     partitioning: str = ""
@@ -82,12 +82,12 @@ class RandomTable:
         return f"CREATE TABLE {self.sql_name} ({', '.join(parts)}) {self.partitioning}".rstrip()
 
     @property
-    def written(self) -> list[Column]:
+    def written(self) -> list[RandomColumn]:
         """The columns that statements set."""
         return [column for column in self.columns if not column.generated]
 
     @property
-    def values(self) -> list[Column]:
+    def values(self) -> list[RandomColumn]:
         """The columns that are neither generated nor part of a key."""
         return [one for one in self.written if one.name not in self.key and not one.unique]
 
@@ -96,11 +96,11 @@ class RandomTable:
         return int(key[0]) % 3 == 0 if "HASH" in self.partitioning else int(key[0]) < 3
 
     @property
-    def unique(self) -> Column | None:
+    def unique(self) -> RandomColumn | None:
         """The nullable unique column, if there is one."""
         return next((column for column in self.columns if column.unique), None)
 
-    def column(self, name: str) -> Column:
+    def column(self, name: str) -> RandomColumn:
         """A column by name."""
         return next(column for column in self.columns if column.name == name)
 
@@ -131,11 +131,11 @@ def random_table(random: Random, number: int, focus: frozenset[str]) -> RandomTa
     integer_key = bool(key) and key[0].type.name == "int"
     columns = [*key, *_random_values(random, focus)]
     if clause and _wants(random, focus, 0.2, "unique-key-update", "column-flags"):
-        columns.append(Column(name="q", type=types()["int"], unique=True))
+        columns.append(RandomColumn(name="q", type=types()["int"], unique=True))
     if integer_key and _wants(random, focus, 0.15, "virtual-column"):
-        columns.append(Column(name="g", type=types()["bigint"], generated="(k + 1) VIRTUAL"))
+        columns.append(RandomColumn(name="g", type=types()["bigint"], generated="(k + 1) VIRTUAL"))
     if integer_key and _wants(random, focus, 0.1, "column-flags"):
-        columns.append(Column(name="s", type=types()["bigint"], generated="(k * 2) STORED"))
+        columns.append(RandomColumn(name="s", type=types()["bigint"], generated="(k * 2) STORED"))
     unusual = random.random() < 0.08
     name = random.choice(_UNUSUAL_TABLES) if unusual else _NAMES[number]
     partitioning = ""
@@ -156,7 +156,7 @@ def random_table(random: Random, number: int, focus: frozenset[str]) -> RandomTa
     )
 
 
-def _random_key(random: Random, focus: frozenset[str]) -> tuple[list[Column], str]:
+def _random_key(random: Random, focus: frozenset[str]) -> tuple[list[RandomColumn], str]:
     """The columns of the key and its clause; a table without a key has an empty clause."""
     names = (
         ["int"]
@@ -164,13 +164,13 @@ def _random_key(random: Random, focus: frozenset[str]) -> tuple[list[Column], st
         else _key_types(random, focus)
     )
     key = [
-        Column(
+        RandomColumn(
             name="k" if not index else "k2", type=_key_type(name), nullable=False, values=_KEY_VALUES[name]
         )
         for index, name in enumerate(names)
     ]
     if _wants(random, focus, 0.03, "no-key-table"):
-        return [Column(name=one.name, type=one.type) for one in key], ""
+        return [RandomColumn(name=one.name, type=one.type) for one in key], ""
     if _wants(random, focus, 0.15, "raw-key-update"):
         return key, "PRIMARY KEY ({}) NONCLUSTERED"
     return key, "UNIQUE KEY ({})" if random.random() < 0.12 else "PRIMARY KEY ({})"
@@ -183,13 +183,13 @@ def _key_types(random: Random, focus: frozenset[str]) -> list[str]:
     return [first, random.choice(["int", "varchar"])] if random.random() < 0.15 else [first]
 
 
-def _key_type(name: str) -> ColumnType:
+def _key_type(name: str) -> RandomColumnType:
     """Keys have a limited length."""
     values = tuple(Value(literal) for literal in _KEY_VALUES[name])
-    return ColumnType(name, "VARCHAR(20)" if name == "varchar" else types()[name].sql, values)
+    return RandomColumnType(name, "VARCHAR(20)" if name == "varchar" else types()[name].sql, values)
 
 
-def _random_values(random: Random, focus: frozenset[str]) -> list[Column]:
+def _random_values(random: Random, focus: frozenset[str]) -> list[RandomColumn]:
     wanted = [random.choice(types_with(trap)) for trap in sorted(focus & value_traps())]
     count = random.choice((1, 1, 2, 2, 3, 5))
     drawn = [types()[name] for name in wanted] + [random_type(random) for _ in range(count)]
@@ -199,16 +199,16 @@ def _random_values(random: Random, focus: frozenset[str]) -> list[Column]:
     return [_value_column(random, name, kind) for name, kind in zip(names, drawn, strict=True)]
 
 
-def _value_column(random: Random, name: str, kind: ColumnType) -> Column:
-    column = Column(name=name, type=kind, nullable=random.random() < 0.75)
+def _value_column(random: Random, name: str, kind: RandomColumnType) -> RandomColumn:
+    column = RandomColumn(name=name, type=kind, nullable=random.random() < 0.75)
     if random.random() < 0.2 and _takes_default(kind):
-        value = random_value(random, Column(name=name, type=kind, nullable=False))
+        value = random_value(random, RandomColumn(name=name, type=kind, nullable=False))
         if not value.literal.startswith(("UNHEX", "REPEAT")):
-            return Column(name=name, type=kind, nullable=column.nullable, default=value.literal)
+            return RandomColumn(name=name, type=kind, nullable=column.nullable, default=value.literal)
     return column
 
 
-def _takes_default(kind: ColumnType) -> bool:
+def _takes_default(kind: RandomColumnType) -> bool:
     """TiDB has no defaults for these types, and zero dates depend on the session's mode."""
     without = ("TEXT", "BLOB", "JSON", "VECTOR")
     return not kind.sql_mode and not any(word in kind.sql for word in without)

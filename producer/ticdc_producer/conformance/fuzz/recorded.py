@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ticdc_producer.config import Changefeed, resolve
-from ticdc_producer.conformance.fuzz.example import Example
+from ticdc_producer.conformance.fuzz.example import FuzzExample
 from ticdc_producer.conformance.fuzz.failure_folder import SCENARIO, stored_example
 from ticdc_producer.conformance.fuzz.random_example import PROTOCOLS
 from ticdc_producer.conformance.fuzz.sql_edits import statements_of
@@ -31,7 +31,7 @@ _SAME_IN_ALL = frozenset({"sink-uri", "protocol", "partition-num", "dispatchers"
 _GENERATES = "run it with --out, and name the folder"
 
 
-def recorded_example(path: Path, levels: tuple[Level, ...]) -> Example:
+def recorded_example(path: Path, levels: tuple[Level, ...]) -> FuzzExample:
     """The example of a golden folder, or of a scenario of SQL.
 
     :param levels: levels of the requests.
@@ -52,7 +52,7 @@ def recorded_example(path: Path, levels: tuple[Level, ...]) -> Example:
     )
 
 
-def _of_scenario(path: Path, levels: tuple[Level, ...]) -> Example:
+def _of_scenario(path: Path, levels: tuple[Level, ...]) -> FuzzExample:
     scenario = load_scenario(path)
     changefeed = changefeed_of(None, None, scenario=scenario.changefeed, name=scenario.name)
     statements = tuple(one for step in scenario.steps for one in _of_step(scenario, step))
@@ -77,7 +77,7 @@ def _example(
     statements: tuple[str, ...],
     inject: tuple[str, ...],
     seed: int,
-) -> Example:
+) -> FuzzExample:
     protocol = next((name for name in PROTOCOLS if name == changefeed.protocol), None)
     if protocol is None:
         what = f"no history of protocol {changefeed.protocol} can be shrunk"
@@ -87,7 +87,7 @@ def _example(
     options = {
         name: value for name, value in given.items() if name not in _SAME_IN_ALL and value != plain.get(name)
     }
-    return Example(
+    return FuzzExample(
         sql=statements,
         protocol=protocol,
         levels=levels,

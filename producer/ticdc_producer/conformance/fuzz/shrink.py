@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from msgspec.structs import replace
 
 from ticdc_producer.conformance.fuzz import sql_edits
-from ticdc_producer.conformance.fuzz.example import Delivery, Example
+from ticdc_producer.conformance.fuzz.example import FuzzExample, TopicRequest
 from ticdc_producer.conformance.fuzz.testee import FuzzTestee, Wrong
 from ticdc_producer.conformance.fuzz.topic import build_topic
 from ticdc_producer.conformance.level import Level
 from ticdc_producer.errors import ProducerError
 
-Fails = Callable[[Example], Awaitable[bool]]
+Fails = Callable[[FuzzExample], Awaitable[bool]]
 """Whether the testee gets an example wrong; False also if the example is not valid."""
-_Variants = Callable[[Example], Iterator[Example]]
+_Variants = Callable[[FuzzExample], Iterator[FuzzExample]]
 
 MAX_TRIES = 1500
 """Most variants that are tried; a small history takes a few hundred."""
@@ -36,20 +36,20 @@ class Failure:
     """
 
     number: int
-    found: Example
-    smallest: Example
+    found: FuzzExample
+    smallest: FuzzExample
     wrong: Wrong
     tries: int
 
 
-async def shrunk(testee: FuzzTestee, example: Example, wrong: Wrong, *, number: int = 0) -> Failure:
+async def shrunk(testee: FuzzTestee, example: FuzzExample, wrong: Wrong, *, number: int = 0) -> Failure:
     """Shrink an example that a testee gets wrong.
 
     :param number: which example it was.
     """
     last = wrong
 
-    async def fails(variant: Example) -> bool:
+    async def fails(variant: FuzzExample) -> bool:
         nonlocal last
         found = await first_wrong(testee, variant)
         last = found or last
@@ -61,7 +61,7 @@ async def shrunk(testee: FuzzTestee, example: Example, wrong: Wrong, *, number: 
     return Failure(number=number, found=example, smallest=smallest, wrong=last, tries=shrinker.tries)
 
 
-async def first_wrong(testee: FuzzTestee, example: Example) -> Wrong | None:
+async def first_wrong(testee: FuzzTestee, example: FuzzExample) -> Wrong | None:
     """The first case of an example that a testee gets wrong; None also if the example is not valid."""
     try:
         cases = [*build_topic(example).cases("fuzz")]
@@ -82,7 +82,7 @@ class Shrinker:
     tries: int = 0
     _known: set[bytes] = field(default_factory=set)
 
-    async def smallest(self, example: Example) -> Example:
+    async def smallest(self, example: FuzzExample) -> FuzzExample:
         """The smallest variant that was found; the example itself fails."""
         size = -1
         while size != _size(example):
@@ -91,9 +91,9 @@ class Shrinker:
                 example = await self._pass(example, variants)
         return example
 
-    async def _pass(self, example: Example, variants: _Variants) -> Example:
+    async def _pass(self, example: FuzzExample, variants: _Variants) -> FuzzExample:
         """Replace the example by its first variant that fails, as long as there is one."""
-        found: Example | None = example
+        found: FuzzExample | None = example
         while found is not None:
             example, found = found, None
             for variant in variants(example):
@@ -102,7 +102,7 @@ class Shrinker:
                     break
         return example
 
-    async def _fails(self, variant: Example) -> bool:
+    async def _fails(self, variant: FuzzExample) -> bool:
         identity = repr(variant).encode()
         if identity in self._known or self.tries >= MAX_TRIES:
             return False
@@ -111,11 +111,11 @@ class Shrinker:
         return await self.fails(variant)
 
 
-def _size(example: Example) -> int:
+def _size(example: FuzzExample) -> int:
     return len(repr(example))
 
 
-def _fewer_statements(example: Example) -> Iterator[Example]:
+def _fewer_statements(example: FuzzExample) -> Iterator[FuzzExample]:
     """Halves first, then smaller runs of statements."""
     size = max(1, len(example.sql) // 2)
     while size:
@@ -124,7 +124,7 @@ def _fewer_statements(example: Example) -> Iterator[Example]:
         size //= 2
 
 
-def _plainer_delivery(example: Example) -> Iterator[Example]:
+def _plainer_delivery(example: FuzzExample) -> Iterator[FuzzExample]:
     """One thing less that is not SQL: traps, options, partitions, the order of delivery."""
     for level in example.levels if len(example.levels) > 1 else ():
         yield replace(example, levels=(level,))
@@ -146,7 +146,7 @@ def _plainer_delivery(example: Example) -> Iterator[Example]:
             yield replace(example, options={key: one for key, one in example.options.items() if key != name})
 
 
-def _plainer(delivery: Delivery) -> Iterator[Delivery]:
+def _plainer(delivery: TopicRequest) -> Iterator[TopicRequest]:
     if delivery.at_commit is not None:
         yield replace(delivery, at_commit=None)
     if delivery.order != "in-turn":
@@ -155,7 +155,7 @@ def _plainer(delivery: Delivery) -> Iterator[Delivery]:
         yield replace(delivery, seed=0)
 
 
-def _certain_traps(example: Example) -> Iterator[Example]:
+def _certain_traps(example: FuzzExample) -> Iterator[FuzzExample]:
     """Traps that happen wherever they can, so that they do not depend on the statements around them."""
     for index, trap in enumerate(example.inject):
         name, _, numbers = trap.partition(":")
@@ -165,13 +165,13 @@ def _certain_traps(example: Example) -> Iterator[Example]:
 
 
 def _edits(edit: Callable[[sql_edits.Script], Iterator[sql_edits.Script]]) -> _Variants:
-    def variants(example: Example) -> Iterator[Example]:
+    def variants(example: FuzzExample) -> Iterator[FuzzExample]:
         return (replace(example, sql=script) for script in edit(example.sql))
 
     return variants
 
 
-def _fewer_statements_by_chance(example: Example) -> Iterator[Example]:
+def _fewer_statements_by_chance(example: FuzzExample) -> Iterator[FuzzExample]:
     """One statement less, with other seeds: traps and orders depend on all statements."""
     if not example.inject and all(one.order == "in-turn" for one in example.deliveries):
         return

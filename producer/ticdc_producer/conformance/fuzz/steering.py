@@ -9,7 +9,7 @@ from itertools import combinations
 from random import Random
 from typing import Any
 
-from ticdc_producer.conformance.fuzz.example import Example
+from ticdc_producer.conformance.fuzz.example import FuzzExample
 from ticdc_producer.conformance.fuzz.random_example import drawn_traps
 from ticdc_producer.conformance.wire import ProtocolName
 
@@ -58,7 +58,7 @@ class Steering:
     def _experience(self, protocol: ProtocolName, pair: Pair) -> tuple[int, int]:
         return self.pairs[protocol, pair], min(self.survived[protocol, trap] for trap in pair)
 
-    def record(self, example: Example, traps: Iterable[str]) -> None:
+    def record(self, example: FuzzExample, traps: Iterable[str]) -> None:
         """Count an example that the consumer answered rightly.
 
         :param traps: the traps that its topic has.

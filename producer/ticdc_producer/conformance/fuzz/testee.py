@@ -31,7 +31,7 @@ class Wrong:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ExampleResult:
     """The result of an example.
 
     :param wrong: the first case that the testee answers wrongly; None if there is none.
@@ -46,7 +46,7 @@ class FuzzTestee(ABC):
     """Answers the cases of examples, one after the other."""
 
     @abstractmethod
-    async def answer(self, cases: Sequence[FuzzCase]) -> Verdict:
+    async def answer(self, cases: Sequence[FuzzCase]) -> ExampleResult:
         """Send cases until one is answered wrongly.
 
         :raises TesteeStartError: if the program does not start.
@@ -65,18 +65,18 @@ class InProcess(FuzzTestee):
     def __init__(self, respond: Respond) -> None:
         self._respond = respond
 
-    async def answer(self, cases: Sequence[FuzzCase]) -> Verdict:
+    async def answer(self, cases: Sequence[FuzzCase]) -> ExampleResult:
         answered = 0
         for case in cases:
             try:
                 answer = self._respond(case.request)
             except Exception as error:  # a testee is foreign code, and may do anything
-                return Verdict(Wrong(case, (f"{type(error).__name__}: {error}",)), answered + 1)
+                return ExampleResult(Wrong(case, (f"{type(error).__name__}: {error}",)), answered + 1)
             status, reasons = verify_answer(case, answer)
             answered += status != "skipped"
             if status == "failed":
-                return Verdict(Wrong(case, tuple(reasons)), answered)
-        return Verdict(None, answered)
+                return ExampleResult(Wrong(case, tuple(reasons)), answered)
+        return ExampleResult(None, answered)
 
 
 class Process(FuzzTestee):
@@ -91,7 +91,7 @@ class Process(FuzzTestee):
     def __init__(self, command: str, timeout: float) -> None:
         self._testee = Testee(command, timeout)
 
-    async def answer(self, cases: Sequence[FuzzCase]) -> Verdict:
+    async def answer(self, cases: Sequence[FuzzCase]) -> ExampleResult:
         lines, failure = await self._testee.ask_all([case.request for case in cases])
         answered = 0
         for case, raw in zip(cases, lines, strict=False):
@@ -103,10 +103,10 @@ class Process(FuzzTestee):
                 status, reasons = "failed", [str(invalid)]
             answered += status != "skipped"
             if status == "failed":
-                return Verdict(Wrong(case, tuple(reasons), text), answered)
+                return ExampleResult(Wrong(case, tuple(reasons), text), answered)
         if failure:
-            return Verdict(Wrong(cases[len(lines)], (failure,)), answered + 1)
-        return Verdict(None, answered)
+            return ExampleResult(Wrong(cases[len(lines)], (failure,)), answered + 1)
+        return ExampleResult(None, answered)
 
     async def close(self) -> None:
         await self._testee.finish()

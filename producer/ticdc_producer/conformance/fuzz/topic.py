@@ -16,17 +16,17 @@ import msgspec
 from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.conformance.apply_case import TopicCase
 from ticdc_producer.conformance.case import Case
-from ticdc_producer.conformance.compare import ExpectedTable
+from ticdc_producer.conformance.compare import ExpectedRows
 from ticdc_producer.conformance.fuzz.deliveries import delivered
-from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, Delivery, Example
+from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, FuzzExample, TopicRequest
 from ticdc_producer.conformance.level import Level
-from ticdc_producer.conformance.wire import ApplyRequest, Event, Record, Request, event_of
+from ticdc_producer.conformance.wire import ApplyRequest, Event, KafkaRecord, Request, event_of
 from ticdc_producer.model.event import ClaimObject, Message
 from ticdc_producer.model.event_line import event_line
 from ticdc_producer.model.fidelity import has_commit_ts
 from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.sql_mode import DEFAULT_NOW
-from ticdc_producer.model.tso import Clock
+from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.runs.consumer_state import consumer_state_of_sql
 from ticdc_producer.runs.prepare import Job, planned
@@ -53,16 +53,16 @@ class FuzzTopic:
     :param simulation: what a changefeed sends for it.
     """
 
-    example: Example
+    example: FuzzExample
     job: Job
     simulation: Simulation
 
     @cached_property
-    def _messages(self) -> list[tuple[Record, Message]]:
+    def _messages(self) -> list[tuple[KafkaRecord, Message]]:
         """All messages, as records and as the encoders return them."""
         return [
             (
-                Record(
+                KafkaRecord(
                     topic=part.topic,
                     partition=part.partition,
                     offset=offset,
@@ -176,14 +176,14 @@ class FuzzTopic:
             )
             yield TopicCase(id=request.case, description="", request=request, expected=tables)
 
-    def _resolved_ts(self, delivery: Delivery) -> int | None:
+    def _resolved_ts(self, delivery: TopicRequest) -> int | None:
         """The time stamp of the requested rows; None: the rows at the end."""
         fidelity = self.job.encoder.fidelity
         if delivery.at_commit is None or not fidelity.resolved or not has_commit_ts(fidelity.commit_ts):
             return None
         return _ts_of(delivery.at_commit)
 
-    def _expected_tables(self, resolved_ts: int | None) -> tuple[ExpectedTable, ...]:
+    def _expected_tables(self, resolved_ts: int | None) -> tuple[ExpectedRows, ...]:
         if resolved_ts not in self._tables:
             found = consumer_state_of_sql(
                 self.job,
@@ -191,11 +191,11 @@ class FuzzTopic:
                 follows_ddl=self.example.follows_ddl,
                 left_out=self.simulation.skipped_tables,
             )
-            self._tables[resolved_ts] = tuple(msgspec.convert(found, list[ExpectedTable]))
+            self._tables[resolved_ts] = tuple(msgspec.convert(found, list[ExpectedRows]))
         return self._tables[resolved_ts]
 
     @cached_property
-    def _tables(self) -> dict[int | None, tuple[ExpectedTable, ...]]:
+    def _tables(self) -> dict[int | None, tuple[ExpectedRows, ...]]:
         """The expected tables by time stamp, as far as they were computed."""
         return {}
 
@@ -205,7 +205,7 @@ class FuzzTopic:
         return {str(number): schema for number, schema in self.job.known_schemas.items()} or msgspec.UNSET
 
 
-def build_topic(example: Example) -> FuzzTopic:
+def build_topic(example: FuzzExample) -> FuzzTopic:
     """Run the statements of an example and encode its topic.
 
     :raises ProducerError: if a statement fails, or a trap cannot be injected.
@@ -220,7 +220,7 @@ def build_topic(example: Example) -> FuzzTopic:
 
 def _ts_of(commit: int) -> int:
     """The commit-ts of the last of a number of commits."""
-    return Clock().ts(commit - 1)
+    return CommitClock().ts(commit - 1)
 
 
 @lru_cache(maxsize=8)
@@ -238,7 +238,7 @@ def _executed(text: str, force_replicate: bool, profile: Profile) -> tuple[Scena
 
 
 def _scenario(text: str) -> ScenarioFile:
-    clock = Clock()
+    clock = CommitClock()
     return ScenarioFile(
         file=f"{NAME}.sql",
         sha256=sha256(text.encode()).hexdigest(),
@@ -258,7 +258,7 @@ def _scenario(text: str) -> ScenarioFile:
     )
 
 
-def changefeed_of(example: Example) -> Changefeed:
+def changefeed_of(example: FuzzExample) -> Changefeed:
     """The changefeed of an example.
 
     :raises ChangefeedError: for options that do not exist.

@@ -7,19 +7,17 @@ from collections.abc import Iterator
 from ticdc_producer.faults.trap import Trap
 from ticdc_producer.faults.traps import (
     batches,
-    copies,
     definitions,
     delivery_defects,
-    keys,
     messages,
-    restarts,
+    redelivery,
     row_defects,
     settings,
     values,
 )
 
 _MODULES = (
-    messages, copies, restarts, batches, settings, delivery_defects, row_defects, keys, values, definitions
+    messages, redelivery, batches, settings, delivery_defects, row_defects, values, definitions
 )  # fmt: skip
 
 

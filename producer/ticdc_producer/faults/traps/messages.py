@@ -17,6 +17,16 @@ from ticdc_producer.faults.message_traps import (
 from ticdc_producer.model.event import Message
 from ticdc_producer.model.trap_coverage import seen_as
 
+_OF_LOST_EVENTS = (
+    "EXPECTED-EVENTS",
+    "INV-DDL-BROADCAST",
+    "INV-RESOLVED-BROADCAST",
+    "INV-ROW-STATE",
+    "INV-OLD-IMAGE",
+    "INV-DDL-BARRIER-AFTER",
+)
+"""What a reader may report that misses the events of a damaged message."""
+
 
 class DuplicateMessage(RepeatTrap):
     id = "duplicate-message"
@@ -50,14 +60,7 @@ class CorruptBytes(IllegalMessageTrap):
     id = "corrupt-bytes"
     summary = "Bytes inside a message are overwritten."
     violates = ("INV-FRAME",)
-    may_report = (
-        "EXPECTED-EVENTS",
-        "INV-DDL-BROADCAST",
-        "INV-RESOLVED-BROADCAST",
-        "INV-ROW-STATE",
-        "INV-OLD-IMAGE",
-        "INV-DDL-BARRIER-AFTER",
-    )
+    may_report = _OF_LOST_EVENTS
     consumer_action = "Reports topic, partition and offset, and loses none of the neighbouring messages."
 
     def replacement(self, messages: Sequence[Message], facts: MessageFacts) -> Replacement | None:
@@ -69,14 +72,7 @@ class Truncated(IllegalMessageTrap):
     id = "truncated"
     summary = "A message ends in the middle."
     violates = ("INV-FRAME",)
-    may_report = (
-        "EXPECTED-EVENTS",
-        "INV-DDL-BROADCAST",
-        "INV-RESOLVED-BROADCAST",
-        "INV-ROW-STATE",
-        "INV-OLD-IMAGE",
-        "INV-DDL-BARRIER-AFTER",
-    )
+    may_report = _OF_LOST_EVENTS
     consumer_action = "Reports topic, partition and offset, and loses none of the neighbouring messages."
 
     def replacement(self, messages: Sequence[Message], facts: MessageFacts) -> Replacement | None:

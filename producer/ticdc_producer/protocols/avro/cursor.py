@@ -18,7 +18,7 @@ _MAX_VARINT_SIZE = 10
 _FLOAT, _DOUBLE = struct.Struct("<f"), struct.Struct("<d")
 
 
-class Cursor:
+class AvroCursor:
     """A position in a message part, which only moves forward.
 
     :param part: ``key`` or ``value``, for errors.
@@ -72,4 +72,4 @@ class Cursor:
             raise self.error("END", "the end of the record")
 
 
-Reader: TypeAlias = Callable[[Cursor], Value]
+Reader: TypeAlias = Callable[[AvroCursor], Value]

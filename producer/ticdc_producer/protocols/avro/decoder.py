@@ -17,7 +17,7 @@ from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Op, ResolvedEvent, RowEvent, Value
 from ticdc_producer.model.tso import LOGICAL_BITS, MAX_TS
-from ticdc_producer.protocols.avro.cursor import Cursor, Reader
+from ticdc_producer.protocols.avro.cursor import AvroCursor, Reader
 from ticdc_producer.protocols.avro.field_reader import BadSchema, field_reader
 from ticdc_producer.protocols.avro.names import (
     COMMIT_TS,
@@ -50,7 +50,7 @@ _DECODER = msgspec.json.Decoder(_Record)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RecordRow:
     """The content of a record.
 
     :param op: None without the TiDB extension.
@@ -77,18 +77,18 @@ class RecordReader:
     readers: Sequence[Reader]
     extended: bool
 
-    def row(self, cursor: Cursor) -> Row:
+    def row(self, cursor: AvroCursor) -> RecordRow:
         """Read a record, which must extend to the end of the message part.
 
         :raises DecodeError: for a malformed record.
         """
         values = {name: read(cursor) for name, read in zip(self.types, self.readers, strict=True)}
-        row = _extended(cursor, values) if self.extended else Row(values)
+        row = _extended(cursor, values) if self.extended else RecordRow(values)
         cursor.end()
         return row
 
 
-def _extended(cursor: Cursor, values: Mapping[str, Value]) -> Row:
+def _extended(cursor: AvroCursor, values: Mapping[str, Value]) -> RecordRow:
     op = _OPS.get(cursor.length_prefixed())
     if op is None:
         raise cursor.error("OP", "an _tidb_op c or u")
@@ -97,7 +97,7 @@ def _extended(cursor: Cursor, values: Mapping[str, Value]) -> Row:
         raise cursor.error("COMMIT-TS", "a _tidb_commit_ts of 0 … 2^63-1")
     if cursor.long() != commit_ts >> LOGICAL_BITS:
         raise cursor.error("COMMIT-TS", "the _tidb_commit_physical_time of the commit-ts")
-    return Row(values, op, commit_ts)
+    return RecordRow(values, op, commit_ts)
 
 
 def record_reader(schema: str) -> RecordReader:
@@ -194,14 +194,14 @@ class AvroDecoder:
         value_part = None if value is None else self._part(value, "value")
         yield _row_event(key_part, value_part)
 
-    def _part(self, data: bytes, part: str) -> tuple[RecordReader, Row]:
+    def _part(self, data: bytes, part: str) -> tuple[RecordReader, RecordRow]:
         schema_id = schema_id_of(data)
         if schema_id is None:
             raise DecodeError("AVRO-HEAD", "a byte 0 and the id of a schema", part=part, byte=0)
         if schema_id not in self._readers:
             self._readers[schema_id] = self._load_reader(schema_id, part)
         reader = self._readers[schema_id]
-        return reader, reader.row(Cursor(data, part, HEAD))
+        return reader, reader.row(AvroCursor(data, part, HEAD))
 
     def _load_reader(self, schema_id: int, part: str) -> RecordReader:
         schema = self._schema_of(schema_id)
@@ -220,7 +220,9 @@ def schema_id_of(data: bytes) -> int | None:
     return int.from_bytes(data[1:HEAD], "big") if len(data) >= HEAD and data[0] == MAGIC else None
 
 
-def _row_event(key: tuple[RecordReader, Row] | None, value: tuple[RecordReader, Row] | None) -> RowEvent:
+def _row_event(
+    key: tuple[RecordReader, RecordRow] | None, value: tuple[RecordReader, RecordRow] | None
+) -> RowEvent:
     if value is None:
         if key is None:
             raise DecodeError("AVRO-EMPTY", "a key or a value", part="value", byte=0)
@@ -234,7 +236,9 @@ def _row_event(key: tuple[RecordReader, Row] | None, value: tuple[RecordReader, 
     return _event(reader, row.op or Op.INSERT, _columns(reader, names), after=row)
 
 
-def _key_names(key: tuple[RecordReader, Row] | None, reader: RecordReader, row: Row) -> frozenset[str]:
+def _key_names(
+    key: tuple[RecordReader, RecordRow] | None, reader: RecordReader, row: RecordRow
+) -> frozenset[str]:
     """The names of the key columns.
 
     :raises DecodeError: if the key does not match the row.
@@ -259,8 +263,8 @@ def _event(
     op: Op,
     columns: tuple[EventColumn, ...],
     *,
-    before: Row | None = None,
-    after: Row | None = None,
+    before: RecordRow | None = None,
+    after: RecordRow | None = None,
 ) -> RowEvent:
     return RowEvent(
         commit_ts=0 if after is None else after.commit_ts,

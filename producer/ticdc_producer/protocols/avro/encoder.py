@@ -37,13 +37,13 @@ from ticdc_producer.protocols.arrow_text import Fragment, as_int64, concat, leng
 from ticdc_producer.protocols.avro import plan as binary
 from ticdc_producer.protocols.avro.names import DDL, MAGIC, WATERMARK, Part, sanitized, tidb_type, type_text
 from ticdc_producer.protocols.avro.options import AvroOptions
-from ticdc_producer.protocols.avro.plan import TablePlan, table_plan
+from ticdc_producer.protocols.avro.plan import AvroTablePlan, table_plan
 from ticdc_producer.protocols.avro.table_schema import key_flag, schema_of
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
 from ticdc_producer.protocols.go_json import STRINGS
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD, too_large
-from ticdc_producer.protocols.member_text import escaped, member_indexes, member_text
+from ticdc_producer.protocols.member_text import escaped, member_indexes, member_text, no_member
 from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
 
 
@@ -139,7 +139,7 @@ class AvroEncoder:
     def __init__(self, options: AvroOptions | None = None, *, schema_id: SchemaID) -> None:
         self.options = options or AvroOptions()
         self._schema_id = schema_id
-        self._plans: dict[TableInfo, TablePlan] = {}
+        self._plans: dict[TableInfo, AvroTablePlan] = {}
         self._heads: dict[tuple[TableInfo, Part], bytes] = {}
 
     def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
@@ -179,11 +179,11 @@ class AvroEncoder:
     def fidelity(self) -> AvroFidelity:
         return AvroFidelity.of(self.options)
 
-    def _key(self, plan: TablePlan, table: TableInfo, batch: RowBatch) -> Iterator[Fragment]:
+    def _key(self, plan: AvroTablePlan, table: TableInfo, batch: RowBatch) -> Iterator[Fragment]:
         yield self._head(table, "key")
         yield from plan.cells(batch.primary_images, plan.key)
 
-    def _value(self, plan: TablePlan, table: TableInfo, batch: RowBatch) -> Iterator[Fragment]:
+    def _value(self, plan: AvroTablePlan, table: TableInfo, batch: RowBatch) -> Iterator[Fragment]:
         yield self._head(table, "value")
         yield from plan.cells(batch.after, range(len(plan.columns)))
         if self.options.enable_tidb_extension:
@@ -198,7 +198,7 @@ class AvroEncoder:
         return self._heads[table, part]
 
     def _notes(
-        self, plan: TablePlan, table: TableInfo, batch: RowBatch, key: pa.Array, value: pa.Array
+        self, plan: AvroTablePlan, table: TableInfo, batch: RowBatch, key: pa.Array, value: pa.Array
     ) -> dict[int, RowStatus]:
         commits, limit = batch.commit_ts, self.options.max_message_bytes
         sizes = lengths(key) + lengths(value) + RECORD_OVERHEAD
@@ -211,23 +211,15 @@ class AvroEncoder:
             for image in images:
                 is_error = pc.fill_null(pc.equal(image[column], b"0"), False)
                 for index in pc.indices_nonzero(is_error).to_pylist():
-                    notes[index] = RowStatus(refusal=_no_member(table, members, commits[index].as_py()))
+                    notes[index] = RowStatus(
+                        refusal=no_member(
+                            "Avro", "encode to avro native data", table, members, commits[index].as_py()
+                        )
+                    )
         return notes
 
 
-def _no_member(table: TableInfo, members: int, commit_ts: int) -> EncodeError:
-    """The refusal of the ENUM error value 0, for which TiCDC finds no member."""
-    what = f"convert to MySQL enum failed: number 0 overflow enum boundary [1, {members}]"
-    return EncodeError(
-        f"encode to avro native data: {what}: [types:1265]Data truncated for column '%s' at row %d",
-        code="CDC:ErrAvroEncodeFailed",
-        table=table.qualified_name,
-        commit_ts=commit_ts,
-        hint="the empty error value of an ENUM has no name in Avro",
-    )
-
-
-def _unsendable(plan: TablePlan, table: TableInfo, op: Op) -> Callable[[int], EncodeError] | None:
+def _unsendable(plan: AvroTablePlan, table: TableInfo, op: Op) -> Callable[[int], EncodeError] | None:
     """The refusal of all rows of a table, given their commit-ts; None if they can be sent."""
     clash = plan.key_clash if op == Op.DELETE else plan.clash  # a delete has no value
     if clash:

@@ -13,7 +13,7 @@ from typing import Any
 
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.number_text import plain_text
-from ticdc_producer.protocols.avro.cursor import Cursor, Reader
+from ticdc_producer.protocols.avro.cursor import AvroCursor, Reader
 from ticdc_producer.protocols.avro.names import type_text
 from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.member_text import escaped, member_indexes
@@ -55,7 +55,7 @@ def field_reader(schema: object) -> tuple[str, Reader]:
     return text, partial(_nullable, read, null)
 
 
-def _nullable(read: Reader, null: int, cursor: Cursor) -> bytes | None:
+def _nullable(read: Reader, null: int, cursor: AvroCursor) -> bytes | None:
     branch = cursor.long()
     if branch not in (0, 1):
         raise cursor.error("UNION", "branch 0 or 1")
@@ -82,9 +82,9 @@ def _reader(name: str, written: str, schema: Mapping[str, Any], parameters: Mapp
         case "DOUBLE", "double":
             return lambda cursor: _number(cursor, cursor.binary64(), MySQLType.DOUBLE)
         case "TEXT", "string":
-            return Cursor.length_prefixed
+            return AvroCursor.length_prefixed
         case "BLOB", "bytes":
-            return Cursor.length_prefixed
+            return AvroCursor.length_prefixed
         case "DECIMAL", "bytes":
             return _decimal(schema)
         case "DECIMAL", "string":
@@ -104,7 +104,7 @@ def _integer(name: str, written: str) -> Reader:
         return _text(name.lower())
     wraps = name == "BIGINT UNSIGNED"
 
-    def read(cursor: Cursor) -> bytes:
+    def read(cursor: AvroCursor) -> bytes:
         number = cursor.long()
         return _checked(cursor, check, str(number & _UINT64 if wraps else number))
 
@@ -114,7 +114,7 @@ def _integer(name: str, written: str) -> Reader:
 def _text(kind: str) -> Reader:
     check = parser_for(kind)
 
-    def read(cursor: Cursor) -> bytes:
+    def read(cursor: AvroCursor) -> bytes:
         content = cursor.length_prefixed()
         try:
             return _checked(cursor, check, content.decode())
@@ -124,14 +124,14 @@ def _text(kind: str) -> Reader:
     return read
 
 
-def _checked(cursor: Cursor, check: Callable[[str], bytes], text: str) -> bytes:
+def _checked(cursor: AvroCursor, check: Callable[[str], bytes], text: str) -> bytes:
     try:
         return check(text)
     except BadValue as bad:
         raise cursor.error(bad.code, bad.expected) from None
 
 
-def _number(cursor: Cursor, number: float, code: MySQLType) -> bytes:
+def _number(cursor: AvroCursor, number: float, code: MySQLType) -> bytes:
     if not math.isfinite(number):
         raise cursor.error("VALUE", "a finite number")
     return plain_text(number, code)
@@ -145,7 +145,7 @@ def _decimal(schema: Mapping[str, Any]) -> Reader:
         raise BadSchema("a decimal of 1 … 65 digits, up to 30 of them decimals")
     most = 10**precision
 
-    def read(cursor: Cursor) -> bytes:
+    def read(cursor: AvroCursor) -> bytes:
         content = cursor.length_prefixed()
         number = int.from_bytes(content, "big", signed=True)
         if not content or abs(number) >= most:
@@ -164,7 +164,7 @@ def _bits(parameters: Mapping[str, str]) -> Reader:
         raise BadSchema("the parameter length, 1 … 64")
     limit = 1 << int(text)
 
-    def read(cursor: Cursor) -> bytes:
+    def read(cursor: AvroCursor) -> bytes:
         number = int.from_bytes(cursor.length_prefixed(), "big")
         if number >= limit:
             raise cursor.error("VALUE", f"{text} bits")
@@ -184,14 +184,14 @@ def _members(name: str, parameters: Mapping[str, str]) -> Reader:
     return partial(_set_value, bits)
 
 
-def _enum_value(indexes: Mapping[str, int], cursor: Cursor) -> bytes:
+def _enum_value(indexes: Mapping[str, int], cursor: AvroCursor) -> bytes:
     index = indexes.get(escaped(_utf8(cursor)))
     if index is None:
         raise cursor.error("VALUE", "a member of the allowed ones")
     return b"%d" % index
 
 
-def _set_value(bits: Mapping[str, int], cursor: Cursor) -> bytes:
+def _set_value(bits: Mapping[str, int], cursor: AvroCursor) -> bytes:
     text = _utf8(cursor)
     mask = 0
     for member in text.split(",") if text else ():
@@ -202,7 +202,7 @@ def _set_value(bits: Mapping[str, int], cursor: Cursor) -> bytes:
     return b"%d" % mask
 
 
-def _utf8(cursor: Cursor) -> str:
+def _utf8(cursor: AvroCursor) -> str:
     try:
         return cursor.length_prefixed().decode()
     except UnicodeDecodeError:

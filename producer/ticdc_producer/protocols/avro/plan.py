@@ -107,7 +107,7 @@ Writer: TypeAlias = Callable[[pa.Array], Fragments]
 
 
 @dataclass(frozen=True, slots=True)
-class TablePlan:
+class AvroTablePlan:
     """The plan of one table version.
 
     :param key: indexes of the key columns in an image; empty if there is no key.
@@ -129,10 +129,10 @@ class TablePlan:
             yield from self.columns[index](image[index])
 
 
-def table_plan(table: TableInfo, options: AvroOptions) -> TablePlan:
+def table_plan(table: TableInfo, options: AvroOptions) -> AvroTablePlan:
     """Compile the plan of one table version."""
     columns = table.sent_columns
-    return TablePlan(
+    return AvroTablePlan(
         columns=tuple(_writer(column, options) for column in columns),
         key=key_indexes(table, options),
         enums=tuple((index, len(c.elements)) for index, c in enumerate(columns) if c.type == T.ENUM),

@@ -87,7 +87,7 @@ _PROMOTIONS = {
 
 
 @dataclass(frozen=True, slots=True)
-class SQLType:
+class JDBCType:
     """The code of one column, as JSON number.
 
     :param code: code of values up to ``limit``, and of NULL.
@@ -115,13 +115,13 @@ def _binary(code: bytes) -> pa.Scalar:
     return pa.scalar(code, pa.binary())
 
 
-def sql_type(column: ColumnInfo) -> SQLType:
+def sql_type(column: ColumnInfo) -> JDBCType:
     """The code of a column."""
     code = _code(column.type, column.binary)
     if column.unsigned and column.type in _PROMOTIONS:
         limit, promoted = _PROMOTIONS[column.type]
-        return SQLType(b"%d" % code, limit, b"%d" % promoted)
-    return SQLType(b"%d" % code)
+        return JDBCType(b"%d" % code, limit, b"%d" % promoted)
+    return JDBCType(b"%d" % code)
 
 
 def _code(code: MySQLType, binary: bool) -> int:

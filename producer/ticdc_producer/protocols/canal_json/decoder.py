@@ -21,8 +21,17 @@ from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Image, Op, ResolvedEvent, RowEvent, Value
 from ticdc_producer.model.tso import compose
 from ticdc_producer.protocols.base import BadValue
-from ticdc_producer.protocols.canal_json.envelope import Columns, Envelope, Extension, RowJSON, parse_envelope
-from ticdc_producer.protocols.canal_json.event_type import DDL_KEYWORDS, OPS, WATERMARK, action_code
+from ticdc_producer.protocols.canal_json.envelope import (
+    DDL_KEYWORDS,
+    OPS,
+    WATERMARK,
+    CanalJSONEnvelope,
+    Columns,
+    Extension,
+    RowJSON,
+    action_code,
+    parse_envelope,
+)
 from ticdc_producer.protocols.compression import plain
 
 NO_IDS = (0, 0)
@@ -54,7 +63,7 @@ _NO_EXTENSION = Extension()
 _, _UPDATE, _DELETE = Op  # access to a member through its class is slow
 
 
-def row_events(message: Envelope, columns: Columns, start: int) -> Iterator[RowEvent]:
+def row_events(message: CanalJSONEnvelope, columns: Columns, start: int) -> Iterator[RowEvent]:
     """The row events of a message.
 
     :param start: byte offset of the message object, for errors.
@@ -157,7 +166,7 @@ class CanalJSONDecoder:
             start = end
 
 
-def _other(message: Envelope, start: int) -> Event:
+def _other(message: CanalJSONEnvelope, start: int) -> Event:
     if message.is_ddl:
         return _ddl(message, start)
     if message.type == WATERMARK:
@@ -166,7 +175,7 @@ def _other(message: Envelope, start: int) -> Event:
     raise DecodeError("CANAL-TYPE", f"a type of {known}", part="value", byte=start)
 
 
-def _ddl(message: Envelope, start: int) -> DDLEvent:
+def _ddl(message: CanalJSONEnvelope, start: int) -> DDLEvent:
     if message.type not in DDL_KEYWORDS:
         known = ", ".join(sorted(DDL_KEYWORDS))
         raise DecodeError("CANAL-TYPE", f"a DDL type of {known}", part="value", byte=start)
@@ -179,12 +188,12 @@ def _ddl(message: Envelope, start: int) -> DDLEvent:
     )
 
 
-def _watermark(message: Envelope, start: int) -> ResolvedEvent:
+def _watermark(message: CanalJSONEnvelope, start: int) -> ResolvedEvent:
     if message.tidb is None or not message.tidb.watermark_ts:
         raise DecodeError("CANAL-WATERMARK", "a watermarkTs in _tidb", part="value", byte=start)
     return ResolvedEvent(commit_ts=message.tidb.watermark_ts)
 
 
-def _commit_ts(message: Envelope) -> int:
+def _commit_ts(message: CanalJSONEnvelope) -> int:
     """The commit-ts; without the TiDB extension the first TSO of the millisecond ``es``."""
     return message.tidb.commit_ts if message.tidb and message.tidb.commit_ts else compose(message.es)

@@ -16,7 +16,7 @@ from ticdc_producer.protocols.arrow_text import concat
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.canal_json import row_form
 from ticdc_producer.protocols.canal_json.column_types import bare_type, full_type
-from ticdc_producer.protocols.canal_json.event_type import WATERMARK, action_code, ddl_keyword
+from ticdc_producer.protocols.canal_json.envelope import WATERMARK, action_code, ddl_keyword
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
 from ticdc_producer.protocols.canal_json.row_form import Forms, table_forms
 from ticdc_producer.protocols.compression import compressed

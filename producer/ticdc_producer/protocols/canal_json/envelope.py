@@ -1,4 +1,8 @@
-"""The JSON object of a message; every member is checked before it is used."""
+"""The JSON object of a message; every member is checked before it is used. ``type`` has Canal's keywords.
+
+Source: tiflow ``pkg/sink/codec/canal/canal_entry.go`` (``convertDdlEventType``) with the action codes of tidb
+``pkg/meta/model/job.go``.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +15,20 @@ import msgspec
 
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.column import ColumnFlag
-from ticdc_producer.model.event import EventColumn
+from ticdc_producer.model.event import EventColumn, Op
 from ticdc_producer.model.tso import LOGICAL_BITS, MAX_TS
 from ticdc_producer.protocols.base import BadValue
+from ticdc_producer.protocols.ddl_keywords import DDLKeywords
 from ticdc_producer.protocols.value_parsers import Parser, parser_for
+
+WATERMARK = "TIDB_WATERMARK"
+OPS = {op.name: op for op in Op}
+
+_DDLS = DDLKeywords(37, 38)
+DDL_KEYWORDS = _DDLS.all
+ddl_keyword = _DDLS.of
+action_code = _DDLS.action_code
+
 
 Texts: TypeAlias = tuple[bytes, bytes, bytes]
 """JSON of ``pkNames``, ``sqlType`` and ``mysqlType``."""
@@ -127,7 +141,7 @@ class Extension(msgspec.Struct, rename="camel"):
     rowkey: str | None = None
 
 
-class Envelope(msgspec.Struct, rename="camel"):
+class CanalJSONEnvelope(msgspec.Struct, rename="camel"):
     """One message object; ``ts`` and ``id`` do not describe the event and are ignored.
 
     The description of the columns repeats from message to message and stays JSON here (``Columns``).
@@ -147,12 +161,12 @@ class Envelope(msgspec.Struct, rename="camel"):
     tidb: Extension | None = msgspec.field(default=None, name="_tidb")
 
 
-_DECODER = msgspec.json.Decoder(Envelope)
+_DECODER = msgspec.json.Decoder(CanalJSONEnvelope)
 _BYTE_OFFSET = re.compile(r"\(byte (\d+)\)")
 _TRAILING = "trailing characters"
 
 
-def parse_envelope(value: bytes, start: int = 0) -> tuple[Envelope, Columns, int]:
+def parse_envelope(value: bytes, start: int = 0) -> tuple[CanalJSONEnvelope, Columns, int]:
     """Parse one object of a message value.
 
     :param start: byte offset of the object.
@@ -168,7 +182,7 @@ def parse_envelope(value: bytes, start: int = 0) -> tuple[Envelope, Columns, int
         raise _error(error, value, start) from None
 
 
-def _next(rest: bytes | memoryview) -> tuple[Envelope, int]:
+def _next(rest: bytes | memoryview) -> tuple[CanalJSONEnvelope, int]:
     """The object that starts here, and its length; 0 if it is the last."""
     try:
         return _DECODER.decode(rest), 0

@@ -37,7 +37,7 @@ from ticdc_producer.protocols.arrow_text import (
     without_first_byte,
 )
 from ticdc_producer.protocols.base import RowBatch
-from ticdc_producer.protocols.canal_json.column_types import SQLType, bare_type, full_type, sql_type
+from ticdc_producer.protocols.canal_json.column_types import JDBCType, bare_type, full_type, sql_type
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
 from ticdc_producer.protocols.canal_json.record_key import RecordKeys
 from ticdc_producer.protocols.go_json import JSONStrings
@@ -62,7 +62,7 @@ def string(text: str) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnPlan:
+class CanalJSONColumnPlan:
     """One column: its index in the image, and its texts in a message.
 
     :param image_index: index into the row image.
@@ -73,7 +73,7 @@ class ColumnPlan:
 
     image_index: int
     name: bytes
-    sql_type: SQLType
+    sql_type: JDBCType
     mysql_type: bytes
     render: Renderer
     handle_key: bool
@@ -81,7 +81,7 @@ class ColumnPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class TablePlan:
+class CanalJSONTablePlan:
     """One table version.
 
     :param head: the message up to its operation.
@@ -89,14 +89,14 @@ class TablePlan:
     """
 
     head: bytes
-    columns: tuple[ColumnPlan, ...]
+    columns: tuple[CanalJSONColumnPlan, ...]
 
     @property
-    def handle_key(self) -> tuple[ColumnPlan, ...]:
+    def handle_key(self) -> tuple[CanalJSONColumnPlan, ...]:
         return tuple(column for column in self.columns if column.handle_key)
 
 
-def table_plan(table: TableInfo, options: CanalJSONOptions) -> TablePlan:
+def table_plan(table: TableInfo, options: CanalJSONOptions) -> CanalJSONTablePlan:
     """Compile the plan of one table version."""
     described = zip(table.sent_columns, table.sent_flags, strict=True)
     columns = tuple(
@@ -108,12 +108,12 @@ def table_plan(table: TableInfo, options: CanalJSONOptions) -> TablePlan:
         string(table.name),
         keys,
     )
-    return TablePlan(head, columns)
+    return CanalJSONTablePlan(head, columns)
 
 
-def _column_plan(index: int, column: ColumnInfo, flag: int, options: CanalJSONOptions) -> ColumnPlan:
+def _column_plan(index: int, column: ColumnInfo, flag: int, options: CanalJSONOptions) -> CanalJSONColumnPlan:
     text = full_type(column) if options.content_compatible else bare_type(column)
-    return ColumnPlan(
+    return CanalJSONColumnPlan(
         image_index=index,
         name=string(column.name),
         sql_type=sql_type(column),
@@ -134,7 +134,7 @@ _NONE = pa.scalar(b"", pa.binary())
 
 
 @dataclass(frozen=True, slots=True)
-class RowForm:
+class CanalJSONRowForm:
     """Encodes rows of one operation.
 
     :param head: the message up to its operation.
@@ -144,7 +144,7 @@ class RowForm:
 
     head: bytes
     op: Op
-    columns: tuple[ColumnPlan, ...]
+    columns: tuple[CanalJSONColumnPlan, ...]
     options: CanalJSONOptions
     large: bool
     record_keys: RecordKeys | None
@@ -226,7 +226,7 @@ class RowForm:
         yield b"}"
 
 
-Forms: TypeAlias = Mapping[tuple[Op, bool], RowForm]
+Forms: TypeAlias = Mapping[tuple[Op, bool], CanalJSONRowForm]
 """By operation, and whether the row was too large and carries only its handle key."""
 
 
@@ -238,8 +238,8 @@ def table_forms(table: TableInfo, options: CanalJSONOptions) -> Forms:
 
 
 def _row_form(
-    plan: TablePlan, op: Op, options: CanalJSONOptions, keys: RecordKeys | None, large: bool
-) -> RowForm:
+    plan: CanalJSONTablePlan, op: Op, options: CanalJSONOptions, keys: RecordKeys | None, large: bool
+) -> CanalJSONRowForm:
     trimmed = large or (op == Op.DELETE and options.delete_only_output_handle_key_columns)
     columns = plan.handle_key if trimmed else plan.columns
-    return RowForm(plan.head, op, columns, options, large, keys)
+    return CanalJSONRowForm(plan.head, op, columns, options, large, keys)

@@ -43,7 +43,7 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True)
-class Envelope:
+class CraftEnvelope:
     """One message; the bodies of its events are not parsed.
 
     :param body: offset of the first event's body.
@@ -58,7 +58,7 @@ class Envelope:
     groups: Sequence[Sequence[int]]
 
 
-def parse_envelope(data: bytes) -> Envelope:
+def parse_envelope(data: bytes) -> CraftEnvelope:
     """Parse everything except the bodies of the events.
 
     :raises DecodeError: if the sections do not fit together, or one of them is malformed.
@@ -79,7 +79,7 @@ def parse_envelope(data: bytes) -> Envelope:
         raise rejected("CRAFT-LAYOUT", expected, tables_start)
     terms = _terms(ByteReader(data, dictionary, tables_start))
     headers = _headers(ByteReader(data, start, body), len(sizes), terms)
-    return Envelope(headers, terms, body, sizes, _group_tables(tables, headers))
+    return CraftEnvelope(headers, terms, body, sizes, _group_tables(tables, headers))
 
 
 def _tables_section(data: bytes, start: int) -> ByteReader:

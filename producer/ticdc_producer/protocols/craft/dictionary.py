@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from ticdc_producer.model.event import Op
 from ticdc_producer.protocols.arrow_text import Fragment, Numbers
-from ticdc_producer.protocols.craft.plan import GroupPlan, RowForm
+from ticdc_producer.protocols.craft.plan import CraftRowForm, GroupPlan
 from ticdc_producer.protocols.craft.wire import (
     NEW_VALUES,
     NO_NAME,
@@ -164,7 +164,7 @@ def _take_numbers(numbers: Iterable[int], indices: Numbers) -> Numbers:
     return np.array(list(numbers), np.int64)[indices]
 
 
-def build_dictionary(forms: Numbers, starts: Numbers, known: Sequence[RowForm]) -> BatchDictionary:
+def build_dictionary(forms: Numbers, starts: Numbers, known: Sequence[CraftRowForm]) -> BatchDictionary:
     """Build the dictionaries of messages.
 
     :param forms: for each row the index of its form in ``known``.
@@ -193,7 +193,7 @@ def _runs(forms: Numbers, starts: Numbers) -> Numbers:
 
 
 def _dictionaries(
-    form: Numbers, first: Numbers, known: Sequence[RowForm]
+    form: Numbers, first: Numbers, known: Sequence[CraftRowForm]
 ) -> tuple[list[MessageTerms], Numbers]:
     """The distinct dictionaries, and the index of each message's dictionary.
 
@@ -211,11 +211,11 @@ def _dictionaries(
     return [_message_terms(forms, known) for forms in seen], np.array(indexes)
 
 
-def _message_terms(forms: tuple[int, ...], known: Sequence[RowForm]) -> MessageTerms:
+def _message_terms(forms: tuple[int, ...], known: Sequence[CraftRowForm]) -> MessageTerms:
     return message_terms(tuple(dict.fromkeys(known[form].plan for form in forms)))
 
 
-def _row_terms(terms: MessageTerms, form: RowForm) -> RowTerms:
+def _row_terms(terms: MessageTerms, form: CraftRowForm) -> RowTerms:
     group_head = terms.group_heads[form.plan]
     return RowTerms(
         schema=terms.schemas[form.plan],

@@ -115,7 +115,7 @@ _COLUMN_OVERHEAD = 16
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnPlan:
+class CraftColumnPlan:
     """One column.
 
     :param image_index: index into the row image.
@@ -139,7 +139,7 @@ class GroupPlan:
 
     schema: str
     table: str
-    columns: tuple[ColumnPlan, ...]
+    columns: tuple[CraftColumnPlan, ...]
     types_and_flags: bytes
     row_estimate: int
     image_estimate: int
@@ -155,7 +155,7 @@ class GroupPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class TablePlan:
+class CraftTablePlan:
     """One table version: the group of a complete image, and that of a delete."""
 
     whole: GroupPlan
@@ -168,7 +168,7 @@ class TablePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class RowForm:
+class CraftRowForm:
     """Determines how the values of a row are framed.
 
     :param plan: plan of the row's groups. An update has two groups, the new values first.
@@ -178,23 +178,23 @@ class RowForm:
     op: Op
 
 
-def table_plan(table: TableInfo, options: CraftOptions) -> TablePlan:
+def table_plan(table: TableInfo, options: CraftOptions) -> CraftTablePlan:
     """Compile the plan of one table version."""
     columns = tuple(_columns(table))
     whole = deleted = _group_plan(table, columns)
     if options.delete_only_output_handle_key_columns:
         keys = tuple(column for column in columns if column.flag & ColumnFlag.HANDLE_KEY)
         deleted = _group_plan(table, keys)
-    return TablePlan(whole, deleted, bool(table.partitions))
+    return CraftTablePlan(whole, deleted, bool(table.partitions))
 
 
-def _columns(table: TableInfo) -> Iterator[ColumnPlan]:
+def _columns(table: TableInfo) -> Iterator[CraftColumnPlan]:
     for index, (column, flag) in enumerate(zip(table.sent_columns, table.sent_flags, strict=True)):
         render = renderer(column.type, unsigned=bool(flag & ColumnFlag.UNSIGNED))
-        yield ColumnPlan(column.name, index, column.type, flag, render)
+        yield CraftColumnPlan(column.name, index, column.type, flag, render)
 
 
-def _group_plan(table: TableInfo, columns: tuple[ColumnPlan, ...]) -> GroupPlan:
+def _group_plan(table: TableInfo, columns: tuple[CraftColumnPlan, ...]) -> GroupPlan:
     types = uvarint_chunk(column.code for column in columns)
     flags = uvarint_chunk(column.flag for column in columns)
     names = sum(len(column.name.encode()) for column in columns)

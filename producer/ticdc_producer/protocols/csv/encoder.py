@@ -19,9 +19,9 @@ from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.protocols.csv.values import Field, HandleTexts, field_of, quoted, quoted_text
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
-from ticdc_producer.protocols.member_text import member_text
+from ticdc_producer.protocols.member_text import member_text, no_member
 from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
-from ticdc_producer.protocols.storage.schema_file import column_type
+from ticdc_producer.protocols.storage_files import column_type
 
 _PRIMARY = ColumnFlag.PRIMARY_KEY | ColumnFlag.HANDLE_KEY
 
@@ -163,15 +163,4 @@ def _refusals(plan: _Plan, table: TableInfo, batch: RowBatch) -> Iterator[tuple[
     for index, members in plan.enums:
         for image in (image for image in images if image):
             for row in pc.indices_nonzero(pc.fill_null(pc.equal(image[index], b"0"), False)).to_pylist():
-                yield row, _refusal(table, members, batch.commit_ts[row].as_py())
-
-
-def _refusal(table: TableInfo, members: int, commit_ts: int) -> EncodeError:
-    what = f"convert to MySQL enum failed: number 0 overflow enum boundary [1, {members}]"
-    return EncodeError(
-        f"csv encode failed: {what}: [types:1265]Data truncated for column '%s' at row %d",
-        code="CDC:ErrCSVEncodeFailed",
-        table=table.qualified_name,
-        commit_ts=commit_ts,
-        hint="the empty error value of an ENUM has no name in CSV",
-    )
+                yield row, no_member("CSV", "csv encode failed", table, members, batch.commit_ts[row].as_py())

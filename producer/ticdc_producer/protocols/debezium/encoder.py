@@ -21,20 +21,20 @@ from ticdc_producer.protocols.debezium.ddl_message import ddl_message
 from ticdc_producer.protocols.debezium.envelope import fit_name
 from ticdc_producer.protocols.debezium.fidelity import DebeziumFidelity, fidelity_of
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
-from ticdc_producer.protocols.debezium.plan import Image, Rendered, TablePlan, table_plan
+from ticdc_producer.protocols.debezium.plan import DebeziumTablePlan, Image, Rendered, table_plan
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
 from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
 
 
 @dataclass(frozen=True, slots=True)
-class BatchMessages:
+class DebeziumRowMessages:
     """The rows of one batch, with their values as JSON.
 
     :param before: old images as JSON; empty if the messages have none.
     :param after: new images, likewise.
     """
 
-    plan: TablePlan
+    plan: DebeziumTablePlan
     batch: RowBatch
     options: DebeziumOptions
     before: Rendered
@@ -82,14 +82,14 @@ class BatchMessages:
         return found | _refused(self.plan, self.batch.before, self.before)
 
 
-def batch_messages(plan: TablePlan, batch: RowBatch, options: DebeziumOptions) -> BatchMessages:
+def batch_messages(plan: DebeziumTablePlan, batch: RowBatch, options: DebeziumOptions) -> DebeziumRowMessages:
     """Render the values of a batch."""
     with_old = batch.op != Op.UPDATE or options.output_old_value
     before = plan.rendered(batch.before) if with_old else ()
-    return BatchMessages(plan, batch, options, before, plan.rendered(batch.after))
+    return DebeziumRowMessages(plan, batch, options, before, plan.rendered(batch.after))
 
 
-def _refused(plan: TablePlan, image: Image, rendered: Rendered) -> dict[int, bytes]:
+def _refused(plan: DebeziumTablePlan, image: Image, rendered: Rendered) -> dict[int, bytes]:
     found: dict[int, bytes] = {}
     columns = list(zip(plan.columns, image, rendered, strict=False)) if rendered else []
     for column, values, fragments in reversed(columns):
@@ -111,7 +111,7 @@ class DebeziumEncoder:
 
     def __init__(self, options: DebeziumOptions | None = None) -> None:
         self.options = options or DebeziumOptions()
-        self._plans: dict[TableInfo, TablePlan] = {}
+        self._plans: dict[TableInfo, DebeziumTablePlan] = {}
 
     def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
         """Encode rows of one table version; see ``protocols.base.Encoder``."""
@@ -168,7 +168,7 @@ class DebeziumEncoder:
     def fidelity(self) -> DebeziumFidelity:
         return fidelity_of(self.options)
 
-    def _plan(self, table: TableInfo) -> TablePlan:
+    def _plan(self, table: TableInfo) -> DebeziumTablePlan:
         if table not in self._plans:
             self._plans[table] = table_plan(table, self.options)
         return self._plans[table]

@@ -116,7 +116,7 @@ def _common_fields(options: DebeziumOptions, *, of_rows: bool) -> list[bytes]:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class DebeziumSource:
     """The ``source`` object of a table.
 
     The fields of Debezium's binlog position are empty. ``commit_ts``, ``start_ts`` and ``cluster_id`` are
@@ -140,9 +140,9 @@ class Source:
         return b"%b%d%b%d%b" % (self.head, physical(ts), self.middle, ts, self.tail)
 
 
-def source(cluster: str, schema: str, table: str) -> Source:
+def source(cluster: str, schema: str, table: str) -> DebeziumSource:
     name, db, tbl = map(text.string, (cluster, schema, table))
-    return Source(
+    return DebeziumSource(
         head=b'{"version":"2.4.0.Final","connector":"TiCDC","name":' + name + b',"ts_ms":',
         middle=b',"snapshot":"false","db":' + db + b',"table":' + tbl
         + b',"server_id":0,"gtid":null,"file":"","pos":0,"row":0,"thread":0,"query":null,"commit_ts":',

@@ -21,15 +21,23 @@ Events: DDLs arrive without their type; rows arrive without row id and physical 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from base64 import b64encode
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta, tzinfo
+from functools import partial
 
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
+from ticdc_producer.model.event import Value
 from ticdc_producer.model.fidelity import AsHashed, Fidelity, ValueProjection
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, STRINGS, MySQLType, type_names
+from ticdc_producer.model.number_text import plain_text
+from ticdc_producer.protocols.debezium import temporal
 from ticdc_producer.protocols.debezium.ddl_message import has_message
-from ticdc_producer.protocols.debezium.observed_value import value_projection
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.debezium.values import reads_as_zero, replaces_null_by_expression, text_default
+from ticdc_producer.protocols.member_text import escaped, member_text, stored_default
+from ticdc_producer.protocols.zone import zone_of
 
 T = MySQLType
 
@@ -108,3 +116,160 @@ def fidelity_of(options: DebeziumOptions) -> DebeziumFidelity:
         damaged_text=STRINGS | LOBS if options.invalid_utf8 == "replace" else frozenset(),
         options=options,
     )
+
+
+_Projection = Callable[[bytes], Value]
+_EPOCH = datetime(1970, 1, 1)
+_ZERO = b"0000"
+_EPOCH_TEXT = {T.DATE: b"1970-01-01", T.DATETIME: b"1970-01-01 00:00:00"}
+
+
+def value_projection(column: ColumnInfo, options: DebeziumOptions) -> ValueProjection | None:
+    """The projection of the values of one column; None if all of them arrive unchanged."""
+    projection = _projection(column, options)
+    null = _null(column, options, projection)
+    if projection is None and null is None:
+        return None
+
+    def reduce(value: Value) -> Value:
+        if value is None:
+            return null
+        return projection(value) if projection else value
+
+    return reduce
+
+
+def _null(column: ColumnInfo, options: DebeziumOptions, projection: _Projection | None) -> Value:
+    """The observed value for NULL: the DEFAULT, if the column has one."""
+    if column.default_expression:
+        if replaces_null_by_expression(column):
+            return column.default_expression.encode()
+        if column.type != T.DATETIME:
+            return None
+        return b"0" if options.debezium_disable_schema else _EPOCH_TEXT[T.DATETIME]
+    default = text_default(column)
+    if default is None:
+        return None
+    if options.profile == "new" and reads_as_zero(column):
+        return b"00:00:00" if column.type == T.DURATION and not options.debezium_disable_schema else b"0"
+    if column.type == T.TIMESTAMP and default.startswith(_ZERO):
+        return None
+    if column.type == T.YEAR:
+        as_text = options.debezium_disable_schema and options.profile == "classic"
+        return (stored_default(column) or "").encode() if as_text else b"%d" % int(default)
+    return projection(default) if projection else default
+
+
+def _projection(column: ColumnInfo, options: DebeziumOptions) -> _Projection | None:
+    if column.type == T.NEW_DECIMAL:
+        return lambda value: plain_text(float(value), T.DOUBLE)
+    return (
+        _untyped(column, zone_of(options.time_zone))
+        if options.debezium_disable_schema
+        else _typed(column, options)
+    )
+
+
+def _typed(column: ColumnInfo, options: DebeziumOptions) -> _Projection | None:
+    exact = options.enable_tidb_extension
+    match column.type:
+        case T.DATE | T.NEW_DATE:
+            return partial(_date, column)
+        case T.DATETIME:
+            return partial(_datetime, column)
+        case T.DURATION:
+            return _without_zeros
+        case T.TIMESTAMP:
+            return _timestamp
+        case T.ENUM:
+            return partial(_member, column)
+        case T.SET:
+            return lambda value: value if member_text(column, value) else b"0"
+        case T.LONGLONG if column.unsigned and not exact:
+            return _wrapped
+    return b64encode if _is_bytes(column) and not exact else None
+
+
+def _untyped(column: ColumnInfo, zone: tzinfo) -> _Projection | None:
+    match column.type:
+        case T.DATE | T.NEW_DATE | T.DATETIME:
+            return partial(_since_1970, column)
+        case T.DURATION:
+            return temporal.time_json
+        case T.TIMESTAMP:
+            return lambda value: temporal.timestamp_json(value, zone).strip(b'"')
+        case T.ENUM | T.SET:
+            return lambda value: member_text(column, value).encode()
+        case T.BIT if column.length > 1:
+            return lambda value: b64encode(int(value).to_bytes((column.length + 7) // 8, "little"))
+        case T.LONGLONG if column.unsigned:
+            return _wrapped
+    return b64encode if _is_bytes(column) else None
+
+
+def _is_bytes(column: ColumnInfo) -> bool:
+    return column.type in STRINGS | LOBS and column.binary
+
+
+def _date(column: ColumnInfo, value: bytes) -> Value:
+    parsed = _parse_datetime(value)
+    return _of_invalid_date(column) if parsed is None else parsed.strftime("%Y-%m-%d").zfill(10).encode()
+
+
+def _timestamp(value: bytes) -> Value:
+    return b"0000-00-00 00:00:00" if value[:19] < temporal.FIRST_TIMESTAMP else value
+
+
+def _datetime(column: ColumnInfo, value: bytes) -> Value:
+    parsed = _parse_datetime(value)
+    if parsed is None:
+        return _of_invalid_date(column)
+    return _without_zeros(parsed.isoformat(" ", "microseconds").encode())
+
+
+def _since_1970(column: ColumnInfo, value: bytes) -> Value:
+    parsed = _parse_datetime(value)
+    if parsed is None:
+        return None if column.nullable else b"0"
+    if column.type != T.DATETIME:
+        return b"%d" % (parsed - _EPOCH).days
+    unit = timedelta(milliseconds=1) if column.decimal <= 3 else timedelta(microseconds=1)
+    return b"%d" % ((parsed - _EPOCH) // unit)
+
+
+def _parse_datetime(value: bytes) -> datetime | None:
+    """The date and time, with two-digit years expanded; None for an invalid date."""
+    year = int(value[:4])
+    full = year + 2000 if year < 70 else year + 1900 if year < 100 else year
+    try:
+        return datetime.fromisoformat(f"{full:04d}{value[4:].decode()}")
+    except ValueError:
+        return None
+
+
+def _of_invalid_date(column: ColumnInfo) -> Value:
+    if column.nullable:
+        return None
+    return _EPOCH_TEXT[T.DATETIME if column.type == T.DATETIME else T.DATE]
+
+
+def _without_zeros(value: bytes) -> bytes:
+    return value.rstrip(b"0").rstrip(b".") if b"." in value else value
+
+
+def _member(column: ColumnInfo, value: bytes) -> bytes:
+    """The index of the first member with the same unescaped text; the error value is an empty text."""
+    number = int(value)
+    texts = [_unescaped(member) for member in column.elements]
+    text = _unescaped(column.elements[number - 1]) if 1 <= number <= len(texts) else ""
+    return b"%d" % (texts.index(text) + 1 if text in texts else 0)
+
+
+def _unescaped(member: str) -> str:
+    return escaped(member).replace("\\,", ",")
+
+
+def _wrapped(value: bytes) -> bytes:
+    """An unsigned 64-bit number as the signed number with the same bits."""
+    number = int(value)
+    return b"%d" % (number - (1 << 64) if number >= 1 << 63 else number)

@@ -23,7 +23,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols import member_text as members
 from ticdc_producer.protocols.arrow_text import NULL, Fragment, Fragments, Renderer, concat
 from ticdc_producer.protocols.debezium import envelope, text
-from ticdc_producer.protocols.debezium.envelope import Source, schema_prefix
+from ticdc_producer.protocols.debezium.envelope import DebeziumSource, schema_prefix
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.debezium.values import default_text, null_text, renderer
 
@@ -106,7 +106,7 @@ _MAY_BE_REFUSED = (MySQLType.DATETIME, MySQLType.TIMESTAMP)
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnPlan:
+class DebeziumColumnPlan:
     """One column of the images.
 
     :param prefix: ``"name":``.
@@ -130,7 +130,7 @@ class ColumnPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class TablePlan:
+class DebeziumTablePlan:
     """The plan of one table version.
 
     :param key: the members of a key: image indexes, and the text of virtual columns, which images lack.
@@ -138,9 +138,9 @@ class TablePlan:
     :param value_tail: the text after the members of the payload, including the schema.
     """
 
-    columns: tuple[ColumnPlan, ...]
+    columns: tuple[DebeziumColumnPlan, ...]
     key: tuple[int | bytes, ...]
-    source: Source
+    source: DebeziumSource
     key_tail: bytes
     value_tail: bytes
 
@@ -167,14 +167,14 @@ class TablePlan:
             between = b","
 
 
-def table_plan(table: TableInfo, options: DebeziumOptions) -> TablePlan:
+def table_plan(table: TableInfo, options: DebeziumOptions) -> DebeziumTablePlan:
     """Compile the plan of one table version."""
     key_tail, value_tail = b"}}", b"}}"
     if not options.debezium_disable_schema:
         prefix = schema_prefix(options.cluster_id, table.schema, table.name)
         key_tail = b'},"schema":%b}' % envelope.key_schema(prefix, _key_columns(table, options))
         value_tail = b'},"schema":%b}' % envelope.row_schema(prefix, _columns(table, options), options)
-    return TablePlan(
+    return DebeziumTablePlan(
         columns=tuple(_column_plan(column, options) for column in table.sent_columns),
         key=tuple(_key_member(table, offset) for offset in _key_offsets(table, options)),
         source=envelope.source(options.cluster_id, table.schema, table.name),
@@ -183,8 +183,8 @@ def table_plan(table: TableInfo, options: DebeziumOptions) -> TablePlan:
     )
 
 
-def _column_plan(column: ColumnInfo, options: DebeziumOptions) -> ColumnPlan:
-    return ColumnPlan(
+def _column_plan(column: ColumnInfo, options: DebeziumOptions) -> DebeziumColumnPlan:
+    return DebeziumColumnPlan(
         prefix=text.string(column.name) + b":",
         render=renderer(column, options),
         null=null_text(column, options),

@@ -115,7 +115,7 @@ _NONE = pa.scalar(b"", pa.binary())
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnPlan:
+class OpenColumnPlan:
     """One column: its index in the image, the text before its value, and the format of the value.
 
     :param image_index: index into the row image.
@@ -133,10 +133,10 @@ class ColumnPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class TablePlan:
+class OpenTablePlan:
     """One table version: its columns in message order, and the text around them."""
 
-    columns: tuple[ColumnPlan, ...]
+    columns: tuple[OpenColumnPlan, ...]
     key_head: bytes
     partitioned: bool
     rules: ProfileRules
@@ -163,7 +163,7 @@ class TablePlan:
         return without_first_byte(concat(members, rows))
 
 
-def table_plan(table: TableInfo, options: OpenOptions) -> TablePlan:
+def table_plan(table: TableInfo, options: OpenOptions) -> OpenTablePlan:
     """Compile the plan of one table version."""
     rules = PROFILE_RULES[options.profile]
     described = zip(table.sent_columns, table.sent_flags, table.sent, strict=True)
@@ -173,7 +173,7 @@ def table_plan(table: TableInfo, options: OpenOptions) -> TablePlan:
     ]
     if rules.sorted_columns:
         plans.sort(key=lambda named: named[0])
-    return TablePlan(
+    return OpenTablePlan(
         columns=tuple(plan for _, plan in plans),
         key_head=rules.names(table.schema, table.name),
         partitioned=bool(table.partitions),
@@ -188,13 +188,15 @@ def _written(table: TableInfo, offset: int, options: OpenOptions) -> int:
     return written_flag(table.columns[offset], table.flags[offset], options.profile)
 
 
-def _column_plan(index: int, column: ColumnInfo, flag: int, written: int, options: OpenOptions) -> ColumnPlan:
+def _column_plan(
+    index: int, column: ColumnInfo, flag: int, written: int, options: OpenOptions
+) -> OpenColumnPlan:
     handle = bool(flag & ColumnFlag.HANDLE_KEY)
     h = b',"h":true' if handle else b""
     f = b"" if options.legacy_no_flag else b',"f":%d' % written
     name = PROFILE_RULES[options.profile].strings.literal(column.name)
     prefix = b'%b:{"t":%d%b%b,"v":' % (name, column.type, h, f)
-    return ColumnPlan(index, prefix, handle, _renderer(column.type, column.binary, options))
+    return OpenColumnPlan(index, prefix, handle, _renderer(column.type, column.binary, options))
 
 
 def _renderer(code: MySQLType, binary: bool, options: OpenOptions) -> Renderer:

@@ -26,14 +26,14 @@ from ticdc_producer.protocols.avro import plan
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.craft.wire import varint
 from ticdc_producer.protocols.member_text import stored_bits, stored_default
-from ticdc_producer.protocols.simple import event_type as layout
+from ticdc_producer.protocols.simple import envelope as layout
 from ticdc_producer.protocols.simple.control_encoder import (
     build_ts,
     ddl_schema_table,
     listed_columns,
     listed_indexes,
 )
-from ticdc_producer.protocols.simple.event_type import EXCHANGE_PARTITION, ddl_type_name
+from ticdc_producer.protocols.simple.envelope import EXCHANGE_PARTITION, ddl_type_name
 from ticdc_producer.protocols.simple.options import SimpleOptions
 
 T = MySQLType

@@ -9,19 +9,20 @@ from typing import NamedTuple, TypeVar, cast
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, NUMBERED, STRINGS, MySQLType, type_names
 from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.model.tso import MAX_TS
-from ticdc_producer.protocols.avro.cursor import Cursor
+from ticdc_producer.protocols.avro.cursor import AvroCursor
 from ticdc_producer.protocols.base import BadValue
-from ticdc_producer.protocols.simple import event_type as layout
+from ticdc_producer.protocols.simple import envelope as layout
 from ticdc_producer.protocols.simple.envelope import (
+    BOOTSTRAP,
     VERSION,
-    ColumnJSON,
+    WATERMARK,
     DataType,
-    Envelope,
     IndexJSON,
     RowJSON,
+    SchemaColumnJSON,
+    SimpleEnvelope,
     TableSchema,
 )
-from ticdc_producer.protocols.simple.event_type import BOOTSTRAP, WATERMARK
 from ticdc_producer.protocols.value_parsers import Parser
 
 _TEXTS = type_names(STRINGS | LOBS, binary=False)
@@ -94,12 +95,12 @@ def is_avro(value: bytes) -> bool:
     return value.startswith(layout.MESSAGE)
 
 
-def parse_avro_envelope(value: bytes) -> Envelope:
+def parse_avro_envelope(value: bytes) -> SimpleEnvelope:
     """Parse a message value.
 
     :raises DecodeError: if it is not a message of this protocol.
     """
-    cursor = Cursor(value, "value", len(layout.MESSAGE), "SIMPLE")
+    cursor = AvroCursor(value, "value", len(layout.MESSAGE), "SIMPLE")
     kind = _member(cursor, 4)
     if cursor.long() != kind:
         raise cursor.error("TYPE", "the payload of the message's type")
@@ -110,28 +111,28 @@ def parse_avro_envelope(value: bytes) -> Envelope:
     return message
 
 
-def _watermark(cursor: Cursor) -> Envelope:
+def _watermark(cursor: AvroCursor) -> SimpleEnvelope:
     ts = _tso(cursor)
     cursor.long()
-    return Envelope(version=VERSION, type=WATERMARK, commit_ts=ts)
+    return SimpleEnvelope(version=VERSION, type=WATERMARK, commit_ts=ts)
 
 
-def _bootstrap(cursor: Cursor) -> Envelope:
+def _bootstrap(cursor: AvroCursor) -> SimpleEnvelope:
     cursor.long()
-    return Envelope(version=VERSION, type=BOOTSTRAP, commit_ts=0, table_schema=_table(cursor))
+    return SimpleEnvelope(version=VERSION, type=BOOTSTRAP, commit_ts=0, table_schema=_table(cursor))
 
 
-def _ddl(cursor: Cursor) -> Envelope:
+def _ddl(cursor: AvroCursor) -> SimpleEnvelope:
     ddl_type, sql = layout.DDL_TYPES[_member(cursor, len(layout.DDL_TYPES))], _text(cursor)
     ts = _tso(cursor)
     cursor.long()
     after, before = _optional(cursor, _table), _optional(cursor, _table)
-    return Envelope(
+    return SimpleEnvelope(
         version=VERSION, type=ddl_type, commit_ts=ts, sql=sql, table_schema=after, pre_table_schema=before
     )
 
 
-def _dml(cursor: Cursor) -> Envelope:
+def _dml(cursor: AvroCursor) -> SimpleEnvelope:
     database, table, table_id = _text(cursor), _text(cursor), cursor.long()
     op_name, ts = layout.OP_NAMES[_member(cursor, len(layout.OP_NAMES))], _tso(cursor)
     cursor.long()
@@ -139,7 +140,7 @@ def _dml(cursor: Cursor) -> Envelope:
     for name in ("claimCheckLocation", "handleKeyOnly", "checksum"):
         if cursor.long() != 0:
             raise cursor.error("MEMBER", f"no {name}: this tool does not read it in Avro")
-    return Envelope(
+    return SimpleEnvelope(
         version=VERSION,
         type=op_name,
         commit_ts=ts,
@@ -155,42 +156,42 @@ def _dml(cursor: Cursor) -> Envelope:
 _PAYLOADS = (_watermark, _bootstrap, _ddl, _dml)
 
 
-def _member(cursor: Cursor, count: int) -> int:
+def _member(cursor: AvroCursor, count: int) -> int:
     number = cursor.long()
     if not 0 <= number < count:
         raise cursor.error("TYPE", f"one of {count} members")
     return number
 
 
-def _tso(cursor: Cursor) -> int:
+def _tso(cursor: AvroCursor) -> int:
     number = cursor.long()
     if not 0 <= number <= MAX_TS:
         raise cursor.error("TSO", "a time stamp of 0 … 2^63-1")
     return number
 
 
-def _text(cursor: Cursor) -> str:
+def _text(cursor: AvroCursor) -> str:
     try:
         return cursor.length_prefixed().decode()
     except UnicodeDecodeError:
         raise cursor.error("TEXT", "UTF-8") from None
 
 
-def _boolean(cursor: Cursor) -> bool:
+def _boolean(cursor: AvroCursor) -> bool:
     content = cursor.take(1)
     if content > b"\x01":
         raise cursor.error("BOOLEAN", "a byte 0 or 1")
     return content == b"\x01"
 
 
-def _optional(cursor: Cursor, read: Callable[[Cursor], T]) -> T | None:
+def _optional(cursor: AvroCursor, read: Callable[[AvroCursor], T]) -> T | None:
     branch = cursor.long()
     if branch not in (0, 1):
         raise cursor.error("UNION", "branch 0 or 1")
     return read(cursor) if branch else None
 
 
-def _block_items(cursor: Cursor, read: Callable[[Cursor], T]) -> list[T]:
+def _block_items(cursor: AvroCursor, read: Callable[[AvroCursor], T]) -> list[T]:
     """Read blocks of items up to the empty block. Each item has at least one byte."""
     items: list[T] = []
     while count := cursor.long():
@@ -200,7 +201,7 @@ def _block_items(cursor: Cursor, read: Callable[[Cursor], T]) -> list[T]:
     return items
 
 
-def _row(cursor: Cursor) -> RowJSON:
+def _row(cursor: AvroCursor) -> RowJSON:
     """Read an image, sorted by column name as in JSON. TiCDC writes the columns in random order."""
     entries = _block_items(cursor, lambda one: (_text(one), _cell(one)))
     row = dict(sorted(entries, key=lambda entry: entry[0].encode()))
@@ -209,7 +210,7 @@ def _row(cursor: Cursor) -> RowJSON:
     return cast(RowJSON, row)  # TableReader converts the cells by the type of their column
 
 
-def _cell(cursor: Cursor) -> AvroCell | None:
+def _cell(cursor: AvroCursor) -> AvroCell | None:
     branch = cursor.long()
     match branch:
         case 0:
@@ -227,7 +228,7 @@ def _cell(cursor: Cursor) -> AvroCell | None:
     raise cursor.error("UNION", "a branch of 0 … 7")
 
 
-def _table(cursor: Cursor) -> TableSchema:
+def _table(cursor: AvroCursor) -> TableSchema:
     schema, table, table_id = _text(cursor), _text(cursor), cursor.long()
     del table_id
     version = _tso(cursor)
@@ -240,18 +241,18 @@ def _table(cursor: Cursor) -> TableSchema:
     )
 
 
-def _column(cursor: Cursor) -> ColumnJSON:
+def _column(cursor: AvroCursor) -> SchemaColumnJSON:
     name, kind, charset, _ = (_text(cursor) for _ in range(4))
     cursor.long()
-    _optional(cursor, Cursor.long)
+    _optional(cursor, AvroCursor.long)
     _optional(cursor, lambda one: _block_items(one, _text))
     unsigned, _zerofill = _optional(cursor, _boolean), _optional(cursor, _boolean)
-    nullable, _default = _boolean(cursor), _optional(cursor, Cursor.length_prefixed)
+    nullable, _default = _boolean(cursor), _optional(cursor, AvroCursor.length_prefixed)
     data_type = DataType(mysql_type=kind, charset=charset, unsigned=bool(unsigned))
-    return ColumnJSON(name=name, data_type=data_type, nullable=nullable)
+    return SchemaColumnJSON(name=name, data_type=data_type, nullable=nullable)
 
 
-def _index(cursor: Cursor) -> IndexJSON:
+def _index(cursor: AvroCursor) -> IndexJSON:
     name = _text(cursor)
     unique, primary, nullable = _boolean(cursor), _boolean(cursor), _boolean(cursor)
     columns = _block_items(cursor, _text)

@@ -19,7 +19,7 @@ from ticdc_producer.model.tso import physical
 from ticdc_producer.protocols.arrow_text import NULL
 from ticdc_producer.protocols.go_json import STRINGS
 from ticdc_producer.protocols.member_text import stored_default
-from ticdc_producer.protocols.simple.event_type import BOOTSTRAP, EXCHANGE_PARTITION, WATERMARK, ddl_type_name
+from ticdc_producer.protocols.simple.envelope import BOOTSTRAP, EXCHANGE_PARTITION, WATERMARK, ddl_type_name
 from ticdc_producer.protocols.simple.options import SimpleOptions
 
 T = MySQLType

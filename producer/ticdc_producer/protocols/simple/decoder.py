@@ -14,8 +14,16 @@ from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import DDLEvent, Event, Op, ResolvedEvent, RowEvent
 from ticdc_producer.protocols.compression import plain
 from ticdc_producer.protocols.simple.avro_envelope import is_avro, parse_avro_envelope
-from ticdc_producer.protocols.simple.envelope import Envelope, TableSchema, parse_envelope
-from ticdc_producer.protocols.simple.event_type import BOOTSTRAP, DDL_TYPE_NAMES, OPS, WATERMARK, action_of
+from ticdc_producer.protocols.simple.envelope import (
+    BOOTSTRAP,
+    DDL_TYPE_NAMES,
+    OPS,
+    WATERMARK,
+    SimpleEnvelope,
+    TableSchema,
+    action_of,
+    parse_envelope,
+)
 from ticdc_producer.protocols.simple.schema_cache import TableReader
 
 _Version: TypeAlias = tuple[str, str, int]
@@ -32,7 +40,7 @@ class SimpleDecoder:
 
     def __init__(self, schema_messages: Iterable[bytes] | None = None) -> None:
         self._tables: dict[_Version, TableReader] = {}
-        self._waiting: dict[_Version, list[Envelope]] = defaultdict(list)
+        self._waiting: dict[_Version, list[SimpleEnvelope]] = defaultdict(list)
         self._complete = schema_messages is not None
         for value in schema_messages or ():
             self._learn_schemas(value)
@@ -74,14 +82,14 @@ class SimpleDecoder:
         except DecodeError:
             return
 
-    def _learn(self, schema: TableSchema) -> list[Envelope]:
+    def _learn(self, schema: TableSchema) -> list[SimpleEnvelope]:
         """Store a table schema and return the rows that waited for it."""
         version = schema.schema, schema.table, schema.version
         if version not in self._tables:
             self._tables[version] = TableReader(schema)
         return self._waiting.pop(version, [])
 
-    def _row(self, message: Envelope) -> Iterator[RowEvent]:
+    def _row(self, message: SimpleEnvelope) -> Iterator[RowEvent]:
         version = message.database, message.table, message.schema_version
         table = self._tables.get(version)
         if table is not None:
@@ -93,7 +101,7 @@ class SimpleDecoder:
             self._waiting[version].append(message)
 
 
-def _parsed(value: bytes) -> Envelope:
+def _parsed(value: bytes) -> SimpleEnvelope:
     """Parse a message in JSON or Avro; Avro messages are never compressed."""
     return parse_avro_envelope(value) if is_avro(value) else parse_envelope(plain(value, "value"))
 
@@ -113,7 +121,7 @@ def _error(code: str, expected: str) -> DecodeError:
     return DecodeError(f"SIMPLE-{code}", expected, part="value", byte=0)
 
 
-def _schemas(message: Envelope) -> list[TableSchema]:
+def _schemas(message: SimpleEnvelope) -> list[TableSchema]:
     """The table schemas in a message.
 
     :raises DecodeError: for a BOOTSTRAP message without a schema.
@@ -124,7 +132,7 @@ def _schemas(message: Envelope) -> list[TableSchema]:
     return [schema for schema in schemas if schema is not None]
 
 
-def _ddl(message: Envelope) -> DDLEvent:
+def _ddl(message: SimpleEnvelope) -> DDLEvent:
     table = message.table_schema
     return DDLEvent(
         commit_ts=message.commit_ts,
@@ -135,7 +143,7 @@ def _ddl(message: Envelope) -> DDLEvent:
     )
 
 
-def _check_images(message: Envelope) -> None:
+def _check_images(message: SimpleEnvelope) -> None:
     """:raises DecodeError: if the images do not match the operation."""
     op = OPS[message.type]
     if (message.data is None) != (op == Op.DELETE) or (message.old is None) != (op == Op.INSERT):
@@ -144,7 +152,7 @@ def _check_images(message: Envelope) -> None:
         raise _error("COLUMN", "the same columns in data and old")
 
 
-def _row_event(message: Envelope, table: TableReader) -> RowEvent:
+def _row_event(message: SimpleEnvelope, table: TableReader) -> RowEvent:
     _check_images(message)
     row = message.old if message.data is None else message.data
     return RowEvent(

@@ -37,7 +37,7 @@ from ticdc_producer.protocols.message_batch import MessageBatch, interleave, one
 from ticdc_producer.protocols.simple import avro_encoder, control_encoder
 from ticdc_producer.protocols.simple.avro_encoder import avro_table_forms
 from ticdc_producer.protocols.simple.control_encoder import ddl_schema_table
-from ticdc_producer.protocols.simple.event_type import action_of, ddl_type_name
+from ticdc_producer.protocols.simple.envelope import action_of, ddl_type_name
 from ticdc_producer.protocols.simple.options import SimpleOptions
 from ticdc_producer.protocols.simple.row_form import table_forms
 

@@ -1,4 +1,10 @@
-"""The JSON object of a message; msgspec validates every member."""
+"""The members of a message: its JSON object, validated by msgspec, and the values of ``type``.
+
+The Avro encoding has symbols and branches for them. All its messages have the same schema, which readers must
+have: a union of named types, of which the message is the last. A message therefore starts with the index of
+that branch. Source: tiflow ``pkg/sink/codec/simple/message.go`` (``getDDLType``) with the action codes of
+tidb ``pkg/meta/model/job.go``; ``message.json``, ``avro.go``; the indexes were found from its bytes.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +14,44 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.event import Op
+from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.tso import MAX_TS
+from ticdc_producer.protocols.craft.wire import varint
+from ticdc_producer.protocols.ddl_keywords import DDLKeywords
+
+EXCHANGE_PARTITION = 42
+WATERMARK, BOOTSTRAP = "WATERMARK", "BOOTSTRAP"
+OPS = {op.name: op for op in Op}
+
+_DDLS = DDLKeywords()
+DDL_TYPE_NAMES = _DDLS.all
+action_of = _DDLS.action_code
+
+
+def ddl_type_name(action: int, profile: Profile) -> str:
+    """``type`` of a DDL with TiDB's action code; for EXCHANGE PARTITION it depends on the profile."""
+    if action == EXCHANGE_PARTITION and profile == "new":
+        return "ALTER"
+    return _DDLS.of(action)
+
+
+def is_message_type(name: str) -> bool:
+    """Whether messages of the protocol can have this type."""
+    return name in OPS or name in DDL_TYPE_NAMES or name in (WATERMARK, BOOTSTRAP)
+
+
+MESSAGE = varint(11)
+"""The first byte of every message: the union branch of the message type."""
+AVRO_WATERMARK, AVRO_BOOTSTRAP, DDL, DML = range(4)
+"""Symbols of the message type, which are also the branches of the payload."""
+DDL_TYPES = ("CREATE", "ALTER", "ERASE", "RENAME", "TRUNCATE", "CINDEX", "DINDEX", "QUERY")
+OP_NAMES = ("INSERT", "UPDATE", "DELETE")
+NULL, PRESENT = varint(0), varint(1)
+"""Union branches of an optional value."""
+LONG, FLOAT, DOUBLE, STRING, BYTES, TIMESTAMP, UNSIGNED_BIGINT = range(1, 8)
+"""Union branches of a column value; 0 is NULL."""
+
 
 TSO: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_TS)]
 TableID: TypeAlias = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
@@ -32,7 +75,7 @@ class DataType(msgspec.Struct, rename="camel"):
     unsigned: bool = False
 
 
-class ColumnJSON(msgspec.Struct, rename="camel"):
+class SchemaColumnJSON(msgspec.Struct, rename="camel"):
     """A column in a table schema."""
 
     name: str
@@ -56,11 +99,11 @@ class TableSchema(msgspec.Struct):
     schema: str
     table: str
     version: TSO
-    columns: list[ColumnJSON]
+    columns: list[SchemaColumnJSON]
     indexes: list[IndexJSON]
 
 
-class Envelope(msgspec.Struct, rename="camel"):
+class SimpleEnvelope(msgspec.Struct, rename="camel"):
     """One message, without ``buildTs`` and ``checksum``, which are not part of the event."""
 
     version: int
@@ -79,12 +122,12 @@ class Envelope(msgspec.Struct, rename="camel"):
     pre_table_schema: TableSchema | None = None
 
 
-_DECODER = msgspec.json.Decoder(Envelope)
+_DECODER = msgspec.json.Decoder(SimpleEnvelope)
 _BYTE_POSITION = re.compile(r"\(byte (\d+)\)")
 VERSION = 1
 
 
-def parse_envelope(value: bytes) -> Envelope:
+def parse_envelope(value: bytes) -> SimpleEnvelope:
     """Parse a message value.
 
     :raises DecodeError: if it is not a message of this protocol.

@@ -35,7 +35,7 @@ from ticdc_producer.protocols.simple.options import SimpleOptions
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnPlan:
+class SimpleColumnPlan:
     """One column of a table version.
 
     :param index: index into the row image.
@@ -49,12 +49,12 @@ class ColumnPlan:
     handle_key: bool
 
 
-def column_plans(table: TableInfo, time_zone: str) -> tuple[ColumnPlan, ...]:
+def column_plans(table: TableInfo, time_zone: str) -> tuple[SimpleColumnPlan, ...]:
     """The columns in the order in which Go prints a map: by the bytes of their names."""
     columns = enumerate(zip(table.sent_columns, table.sent_flags, strict=True))
     ordered = sorted(columns, key=lambda each: each[1][0].name.encode())
     return tuple(
-        ColumnPlan(
+        SimpleColumnPlan(
             index=index,
             name=STRINGS.literal(column.name),
             render=_renderer(column, time_zone),
@@ -81,7 +81,7 @@ def _timestamps(start: bytes, values: pa.Array) -> Fragments:
 
 
 @dataclass(frozen=True, slots=True)
-class RowForm:
+class SimpleRowForm:
     """Encodes rows of one operation.
 
     :param head: the text of the message before the table id.
@@ -93,7 +93,7 @@ class RowForm:
     head: bytes
     version: int
     op: Op
-    columns: tuple[ColumnPlan, ...]
+    columns: tuple[SimpleColumnPlan, ...]
     options: SimpleOptions
     large: bool
 
@@ -131,7 +131,7 @@ class RowForm:
             yield from column.render(image[column.index])
 
 
-Forms: TypeAlias = Mapping[tuple[Op, bool], RowForm]
+Forms: TypeAlias = Mapping[tuple[Op, bool], SimpleRowForm]
 """Forms by operation, and by whether the row exceeded the size limit and is sent with only its handle key."""
 
 
@@ -142,7 +142,7 @@ def table_forms(table: TableInfo, options: SimpleOptions) -> Forms:
     names = (STRINGS.literal(table.schema), STRINGS.literal(table.name))
     head = b'{"version":1,"database":%b,"table":%b,"tableID":' % names
     return {
-        (op, large): RowForm(head, table.update_ts, op, key if large else columns, options, large)
+        (op, large): SimpleRowForm(head, table.update_ts, op, key if large else columns, options, large)
         for op in Op
         for large in (False, True)
     }

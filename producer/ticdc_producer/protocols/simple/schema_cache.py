@@ -13,9 +13,9 @@ from ticdc_producer.model.mysql_type import LOBS, STRINGS, TYPES, type_names
 from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.simple.avro_envelope import AvroCell, cell_text
 from ticdc_producer.protocols.simple.envelope import (
-    ColumnJSON,
     IndexJSON,
     RowJSON,
+    SchemaColumnJSON,
     TableSchema,
     TimestampJSON,
 )
@@ -111,7 +111,7 @@ def _handle_key(indexes: Iterable[IndexJSON]) -> frozenset[str]:
     return frozenset(best[0].columns) if best else frozenset()
 
 
-def _event_column(column: ColumnJSON, in_key: bool) -> EventColumn:
+def _event_column(column: SchemaColumnJSON, in_key: bool) -> EventColumn:
     kind = column.data_type
     flag = ColumnFlag.BINARY if kind.charset == "binary" else ColumnFlag(0)
     flag |= ColumnFlag.HANDLE_KEY if in_key else ColumnFlag(0)
@@ -123,12 +123,12 @@ def _event_column(column: ColumnJSON, in_key: bool) -> EventColumn:
 _SIGNED = frozenset(spec.name for spec in TYPES.values() if spec.unsigned == "optional")
 
 
-def _type_text(column: ColumnJSON) -> str:
+def _type_text(column: SchemaColumnJSON) -> str:
     name = column.data_type.mysql_type
     return f"{name} unsigned" if column.data_type.unsigned and name in _SIGNED else name
 
 
-def _reader(column: ColumnJSON) -> Parser:
+def _reader(column: SchemaColumnJSON) -> Parser:
     """The parser of the texts of a column; it raises ``BadValue``."""
     text = _type_text(column)
     if text in _BYTES:

@@ -43,8 +43,7 @@ def _described_versions(value: bytes) -> frozenset[Hashable]:
 
 def _matches(_: bytes, value: bytes) -> bool:
     from ticdc_producer.protocols.compression import plain
-    from ticdc_producer.protocols.simple.envelope import parse_envelope
-    from ticdc_producer.protocols.simple.event_type import is_message_type
+    from ticdc_producer.protocols.simple.envelope import is_message_type, parse_envelope
 
     return is_message_type(parse_envelope(plain(value, "value")).type)
 

@@ -20,7 +20,7 @@ from ticdc_producer.scenario.dataframe.operations import (
     with_previous_row,
 )
 from ticdc_producer.scenario.dataframe.row_key import StoredKey, stored_key
-from ticdc_producer.scenario.dataframe.sources import Sources, old_row_sources, quoted, row_sources
+from ticdc_producer.scenario.dataframe.sources import ValueSources, old_row_sources, quoted, row_sources
 
 _HEAD = ("op", "commit_seq", "row_seq")
 
@@ -42,13 +42,14 @@ def changes(
     If the table has no clustered primary key, its primary or handle key replaces the hidden row id:
     ``row_key`` encodes that key and ``row_id`` is 0.
 
+    :param df: the changes, in any order.
     :param op: column or expression of ``insert``, ``update``, ``delete``, or ``i`` (``c``), ``u``, ``d``.
     :param order: integer column with the number of the transaction, from 0, gaps allowed; optionally a second
         one with the position in the transaction. Two changes of one row must not have the same position.
     :param before: struct column with the old row of updates, NULL for inserts and deletes. Without it the old
         row is the result of the previous change under the same key: histories then start with the insert of
         each row, keys do not change, and only the key columns of a delete are read.
-    :return: shape ``CHANGE_LOG``.
+    :return: shape ``CHANGE_LOG``, in no order.
     :raises ScenarioError: for columns that do not fit the table by name or type.
     """
     _refuse_partitions(table)
@@ -69,7 +70,7 @@ def changes(
     return in_shape(full_log, CHANGE_LOG)
 
 
-def _with_previous(staged: DataFrame, row: Sources, key: StoredKey) -> DataFrame:
+def _with_previous(staged: DataFrame, row: ValueSources, key: StoredKey) -> DataFrame:
     has_new_row = F.col("op") != Op.DELETE
     values = row.values(F.col("row"), required=has_new_row, always=key.offsets)
     now = _names("now", values)
@@ -85,7 +86,9 @@ def _with_previous(staged: DataFrame, row: Sources, key: StoredKey) -> DataFrame
     return with_previous_row(keyed).withColumns(not_moved)
 
 
-def _with_given(staged: DataFrame, row: Sources, old: Sources, key: StoredKey, before: str) -> DataFrame:
+def _with_given(
+    staged: DataFrame, row: ValueSources, old: ValueSources, key: StoredKey, before: str
+) -> DataFrame:
     has_old = F.col("has_old")
     values = row.values(F.col("row"), required=None)
     old_values = old.values(F.col("old"), required=has_old)

@@ -18,7 +18,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.data_step import DataPlan
 from ticdc_producer.scenario.dataframe.changes import changes
 from ticdc_producer.scenario.dataframe.refusal import stop_job
-from ticdc_producer.scenario.dump_step import DumpPlan, Span
+from ticdc_producer.scenario.dump_step import DumpPlan, StatementSpan
 from ticdc_producer.scenario.history import Change
 from ticdc_producer.scenario.sql.allocator import RowIds
 from ticdc_producer.scenario.sql.session import Session
@@ -27,7 +27,7 @@ from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
 
 
 def dump_changes(spark: SparkSession, plan: DumpPlan) -> DataFrame:
-    """The step's changes (shape ``CHANGE_LOG``).
+    """The changes of a dump (shape ``CHANGE_LOG``), in the order of the file.
 
     Duplicate keys are found among the rows that one task reads only. A table without a clustered primary key
     has row keys by the position in the file, and no row ids.
@@ -46,7 +46,7 @@ def dump_changes(spark: SparkSession, plan: DumpPlan) -> DataFrame:
     return spark.range(0, len(spans), 1, len(spans)).mapInArrow(read, LOG_TYPE)
 
 
-def _changes_of(plan: DumpPlan, span: Span, first_commit: int) -> pa.RecordBatch:
+def _changes_of(plan: DumpPlan, span: StatementSpan, first_commit: int) -> pa.RecordBatch:
     """The changes of the INSERTs of one span."""
     with Path(plan.file).open("rb") as file:
         file.seek(span.start)
@@ -82,7 +82,7 @@ def _batch(changes: list[Change], *, hidden_ids: bool) -> pa.RecordBatch:
 
 
 def data_changes(spark: SparkSession, plan: DataPlan | DumpPlan) -> DataFrame:
-    """The step's changes (shape ``CHANGE_LOG``).
+    """The step's changes (shape ``CHANGE_LOG``), in no order.
 
     :raises ScenarioError: with the step's file and line, for a source that Spark cannot read, and for columns
         that do not fit the table.
@@ -101,7 +101,7 @@ def data_changes(spark: SparkSession, plan: DataPlan | DumpPlan) -> DataFrame:
 
 
 def data_rows(spark: SparkSession, plan: DataPlan | DumpPlan, commits: int | None = None) -> DataFrame:
-    """The rows that exist after the step: columns ``row_key`` and ``row`` (an image).
+    """The rows that exist after the step: columns ``row_key`` and ``row`` (an image), in no order.
 
     :param commits: number of commits of the whole history after which the rows are taken; None: all.
     """

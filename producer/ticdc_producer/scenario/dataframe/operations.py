@@ -22,8 +22,9 @@ _LABELS = {
 
 
 def operation(df: DataFrame, op: str | Column) -> Column:
-    """The operation as ``model.event.Op``; an unknown label stops the job.
+    """The operation of each row as ``model.event.Op`` (byte); an unknown label stops the job.
 
+    :param op: text column of the DataFrame by its name without case, or an expression of it.
     :raises ScenarioError: if the column does not exist, or is not text.
     """
     value = quoted(_named(df, op)) if isinstance(op, str) else op
@@ -41,8 +42,10 @@ def operation(df: DataFrame, op: str | Column) -> Column:
 
 
 def order_numbers(df: DataFrame, order: str | Sequence[str]) -> tuple[Column, Column]:
-    """``commit_seq`` and ``row_seq``; NULL and negative numbers stop the job.
+    """``commit_seq`` and ``row_seq`` of each row (long); NULL and negative numbers stop the job.
 
+    :param order: names of one or two integer columns: the number of the transaction from 0, and the position
+        in it, which is 0 without the second one.
     :raises ScenarioError: for columns that do not exist, or are not integers.
     """
     names = [order] if isinstance(order, str) else list(order)
@@ -108,7 +111,9 @@ def with_previous_row(changes: DataFrame) -> DataFrame:
     """Add ``before``: the image after the previous change under the same key.
 
     :param changes: ``op``, ``commit_seq``, ``row_seq``, ``row_key``, ``after``, and ``key_text``, which names
-        the row in the message if the history is inconsistent and the job stops.
+        the row in the message if the history is inconsistent and the job stops; in any order.
+    :return: the same columns and ``before``, ``previous`` and ``previous_position``, partitioned by
+        ``row_key``.
     """
     window = Window.partitionBy("row_key").orderBy("commit_seq", "row_seq")
     position = F.struct("commit_seq", "row_seq")

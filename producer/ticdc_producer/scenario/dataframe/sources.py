@@ -17,7 +17,7 @@ from ticdc_producer.scenario.sql.assign import default_value
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class ValueSources:
     """The source of each value of a row.
 
     :param fields: fields of the DataFrame, by the column's offset in the table.
@@ -58,7 +58,7 @@ class Sources:
         return F.lit(self.defaults[offset]).cast("binary")
 
 
-def row_sources(table: TableInfo, schema: StructType, others: Collection[str]) -> Sources:
+def row_sources(table: TableInfo, schema: StructType, others: Collection[str]) -> ValueSources:
     """The sources of a row; names are compared without case.
 
     :param others: columns for another purpose, which need not be columns of the table.
@@ -66,10 +66,10 @@ def row_sources(table: TableInfo, schema: StructType, others: Collection[str]) -
     """
     fields = _matched(table, schema, {name.lower() for name in others})
     missing = [offset for offset in table.sent if offset not in fields]
-    return Sources(table, fields, {offset: _default(table, offset) for offset in missing})
+    return ValueSources(table, fields, {offset: _default(table, offset) for offset in missing})
 
 
-def old_row_sources(table: TableInfo, schema: StructType, row: Sources, before: str) -> Sources:
+def old_row_sources(table: TableInfo, schema: StructType, row: ValueSources, before: str) -> ValueSources:
     """The sources of an old row: the fields of a struct, which must be the same as those of the new row.
 
     :raises ScenarioError: for an additional or a missing field.
@@ -81,7 +81,7 @@ def old_row_sources(table: TableInfo, schema: StructType, row: Sources, before: 
         where = "the rows have it" if different[0] in row.fields else f"{before!r} has it"
         what = f"{before!r} and the rows must have the same columns: only {where}: {name!r}"
         raise ScenarioError(what, column=name)
-    return Sources(table, fields, row.defaults)
+    return ValueSources(table, fields, row.defaults)
 
 
 def quoted(name: str) -> Column:

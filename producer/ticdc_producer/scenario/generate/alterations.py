@@ -22,7 +22,7 @@ _INDEXED = INTEGERS | TEMPORALS | {MySQLType.NEW_DECIMAL}
 
 
 @dataclass(frozen=True, slots=True)
-class Alteration:
+class DrawnDDL:
     """One DDL.
 
     :param name: name of the table after it, without the database.
@@ -48,7 +48,7 @@ class Alterations:
         self._added: list[str] = []
         self._indexes: dict[str, str] = {}
 
-    def next(self, table: TableInfo) -> Alteration:
+    def next(self, table: TableInfo) -> DrawnDDL:
         """Draw the next DDL.
 
         :param table: the table after the previous DDL.
@@ -72,12 +72,12 @@ class Alterations:
     def _hash(self, purpose: str) -> int:
         return salt(f"{self._seed}/ddl/{self._number}/{purpose}") % (1 << 64)
 
-    def _ways(self, table: TableInfo) -> dict[str, Callable[[], Alteration]]:
+    def _ways(self, table: TableInfo) -> dict[str, Callable[[], DrawnDDL]]:
         """The possible DDLs, by key of the scenario."""
-        ways: dict[str, Callable[[], Alteration]] = {
+        ways: dict[str, Callable[[], DrawnDDL]] = {
             "add-column": lambda: self._add_column(table),
             "rename-table": lambda: self._rename(table),
-            "truncate-table": lambda: Alteration(f"TRUNCATE TABLE {_quoted(table)}", table.name),
+            "truncate-table": lambda: DrawnDDL(f"TRUNCATE TABLE {_quoted(table)}", table.name),
         }
         bare = [name for name in self._added if name not in self._indexes.values()]
         free = [*self._not_indexed(table)]
@@ -96,29 +96,29 @@ class Alterations:
             if offset not in first and _short(table.columns[offset]):
                 yield table.columns[offset].name
 
-    def _add_column(self, table: TableInfo) -> Alteration:
+    def _add_column(self, table: TableInfo) -> DrawnDDL:
         name = self._free_name("added", {column.name.lower() for column in table.columns})
         self._added.append(name)
         return _alter_table(table, f"ADD COLUMN `{name}` {_ADDED[self._hash('type') % len(_ADDED)]}")
 
-    def _drop_column(self, table: TableInfo, name: str) -> Alteration:
+    def _drop_column(self, table: TableInfo, name: str) -> DrawnDDL:
         self._added.remove(name)
         return _alter_table(table, f"DROP COLUMN `{name}`")
 
-    def _add_index(self, table: TableInfo, columns: list[str]) -> Alteration:
+    def _add_index(self, table: TableInfo, columns: list[str]) -> DrawnDDL:
         column = columns[self._hash("column") % len(columns)]
         name = self._free_name("by", {index.name.lower() for index in table.indexes})
         self._indexes[name] = column
         return _alter_table(table, f"ADD INDEX `{name}` (`{column}`)")
 
-    def _drop_index(self, table: TableInfo) -> Alteration:
+    def _drop_index(self, table: TableInfo) -> DrawnDDL:
         name = next(iter(self._indexes))
         del self._indexes[name]
         return _alter_table(table, f"DROP INDEX `{name}`")
 
-    def _rename(self, table: TableInfo) -> Alteration:
+    def _rename(self, table: TableInfo) -> DrawnDDL:
         name = f"{self._first.name}_{self._number}"
-        return Alteration(f"RENAME TABLE {_quoted(table)} TO {_quoted(table, name)}", name)
+        return DrawnDDL(f"RENAME TABLE {_quoted(table)} TO {_quoted(table, name)}", name)
 
     def _free_name(self, word: str, taken: set[str]) -> str:
         name = f"{word}_{self._number}"
@@ -133,8 +133,8 @@ def _short(column: ColumnInfo) -> bool:
     return (column.type in _INDEXED or is_short_text) and not column.is_virtual
 
 
-def _alter_table(table: TableInfo, change: str) -> Alteration:
-    return Alteration(f"ALTER TABLE {_quoted(table)} {change}", table.name)
+def _alter_table(table: TableInfo, change: str) -> DrawnDDL:
+    return DrawnDDL(f"ALTER TABLE {_quoted(table)} {change}", table.name)
 
 
 def _quoted(table: TableInfo, name: str = "") -> str:

@@ -13,10 +13,15 @@ from ticdc_producer.scenario.generate.bind_reference import bind_reference
 from ticdc_producer.scenario.generate.bounds import check_added
 from ticdc_producer.scenario.generate.domain import reject_type
 from ticdc_producer.scenario.generate.operation_rates import Rates, operation_rates
-from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan, Reference, TxnStep, salt
-from ticdc_producer.scenario.generate.source_lines import SourceLines
-from ticdc_producer.scenario.generate.spec import Generate, Statement
-from ticdc_producer.scenario.generate.state_size import check_state_size
+from ticdc_producer.scenario.generate.plan import (
+    ColumnPlan,
+    GeneratePlan,
+    Reference,
+    TxnStep,
+    check_state_size,
+    salt,
+)
+from ticdc_producer.scenario.generate.spec import Generate, SourceLines, StatementSpec
 from ticdc_producer.scenario.generate.table_schedule import (
     ALWAYS,
     TableSchedule,
@@ -187,7 +192,7 @@ class _Binder:
             raise self._error(what, "mix", hint="changes-per-row leaves room for fewer inserts")
         return found
 
-    def _statements(self) -> list[Statement]:
+    def _statements(self) -> list[StatementSpec]:
         """The statements that may be of this table."""
         each = self.step.each or ()
         return [

@@ -40,7 +40,7 @@ _MASK = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Sources:
+class CellSources:
     """What some values of a column are made of.
 
     :param row: number of the row.
@@ -80,16 +80,16 @@ def no_expressions(_plan: GeneratePlan, column: ColumnPlan, _of: Arguments) -> p
     raise AssertionError(f"the expression of column {column.column.name!r} was not computed")
 
 
-def sources(plan: GeneratePlan, column: ColumnPlan, rows: Longs, versions: Versions) -> Sources:
+def sources(plan: GeneratePlan, column: ColumnPlan, rows: Longs, versions: Versions) -> CellSources:
     """What the values of a column are made of in some rows."""
     if column.keyed:
         keyed = np.where(versions.keys == NEVER, rows, versions.keys + plan.all_rows)
-        return Sources(rows, keyed)
+        return CellSources(rows, keyed)
     version = versions.changed.get(column.offset, versions.made)
-    return Sources(rows, version, versions.added.get(column.offset))
+    return CellSources(rows, version, versions.added.get(column.offset))
 
 
-def cells(plan: GeneratePlan, column: ColumnPlan, of: Sources, expressions: Expressions) -> pa.Array:
+def cells(plan: GeneratePlan, column: ColumnPlan, of: CellSources, expressions: Expressions) -> pa.Array:
     """The canonical values of a column, as binary.
 
     :param expressions: computes the columns with an ``expression``.
@@ -113,12 +113,12 @@ def _bytes(value: str | bytes | None) -> bytes | None:
     return value.encode() if isinstance(value, str) else value
 
 
-def _arguments(plan: GeneratePlan, column: ColumnPlan, of: Sources) -> Arguments:
+def _arguments(plan: GeneratePlan, column: ColumnPlan, of: CellSources) -> Arguments:
     drawn = draw(plan.salt(f"{column.offset}/value"), of.version).view(np.int64)
     return Arguments(of.row, _event(plan, column, of), _numbers(plan, column, of), drawn)
 
 
-def _event(plan: GeneratePlan, column: ColumnPlan, of: Sources) -> Longs:
+def _event(plan: GeneratePlan, column: ColumnPlan, of: CellSources) -> Longs:
     """The change that last gave the column a value."""
     if not column.keyed:
         return of.version
@@ -126,14 +126,14 @@ def _event(plan: GeneratePlan, column: ColumnPlan, of: Sources) -> Longs:
     return np.where(moved, of.version - plan.all_rows, first_event(plan, np.where(moved, 0, of.version)))
 
 
-def _numbers(plan: GeneratePlan, column: ColumnPlan, of: Sources) -> Longs:
+def _numbers(plan: GeneratePlan, column: ColumnPlan, of: CellSources) -> Longs:
     """The numbers of a sequence: rows are numbered first, then changes, so all numbers are different."""
     if column.keyed:
         return of.version
     return np.where(of.version == first_event(plan, of.row), of.row, of.version + plan.all_rows)
 
 
-def _own(plan: GeneratePlan, column: ColumnPlan, of: Sources, numbers: Longs | None) -> pa.Array:
+def _own(plan: GeneratePlan, column: ColumnPlan, of: CellSources, numbers: Longs | None) -> pa.Array:
     """Values that are drawn, or made of the numbers of a sequence."""
     if is_string(column.column):
         return _strings(plan, column, of.version, numbers)
@@ -152,7 +152,7 @@ def _own(plan: GeneratePlan, column: ColumnPlan, of: Sources, numbers: Longs | N
     return ordinal_texts(column.column, values if of.added is None else values + of.added)
 
 
-def _referring(plan: GeneratePlan, column: ColumnPlan, reference: Reference, of: Sources) -> pa.Array:
+def _referring(plan: GeneratePlan, column: ColumnPlan, reference: Reference, of: CellSources) -> pa.Array:
     """The keys of existing rows of the referenced table."""
     parent = reference.parent
     parent_rows = (
@@ -169,7 +169,7 @@ def _referring(plan: GeneratePlan, column: ColumnPlan, reference: Reference, of:
         rows = normal(salt, of.version, parent_rows)
     else:
         rows = uniform_of(draw(salt, of.version), parent_rows)
-    return _own(parent, reference.column, Sources(rows, rows), rows)
+    return _own(parent, reference.column, CellSources(rows, rows), rows)
 
 
 def _with_nulls_and_boundaries(

@@ -1,27 +1,33 @@
-"""Row changes as Arrow batches: the images before and after each change."""
+"""Row changes as Arrow batches: row keys, and the images before and after each change.
+
+Row keys have the same bytes as those of ``model.row_key``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Op
+from ticdc_producer.model.mysql_type import INTEGERS, NUMBERED
+from ticdc_producer.model.row_key import encode_part, prefix
 from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.generate.arrays import Flags, Longs
-from ticdc_producer.scenario.generate.cells import Expressions, Sources, cells, sources
+from ticdc_producer.scenario.generate.arrays import Flags, Hashes, Longs
+from ticdc_producer.scenario.generate.cells import CellSources, Expressions, cells, sources
+from ticdc_producer.scenario.generate.draw import binary_array
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
 from ticdc_producer.scenario.generate.row_history import RowChanges, Versions
-from ticdc_producer.scenario.generate.row_keys import handles, int_keys
 
 
 def change_rows(
     plan: GeneratePlan, table: TableInfo, changes: RowChanges, expressions: Expressions, *, net: bool
 ) -> pa.RecordBatch:
-    """Changes with their images (shape ``CHANGE_LOG``).
+    """Changes with their images (shape ``CHANGE_LOG``), in the order of ``changes``.
 
     :param table: the version of the table at the changes; also the row before is in this version, as TiCDC
         decodes it.
@@ -41,8 +47,9 @@ def change_rows(
 def existing_rows(
     plan: GeneratePlan, table: TableInfo, rows: Longs, versions: Versions, expressions: Expressions
 ) -> pa.RecordBatch:
-    """Rows that exist: ``row_key`` and ``row``, an image of the table.
+    """Rows that exist (shape ``changes.ROWS``), in the order of their numbers in ``rows``.
 
+    :param table: the version of the table whose images are returned.
     :param versions: what the values of the rows come from.
     """
     inserts = RowChanges.of_inserts(rows, versions)
@@ -100,11 +107,11 @@ class DrawnValues:
         return found
 
 
-def _both(after: Sources, new: Longs, before: Sources, old: Longs) -> Sources:
+def _both(after: CellSources, new: Longs, before: CellSources, old: Longs) -> CellSources:
     added = None
     if after.added is not None and before.added is not None:
         added = np.concatenate([after.added[new], before.added[old]])
-    return Sources(
+    return CellSources(
         np.concatenate([after.row[new], before.row[old]]),
         np.concatenate([after.version[new], before.version[old]]),
         added,
@@ -182,3 +189,58 @@ def _images(drawn: Sequence[DrawnValues], indexes: Sequence[Longs], present: Fla
     return pa.ListArray.from_arrays(
         pa.array(offsets, pa.int32()), values, type=IMAGE, mask=pa.array(~present)
     )
+
+
+_SIGN = np.uint64(1 << 63)
+_INT, _UINT = 3, 4
+
+
+def handles(table: TableInfo, key: IndexInfo, values: Mapping[int, pa.Array]) -> tuple[pa.Array, Longs]:
+    """The row keys and the integer handles (0 without one) of rows.
+
+    :param key: the table's clustered key.
+    :param values: canonical values of the key columns, by offset.
+    """
+    first = key.offsets[0]
+    rows = len(values[first])
+    if len(key.offsets) == 1 and table.columns[first].type in INTEGERS:
+        numbers = _numbers(table.columns[first], values[first])
+        return int_keys(numbers), numbers.view(np.int64)
+    lengths = key.lengths or (-1,) * len(key.offsets)
+    parts = [
+        _parts(table.columns[offset], values[offset], length)
+        for offset, length in zip(key.offsets, lengths, strict=True)
+    ]
+    return pc.binary_join_element_wise(*parts, b""), np.zeros(rows, np.int64)
+
+
+def int_keys(numbers: Longs | Hashes) -> pa.Array:
+    """``row_key.int_key`` of signed numbers, or of the same bits as unsigned ones."""
+    return _eight_bytes(numbers.view(np.uint64) ^ _SIGN)
+
+
+def _numbers(column: ColumnInfo, values: pa.Array) -> Longs | Hashes:
+    kind = pa.uint64() if column.unsigned else pa.int64()
+    found: Longs | Hashes = values.cast(pa.string()).cast(kind).to_numpy(zero_copy_only=False)
+    return found
+
+
+def _parts(column: ColumnInfo, values: pa.Array, length: int) -> pa.Array:
+    """One column of keys of several columns, or of another type."""
+    if column.type not in INTEGERS | NUMBERED:
+        # Keys of other types are rare, and each type has an order of its own.
+        texts = values.to_pylist()
+        return pa.array([encode_part(column, prefix(column, text, length)) for text in texts], pa.binary())
+    unsigned = column.unsigned or column.type in NUMBERED
+    numbers = (
+        values.cast(pa.string()).cast(pa.uint64() if unsigned else pa.int64()).to_numpy(zero_copy_only=False)
+    )
+    encoded = _eight_bytes(numbers) if unsigned else int_keys(numbers)
+    flag = pa.scalar(bytes([_UINT if unsigned else _INT]), pa.binary())
+    return pc.binary_join_element_wise(flag, encoded, b"")
+
+
+def _eight_bytes(numbers: Longs | Hashes) -> pa.Array:
+    """Numbers as 8 bytes each, big-endian."""
+    data = numbers.astype(">u8").view(np.uint8)
+    return binary_array(np.arange(len(numbers) + 1, dtype=np.int64) * 8, data)

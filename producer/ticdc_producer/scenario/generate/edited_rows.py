@@ -23,6 +23,8 @@ def rows_of_table(
 ) -> Iterator[pa.RecordBatch]:
     """All rows of a generated table (shape ``ROWS``), images of ``plan.table_after(commits)``.
 
+    Those of SQL come first; the order is the same on every run.
+
     :param source: draws the rows; its filter of rows counts for generated rows alone.
     :param commits: the number of commits after which the rows are taken; None: after the last one.
     :param of_sql: whether to return the rows of SQL, too: they are not divided among several sources.
@@ -66,6 +68,7 @@ def in_version(rows: pa.RecordBatch, old: TableInfo, new: TableInfo) -> pa.Recor
     """Rows after DDLs that added, dropped and renamed columns: an added column has its origin default.
 
     :param rows: shape ``ROWS``, images of ``old``.
+    :return: shape ``ROWS``, images of ``new``, in the same order.
     """
     if old.version == new.version:
         return rows

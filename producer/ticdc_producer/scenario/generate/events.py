@@ -89,7 +89,7 @@ RowFilter: TypeAlias = Callable[[Longs], Flags]
 
 
 @dataclass(frozen=True, slots=True)
-class Events:
+class GeneratedEvents:
     """Row changes in the order of their execution, as columns.
 
     :param event: number of the change in the step.
@@ -108,12 +108,14 @@ class Events:
     def __len__(self) -> int:
         return len(self.event)
 
-    def take(self, indexes: Longs) -> Events:
+    def take(self, indexes: Longs) -> GeneratedEvents:
         """Some of the changes."""
-        return Events(*(getattr(self, field.name)[indexes] for field in fields(self)))
+        return GeneratedEvents(*(getattr(self, field.name)[indexes] for field in fields(self)))
 
 
-def first_inserts(plan: GeneratePlan, start: int, stop: int, wanted: RowFilter | None = None) -> Events:
+def first_inserts(
+    plan: GeneratePlan, start: int, stop: int, wanted: RowFilter | None = None
+) -> GeneratedEvents:
     """The inserts of some of the rows that a step inserts first.
 
     :param wanted: whose changes are returned; None: all.
@@ -122,10 +124,12 @@ def first_inserts(plan: GeneratePlan, start: int, stop: int, wanted: RowFilter |
     if wanted is not None:
         rows = rows[wanted(rows)]
     commit = rows // ROWS_PER_LOAD + plan.first_commit
-    return Events(rows, rows, commit, rows % ROWS_PER_LOAD, np.zeros(len(rows), bool))
+    return GeneratedEvents(rows, rows, commit, rows % ROWS_PER_LOAD, np.zeros(len(rows), bool))
 
 
-def transaction_events(plan: GeneratePlan, start: int, stop: int, wanted: RowFilter | None = None) -> Events:
+def transaction_events(
+    plan: GeneratePlan, start: int, stop: int, wanted: RowFilter | None = None
+) -> GeneratedEvents:
     """The row changes of some of a step's transactions, which are numbered from 0.
 
     :param wanted: whose changes are returned; None: all.
@@ -150,7 +154,7 @@ def _picked(plan: GeneratePlan, table_pick: Longs, rows: Longs) -> Longs:
     return zipf(drawn, rows, plan.hot_keys) if plan.hot_keys else uniform_of(drawn, rows)
 
 
-def _changes_of_picks(plan: GeneratePlan, pick: Longs, row: Longs, is_new: Flags) -> Events:
+def _changes_of_picks(plan: GeneratePlan, pick: Longs, row: Longs, is_new: Flags) -> GeneratedEvents:
     transaction, statement = np.divmod(pick, plan.picks_per_transaction)
     starts, sizes = _statements(plan)
     position, size = starts[statement], sizes[statement]
@@ -163,7 +167,7 @@ def _changes_of_picks(plan: GeneratePlan, pick: Longs, row: Longs, is_new: Flags
     commit = transaction + plan.first_transaction
     if plan.ddl_every:  # DDLs are commits as well
         commit += transaction // plan.ddl_every
-    return Events(event, row, commit, position, _deletes(plan, event, position) & ~is_new)
+    return GeneratedEvents(event, row, commit, position, _deletes(plan, event, position) & ~is_new)
 
 
 def _statements(plan: GeneratePlan) -> tuple[Longs, Longs]:

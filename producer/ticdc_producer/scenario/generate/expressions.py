@@ -49,6 +49,7 @@ def made_in_tasks(
     :param plans: with the columns that may have expressions.
     :param made: makes the batches.
     :param draws: draws nothing but what needs expressions.
+    :param schema: the columns of the batches that ``made`` makes, which are those of the result.
     :raises ScenarioError: with file and line of the column, for an expression that Spark rejects.
     """
 
@@ -82,6 +83,8 @@ def expression_values(tasks: DataFrame, plans: Sequence[GeneratePlan], draws: Dr
     """The values that tasks need, in the order in which they need them; for ``ExpressionValues``.
 
     :param tasks: one column with the number of each task, one in a partition.
+    :return: ``_task`` (int), and ``value`` (binary), the canonical value; a partition per task. The first row
+        of a partition only names the task.
     """
     columns = _columns(plans)
 

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ticdc_producer.scenario.generate.additions import added_units
+from ticdc_producer.model.mysql_type import INTEGERS
+from ticdc_producer.scenario.generate.amounts import evaluated, parsed
 from ticdc_producer.scenario.generate.arrays import Flags, Longs
+from ticdc_producer.scenario.generate.domain import DECIMAL_DIGITS
 from ticdc_producer.scenario.generate.draw import draw, happens, uniform
-from ticdc_producer.scenario.generate.events import Events
-from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
-from ticdc_producer.scenario.generate.runs import Runs
-from ticdc_producer.scenario.generate.state_size import may_change
+from ticdc_producer.scenario.generate.events import GeneratedEvents
+from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan, may_change
+from ticdc_producer.scenario.generate.runs import RowRuns
 
 _ALSO = 0.25
 """Probability of each further column to change in an update."""
@@ -93,7 +94,7 @@ class RowChanges:
         )
 
 
-class RowHistory:
+class RowFollower:
     """Follows the rows of a table, whose changes are passed in order."""
 
     def __init__(self, plan: GeneratePlan) -> None:
@@ -118,13 +119,13 @@ class RowHistory:
         rows = np.flatnonzero(self._exists)
         return rows, self._state_of(rows)
 
-    def changes(self, events: Events, *, net: bool) -> RowChanges:
+    def changes(self, events: GeneratedEvents, *, net: bool) -> RowChanges:
         """The changes of whole transactions, in the order of their execution.
 
         :param net: one change per row and transaction, from the row before the transaction to the row after
             it; rows that exist neither before nor after are left out.
         """
-        runs = Runs(events.row)
+        runs = RowRuns(events.row)
         found = self._followed(events.take(runs.order), runs)
         selected = np.arange(len(events))
         if net:
@@ -138,7 +139,7 @@ class RowHistory:
             selected = np.flatnonzero(ends & (found.existed | found.exists))
         return found.take(runs.in_first_order(selected))
 
-    def _followed(self, events: Events, runs: Runs) -> RowChanges:
+    def _followed(self, events: GeneratedEvents, runs: RowRuns) -> RowChanges:
         """The changes in the order of the runs; the states then are those after them."""
         earlier, existed_before = self._earlier(events.row)
         exists = _existence(events.deletes, runs, existed_before)
@@ -156,7 +157,7 @@ class RowHistory:
         return RowChanges(events.row, events.commit, events.position, existed, exists, before, after)
 
     def _after(
-        self, events: Events, runs: Runs, inserts: Flags, updates: Flags, earlier: Versions
+        self, events: GeneratedEvents, runs: RowRuns, inserts: Flags, updates: Flags, earlier: Versions
     ) -> Versions:
         plan, event = self._plan, events.event
         keys = earlier.keys
@@ -207,7 +208,7 @@ class RowHistory:
             state.added[offset][rows] = column
 
 
-def _existence(deletes: Flags, runs: Runs, existed_before: Flags) -> Flags:
+def _existence(deletes: Flags, runs: RowRuns, existed_before: Flags) -> Flags:
     """Whether rows exist after their changes.
 
     In a run of deleting changes every other one finds the row gone and inserts it; all other changes leave a
@@ -221,7 +222,7 @@ def _existence(deletes: Flags, runs: Runs, existed_before: Flags) -> Flags:
     return found
 
 
-def _updates(plan: GeneratePlan, offset: int, events: Events) -> Flags:
+def _updates(plan: GeneratePlan, offset: int, events: GeneratedEvents) -> Flags:
     """Whether changes give the column a new value if they are updates."""
     if plan.each:
         named = np.array([offset in one.updates for one in plan.each])
@@ -238,10 +239,38 @@ def _updates(plan: GeneratePlan, offset: int, events: Events) -> Flags:
     return chosen | also
 
 
-def _added(plan: GeneratePlan, column: ColumnPlan, events: Events, updates: Flags) -> Longs:
+def _added(plan: GeneratePlan, column: ColumnPlan, events: GeneratedEvents, updates: Flags) -> Longs:
     """What changes add to the column."""
     found = np.zeros(len(events), np.int64)
     adding = np.flatnonzero(updates & _updates(plan, column.offset, events))
     if len(adding):
         found[adding] = added_units(plan, column, events.take(adding))
     return found
+
+
+def added_units(plan: GeneratePlan, column: ColumnPlan, updates: GeneratedEvents) -> Longs:
+    """What each of some updates adds, in units of the column's last digit, rounded half away from zero.
+
+    The expression can use ``row``; ``transaction``, the number of the commit; ``place``, the position of the
+    change in it; and ``draw``, a hash that all changes of a transaction share, in all tables. NULL adds
+    nothing.
+
+    :raises ScenarioError: for a condition that is not supported.
+    """
+    found = evaluated(
+        parsed(column.adds),
+        {
+            "row": updates.row,
+            "transaction": updates.commit,
+            "place": updates.position,
+            "draw": draw(plan.shared_salt("added"), updates.commit).view(np.int64),
+        },
+    ).at(added_scale(column))
+    return np.where(found.null, 0, found.units).astype(np.int64)
+
+
+def added_scale(column: ColumnPlan) -> int:
+    """Number of fraction digits of sums."""
+    if column.column.type in INTEGERS:
+        return 0
+    return min(max(column.column.decimal, 0), DECIMAL_DIGITS)

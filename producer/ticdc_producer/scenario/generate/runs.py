@@ -27,7 +27,7 @@ class Distance:
     from_start: Flags
 
 
-class Runs:
+class RowRuns:
     """The runs of some events. All columns are in the order of ``order``.
 
     :param rows: the row of each event, at most 2**24, in the order of the events.

@@ -1,8 +1,9 @@
-"""The keys of a ``generate`` step."""
+"""The keys of a ``generate`` step, and their lines in the scenario file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -27,7 +28,7 @@ MOST_TABLES = 500
 _INSTEAD_OF_EACH = ("mix", "updates", "rows_per_transaction", "changes_per_row", "key_changes")
 
 
-class Statement(StrictModel):
+class StatementSpec(StrictModel):
     """One statement that every transaction executes on a row of its own."""
 
     does: Literal["insert", "update", "replace"] = Field(
@@ -41,7 +42,7 @@ class Statement(StrictModel):
     )
 
     @model_validator(mode="after")
-    def _check_columns(self) -> Statement:
+    def _check_columns(self) -> StatementSpec:
         if (self.does == "update") != bool(self.columns):
             raise ValueError(f"an update requires columns, {_with_article(self.does)} has none")
         return self
@@ -74,7 +75,7 @@ class Generate(StrictModel):
     mix: Mix = Field(
         default_factory=lambda: Mix(insert=20, update=70, delete=10), description="Shares of the operations."
     )
-    each: Annotated[tuple[Statement, ...], Field(strict=False, max_length=1000)] | None = Field(
+    each: Annotated[tuple[StatementSpec, ...], Field(strict=False, max_length=1000)] | None = Field(
         default=None, description="Statements of each transaction, instead of a mix."
     )
     hot_keys: Exponent = Field(
@@ -165,7 +166,7 @@ class Generate(StrictModel):
             return self.rows_per_transaction
         return sum(2 if statement.does == "replace" else 1 for statement in self.each)
 
-    def _check_each(self, each: tuple[Statement, ...]) -> None:
+    def _check_each(self, each: tuple[StatementSpec, ...]) -> None:
         both = sorted({key.replace("_", "-") for key in self._given_keys() if key in _INSTEAD_OF_EACH})
         if not each:
             raise ValueError("each is empty")
@@ -195,3 +196,29 @@ class Generate(StrictModel):
             return table_spec.share > 0 and self.each[0].does != "insert"
         first = (one.does for one in self.each if (one.table or "").lower() == table_spec.table.lower())
         return next(first, "insert") != "insert"
+
+
+@dataclass(frozen=True)
+class SourceLines:
+    """The line of each key in the scenario file.
+
+    :param lines: line by path below ``generate``; the step itself has the path ``()``.
+    :param above: path of a table with keys of its own; empty: the step.
+    """
+
+    lines: Mapping[tuple[str, ...], int]
+    above: tuple[str, ...] = ()
+
+    def of_table(self, number: int) -> SourceLines:
+        """The lines for one of several tables."""
+        return SourceLines(self.lines, ("tables", str(number)))
+
+    def of(self, *path: str) -> int:
+        """The line of a key, or of the nearest key above it; the table's keys precede the step's."""
+        found = {tuple(part.lower() for part in path): line for path, line in self.lines.items()}
+        wanted = tuple(part.lower() for part in path)
+        for depth in range(len(wanted), -1, -1):
+            for candidate in (self.above + wanted[:depth], wanted[:depth]):
+                if candidate in found:
+                    return found[candidate]
+        return 0

@@ -16,14 +16,14 @@ from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FunctionCall:
     """A function's name in upper case, and its argument expressions."""
 
     name: str
     arguments: tuple[exp.Expr, ...] = ()
 
 
-def normalized_call(node: exp.Expr) -> Call | None:
+def normalized_call(node: exp.Expr) -> FunctionCall | None:
     """The function call that a node represents; None if it represents none.
 
     :raises UnsupportedSQL: for a JSON path or INTERVAL of which sqlglot's tree has lost a part.
@@ -40,20 +40,20 @@ def _word(node: exp.Expr) -> exp.Expr:
     return exp.Literal.string(node.name.upper().removeprefix("SQL_TSI_"))
 
 
-def _by_name(node: exp.Expr) -> Call:
+def _by_name(node: exp.Expr) -> FunctionCall:
     name, arguments = str(node.this).upper(), tuple(node.expressions)
     name = _SYNONYMS.get(name, name)
     if name in ("DATE_ADD", "DATE_SUB") and len(arguments) == 2:
         return _shift(name, *arguments)
     if name in ("TIMESTAMPADD", "TIMESTAMPDIFF") and arguments and isinstance(arguments[0], exp.Column):
-        return Call(name, (_word(arguments[0]), *arguments[1:]))
-    return Call(name, arguments)
+        return FunctionCall(name, (_word(arguments[0]), *arguments[1:]))
+    return FunctionCall(name, arguments)
 
 
-def _shift(name: str, moment: exp.Expr, amount: exp.Expr) -> Call:
+def _shift(name: str, moment: exp.Expr, amount: exp.Expr) -> FunctionCall:
     """``DATE_ADD(d, INTERVAL n unit)``; a bare number counts days."""
     if not isinstance(amount, exp.Interval):
-        return Call(name, (moment, amount, exp.Literal.string("DAY")))
+        return FunctionCall(name, (moment, amount, exp.Literal.string("DAY")))
     unit = amount.args.get("unit")
     if unit is None or amount.this is None:
         raise ScenarioError("SQL does not parse: INTERVAL needs a number and a unit")
@@ -61,10 +61,10 @@ def _shift(name: str, moment: exp.Expr, amount: exp.Expr) -> Call:
     if isinstance(number, exp.Literal) and "." in str(number.this) and word in _WHOLE_UNITS:
         # TiDB rounds a number here but truncates a string; sqlglot's tree does not show which it was.
         raise UnsupportedSQL(f"INTERVAL {number.this} {word}: only whole numbers of this unit are supported")
-    return Call(name, (moment, number, exp.Literal.string(word)))
+    return FunctionCall(name, (moment, number, exp.Literal.string(word)))
 
 
-def _sum(node: exp.Expr) -> Call | None:
+def _sum(node: exp.Expr) -> FunctionCall | None:
     left, right = node.this, node.expression
     if isinstance(left, exp.Interval) and isinstance(node, exp.Add):
         moment = right.this if isinstance(right, exp.Interval) and not right.args.get("unit") else right
@@ -74,46 +74,48 @@ def _sum(node: exp.Expr) -> Call | None:
     return None
 
 
-def _interval(node: exp.Expr) -> Call | None:
+def _interval(node: exp.Expr) -> FunctionCall | None:
     """The function ``INTERVAL(n, a, b, …)``; None for ``INTERVAL n unit``, which is not a function."""
     is_function = isinstance(node.this, exp.Tuple) and node.args.get("unit") is None
-    return Call("INTERVAL", tuple(node.this.expressions)) if is_function else None
+    return FunctionCall("INTERVAL", tuple(node.this.expressions)) if is_function else None
 
 
-def _column(node: exp.Expr) -> Call | None:
+def _column(node: exp.Expr) -> FunctionCall | None:
     """Functions without parentheses that sqlglot parses as column names."""
     if node.args.get("table") is not None or node.this.args.get("quoted"):
         return None
     name = node.name.upper()
-    return Call(name) if name in _BARE_WORDS else None
+    return FunctionCall(name) if name in _BARE_WORDS else None
 
 
-def _trim(node: exp.Expr) -> Call:
+def _trim(node: exp.Expr) -> FunctionCall:
     what = node.args.get("expression") or exp.Literal.string(" ")
-    return Call("TRIM", (node.this, what, exp.Literal.string(node.args.get("position") or "BOTH")))
+    return FunctionCall("TRIM", (node.this, what, exp.Literal.string(node.args.get("position") or "BOTH")))
 
 
-def _rounding(name: str) -> Callable[[exp.Expr], Call]:
-    return lambda node: Call(name, _present(node.this, node.args.get("decimals")))
+def _rounding(name: str) -> Callable[[exp.Expr], FunctionCall]:
+    return lambda node: FunctionCall(name, _present(node.this, node.args.get("decimals")))
 
 
-def _char(node: exp.Expr) -> Call:
+def _char(node: exp.Expr) -> FunctionCall:
     charset = node.args.get("charset")
-    return Call("CHAR", (exp.Literal.string(charset.name if charset else "binary"), *node.expressions))
+    return FunctionCall(
+        "CHAR", (exp.Literal.string(charset.name if charset else "binary"), *node.expressions)
+    )
 
 
-def _json_object(node: exp.Expr) -> Call:
+def _json_object(node: exp.Expr) -> FunctionCall:
     pairs = [(pair.this, pair.expression) for pair in node.expressions]
-    return Call("JSON_OBJECT", tuple(side for pair in pairs for side in pair))
+    return FunctionCall("JSON_OBJECT", tuple(side for pair in pairs for side in pair))
 
 
-def _json_extract(node: exp.Expr) -> Call:
-    return Call("JSON_EXTRACT", (node.this, _path(node.expression)))
+def _json_extract(node: exp.Expr) -> FunctionCall:
+    return FunctionCall("JSON_EXTRACT", (node.this, _path(node.expression)))
 
 
-def _json_extract_text(node: exp.Expr) -> Call:
+def _json_extract_text(node: exp.Expr) -> FunctionCall:
     inner = exp.Anonymous(this="JSON_EXTRACT", expressions=[node.this, _path(node.expression)])
-    return Call("JSON_UNQUOTE", (inner,))
+    return FunctionCall("JSON_UNQUOTE", (inner,))
 
 
 def _path(node: exp.Expr) -> exp.Expr:
@@ -141,32 +143,32 @@ _SYNONYMS = {"ADDDATE": "DATE_ADD", "SUBDATE": "DATE_SUB", "CEILING": "CEIL", "S
 _BARE_WORDS = frozenset({"UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP"})
 _WHOLE_UNITS = frozenset({"MICROSECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR"})
 
-_RULES: dict[type[exp.Expr], Callable[[exp.Expr], Call | None]] = {
+_RULES: dict[type[exp.Expr], Callable[[exp.Expr], FunctionCall | None]] = {
     exp.Anonymous: _by_name,
     exp.Add: _sum,
     exp.Sub: _sum,
     exp.Interval: _interval,
     exp.Column: _column,
     exp.Trim: _trim,
-    exp.Substring: lambda node: Call(
+    exp.Substring: lambda node: FunctionCall(
         "SUBSTRING", _present(node.this, node.args.get("start"), node.args.get("length"))
     ),
-    exp.StrPosition: lambda node: Call("LOCATE", (node.args["substr"], node.this)),
-    exp.Extract: lambda node: Call("EXTRACT", (_word(node.this), node.expression)),
-    exp.RegexpLike: lambda node: Call("REGEXP_LIKE", _present(node.this, node.expression)),
+    exp.StrPosition: lambda node: FunctionCall("LOCATE", (node.args["substr"], node.this)),
+    exp.Extract: lambda node: FunctionCall("EXTRACT", (_word(node.this), node.expression)),
+    exp.RegexpLike: lambda node: FunctionCall("REGEXP_LIKE", _present(node.this, node.expression)),
     exp.Floor: _rounding("FLOOR"),
     exp.Ceil: _rounding("CEIL"),
     exp.Chr: _char,
     exp.JSONObject: _json_object,
     exp.JSONExtract: _json_extract,
     exp.JSONExtractScalar: _json_extract_text,
-    exp.JSONArrayContains: lambda node: Call("MEMBER OF", (node.this, node.expression)),
-    exp.CurrentTimestamp: lambda _: Call("NOW"),
-    exp.Localtime: lambda _: Call("NOW"),
-    exp.Localtimestamp: lambda _: Call("NOW"),
-    exp.CurrentDate: lambda _: Call("CURRENT_DATE"),
-    exp.CurrentTime: lambda _: Call("CURRENT_TIME"),
-    exp.CurrentUser: lambda _: Call("CURRENT_USER"),
+    exp.JSONArrayContains: lambda node: FunctionCall("MEMBER OF", (node.this, node.expression)),
+    exp.CurrentTimestamp: lambda _: FunctionCall("NOW"),
+    exp.Localtime: lambda _: FunctionCall("NOW"),
+    exp.Localtimestamp: lambda _: FunctionCall("NOW"),
+    exp.CurrentDate: lambda _: FunctionCall("CURRENT_DATE"),
+    exp.CurrentTime: lambda _: FunctionCall("CURRENT_TIME"),
+    exp.CurrentUser: lambda _: FunctionCall("CURRENT_USER"),
 }
 
 

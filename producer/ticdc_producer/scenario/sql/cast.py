@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+from decimal import Decimal
 
 from sqlglot import exp
 
@@ -19,7 +19,7 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.json_document import check_depth, json_of, to_json_text
 from ticdc_producer.model.json_text import parse_json
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.number_text import as_number, integer_prefix
+from ticdc_producer.model.number_text import as_number, integer_prefix, nearest_integer
 from ticdc_producer.model.sql_mode import SQLMode, display_value
 from ticdc_producer.model.sql_value import (
     BinaryLiteral,
@@ -36,7 +36,7 @@ T = MySQLType
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class CastType:
     """The target type of a CAST.
 
     :param sizes: numbers in parentheses.
@@ -48,7 +48,7 @@ class Target:
     charset: str = ""
 
 
-def target_of(to: exp.DataType) -> Target:
+def target_of(to: exp.DataType) -> CastType:
     """The target of a CAST node.
 
     :raises UnsupportedSQL: for a type that nothing can be cast to.
@@ -64,10 +64,10 @@ def target_of(to: exp.DataType) -> Target:
         raise ScenarioError("a fraction of a second has at most 6 digits", value=str(sizes[0]))
     if charset is not None and charset.name.lower() not in _CHARSETS:
         raise UnsupportedSQL(f"the charset {charset.name} is not supported here")
-    return Target(name, sizes, charset.name.lower() if charset is not None else "")
+    return CastType(name, sizes, charset.name.lower() if charset is not None else "")
 
 
-def cast(value: SQLValue, target: Target, mode: SQLMode) -> SQLValue:
+def cast(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
     """Convert a value to the target type; NULL remains NULL.
 
     :raises ScenarioError: in strict mode, if the value does not fit.
@@ -82,7 +82,7 @@ def _fail_if_strict(what: str, value: SQLValue, mode: SQLMode) -> None:
         raise ScenarioError(f"{what}: {displayed!r}", value=displayed)
 
 
-def _signed(value: SQLValue, _: Target, mode: SQLMode) -> SQLValue:
+def _signed(value: SQLValue, _: CastType, mode: SQLMode) -> SQLValue:
     """Two's complement: a number above the signed range, but within the unsigned one, becomes negative."""
     number = _integer(value, mode)
     if 1 << 63 <= number < 1 << 64 and isinstance(value, int | str | bytes):
@@ -90,7 +90,7 @@ def _signed(value: SQLValue, _: Target, mode: SQLMode) -> SQLValue:
     return _clamped(value, number, -(1 << 63), (1 << 63) - 1, mode)
 
 
-def _unsigned(value: SQLValue, _: Target, mode: SQLMode) -> SQLValue:
+def _unsigned(value: SQLValue, _: CastType, mode: SQLMode) -> SQLValue:
     number = _integer(value, mode)
     if -(1 << 63) <= number < 0 and not isinstance(value, Decimal):
         return Unsigned(number + (1 << 64))
@@ -110,19 +110,13 @@ def _integer(value: SQLValue, mode: SQLMode) -> int:
             _fail_if_strict("Truncated incorrect INTEGER value", value, mode)
         return prefix
     number, _ = as_number(value)
-    exact = Decimal(number)
-    if not exact.is_finite() or exact.adjusted() > 60:
-        return -(1 << 200) if exact.is_signed() else 1 << 200
-    if exact.adjusted() < -1:
-        return 0
-    halves = ROUND_HALF_EVEN if isinstance(number, float) else ROUND_HALF_UP
-    return int(exact.to_integral_value(rounding=halves))
+    return nearest_integer(number)
 
 
-def _as_column(code: MySQLType) -> Callable[[SQLValue, Target, SQLMode], SQLValue]:
+def _as_column(code: MySQLType) -> Callable[[SQLValue, CastType, SQLMode], SQLValue]:
     """A cast that stores the value in a column of this type and reads it again."""
 
-    def rule(value: SQLValue, target: Target, mode: SQLMode) -> SQLValue:
+    def rule(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
         length, scale = (*target.sizes, *(10, 0)[len(target.sizes) :]) if code == T.NEW_DECIMAL else (-1, -1)
         kind = T.DOUBLE if code == T.FLOAT and target.sizes and target.sizes[0] > 24 else code
         name = f"CAST AS {target.name}"
@@ -132,7 +126,7 @@ def _as_column(code: MySQLType) -> Callable[[SQLValue, Target, SQLMode], SQLValu
     return rule
 
 
-def _char(value: SQLValue, target: Target, mode: SQLMode) -> SQLValue:
+def _char(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
     if target.charset == "binary":
         return _binary(value, target, mode)
     text = to_text(value)
@@ -155,7 +149,7 @@ def _decoded(value: bytes) -> str:
         ) from None
 
 
-def _binary(value: SQLValue, target: Target, mode: SQLMode) -> SQLValue:
+def _binary(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
     data = to_bytes(value)
     if not target.sizes:
         return data
@@ -165,11 +159,11 @@ def _binary(value: SQLValue, target: Target, mode: SQLMode) -> SQLValue:
     return data[:length].ljust(length, b"\0")
 
 
-def _date(value: SQLValue, _: Target, mode: SQLMode) -> SQLValue:
+def _date(value: SQLValue, _: CastType, mode: SQLMode) -> SQLValue:
     return _to_datetime(value, -1, "date", mode)
 
 
-def _datetime(value: SQLValue, target: Target, mode: SQLMode) -> SQLValue:
+def _datetime(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
     return _to_datetime(value, target.sizes[0] if target.sizes else 0, "datetime", mode)
 
 
@@ -181,7 +175,7 @@ def _to_datetime(value: SQLValue, fsp: int, kind: str, mode: SQLMode) -> DateTim
     return converted
 
 
-def _time(value: SQLValue, target: Target, mode: SQLMode) -> SQLValue:
+def _time(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
     fsp = target.sizes[0] if target.sizes else 0
     duration = as_duration(_plain_text(value), fsp)
     if duration is None:
@@ -198,7 +192,7 @@ def _plain_text(value: SQLValue) -> SQLValue:
     return str(json_of(value)) if isinstance(value, JsonText) else value
 
 
-def _json(value: SQLValue, _: Target, __: SQLMode) -> SQLValue:
+def _json(value: SQLValue, _: CastType, __: SQLMode) -> SQLValue:
     try:
         if isinstance(value, str) and not isinstance(value, JsonText):
             return to_json_text(check_depth(parse_json(value)))
@@ -207,7 +201,7 @@ def _json(value: SQLValue, _: Target, __: SQLMode) -> SQLValue:
         raise ScenarioError(f"Invalid JSON text ({error})", value=display_value(value)) from error
 
 
-def _vector(value: SQLValue, target: Target, _: SQLMode) -> SQLValue:
+def _vector(value: SQLValue, target: CastType, _: SQLMode) -> SQLValue:
     try:
         text, dimensions = vector_text(to_text(value))
     except ValueError as error:
@@ -238,7 +232,7 @@ _NAMES: dict[exp.DType, str] = {
     exp.DType.JSON: "JSON",
     exp.DType.VECTOR: "VECTOR",
 }
-_CASTS: dict[str, Callable[[SQLValue, Target, SQLMode], SQLValue]] = {
+_CASTS: dict[str, Callable[[SQLValue, CastType, SQLMode], SQLValue]] = {
     "SIGNED": _signed,
     "UNSIGNED": _unsigned,
     "DECIMAL": _as_column(T.NEW_DECIMAL),

@@ -30,7 +30,7 @@ class Database:
 
 
 @dataclass(slots=True)
-class Cluster:
+class TiDBCluster:
     """All databases, and what they share.
 
     :param versions: every version of every table; the index is ``TableInfo.version``.

@@ -15,7 +15,7 @@ from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.scenario.sql.column_default import with_default
 from ticdc_producer.scenario.sql.column_type import MAX_VARCHAR, WIDEST, SQLType, fitted_lob, type_spec
-from ticdc_producer.scenario.sql.cursor import Source
+from ticdc_producer.scenario.sql.cursor import SourceText
 from ticdc_producer.scenario.sql.syntax.column import (
     Attribute,
     AutoRandom,
@@ -121,7 +121,7 @@ def _add_option(option: ColumnOption, draft: ColumnDraft) -> None:
             raise option.source.unsupported(f"the column attribute {option.kind}")
 
 
-def known_charset(name: str, source: Source) -> str:
+def known_charset(name: str, source: SourceText) -> str:
     """The name of a charset.
 
     :raises UnsupportedSQL: if TiDB does not know it.
@@ -131,7 +131,7 @@ def known_charset(name: str, source: Source) -> str:
     return name
 
 
-def known_collation(name: str, source: Source) -> str:
+def known_collation(name: str, source: SourceText) -> str:
     """The name of a collation.
 
     :raises UnsupportedSQL: if this tool cannot sort by it.

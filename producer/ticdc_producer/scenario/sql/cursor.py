@@ -125,15 +125,15 @@ class Cursor:
         first, last = self._tokens[start], self._tokens[self.position - 1]
         return self.statement.sql[first.start : last.end + 1]
 
-    def expression(self, *, until: frozenset[str] = frozenset()) -> Source:
+    def expression(self, *, until: frozenset[str] = frozenset()) -> SourceText:
         """Read an expression as ``expression_source`` does."""
         start = self.position
         self.expression_source(until=until)
         return self.since(start)
 
-    def since(self, start: int) -> Source:
+    def since(self, start: int) -> SourceText:
         """The words from an earlier position to the current one."""
-        return Source(self.statement, start, self.position)
+        return SourceText(self.statement, start, self.position)
 
     def end(self) -> None:
         """Require the end of the statement.
@@ -160,7 +160,7 @@ class Cursor:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceText:
     """Words of a statement, which a syntax tree holds as they are written.
 
     :param start: index of the first word.

@@ -12,18 +12,23 @@ from sqlglot import exp
 
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.event import Value
+from ticdc_producer.model.row_key import encode_part
+from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.assign import assign_at_once, check_assignments
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
+from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, as_boolean, collation_of
+from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.insert import run_insert, update_row
 from ticdc_producer.scenario.sql.joined_dml import is_joined, run_joined_delete, run_joined_update
+from ticdc_producer.scenario.sql.lookup import candidates, split_memberships
+from ticdc_producer.scenario.sql.ordering import SortKey, row_count, sort_rows
 from ticdc_producer.scenario.sql.query.context import StatementContext
-from ticdc_producer.scenario.sql.row_selection import select_rows
 from ticdc_producer.scenario.sql.scope import Scope
-from ticdc_producer.scenario.sql.storage import Table
-from ticdc_producer.scenario.sql.transaction import Transaction
+from ticdc_producer.scenario.sql.storage import Row, Table
+from ticdc_producer.scenario.sql.transaction import OpenTransaction
 
 
-def run_update(tree: exp.Update, table: Table, scope: Scope, transaction: Transaction) -> None:
+def run_update(tree: exp.Update, table: Table, scope: Scope, transaction: OpenTransaction) -> None:
     """Run an UPDATE.
 
     :param scope: of the table.
@@ -37,7 +42,7 @@ def run_update(tree: exp.Update, table: Table, scope: Scope, transaction: Transa
         update_row(table, row, changed, assigned, transaction)
 
 
-def run_delete(tree: exp.Delete, table: Table, scope: Scope, transaction: Transaction) -> None:
+def run_delete(tree: exp.Delete, table: Table, scope: Scope, transaction: OpenTransaction) -> None:
     """Run a DELETE.
 
     :param scope: of the table.
@@ -50,7 +55,7 @@ def run_dml(
     verb: str,
     tree: exp.Expr,
     context: StatementContext,
-    transaction: Transaction,
+    transaction: OpenTransaction,
     has_parents: Callable[[Table, Sequence[Value]], bool],
 ) -> None:
     """Run a DML statement.
@@ -75,7 +80,7 @@ def run_dml(
         raise UnsupportedSQL(f"{verb} in this form is not supported")
 
 
-def _run_update(tree: exp.Update, verb: str, context: StatementContext, transaction: Transaction) -> None:
+def _run_update(tree: exp.Update, verb: str, context: StatementContext, transaction: OpenTransaction) -> None:
     refuse_other_clauses(tree, verb, "this", "expressions", "where", "order", "limit", "with_", "ignore")
     with transaction.ignoring_conflicts(bool(tree.args.get("ignore"))):
         if is_joined(tree):
@@ -89,3 +94,60 @@ def _scope(node: exp.Expr, table: Table, context: StatementContext) -> Scope:
     """The scope of a statement on one table."""
     alias = node.args.get("alias")
     return Scope(context.mode, table.info, context=context, alias=alias.name if alias is not None else "")
+
+
+def select_rows(tree: exp.Expr, table: Table, scope: Scope) -> list[Row]:
+    """The selected rows in the order of ORDER BY, otherwise of their locations.
+
+    :param scope: of the table; this function changes its row.
+    """
+    where, order, limit = (tree.args.get(part) for part in ("where", "order", "limit"))
+    mode = scope.mode
+    _check(where, order, scope)
+    table.load_selected(None if where is None else where.this)
+    if where is None:
+        rows = table.scan()
+    else:
+        memberships, others = split_memberships(where.this, table.info, mode)
+        rows = [
+            row
+            for row in candidates(where.this, table)
+            if all(_is_member(table, row, offset, values) for offset, values in memberships)
+            and all(_holds(condition, table, row, scope) for condition in others)
+        ]
+    if order is not None:
+        rows = _sorted(rows, order, table, scope)
+    return rows if limit is None else rows[: row_count(limit)]
+
+
+def _check(where: exp.Expr | None, order: exp.Expr | None, scope: Scope) -> None:
+    if where is not None:
+        check_expression(where.this, scope)
+    for ordered in order.expressions if order is not None else ():
+        check_expression(ordered.this, scope)
+
+
+def _holds(condition: exp.Expr, table: Table, row: Row, scope: Scope) -> bool:
+    scope.row = table.read(row)
+    return as_boolean(evaluate(condition, scope)) is True
+
+
+def _is_member(table: Table, row: Row, offset: int, values: frozenset[bytes]) -> bool:
+    value = row.values[offset]
+    return value is not None and encode_part(table.info.columns[offset], value) in values
+
+
+def _sorted(rows: list[Row], order: exp.Expr, table: Table, scope: Scope) -> list[Row]:
+    keys: list[SortKey[Row]] = []
+    for ordered in order.expressions:
+        collation = collation_of(ordered.this, scope) or DEFAULT_COLLATION
+        keys.append(SortKey(_value_of(ordered.this, table, scope), collation, bool(ordered.args.get("desc"))))
+    return sort_rows(rows, keys, scope.mode)
+
+
+def _value_of(node: exp.Expr, table: Table, scope: Scope) -> Callable[[Row], SQLValue]:
+    def value(row: Row) -> SQLValue:
+        scope.row = table.read(row)
+        return evaluate(node, scope)
+
+    return value

@@ -15,7 +15,12 @@ from ticdc_producer.model.collation import KNOWN
 from ticdc_producer.model.sql_mode import SQLMode, display_value
 from ticdc_producer.model.sql_value import DateTimeValue, Duration, SQLValue, Unsigned
 from ticdc_producer.scenario.sql import arithmetic
-from ticdc_producer.scenario.sql.call_normalizer import AGGREGATES, Call, aggregate_of, normalized_call
+from ticdc_producer.scenario.sql.call_normalizer import (
+    AGGREGATES,
+    FunctionCall,
+    aggregate_of,
+    normalized_call,
+)
 from ticdc_producer.scenario.sql.cast import cast, target_of
 from ticdc_producer.scenario.sql.compare import (
     DEFAULT_COLLATION,
@@ -98,7 +103,7 @@ def _checked_parts(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
     return node.iter_expressions()
 
 
-def _checked_arguments(call: Call, node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
+def _checked_arguments(call: FunctionCall, node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
     if call.name == "VALUES":
         if len(call.arguments) != 1 or not isinstance(call.arguments[0], exp.Column | exp.Identifier):
             raise ScenarioError("SQL does not parse: VALUES() needs the name of one column")
@@ -288,7 +293,7 @@ def _escape(node: exp.Expr, scope: Scope) -> SQLValue:
     return _like(node.this, scope, mark)
 
 
-def _call(call: Call, node: exp.Expr, scope: Scope) -> SQLValue:
+def _call(call: FunctionCall, node: exp.Expr, scope: Scope) -> SQLValue:
     special = _SPECIAL_CALLS.get(call.name)
     if special is not None:
         return special(call, node, scope)
@@ -303,16 +308,16 @@ def _call(call: Call, node: exp.Expr, scope: Scope) -> SQLValue:
     return converted(function(call.name, arguments, scope.mode, collation), shared, scope.mode)
 
 
-def _proposed(call: Call, _: exp.Expr, scope: Scope) -> SQLValue:
+def _proposed(call: FunctionCall, _: exp.Expr, scope: Scope) -> SQLValue:
     return scope.proposed_value(call.arguments[0].name)
 
 
-def _of_session(call: Call, node: exp.Expr, scope: Scope) -> SQLValue:
+def _of_session(call: FunctionCall, node: exp.Expr, scope: Scope) -> SQLValue:
     arguments = [evaluate(argument, scope) for argument in call.arguments]
     return scope.required_context(node).function(call.name, arguments)
 
 
-_SPECIAL_CALLS: dict[str, Callable[[Call, exp.Expr, Scope], SQLValue]] = {
+_SPECIAL_CALLS: dict[str, Callable[[FunctionCall, exp.Expr, Scope], SQLValue]] = {
     "VALUES": _proposed,
     **dict.fromkeys(SESSION_FUNCTIONS, _of_session),
     **dict.fromkeys(AGGREGATES, lambda _, node, scope: scope.aggregate(node)),

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.sql.key_definition import KeyDraft, KeyPart
+from ticdc_producer.scenario.sql.key_definition import KeyDraft, KeyPartDraft
 from ticdc_producer.scenario.sql.syntax import key as syntax
 
 NO_ACTION = "NO ACTION"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ForeignKey:
+class ForeignKeyInfo:
     """One foreign key of the referencing table.
 
     :param parent: schema and name of the referenced table.
@@ -47,7 +47,7 @@ def _listed(names: tuple[str, ...]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def make_foreign_key(node: syntax.ForeignKey, database: str) -> ForeignKey:
+def make_foreign_key(node: syntax.ForeignKey, database: str) -> ForeignKeyInfo:
     """A foreign key; its name is empty if the definition has none.
 
     :param database: the database of the referencing table.
@@ -65,7 +65,7 @@ def make_foreign_key(node: syntax.ForeignKey, database: str) -> ForeignKey:
             " Key reference and table reference don't match",
             line=node.source.line,
         )
-    return ForeignKey(
+    return ForeignKeyInfo(
         name=name,
         columns=columns,
         parent=references.table.within(database),
@@ -80,18 +80,18 @@ def _names(parts: tuple[syntax.KeyPart, ...]) -> tuple[str, ...]:
     return tuple(part.name[-1] if part.name else "" for part in parts)
 
 
-def missing_index(table: TableInfo, key: ForeignKey) -> KeyDraft | None:
+def missing_index(table: TableInfo, key: ForeignKeyInfo) -> KeyDraft | None:
     """The index that must be added for a foreign key; None if an index begins with its columns."""
     wanted = [name.lower() for name in key.columns]
     for index in table.indexes:
         held = [table.columns[offset].name.lower() for offset in index.offsets]
         if held[: len(wanted)] == wanted:
             return None
-    parts = tuple(KeyPart(name) for name in key.columns)
+    parts = tuple(KeyPartDraft(name) for name in key.columns)
     return KeyDraft(kind="index", name=key.name, parts=parts, line=key.line)
 
 
-def free_name(taken: list[ForeignKey]) -> str:
+def free_name(taken: list[ForeignKeyInfo]) -> str:
     """The name that TiDB gives a foreign key without a name."""
     names = {key.name.lower() for key in taken}
     return next(f"fk_{n}" for n in range(1, len(names) + 2) if f"fk_{n}" not in names)

@@ -37,7 +37,7 @@ from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
 from ticdc_producer.scenario.sql.query.select import SelectPlan
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.storage import Row, Table
-from ticdc_producer.scenario.sql.transaction import Transaction
+from ticdc_producer.scenario.sql.transaction import OpenTransaction
 
 Cell: TypeAlias = exp.Expr | SelectedValue
 """One value of a row of INSERT: an expression, or a value from a SELECT."""
@@ -47,7 +47,7 @@ def run_insert(
     tree: exp.Insert,
     verb: str,
     table: Table,
-    transaction: Transaction,
+    transaction: OpenTransaction,
     context: StatementContext,
     has_parents: Callable[[Table, Sequence[Value]], bool],
 ) -> None:
@@ -240,7 +240,7 @@ def _new_row(table: Table, values: Sequence[Value]) -> Row:
     return table.make_row(values, table.ids.take() if table.has_hidden_id else 0)
 
 
-def _replace(table: Table, values: Sequence[Value], transaction: Transaction) -> None:
+def _replace(table: Table, values: Sequence[Value], transaction: OpenTransaction) -> None:
     """Delete every conflicting row, then insert; a row that is already identical is left alone."""
     while (conflict := table.conflict(values)) is not None:
         _, row = conflict
@@ -254,7 +254,7 @@ def _insert_or_update(
     table: Table,
     values: list[Value],
     updates: list[exp.Expr],
-    transaction: Transaction,
+    transaction: OpenTransaction,
     around: Scope,
 ) -> None:
     conflict = table.conflict(values)
@@ -268,7 +268,7 @@ def _insert_or_update(
 
 
 def update_row(
-    table: Table, row: Row, scope: Scope, assigned: set[int], transaction: Transaction
+    table: Table, row: Row, scope: Scope, assigned: set[int], transaction: OpenTransaction
 ) -> Row | None:
     """Store a row after assignments; returns it, or None if it did not change and is not written."""
     before = tuple(table.read(row))

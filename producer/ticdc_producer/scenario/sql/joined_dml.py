@@ -24,7 +24,7 @@ from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
 from ticdc_producer.scenario.sql.query.source import TableSource
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.storage import Row, RowLocation, Table
-from ticdc_producer.scenario.sql.transaction import Transaction
+from ticdc_producer.scenario.sql.transaction import OpenTransaction
 
 
 class _Joined:
@@ -141,7 +141,7 @@ class _Update:
             )
 
 
-def run_joined_update(tree: exp.Update, context: StatementContext, transaction: Transaction) -> None:
+def run_joined_update(tree: exp.Update, context: StatementContext, transaction: OpenTransaction) -> None:
     """Run an UPDATE of joined tables. A row is updated by the first combination that changes it."""
     joined = _Joined(tree, tree.this, context)
     update = _Update(tree, joined)
@@ -163,7 +163,7 @@ def run_joined_update(tree: exp.Update, context: StatementContext, transaction: 
             current[key] = new
 
 
-def run_joined_delete(tree: exp.Delete, context: StatementContext, transaction: Transaction) -> None:
+def run_joined_delete(tree: exp.Delete, context: StatementContext, transaction: OpenTransaction) -> None:
     """Run a DELETE of several tables, or of one that is joined with others."""
     named, using = tree.args.get("tables"), tree.args.get("using")
     if using:

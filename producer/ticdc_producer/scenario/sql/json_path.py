@@ -16,7 +16,7 @@ from ticdc_producer.model.json_text import JsonValue, members, quoted
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class MemberLeg:
     """``.name``; None for ``.*``."""
 
     name: str | None
@@ -45,7 +45,7 @@ class Anywhere:
     """``**``: the value itself and all below it."""
 
 
-Leg = Member | Cells | Anywhere
+Leg = MemberLeg | Cells | Anywhere
 Path = tuple[Leg, ...]
 
 _SPACE = r"[\t\n\v\f\r \x85\xa0]*"
@@ -88,7 +88,8 @@ def path_text(path: Path) -> str:
 def is_single(path: Path) -> bool:
     """Whether the path can match one value at most."""
     return all(
-        (isinstance(leg, Member) and leg.name is not None) or (isinstance(leg, Cells) and leg.kind == "index")
+        (isinstance(leg, MemberLeg) and leg.name is not None)
+        or (isinstance(leg, Cells) and leg.kind == "index")
         for leg in path
     )
 
@@ -136,7 +137,7 @@ def matches(
 def children_at(document: JsonValue) -> list[tuple[Leg, JsonValue]]:
     """The members or elements of a value, each with its leg."""
     if isinstance(document, dict):
-        return [(Member(name), child) for name, child in members(document)]
+        return [(MemberLeg(name), child) for name, child in members(document)]
     if isinstance(document, list):
         return [(Cells(offset, offset, "index"), child) for offset, child in enumerate(document)]
     return []
@@ -153,10 +154,10 @@ def extract(document: JsonValue, paths: list[Path]) -> tuple[bool, JsonValue]:
     return bool(values), values
 
 
-def _selects(leg: Member | Cells, step: Leg, parent: JsonValue) -> bool:
+def _selects(leg: MemberLeg | Cells, step: Leg, parent: JsonValue) -> bool:
     if isinstance(leg, Cells):
         return isinstance(parent, list) and isinstance(step, Cells) and step.first in leg.of(len(parent))
-    return isinstance(step, Member) and leg.name in (None, step.name)
+    return isinstance(step, MemberLeg) and leg.name in (None, step.name)
 
 
 def _matches_scalar(leg: Cells) -> bool:
@@ -171,7 +172,7 @@ def _leg(match: re.Match[str]) -> Leg | None:
     if anywhere:
         return Anywhere()
     if any_name:
-        return Member(None)
+        return MemberLeg(None)
     if in_quotes is not None or bare is not None:
         return _member(in_quotes, bare)
     if any_cell:
@@ -183,12 +184,12 @@ def _leg(match: re.Match[str]) -> Leg | None:
     return Cells(start, end, "range") if (start < 0) != (end < 0) or start <= end else None
 
 
-def _member(in_quotes: str | None, bare: str | None) -> Member | None:
+def _member(in_quotes: str | None, bare: str | None) -> MemberLeg | None:
     try:
         name = json.loads('"' + str(bare if in_quotes is None else in_quotes) + '"')
     except ValueError:
         return None
-    return Member(name) if in_quotes is not None or _IDENTIFIER.fullmatch(name) else None
+    return MemberLeg(name) if in_quotes is not None or _IDENTIFIER.fullmatch(name) else None
 
 
 def _cell_index(word: str, from_end: str | None) -> int:
@@ -196,7 +197,7 @@ def _cell_index(word: str, from_end: str | None) -> int:
 
 
 def _leg_text(leg: Leg) -> str:
-    if isinstance(leg, Member):
+    if isinstance(leg, MemberLeg):
         name = leg.name or ""
         return "." + (name if _IDENTIFIER.fullmatch(name) else quoted(name))
     return f"[{leg.first}]" if isinstance(leg, Cells) else "**"

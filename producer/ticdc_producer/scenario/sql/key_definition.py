@@ -23,7 +23,7 @@ _KINDS = {"PRIMARY KEY": "primary", "UNIQUE": "unique", "INDEX": "index"}
 _WITH_PREFIX = (MySQLType.STRING, MySQLType.VARCHAR, MySQLType.VAR_STRING)
 
 
-class KeyPart(NamedTuple):
+class KeyPartDraft(NamedTuple):
     """One part of a key.
 
     :param name: name of the column; empty for an expression.
@@ -47,7 +47,7 @@ class KeyDraft:
 
     kind: str
     name: str
-    parts: tuple[KeyPart, ...]
+    parts: tuple[KeyPartDraft, ...]
     line: int
     clustered: bool | None = None
     implicit: bool = False
@@ -75,10 +75,10 @@ def draft_key(key: Key) -> KeyDraft:
     )
 
 
-def _part(part: syntax.KeyPart) -> KeyPart:
+def _part(part: syntax.KeyPart) -> KeyPartDraft:
     if part.expression is not None:
-        return KeyPart("", -1, part.expression.text)
-    return KeyPart(part.name[-1], part.length)
+        return KeyPartDraft("", -1, part.expression.text)
+    return KeyPartDraft(part.name[-1], part.length)
 
 
 def inline_keys(columns: Sequence[ColumnDraft]) -> list[KeyDraft]:
@@ -87,7 +87,7 @@ def inline_keys(columns: Sequence[ColumnDraft]) -> list[KeyDraft]:
         KeyDraft(
             kind=kind,
             name="",
-            parts=(KeyPart(column.name),),
+            parts=(KeyPartDraft(column.name),),
             line=column.line,
             clustered=column.clustered if kind == "primary" else None,
         )
@@ -156,7 +156,7 @@ def _with_hidden(table: TableInfo, key: KeyDraft, name: str) -> tuple[TableInfo,
         if part.expression:
             hidden = hidden_column(part.expression, name, position, table, key.line)
             columns.append(hidden)
-            parts.append(KeyPart(hidden.name))
+            parts.append(KeyPartDraft(hidden.name))
         else:
             parts.append(part)
     return replace(table, columns=tuple(columns)), replace(key, parts=tuple(parts))
@@ -197,7 +197,7 @@ def _index_name(table: TableInfo, key: KeyDraft, keys: Sequence[KeyDraft]) -> st
     return key.name or _free_name(key.parts[0], table, keys)
 
 
-def _free_name(first: KeyPart, table: TableInfo, keys: Sequence[KeyDraft]) -> str:
+def _free_name(first: KeyPartDraft, table: TableInfo, keys: Sequence[KeyDraft]) -> str:
     """The first column's name, with ``_2``, ``_3``… if that name is in use."""
     real = {column.name.lower(): column.name for column in table.columns}
     base = "expression_index" if first.expression else real.get(first.name.lower(), first.name)

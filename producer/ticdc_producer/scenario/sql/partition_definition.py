@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.scenario.sql.cursor import Source
+from ticdc_producer.scenario.sql.cursor import SourceText
 from ticdc_producer.scenario.sql.syntax.partition import Partition, PartitionBy, PartitionKind
 
 BY_VALUES: dict[str, str] = {"RANGE": "LESS THAN", "LIST": "IN"}
@@ -119,6 +119,6 @@ def _draft_partition(part: Partition) -> PartitionDraft:
     return PartitionDraft(name=part.name, values=part.values, bounds=bounds, line=line)
 
 
-def _text(value: Source) -> str:
+def _text(value: SourceText) -> str:
     word = value.text.upper()
     return word if word in (DEFAULT_WORD, MAXVALUE_WORD) else value.text

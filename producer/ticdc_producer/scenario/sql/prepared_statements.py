@@ -53,6 +53,19 @@ class PreparedStatements:
         self._values, self._parse = values, parse
         self._prepared: dict[str, _Prepared] = {}
 
+    def run(self, cursor: Cursor) -> Statement | None:
+        """Run one of these statements; returns the statement of an EXECUTE, which the session runs.
+
+        :raises ScenarioError: for a text that cannot be prepared, or an unknown name.
+        """
+        if cursor.word() == "EXECUTE":
+            return self.execute(cursor)
+        if cursor.word() == "PREPARE":
+            self.prepare(cursor)
+        else:
+            self.deallocate(cursor)
+        return None
+
     def prepare(self, cursor: Cursor) -> None:
         """``PREPARE name FROM 'text'``, or ``FROM @variable``.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ticdc_producer.model.catalog import Catalog, DDLJob
 from ticdc_producer.scenario.history import Change, History, PassedOver, State, TableState
-from ticdc_producer.scenario.sql.cluster import Cluster
+from ticdc_producer.scenario.sql.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.reserved_tables import ReservedTables
 
 
@@ -20,7 +20,7 @@ class RecordedHistory:
     :ivar commits: number of commits so far: transactions and DDL jobs.
     """
 
-    def __init__(self, cluster: Cluster, reserved: ReservedTables, snapshots: Collection[int]) -> None:
+    def __init__(self, cluster: TiDBCluster, reserved: ReservedTables, snapshots: Collection[int]) -> None:
         self.commits = 0
         self._cluster, self._reserved = cluster, reserved
         self._snapshots = frozenset(snapshots)

@@ -15,18 +15,18 @@ from ticdc_producer.model.coerce import coerce, read
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.row_key import columns_key
 from ticdc_producer.model.sql_mode import SQLMode, display_value
-from ticdc_producer.scenario.sql.foreign_key import ForeignKey
+from ticdc_producer.scenario.sql.foreign_key import ForeignKeyInfo
 from ticdc_producer.scenario.sql.insert import update_row
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.storage import Row, Table
-from ticdc_producer.scenario.sql.transaction import Step, Transaction
+from ticdc_producer.scenario.sql.transaction import OpenTransaction, Step
 
 _MAX_CASCADE_DEPTH = 15
 _CASCADING_RULES = ("CASCADE", "SET NULL")
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ResolvedForeignKey:
     """A foreign key between two tables.
 
     :param parent: None if it does not exist, which ``foreign_key_checks = OFF`` allows.
@@ -34,7 +34,7 @@ class Reference:
     :param parent_columns: offsets of the referenced columns; empty if they do not exist.
     """
 
-    key: ForeignKey
+    key: ForeignKeyInfo
     child: Table
     parent: Table | None
     columns: tuple[int, ...]
@@ -78,7 +78,7 @@ class Reference:
         )
 
 
-class References:
+class ForeignKeys:
     """All foreign keys, by child table and by parent table.
 
     :param tables: all tables of the session.
@@ -87,15 +87,15 @@ class References:
     def __init__(self, tables: Iterable[Table]) -> None:
         tables = list(tables)
         by_name = {_name(table.info.schema, table.info.name): table for table in tables}
-        self.of_child: dict[tuple[str, str], list[Reference]] = defaultdict(list)
-        self.of_parent: dict[tuple[str, str], list[Reference]] = defaultdict(list)
+        self.of_child: dict[tuple[str, str], list[ResolvedForeignKey]] = defaultdict(list)
+        self.of_parent: dict[tuple[str, str], list[ResolvedForeignKey]] = defaultdict(list)
         for child in tables:
             for key in child.foreign_keys:
                 reference = resolve_reference(child, key, by_name.get(_name(*key.parent)))
                 self.of_child[_name(child.info.schema, child.info.name)].append(reference)
                 self.of_parent[_name(*key.parent)].append(reference)
 
-    def _of_child(self, table: Table) -> Sequence[Reference]:
+    def _of_child(self, table: Table) -> Sequence[ResolvedForeignKey]:
         """The foreign keys of a table; a temporary table has none, whatever the table that it hides has."""
         return () if table.temporary else self.of_child.get(_name(table.info.schema, table.info.name), ())
 
@@ -107,7 +107,7 @@ class References:
                 return False
         return True
 
-    def enforce(self, transaction: Transaction, since: int, mode: SQLMode) -> None:
+    def enforce(self, transaction: OpenTransaction, since: int, mode: SQLMode) -> None:
         """Check the changes of a statement, and run its cascades.
 
         :param since: number of steps of the transaction before the statement.
@@ -116,7 +116,7 @@ class References:
         if mode.foreign_key_checks and self.of_child:
             self._check_and_cascade(transaction, since, mode, 1)
 
-    def _check_and_cascade(self, transaction: Transaction, since: int, mode: SQLMode, depth: int) -> None:
+    def _check_and_cascade(self, transaction: OpenTransaction, since: int, mode: SQLMode, depth: int) -> None:
         steps = transaction.steps[since:]
         for step in steps:
             self._check_parents(step)
@@ -144,7 +144,9 @@ class References:
         for reference in self._of_child(table):
             reference.check_row(old, new)
 
-    def _removed_parent_keys(self, steps: Iterable[Step]) -> Iterator[tuple[Reference, Row, Row | None, str]]:
+    def _removed_parent_keys(
+        self, steps: Iterable[Step]
+    ) -> Iterator[tuple[ResolvedForeignKey, Row, Row | None, str]]:
         """Yield, per foreign key, the parent rows that lost their referenced key, and the rule to apply."""
         for table, old, new in steps:
             if old is None or table.temporary:
@@ -156,7 +158,7 @@ class References:
                     yield reference, old, new, rules.on_delete if new is None else rules.on_update
 
 
-def _check_children(reference: Reference, old: Row, rule: str) -> None:
+def _check_children(reference: ResolvedForeignKey, old: Row, rule: str) -> None:
     key = reference.key_of_parent(old)
     if (
         rule not in _CASCADING_RULES
@@ -168,11 +170,11 @@ def _check_children(reference: Reference, old: Row, rule: str) -> None:
 
 
 def _cascade(
-    reference: Reference,
+    reference: ResolvedForeignKey,
     child: Row,
     new: Row | None,
     rule: str,
-    transaction: Transaction,
+    transaction: OpenTransaction,
     mode: SQLMode,
 ) -> None:
     """Delete or update one child row, as a statement would.
@@ -193,7 +195,7 @@ def _cascade(
 
 
 def _converted_parent_value(
-    reference: Reference, offset: int, source: int, parent: Row, mode: SQLMode
+    reference: ResolvedForeignKey, offset: int, source: int, parent: Row, mode: SQLMode
 ) -> Value:
     """A parent's value converted to the type of the child's column."""
     columns = reference.parent.info.columns if reference.parent else ()
@@ -202,10 +204,10 @@ def _converted_parent_value(
     )
 
 
-def resolve_reference(child: Table, key: ForeignKey, parent: Table | None) -> Reference:
+def resolve_reference(child: Table, key: ForeignKeyInfo, parent: Table | None) -> ResolvedForeignKey:
     """A foreign key with the offsets of its columns."""
     parent_columns = () if parent is None else _offsets(parent, key.parent_columns)
-    return Reference(key, child, parent, _offsets(child, key.columns), parent_columns)
+    return ResolvedForeignKey(key, child, parent, _offsets(child, key.columns), parent_columns)
 
 
 def _offsets(table: Table, names: Iterable[str]) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.sql.cluster import Cluster
+from ticdc_producer.scenario.sql.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.generated_table import POSSIBLE_DDL, GeneratedTable
 from ticdc_producer.scenario.sql.storage import Table
 
@@ -136,7 +136,7 @@ class ReservedTables:
         self._generated[name].follow_ddl(old, new)
         self._reserved[name] = new
 
-    def take_snapshot(self, cluster: Cluster, counts: Iterable[int]) -> None:
+    def take_snapshot(self, cluster: TiDBCluster, counts: Iterable[int]) -> None:
         """Note the rows of generated tables that statements used, after some numbers of commits."""
         counts = [*counts]
         for (schema, name), generated in self._generated.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime
 
@@ -16,14 +16,11 @@ from ticdc_producer.model.sql_mode import DEFAULT_NOW, SQLMode
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.history import History, PassedOver
-from ticdc_producer.scenario.sql.clause import refuse_other_clauses
-from ticdc_producer.scenario.sql.cluster import Cluster, Database
 from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.ddl import DDLContext, is_ddl, run_ddl
+from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.dml import run_dml
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.generated_table import GeneratedTable
-from ticdc_producer.scenario.sql.lexer import is_utf8
 from ticdc_producer.scenario.sql.other_statements import (
     KNOWN_VERBS,
     READ_ONLY,
@@ -33,21 +30,16 @@ from ticdc_producer.scenario.sql.other_statements import (
 from ticdc_producer.scenario.sql.prepared_statements import PreparedStatements, concerns_prepared
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.recorded_history import RecordedHistory
-from ticdc_producer.scenario.sql.references import References
 from ticdc_producer.scenario.sql.refusals import Refusals, located
-from ticdc_producer.scenario.sql.reserved_tables import ReservedTables
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.session_settings import SessionSettings, SessionValues
+from ticdc_producer.scenario.sql.session_tables import FIRST_DATABASE, SessionTables
 from ticdc_producer.scenario.sql.statement_cache import StatementCache, shared_statements
 from ticdc_producer.scenario.sql.statements import Statement, split_statements, stored_program
 from ticdc_producer.scenario.sql.storage import Table
-from ticdc_producer.scenario.sql.syntax import parse_ddl
-from ticdc_producer.scenario.sql.syntax.statement import DDL, TruncateTable
-from ticdc_producer.scenario.sql.temporary_tables import TemporaryTables
-from ticdc_producer.scenario.sql.transaction import Transaction, read_begin, read_completion, run_savepoint
+from ticdc_producer.scenario.sql.transaction import TransactionControl
 
 _DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
-_FIRST_DATABASE = "test"
 
 
 class Session:
@@ -68,7 +60,7 @@ class Session:
         self,
         *,
         file: str = "",
-        database: str = _FIRST_DATABASE,
+        database: str = FIRST_DATABASE,
         time_zone: str = "+00:00",
         now: datetime | Callable[[int], datetime] = DEFAULT_NOW,
         force_replicate: bool = False,
@@ -79,21 +71,14 @@ class Session:
     ) -> None:
         self._refusals = refusals
         self._file = file
-        self._database = database
-        self._force_replicate = force_replicate
-        databases = {name.lower(): Database(name) for name in (_FIRST_DATABASE, database)}
-        self._cluster = Cluster(databases, profile=profile)
+        self._tables = SessionTables(database, profile, force_replicate=force_replicate)
         self._settings = SessionSettings(time_zone, now)
         self._passed_over = PassedOver()
-        self._references = References(())
-        self._reserved = ReservedTables()
         self._statements = shared_statements() if statements is None else statements
         self._values = SessionValues()
         self._prepared = PreparedStatements(self._values, self._statements.parsed)
-        self._temporary = TemporaryTables()
-        self._recorded = RecordedHistory(self._cluster, self._reserved, snapshots)
-        self._open: Transaction | None = None
-        self._open_line = 0
+        self._recorded = RecordedHistory(self._tables.cluster, self._tables.reserved, snapshots)
+        self._transaction = TransactionControl(self._recorded)
 
     @property
     def commits(self) -> int:
@@ -112,14 +97,14 @@ class Session:
         :raises ScenarioError: at the first statement that fails, with file and line.
         """
         with self._located(line):
-            self._announce(text)
+            self._tables.announce(text, self._statements)
             for statement in split_statements(text, line):
                 if self._refusals is None or not self._refusals.skips(statement):
                     with self._collected(statement), self._located(statement.line):
                         self._statement(statement)
-            if self._open is not None:
-                line, autocommit = self._open_line, self._mode.autocommit
-                self._rollback()
+            if self._transaction.open is not None:
+                line, autocommit = self._transaction.line, self._mode.autocommit
+                self._transaction.rollback()
                 what = "BEGIN" if autocommit else "a transaction under autocommit = 0"
                 raise ScenarioError(f"{what} without COMMIT or ROLLBACK", line=line)
 
@@ -131,29 +116,16 @@ class Session:
         :raises ScenarioError: at the first statement that fails, with file and line.
         """
         with self._located(line):
-            self._begin(line)
-            self._announce(text)
+            self._transaction.begin(line)
+            self._tables.announce(text, self._statements)
             try:
                 for statement in split_statements(text, line):
                     with self._collected(statement), self._located(statement.line):
                         self._step(statement)
             except ScenarioError:
-                self._rollback()
+                self._transaction.rollback()
                 raise
-            self._commit()
-
-    def _announce(self, text: str) -> None:
-        """Tell generated tables which rows a script selects; whatever is wrong is found when it runs."""
-        if not self._reserved.has_generated:
-            return
-        with suppress(ScenarioError, RecursionError):
-            selecting = [one for one in split_statements(text) if one.verb in ("UPDATE", "DELETE")]
-            for statement in selecting if len(selecting) > 1 else ():
-                _, tree = self._statements.parsed(statement)
-                where, target = tree.args.get("where"), tree.this
-                if where is not None and isinstance(target, exp.Table):
-                    table = self._cluster.table(target.db or self._database, target.name)
-                    self._reserved.announce(table, where.this)
+            self._transaction.commit()
 
     def table(self, name: str, *, line: int) -> TableInfo:
         """The table of a name, which may be qualified by its database.
@@ -161,7 +133,7 @@ class Session:
         :raises ScenarioError: if no table has that name.
         """
         with self._located(line):
-            return self._named(name).info
+            return self._tables.named(name).info
 
     def reserve_table(self, name: str, *, line: int) -> None:
         """Reserve a table for a ``generate`` or ``data`` step, which supplies its rows.
@@ -169,7 +141,7 @@ class Session:
         :raises UnsupportedSQL: if the table has rows or foreign keys.
         """
         with self._located(line):
-            self._reserved.add(self._named(name), self._cluster.tables())
+            self._tables.reserved.add(self._tables.named(name), self._tables.cluster.tables())
 
     def reserve_dumped(self, database: str, name: str, *, line: int) -> tuple[Table, SQLMode]:
         """Reserve a table whose rows Spark reads from a dump.
@@ -179,13 +151,15 @@ class Session:
         :raises UnsupportedSQL: if the table has rows, or foreign keys that are enforced.
         """
         with self._located(line):
-            table = self._cluster.table(database or self._database, name)
-            self._reserved.add(table, self._cluster.tables(), enforced=self._mode.foreign_key_checks)
+            table = self._tables.of_database(database, name)
+            self._tables.reserved.add(
+                table, self._tables.cluster.tables(), enforced=self._mode.foreign_key_checks
+            )
             return table, self._mode
 
     def adopt(self, table: Table, mode: SQLMode, commits: int) -> None:
         """Run the following SQL as if the session had this table, these settings and commits."""
-        self._cluster.add(table)
+        self._tables.cluster.add(table)
         self._settings.mode, self._recorded.commits = mode, commits
 
     def alter_reserved(self, table: TableInfo, ddl: str, name: str, *, line: int) -> TableInfo:
@@ -196,9 +170,9 @@ class Session:
         """
 
         def altered() -> TableInfo:
-            return self._cluster.table(table.schema, name).info
+            return self._tables.cluster.table(table.schema, name).info
 
-        with self._located(line), self._reserved.alteration_by_step(table, name, altered):
+        with self._located(line), self._tables.reserved.alteration_by_step(table, name, altered):
             self.run(ddl, line=line)
         return altered()
 
@@ -206,23 +180,19 @@ class Session:
         """Let statements behind a ``generate`` step use the rows of one of its tables."""
         info = plan.step_table_after(None)
         generated = GeneratedTable(plan, lambda: self._recorded.commits, lambda: self._mode)
-        self._reserved.open(self._cluster.table(info.schema, info.name), generated)
+        self._tables.reserved.open(self._tables.cluster.table(info.schema, info.name), generated)
 
     def edited(self, plan: GeneratePlan) -> GeneratePlan:
         """The plan with what SQL did to its table so far."""
         info = plan.step_table_after(None)
-        generated = self._reserved.generated(info)
+        generated = self._tables.reserved.generated(info)
         if not generated.is_used:
             return plan
-        return replace(plan, edits=generated.edits(self._cluster.table(info.schema, info.name)))
+        return replace(plan, edits=generated.edits(self._tables.cluster.table(info.schema, info.name)))
 
     def skip_commits(self, commits: int) -> None:
         """Count commits of a ``generate`` or ``data`` step, whose changes are not in the session."""
         self._recorded.skip(commits)
-
-    def _named(self, name: str) -> Table:
-        database, _, table = name.rpartition(".")
-        return self._cluster.table(database or self._database, table)
 
     def history(self) -> History:
         """The history of all commits so far."""
@@ -243,13 +213,13 @@ class Session:
         elif program := stored_program(statement):
             pass_over_program(statement, program, self._passed_over)
         elif concerns_prepared(statement):
-            self._prepared_statement(Cursor(statement), word)
+            self._prepared_statement(Cursor(statement))
         elif is_ddl(word):
             self._ddl(statement)
         elif word == "SET":
             self._set(Cursor(statement))
         elif word == "USE":
-            self._use(Cursor(statement, 1))
+            self._tables.use(Cursor(statement, 1))
         elif word in READ_ONLY:
             refuse_running(statement)
             self._passed_over.count(word)
@@ -257,7 +227,7 @@ class Session:
         elif word == "WITH":
             self._with(statement)
         elif word in ("LOCK", "UNLOCK") and statement.word(1) in ("TABLES", "TABLE"):
-            self._commit()
+            self._transaction.commit()
             self._passed_over.count(f"{word} TABLES")
         else:
             self._control(statement, word)
@@ -266,7 +236,7 @@ class Session:
         before = self._mode
         self._settings.run_set(cursor, self._set_user_variable)
         if self._mode.autocommit and not before.autocommit:
-            self._commit()
+            self._transaction.commit()
         self._values.end_statement(0)
 
     def _set_user_variable(self, name: str, value: exp.Expr) -> None:
@@ -292,125 +262,42 @@ class Session:
         else:
             raise ScenarioError("SQL does not parse: WITH belongs to a SELECT, UPDATE or DELETE")
 
-    def _prepared_statement(self, cursor: Cursor, word: str) -> None:
-        if word == "EXECUTE":
-            self._statement(self._prepared.execute(cursor))
-            return
-        if word == "PREPARE":
-            self._prepared.prepare(cursor)
+    def _prepared_statement(self, cursor: Cursor) -> None:
+        executed = self._prepared.run(cursor)
+        if executed is None:
+            self._values.end_statement(0)
         else:
-            self._prepared.deallocate(cursor)
-        self._values.end_statement(0)
+            self._statement(executed)
 
     def _control(self, statement: Statement, word: str) -> None:
         cursor = Cursor(statement)
-        if cursor.accept("BEGIN") or cursor.accept("START", "TRANSACTION"):
-            read_begin(cursor)
-            self._commit()
-            self._begin(statement.line)
-        elif cursor.accept("COMMIT"):
-            chained = read_completion(cursor)
-            self._commit()
-            self._chain(chained, statement.line)
-        elif word in ("SAVEPOINT", "RELEASE") or (
-            word == "ROLLBACK" and "TO" in (cursor.word(1), cursor.word(2))
-        ):
-            run_savepoint(cursor, self._open)
-        elif cursor.accept("ROLLBACK"):
-            chained = read_completion(cursor)
-            self._rollback()
-            self._chain(chained, statement.line)
-        elif word in KNOWN_VERBS:
-            raise UnsupportedSQL(f"{word} is not supported")
-        else:
+        if not self._transaction.run(cursor):
+            if word in KNOWN_VERBS:
+                raise UnsupportedSQL(f"{word} is not supported")
             raise cursor.error("expected a statement")
         self._values.end_statement(0)
 
-    def _chain(self, chained: bool, line: int) -> None:
-        """``AND CHAIN``: begin a transaction behind the one that ended."""
-        if chained:
-            self._begin(line)
-
-    def _use(self, cursor: Cursor) -> None:
-        name = cursor.identifier("a database name")
-        cursor.end()
-        self._database = self._cluster.database(name).name
-
     def _ddl(self, statement: Statement) -> None:
-        if not statement.text.isascii() and not is_utf8(statement.text):
-            raise ScenarioError("a DDL has bytes that are not UTF-8")
-        context = DDLContext(
-            statement,
-            self._cluster,
-            self._mode,
-            self._database,
-            self._force_replicate,
-            self._recorded.add_job,
-        )
-        node = parse_ddl(Cursor(statement))
-        rest = self._temporary.run(node, context)
-        if rest is not None or isinstance(node, TruncateTable):
-            self._commit()
-        if rest is not None:
-            self._replicated_ddl(rest, context)
+        self._tables.run_ddl(statement, self._mode, self._transaction.commit, self._recorded.add_job)
         self._values.end_statement(0)
-
-    def _replicated_ddl(self, node: DDL, context: DDLContext) -> None:
-        run_ddl(node, context)
-        self._reserved.check(self._cluster.tables())
-        self._references = References(self._cluster.tables())
-        self._database = context.database
 
     def _dml(self, statement: Statement) -> None:
         verb, tree = self._statements.parsed(statement)
-        if self._open is None and not self._mode.autocommit:
-            self._begin(statement.line)
-        alone = self._open is None
-        transaction = self._open or Transaction(self._recorded.commits)
-        transaction.line, before = statement.line, len(transaction.steps)
-        try:
-            run_dml(verb, tree, self._context(tree), transaction, self._has_parents)
-            rows = transaction.affected_rows(before, updates_count_twice=verb == "INSERT")
-            self._references.enforce(transaction, before, self._mode)
-        except ScenarioError:
-            transaction.rollback(before)
-            raise
-        self._values.end_statement(rows)
-        if alone:
-            self._open = transaction
-            self._commit()
+        with self._transaction.statement(statement.line, autocommit=self._mode.autocommit) as (open_, before):
+            run_dml(verb, tree, self._context(tree), open_, self._has_parents)
+            rows = open_.affected_rows(before, updates_count_twice=verb == "INSERT")
+            self._tables.foreign_keys.enforce(open_, before, self._mode)
+            self._values.end_statement(rows)
 
     def _has_parents(self, child: Table, values: Sequence[Value]) -> bool:
-        return not self._mode.foreign_key_checks or self._references.has_parents(child, values)
+        return self._tables.has_parents(child, values, self._mode)
 
     def _context(self, tree: exp.Expr) -> StatementContext:
         mode = replace(self._mode, strict=False) if tree.args.get("ignore") else self._mode
         return StatementContext(mode, self._target, self._values, tree.args.get("with_"))
 
     def _target(self, node: exp.Expr | None) -> Table:
-        table = node.this if isinstance(node, exp.Schema) else node
-        if not isinstance(table, exp.Table):
-            raise UnsupportedSQL("DML of anything but one plain table is not supported")
-        refuse_other_clauses(table, "DML", "this", "db", "alias", "joins", "hints")
-        name = table.db or self._database, table.name
-        if (temporary := self._temporary.find(*name)) is not None:
-            return temporary
-        found = self._cluster.table(*name)
-        self._reserved.use(found, enforced=self._mode.foreign_key_checks)
-        return found
-
-    def _begin(self, line: int) -> None:
-        self._open, self._open_line = Transaction(self._recorded.commits), line
-
-    def _commit(self) -> None:
-        if self._open is not None:
-            self._recorded.add_transaction(self._open.changes)
-            self._open = None
-
-    def _rollback(self) -> None:
-        if self._open is not None:
-            self._open.rollback()
-            self._open = None
+        return self._tables.target(node, self._mode)
 
     @contextmanager
     def _collected(self, statement: Statement) -> Iterator[None]:
@@ -427,10 +314,9 @@ class Session:
         """Let the statements behind a refused one find the state in which they can be checked."""
         words = statement.shape.lower().split()
         if words[:1] == ["commit"]:
-            self._commit()
-        elif words[:1] == ["create"] and words[1:2] in (["database"], ["schema"]):
-            name = next((word.strip("`") for word in words[2:] if word not in ("if", "not", "exists")), "")
-            self._cluster.databases.setdefault(name, Database(name))
+            self._transaction.commit()
+        else:
+            self._tables.after_refused(words)
 
     def _located(self, line: int) -> AbstractContextManager[None]:
         return located(self._file, line)

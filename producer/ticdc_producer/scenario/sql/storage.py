@@ -17,7 +17,7 @@ from ticdc_producer.model.sql_mode import display_value
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.history import RowImage
 from ticdc_producer.scenario.sql.allocator import RowIds
-from ticdc_producer.scenario.sql.foreign_key import ForeignKey
+from ticdc_producer.scenario.sql.foreign_key import ForeignKeyInfo
 from ticdc_producer.scenario.sql.partitioning import Partitioning
 
 RowLocation: TypeAlias = tuple[int, bytes]
@@ -69,7 +69,7 @@ class Table:
     ids: RowIds = field(default_factory=RowIds)
     partitioning: Partitioning | None = None
     next_index_id: int = 1
-    foreign_keys: list[ForeignKey] = field(default_factory=list)
+    foreign_keys: list[ForeignKeyInfo] = field(default_factory=list)
     rows: dict[RowLocation, Row] = field(default_factory=dict)
     entries: dict[str, dict[bytes, RowLocation]] = field(default_factory=dict)
     secondary_index: dict[tuple[int, ...], dict[bytes, set[RowLocation]]] = field(default_factory=dict)

@@ -21,7 +21,7 @@ from ticdc_producer.scenario.sql.column_definition import (
     known_collation,
     make_column,
 )
-from ticdc_producer.scenario.sql.foreign_key import ForeignKey, make_foreign_key, missing_index
+from ticdc_producer.scenario.sql.foreign_key import ForeignKeyInfo, make_foreign_key, missing_index
 from ticdc_producer.scenario.sql.generated import check_generated
 from ticdc_producer.scenario.sql.key_definition import (
     KeyDraft,
@@ -55,7 +55,7 @@ class TableDraft:
 
     columns: list[ColumnDraft] = field(default_factory=list)
     keys: list[KeyDraft] = field(default_factory=list)
-    foreign_keys: list[ForeignKey] = field(default_factory=list)
+    foreign_keys: list[ForeignKeyInfo] = field(default_factory=list)
     charset: str = ""
     collation: str = ""
     comment: str = ""

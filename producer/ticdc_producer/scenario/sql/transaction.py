@@ -1,4 +1,4 @@
-"""One transaction: records its row changes, and undoes them on rollback; BEGIN, COMMIT, SAVEPOINT."""
+"""Transactions: one records its row changes and undoes them on rollback; BEGIN, COMMIT and SAVEPOINT."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.event import Op
 from ticdc_producer.scenario.history import Change
 from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.recorded_history import RecordedHistory
 from ticdc_producer.scenario.sql.storage import Row, Table
 
 Step: TypeAlias = tuple[Table, Row | None, Row | None]
@@ -18,7 +19,7 @@ Step: TypeAlias = tuple[Table, Row | None, Row | None]
 
 
 @dataclass(slots=True)
-class Transaction:
+class OpenTransaction:
     """An open transaction; every row change goes through it.
 
     :param commit_seq: number of its commit.
@@ -131,7 +132,83 @@ def _swap(table: Table, old: Row | None, new: Row | None) -> None:
         table.put(new)
 
 
-def run_savepoint(cursor: Cursor, transaction: Transaction | None) -> None:
+class TransactionControl:
+    """The open transaction of a session, and the statements that begin and end one.
+
+    :param recorded: records the changes of committed transactions.
+    :ivar open: the open transaction; None under autocommit between statements.
+    :ivar line: line of the statement that began it.
+    """
+
+    def __init__(self, recorded: RecordedHistory) -> None:
+        self.open: OpenTransaction | None = None
+        self.line = 0
+        self._recorded = recorded
+
+    def begin(self, line: int) -> None:
+        """Begin a transaction."""
+        self.open, self.line = OpenTransaction(self._recorded.commits), line
+
+    def commit(self) -> None:
+        """Commit the open transaction, if there is one."""
+        if self.open is not None:
+            self._recorded.add_transaction(self.open.changes)
+            self.open = None
+
+    def rollback(self) -> None:
+        """Undo the open transaction, if there is one."""
+        if self.open is not None:
+            self.open.rollback()
+            self.open = None
+
+    @contextmanager
+    def statement(self, line: int, *, autocommit: bool) -> Iterator[tuple[OpenTransaction, int]]:
+        """The transaction of a DML statement, and the number of its steps before the statement.
+
+        A statement that fails is undone alone. Without an open transaction it is one of its own.
+        """
+        if self.open is None and not autocommit:
+            self.begin(line)
+        transaction = self.open or OpenTransaction(self._recorded.commits)
+        transaction.line, before = line, len(transaction.steps)
+        try:
+            yield transaction, before
+        except ScenarioError:
+            transaction.rollback(before)
+            raise
+        if self.open is None:
+            self._recorded.add_transaction(transaction.changes)
+
+    def run(self, cursor: Cursor) -> bool:
+        """Run BEGIN, COMMIT, ROLLBACK, or a statement about a savepoint; False for another statement."""
+        line = cursor.statement.line
+        if cursor.accept("BEGIN") or cursor.accept("START", "TRANSACTION"):
+            read_begin(cursor)
+            self.commit()
+            self.begin(line)
+        elif cursor.accept("COMMIT"):
+            chained = read_completion(cursor)
+            self.commit()
+            self._chain(chained, line)
+        elif cursor.word() in ("SAVEPOINT", "RELEASE") or (
+            cursor.word() == "ROLLBACK" and "TO" in (cursor.word(1), cursor.word(2))
+        ):
+            run_savepoint(cursor, self.open)
+        elif cursor.accept("ROLLBACK"):
+            chained = read_completion(cursor)
+            self.rollback()
+            self._chain(chained, line)
+        else:
+            return False
+        return True
+
+    def _chain(self, chained: bool, line: int) -> None:
+        """``AND CHAIN``: begin a transaction behind the one that ended."""
+        if chained:
+            self.begin(line)
+
+
+def run_savepoint(cursor: Cursor, transaction: OpenTransaction | None) -> None:
     """Run a statement about a savepoint.
 
     :param transaction: the open transaction; without one a new savepoint is forgotten at once.

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from ticdc_producer.scenario.sql.call_normalizer import Call, aggregate_of, normalized_call
+from ticdc_producer.scenario.sql.call_normalizer import FunctionCall, aggregate_of, normalized_call
 from ticdc_producer.scenario.sql.cast import target_of
 from ticdc_producer.scenario.sql.compare import SUBQUERIES
 from ticdc_producer.scenario.sql.eval_type import NUMBERS, TEMPORALS, EvalType, merged_type, type_of_value
@@ -150,7 +150,7 @@ _OF_AGGREGATE: Mapping[str, EvalType] = MappingProxyType({
 })  # fmt: skip
 
 
-def _of_call(call: Call, node: exp.Expr, scope: Scope) -> EvalType:
+def _of_call(call: FunctionCall, node: exp.Expr, scope: Scope) -> EvalType:
     fixed = _OF_FUNCTION.get(call.name)
     if fixed is not None:
         return fixed

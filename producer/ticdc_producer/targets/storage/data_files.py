@@ -20,7 +20,7 @@ from ticdc_producer.config.file_system import make_folder
 from ticdc_producer.model import tso
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64, contents, lengths
 from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.protocols.storage.layout import INDEX, data_name
+from ticdc_producer.protocols.storage_files import INDEX, data_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,14 +16,15 @@ from ticdc_producer.config.file_system import failures, file_system, folder_exis
 from ticdc_producer.errors import DecodeError, FolderError
 from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.protocols.registry import file_format
-from ticdc_producer.protocols.storage.layout import (
+from ticdc_producer.protocols.storage_files import (
     INDEX,
     METADATA,
+    SchemaFile,
     SchemaName,
     data_number,
+    read_schema_file,
     schema_name,
 )
-from ticdc_producer.protocols.storage.schema_file import SchemaFile, read_schema_file
 
 MAX_BYTES = 1 << 30
 """TiCDC ends a file at 512 MiB; larger files are not from TiCDC."""

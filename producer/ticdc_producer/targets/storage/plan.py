@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.catalog import Action, Catalog, DDLJob
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.tso import Clock
-from ticdc_producer.protocols.storage.layout import schema_path, version_folder
-from ticdc_producer.protocols.storage.schema_file import SchemaFile, schema_file
+from ticdc_producer.model.tso import CommitClock
+from ticdc_producer.protocols.storage_files import SchemaFile, schema_file, schema_path, version_folder
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +54,7 @@ def version_folder_of(directory: str) -> str:
 
 
 def plan_storage(
-    catalog: Catalog, versions: Collection[int], clock: Clock, *, column_ids: bool = False
+    catalog: Catalog, versions: Collection[int], clock: CommitClock, *, column_ids: bool = False
 ) -> StoragePlan:
     """Plan the layout of a history.
 
@@ -81,7 +80,7 @@ def plan_storage(
 @dataclass
 class _Planner:
     catalog: Catalog
-    clock: Clock
+    clock: CommitClock
     column_ids: bool
     files: dict[str, SchemaFile] = field(default_factory=dict)
     folders: dict[int, str] = field(default_factory=dict)

@@ -11,8 +11,7 @@ from ticdc_producer.config.file_system import failures, file_system, folder_exis
 from ticdc_producer.errors import FolderError, ProducerError, StorageError
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.registry import file_format, protocol_spec
-from ticdc_producer.protocols.storage.layout import METADATA, metadata
-from ticdc_producer.protocols.storage.schema_file import SchemaFile
+from ticdc_producer.protocols.storage_files import METADATA, SchemaFile, metadata
 from ticdc_producer.targets.encoding.encode import EncodePlan
 from ticdc_producer.targets.encoding.ordered_events import split_by_partition
 from ticdc_producer.targets.encoding.stored_messages import sendable, stored_messages

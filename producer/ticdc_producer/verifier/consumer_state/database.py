@@ -34,7 +34,7 @@ _SESSION = {"mysql": "SET time_zone = '+00:00'", "mariadb": "SET time_zone = '+0
 _SECRET_WORDS = ("pass", "pwd", "secret", "token", "key")
 
 
-class Database:
+class DatabaseSource:
     """A database as a source of tables.
 
     :ivar label: its URL without secrets, for messages.

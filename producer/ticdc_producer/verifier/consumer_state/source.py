@@ -26,7 +26,7 @@ class FoundTable:
     columns: tuple[str, ...] | None
 
 
-class Source(Protocol):
+class StateSource(Protocol):
     """A source of tables: a database, a folder, or tables that Spark reads."""
 
     @property

@@ -24,7 +24,7 @@ from ticdc_producer.scenario.sql.ddl.foreign_keys import (
     renamed_columns,
     update_parent_columns,
 )
-from ticdc_producer.scenario.sql.foreign_key import ForeignKey
+from ticdc_producer.scenario.sql.foreign_key import ForeignKeyInfo
 from ticdc_producer.scenario.sql.generated import check_generated, fill_generated
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.storage import Row, Table
@@ -50,7 +50,7 @@ class Alteration:
     info: TableInfo = field(init=False)
     fills: list[Fill] = field(init=False)
     next_index_id: int = field(init=False)
-    foreign_keys: list[ForeignKey] = field(init=False)
+    foreign_keys: list[ForeignKeyInfo] = field(init=False)
     actions: list[Action] = field(default_factory=list)
     afterwards: list[Callable[[], None]] = field(default_factory=list)
     _touched: set[str] = field(default_factory=set)
@@ -179,7 +179,7 @@ class Alteration:
             change()
         return target.info
 
-    def _new_foreign_keys(self) -> list[ForeignKey]:
+    def _new_foreign_keys(self) -> list[ForeignKeyInfo]:
         old = {key.name for key in self.table.foreign_keys}
         return [key for key in self.foreign_keys if key.name not in old]
 

@@ -9,7 +9,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.catalog import DISCARDED, Action, DDLJob
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.sql.cluster import Cluster
+from ticdc_producer.scenario.sql.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.statements import Statement
 
 NO_HANDLE_KEY = "no primary key or not-null unique key"
@@ -27,7 +27,7 @@ class DDLContext:
     """
 
     statement: Statement
-    cluster: Cluster
+    cluster: TiDBCluster
     mode: SQLMode
     database: str
     force_replicate: bool

@@ -10,14 +10,14 @@ from ticdc_producer.scenario.sql import cluster
 from ticdc_producer.scenario.sql.column_definition import known_charset, known_collation
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
 from ticdc_producer.scenario.sql.ddl.foreign_keys import check_dropped
-from ticdc_producer.scenario.sql.syntax.statement import Database
+from ticdc_producer.scenario.sql.syntax.statement import DatabaseStatement
 from ticdc_producer.scenario.sql.syntax.table_option import TableOption
 from ticdc_producer.scenario.sql.table_definition import table_charset_of
 
 _SERVER_CHARSET = ("utf8mb4", "utf8mb4_bin")
 
 
-def run_database(node: Database, context: DDLContext) -> None:
+def run_database(node: DatabaseStatement, context: DDLContext) -> None:
     """CREATE, ALTER or DROP DATABASE."""
     match node.verb:
         case "CREATE":
@@ -28,7 +28,7 @@ def run_database(node: Database, context: DDLContext) -> None:
             _drop(node, context)
 
 
-def _create(node: Database, context: DDLContext) -> None:
+def _create(node: DatabaseStatement, context: DDLContext) -> None:
     name = node.name
     charset, collation = charset_and_collation(node.options)
     if name.lower() in context.cluster.databases:
@@ -41,7 +41,7 @@ def _create(node: Database, context: DDLContext) -> None:
     context.job(Action.CREATE_SCHEMA, schema=name)
 
 
-def _alter(node: Database, context: DDLContext) -> None:
+def _alter(node: DatabaseStatement, context: DDLContext) -> None:
     """Existing tables do not change their charset; new tables get the database's."""
     database = context.cluster.database(node.name or context.database)
     charset, collation = charset_and_collation(node.options)
@@ -53,7 +53,7 @@ def _alter(node: Database, context: DDLContext) -> None:
         context.job(Action.MODIFY_SCHEMA_CHARSET, schema=database.name)
 
 
-def _drop(node: Database, context: DDLContext) -> None:
+def _drop(node: DatabaseStatement, context: DDLContext) -> None:
     name = node.name
     if node.conditional and name.lower() not in context.cluster.databases:
         return

@@ -12,16 +12,16 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.sql.cluster import Cluster
+from ticdc_producer.scenario.sql.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
-from ticdc_producer.scenario.sql.foreign_key import ForeignKey
-from ticdc_producer.scenario.sql.references import Reference, resolve_reference
+from ticdc_producer.scenario.sql.foreign_key import ForeignKeyInfo
+from ticdc_producer.scenario.sql.references import ResolvedForeignKey, resolve_reference
 from ticdc_producer.scenario.sql.storage import Table
 
 _SET_NULL = "SET NULL"
 
 
-def check_new(context: DDLContext, table: Table, keys: Iterable[ForeignKey]) -> None:
+def check_new(context: DDLContext, table: Table, keys: Iterable[ForeignKeyInfo]) -> None:
     """Check that the parents of new foreign keys exist and have the rows that the child refers to.
 
     :param table: the child as it will be.
@@ -44,7 +44,7 @@ def check_new(context: DDLContext, table: Table, keys: Iterable[ForeignKey]) -> 
         reference.check_rows()
 
 
-def _check_types(reference: Reference, parent: TableInfo) -> None:
+def _check_types(reference: ResolvedForeignKey, parent: TableInfo) -> None:
     """Check that pairs of referencing and referenced columns have one type; missing columns have no pair."""
     for offset, source in zip(reference.columns, reference.parent_columns, strict=False):
         column, referenced = reference.child.info.columns[offset], parent.columns[source]
@@ -61,7 +61,7 @@ def _full_type(column: ColumnInfo) -> tuple[MySQLType, bool, str, str]:
     return column.type, column.unsigned, column.charset, column.collation
 
 
-def _check_set_null(child: TableInfo, key: ForeignKey) -> None:
+def _check_set_null(child: TableInfo, key: ForeignKeyInfo) -> None:
     if _SET_NULL not in (key.on_delete, key.on_update):
         return
     names = {name.lower() for name in key.columns}
@@ -71,7 +71,7 @@ def _check_set_null(child: TableInfo, key: ForeignKey) -> None:
             raise ScenarioError(f"{what} {key.name!r} SET NULL", line=key.line, column=column.name)
 
 
-def _parent(cluster: Cluster, key: ForeignKey) -> Table:
+def _parent(cluster: TiDBCluster, key: ForeignKeyInfo) -> Table:
     schema, name = key.parent
     found = cluster.find(schema, name) if schema.lower() in cluster.databases else None
     if found is None:
@@ -105,8 +105,8 @@ def check_truncated(context: DDLContext, table: Table) -> None:
 
 
 def _reference_to(
-    cluster: Cluster, parent: Table, ignored: Collection[Table]
-) -> tuple[Table, ForeignKey] | None:
+    cluster: TiDBCluster, parent: Table, ignored: Collection[Table]
+) -> tuple[Table, ForeignKeyInfo] | None:
     """A foreign key that refers to a table, and its child table.
 
     :param ignored: child tables that do not count.
@@ -119,7 +119,7 @@ def _reference_to(
     return None
 
 
-def check_columns_exist(info: TableInfo, keys: Iterable[ForeignKey]) -> None:
+def check_columns_exist(info: TableInfo, keys: Iterable[ForeignKeyInfo]) -> None:
     """:raises ScenarioError: if the table no longer has a column of one of its foreign keys."""
     names = {column.name.lower() for column in info.columns}
     for key in keys:
@@ -129,7 +129,7 @@ def check_columns_exist(info: TableInfo, keys: Iterable[ForeignKey]) -> None:
                 raise ScenarioError(what, column=name)
 
 
-def update_parent_name(cluster: Cluster, before: TableInfo, after: TableInfo) -> None:
+def update_parent_name(cluster: TiDBCluster, before: TableInfo, after: TableInfo) -> None:
     """Update foreign keys that refer to a table after it was renamed."""
     for child in cluster.tables():
         child.foreign_keys = [
@@ -138,7 +138,7 @@ def update_parent_name(cluster: Cluster, before: TableInfo, after: TableInfo) ->
         ]
 
 
-def update_parent_columns(cluster: Cluster, parent: TableInfo, renamed: Mapping[str, str]) -> None:
+def update_parent_columns(cluster: TiDBCluster, parent: TableInfo, renamed: Mapping[str, str]) -> None:
     """Update foreign keys that refer to columns of a table after these were renamed.
 
     :param renamed: new names by the old ones in lower case.

@@ -14,7 +14,7 @@ from ticdc_producer.scenario.sql.syntax.statement import (
     CreateIndex,
     CreateTable,
     CreateView,
-    Database,
+    DatabaseStatement,
     DropIndex,
     DropObjects,
     RenameTables,
@@ -34,7 +34,7 @@ def run_ddl(node: DDL, context: DDLContext) -> None:
     :raises UnsupportedSQL: if this tool does not run statements of this kind.
     """
     match node:
-        case Database():
+        case DatabaseStatement():
             run_database(node, context)
         case CreateTable():
             create_table(node, context)

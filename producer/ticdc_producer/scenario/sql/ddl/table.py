@@ -15,7 +15,7 @@ from ticdc_producer.scenario.sql.ddl.foreign_keys import (
     check_truncated,
     update_parent_name,
 )
-from ticdc_producer.scenario.sql.foreign_key import ForeignKey, free_name
+from ticdc_producer.scenario.sql.foreign_key import ForeignKeyInfo, free_name
 from ticdc_producer.scenario.sql.partition_bounds import make_partitioning
 from ticdc_producer.scenario.sql.partition_definition import PartitioningDraft
 from ticdc_producer.scenario.sql.partitioning import Partitioning
@@ -81,8 +81,8 @@ def partitioned(
     ), partitioning
 
 
-def _with_names(draft: TableDraft) -> list[ForeignKey]:
-    named: list[ForeignKey] = []
+def _with_names(draft: TableDraft) -> list[ForeignKeyInfo]:
+    named: list[ForeignKeyInfo] = []
     for key in draft.foreign_keys:
         named.append(replace(key, name=key.name or free_name(named)))
     return named

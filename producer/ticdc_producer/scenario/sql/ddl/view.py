@@ -14,7 +14,7 @@ from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.sql.cluster import Cluster
+from ticdc_producer.scenario.sql.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
 from ticdc_producer.scenario.sql.dialect import parse_dml
 from ticdc_producer.scenario.sql.syntax.statement import CreateView, DropObjects
@@ -57,7 +57,7 @@ def drop_views(node: DropObjects, context: DDLContext) -> None:
 
 
 def view_columns(
-    names: Sequence[str], query: str, line: int, cluster: Cluster, database: str
+    names: Sequence[str], query: str, line: int, cluster: TiDBCluster, database: str
 ) -> tuple[ColumnInfo, ...]:
     """The columns of a view; empty if this tool cannot parse its SELECT.
 
@@ -70,7 +70,7 @@ def view_columns(
     return tuple(ColumnInfo(name=name, type=MySQLType.UNSPECIFIED) for name in column_names)
 
 
-def _selected_names(query: str, line: int, cluster: Cluster, database: str) -> Iterator[str]:
+def _selected_names(query: str, line: int, cluster: TiDBCluster, database: str) -> Iterator[str]:
     try:
         _, tree = parse_dml(query, line)
     except ScenarioError:
@@ -86,7 +86,7 @@ def _selected_names(query: str, line: int, cluster: Cluster, database: str) -> I
             yield node.alias_or_name or query[slice(*_span(node))]
 
 
-def _star_names(select: exp.Select, qualifier: str, cluster: Cluster, database: str) -> Iterator[str]:
+def _star_names(select: exp.Select, qualifier: str, cluster: TiDBCluster, database: str) -> Iterator[str]:
     """The column names that ``*`` or ``table.*`` means.
 
     :param qualifier: the table or alias; empty for ``*``.

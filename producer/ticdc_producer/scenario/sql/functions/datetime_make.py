@@ -1,4 +1,4 @@
-"""Functions that make dates and times.
+"""Functions that make dates and times, of values or of the time of the commit; ``SYSDATE()`` is ``NOW()``.
 
 Rules: tidb ``pkg/expression/builtin_time.go``.
 """
@@ -6,6 +6,7 @@ Rules: tidb ``pkg/expression/builtin_time.go``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
@@ -14,12 +15,19 @@ from ticdc_producer.model.coerce_text import to_text
 from ticdc_producer.model.number_text import as_number, rounded
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import DateTimeValue, Duration, SQLValue
-from ticdc_producer.model.temporal_text import MAX_FSP, convert_zone, datetime_from_python, two_digit_year
+from ticdc_producer.model.temporal_text import (
+    MAX_FSP,
+    convert_zone,
+    datetime_from_python,
+    time_of_day,
+    two_digit_year,
+)
 from ticdc_producer.scenario.sql.functions.datetime_argument import (
     calendar_datetime_argument,
     clip_time,
     date_value,
     datetime_argument,
+    fsp_of,
     has_time_of_day,
     time_argument,
 )
@@ -180,17 +188,64 @@ def _months(period: int) -> int:
     return two_digit_year(year) * 12 + month - 1
 
 
+def _local(arguments: Sequence[SQLValue], mode: SQLMode) -> DateTimeValue:
+    return datetime_from_python(mode.now.astimezone(mode.zone), fsp_of(arguments[0]) if arguments else 0)
+
+
+def _utc(arguments: Sequence[SQLValue], mode: SQLMode) -> DateTimeValue:
+    return _local(arguments, replace(mode, zone=UTC))
+
+
+def _date(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
+    return _day(_local(arguments, mode))
+
+
+def _utc_date(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
+    return _day(_utc(arguments, mode))
+
+
+def _day(now: DateTimeValue) -> DateTimeValue:
+    return DateTimeValue(now.year, now.month, now.day, fsp=-1)
+
+
+def _time(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
+    now = _local(arguments, mode)
+    return time_of_day(now, now.fsp)
+
+
+def _utc_time(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
+    now = _utc(arguments, mode)
+    return time_of_day(now, now.fsp)
+
+
+def unix_seconds(mode: SQLMode) -> int:
+    """The session's current time in seconds since 1970: ``UNIX_TIMESTAMP()``."""
+    return (mode.now - mode.now.fromtimestamp(0, UTC)) // timedelta(seconds=1)
+
+
 FUNCTIONS = {
     "ADDTIME": Function(_add_time, 2, 2),
     "CONVERT_TZ": Function(_convert_tz, 3, 3),
+    "CURDATE": Function(_date, 0, 0),
+    "CURRENT_DATE": Function(_date, 0, 0),
+    "CURRENT_TIME": Function(_time, 0, 1),
+    "CURRENT_TIMESTAMP": Function(_local, 0, 1),
+    "CURTIME": Function(_time, 0, 1),
     "FROM_DAYS": value_function(_from_days, 1),
     "FROM_UNIXTIME": Function(_from_unixtime, 1, 2),
+    "LOCALTIME": Function(_local, 0, 1),
+    "LOCALTIMESTAMP": Function(_local, 0, 1),
     "MAKEDATE": value_function(_make_date, 2),
     "MAKETIME": value_function(_make_time, 3),
+    "NOW": Function(_local, 0, 1),
     "PERIOD_ADD": value_function(_period_add, 2),
     "PERIOD_DIFF": value_function(_period_diff, 2),
     "SEC_TO_TIME": value_function(_sec_to_time, 1),
     "SUBTIME": Function(_sub_time, 2, 2),
+    "SYSDATE": Function(_local, 0, 1),
     "TIMEDIFF": Function(_timediff, 2, 2),
     "TIMESTAMP": Function(_timestamp, 1, 2),
+    "UTC_DATE": Function(_utc_date, 0, 0),
+    "UTC_TIME": Function(_utc_time, 0, 1),
+    "UTC_TIMESTAMP": Function(_utc, 0, 1),
 }

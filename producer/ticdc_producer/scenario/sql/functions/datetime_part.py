@@ -14,7 +14,6 @@ from ticdc_producer.model.coerce_text import to_text
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import DateTimeValue, Duration, SQLValue
 from ticdc_producer.model.temporal_text import convert_zone, days_in_month
-from ticdc_producer.scenario.sql.functions.clock import unix_seconds
 from ticdc_producer.scenario.sql.functions.datetime_argument import (
     calendar_datetime_argument,
     datetime_argument,
@@ -22,6 +21,7 @@ from ticdc_producer.scenario.sql.functions.datetime_argument import (
     time_argument,
     time_function,
 )
+from ticdc_producer.scenario.sql.functions.datetime_make import unix_seconds
 from ticdc_producer.scenario.sql.functions.datetime_parse import MONTHS, WEEKDAYS, week_of
 from ticdc_producer.scenario.sql.functions.function import Function, to_integer
 

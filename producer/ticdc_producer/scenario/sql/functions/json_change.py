@@ -14,7 +14,7 @@ from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.functions.function import Function
 from ticdc_producer.scenario.sql.functions.json_search import result, to_document, to_path
-from ticdc_producer.scenario.sql.json_path import Cells, Leg, Member, Path, require_single, values_at
+from ticdc_producer.scenario.sql.json_path import Cells, Leg, MemberLeg, Path, require_single, values_at
 
 Change = Callable[[JsonValue, Path, JsonValue], JsonValue]
 
@@ -46,7 +46,7 @@ def replaced(target: JsonValue, path: Path, value: JsonValue) -> JsonValue:
     if not path:
         return value
     leg, rest = path[0], path[1:]
-    if isinstance(leg, Member) and isinstance(target, dict) and leg.name in target:
+    if isinstance(leg, MemberLeg) and isinstance(target, dict) and leg.name in target:
         return {**target, str(leg.name): replaced(target[leg.name], rest, value)}
     if isinstance(leg, Cells):
         if not isinstance(target, list):  # a scalar is an array of itself
@@ -70,7 +70,7 @@ def _added(target: JsonValue, path: Path, value: JsonValue) -> JsonValue:
     if isinstance(last, Cells):
         elements = matches[0] if isinstance(matches[0], list) else [matches[0]]
         return replaced(target, parent, [*elements, value])
-    if isinstance(last, Member) and isinstance(matches[0], dict):
+    if isinstance(last, MemberLeg) and isinstance(matches[0], dict):
         return replaced(target, parent, {**matches[0], str(last.name): value})
     return target
 
@@ -91,7 +91,7 @@ def _without(target: JsonValue, parent: Path, last: Leg) -> JsonValue:
         elements = matches[0]
         removed = last.of(len(elements))
         return replaced(target, parent, [one for index, one in enumerate(elements) if index not in removed])
-    if matches and isinstance(last, Member) and isinstance(matches[0], dict):
+    if matches and isinstance(last, MemberLeg) and isinstance(matches[0], dict):
         return replaced(target, parent, {k: v for k, v in matches[0].items() if k != last.name})
     return target
 

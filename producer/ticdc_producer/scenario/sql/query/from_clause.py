@@ -16,7 +16,7 @@ from ticdc_producer.scenario.sql.call_normalizer import own_nodes
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.dialect import COMMA
 from ticdc_producer.scenario.sql.lookup import joined_by_and
-from ticdc_producer.scenario.sql.query.join import Join, Leaf, Node, conditions_of
+from ticdc_producer.scenario.sql.query.join import JoinNode, Leaf, Node, conditions_of
 from ticdc_producer.scenario.sql.query.scope import Names, Position
 from ticdc_producer.scenario.sql.query.source import Source
 
@@ -82,7 +82,7 @@ def _is_dual(table: exp.Expr) -> bool:
 
 
 def _crossed(left: tuple[Node, Names], right: tuple[Node, Names]) -> tuple[Node, Names]:
-    return Join(left[0], right[0], outer=False), _both(left[1], right[1])
+    return JoinNode(left[0], right[0], outer=False), _both(left[1], right[1])
 
 
 def _both(left: Names, right: Names) -> Names:
@@ -106,7 +106,7 @@ def _join(left: tuple[Node, Names], right: tuple[Node, Names], join: exp.Expr) -
         swapped = side == "RIGHT"
         names = _both(right[1], left[1]) if swapped else _both(left[1], right[1])
         conditions = [] if on is None else [_qualified(one, names) for one in joined_by_and(on)]
-    return Join(left[0], right[0], bool(side), tuple(conditions)), names
+    return JoinNode(left[0], right[0], bool(side), tuple(conditions)), names
 
 
 def _coalesced(left: Names, right: Names, using: list[str]) -> tuple[Names, list[exp.Expr]]:

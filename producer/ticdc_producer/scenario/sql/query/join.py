@@ -38,7 +38,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
+class JoinNode:
     """A join of two sides.
 
     :param outer: whether the rows of the left side without a match remain, with NULLs on the right.
@@ -51,7 +51,7 @@ class Join:
     conditions: tuple[exp.Expr, ...] = ()
 
 
-Node: TypeAlias = Leaf | Join
+Node: TypeAlias = Leaf | JoinNode
 
 
 def leaves(node: Node) -> Iterator[int]:
@@ -65,7 +65,7 @@ def leaves(node: Node) -> Iterator[int]:
 
 def conditions_of(node: Node) -> Iterator[exp.Expr]:
     """The conditions of all joins of a node."""
-    if isinstance(node, Join):
+    if isinstance(node, JoinNode):
         yield from (*node.conditions, *conditions_of(node.left), *conditions_of(node.right))
 
 
@@ -117,9 +117,9 @@ class JoinPlan:
         bound |= set(leaves(left))
         if node.outer:
             right, late = self._planned(node.right, node.conditions, bound)
-            return Join(left, right, True, tuple(late)), rest
+            return JoinNode(left, right, True, tuple(late)), rest
         right, rest = self._planned(node.right, rest, bound)
-        return Join(left, right, False), rest
+        return JoinNode(left, right, False), rest
 
     def _planned_leaf(
         self, leaf: Leaf, conditions: Sequence[exp.Expr], bound: frozenset[int]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ticdc_producer.scenario.sql.cursor import Cursor, Source
+from ticdc_producer.scenario.sql.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.syntax.names import read_list
 
 Production: TypeAlias = Callable[[Cursor], str]
@@ -31,7 +31,7 @@ def read_expression(cursor: Cursor) -> str:
     return _PRODUCTIONS["read_expression"](cursor)
 
 
-def printed(source: Source, read: Production = read_expression) -> str:
+def printed(source: SourceText, read: Production = read_expression) -> str:
     """The text of the words that a syntax tree holds.
 
     :param read: the reader of these words; the default reads one expression.

@@ -22,7 +22,7 @@ _AFTER_TABLE = frozenset({
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableFactor:
     """A table, or a subquery in FROM.
 
     :param derived: whether it is a subquery.
@@ -42,8 +42,8 @@ class Join:
     :param in_brackets: whether the user wrote brackets around it; TiDB does not regroup across them.
     """
 
-    left: Join | Table
-    right: Join | Table | None = None
+    left: Join | TableFactor
+    right: Join | TableFactor | None = None
     kind: str = ""
     straight: bool = False
     condition: str = ""
@@ -56,7 +56,9 @@ class Join:
         left = self.left.text
         comma = False
         if isinstance(self.left, Join):
-            comma = self.left.right is None and isinstance(self.left.left, Table) and self.left.left.derived
+            comma = (
+                self.left.right is None and isinstance(self.left.left, TableFactor) and self.left.left.derived
+            )
             left = left if comma else f"({left})"
         word = " STRAIGHT_JOIN " if self.straight else ", " if comma else " JOIN "
         right = f"({self.right.text})" if isinstance(self.right, Join) else self.right.text
@@ -76,9 +78,9 @@ def _tables(cursor: Cursor) -> Join:
     return tables
 
 
-def _table_reference(cursor: Cursor) -> Join | Table:
+def _table_reference(cursor: Cursor) -> Join | TableFactor:
     """Tables joined without commas. An ON belongs to the last two tables that have no condition yet."""
-    pending: list[tuple[Join | Table, str]] = []
+    pending: list[tuple[Join | TableFactor, str]] = []
     last = _table_factor(cursor)
     while True:
         kind = _join_words(cursor)
@@ -102,14 +104,14 @@ def _table_reference(cursor: Cursor) -> Join | Table:
     return last
 
 
-def _cross_join(cursor: Cursor, left: Join | Table, right: Join | Table) -> Join:
+def _cross_join(cursor: Cursor, left: Join | TableFactor, right: Join | TableFactor) -> Join:
     """A join without a condition, which TiDB moves to the innermost left of its right side."""
     if not isinstance(right, Join) or right.right is None or right.in_brackets:
         return Join(left, right)
     return _innermost_left(cursor, left, right)
 
 
-def _innermost_left(cursor: Cursor, left: Join | Table, right: Join) -> Join:
+def _innermost_left(cursor: Cursor, left: Join | TableFactor, right: Join) -> Join:
     if right.in_brackets and "RIGHT" in right.kind:
         raise cursor.unsupported("a RIGHT JOIN in brackets that TiDB regroups")
     if isinstance(right.left, Join) and right.left.right is not None:
@@ -144,11 +146,11 @@ def _condition(cursor: Cursor) -> str:
     return ""
 
 
-def _table_factor(cursor: Cursor) -> Join | Table:
+def _table_factor(cursor: Cursor) -> Join | TableFactor:
     if starts_subquery(cursor):
         text = grammar.read_subquery(cursor)
         cursor.accept("AS")
-        return Table(f"{text} AS {read_name(cursor)}", derived=True)
+        return TableFactor(f"{text} AS {read_name(cursor)}", derived=True)
     if cursor.accept("("):
         inside = replace(_tables(cursor), in_brackets=True)
         cursor.expect(")")
@@ -158,7 +160,7 @@ def _table_factor(cursor: Cursor) -> Join | Table:
     return _table(cursor)
 
 
-def _table(cursor: Cursor) -> Table:
+def _table(cursor: Cursor) -> TableFactor:
     text = read_table_name(cursor)
     if cursor.accept("PARTITION"):
         text += f" PARTITION({', '.join(read_bracketed_list(cursor, read_name))})"
@@ -168,7 +170,7 @@ def _table(cursor: Cursor) -> Table:
         text += " AS " + (quote_name(cursor.string()) if cursor.is_string() else read_name(cursor))
     while word := cursor.accept_any("USE", "IGNORE", "FORCE"):
         text += f" {word} {_index_hint(cursor)}"
-    return Table(text)
+    return TableFactor(text)
 
 
 def _index_hint(cursor: Cursor) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ticdc_producer.scenario.sql.cursor import Cursor, Source
+from ticdc_producer.scenario.sql.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.restore.expression import read_arithmetic, read_expression
 from ticdc_producer.scenario.sql.restore.grammar import printed
 from ticdc_producer.scenario.sql.restore.interval import is_unit, read_unit
@@ -60,7 +60,7 @@ def _intervals(cursor: Cursor) -> str:
     return text
 
 
-def print_less_than(bound: Source) -> str:
+def print_less_than(bound: SourceText) -> str:
     """``PARTITION LESS THAN (…)``."""
     return f"PARTITION LESS THAN ({printed(bound, read_arithmetic)})"
 
@@ -87,11 +87,11 @@ def _values(part: Partition) -> str:
     return ""
 
 
-def _member(values: tuple[Source, ...]) -> str:
+def _member(values: tuple[SourceText, ...]) -> str:
     """One value, or the values of several columns in brackets, which TiDB prints without ROW here."""
     texts = ", ".join(map(_value, values))
     return f"({texts})" if len(values) > 1 else texts
 
 
-def _value(value: Source) -> str:
+def _value(value: SourceText) -> str:
     return printed(value, lambda at: at.accept_any("MAXVALUE", "DEFAULT") or read_expression(at))

@@ -24,7 +24,7 @@ from ticdc_producer.scenario.sql.syntax.statement import (
     CreateIndex,
     CreateTable,
     CreateView,
-    Database,
+    DatabaseStatement,
     DropIndex,
     DropObjects,
     RenameTables,
@@ -57,7 +57,7 @@ def print_statement(statement: DDL) -> str:
     :raises ScenarioError: for an expression that does not parse.
     """
     match statement:
-        case Database():
+        case DatabaseStatement():
             return _database(statement)
         case CreateTable():
             return _create_table(statement)
@@ -85,7 +85,7 @@ def print_statement(statement: DDL) -> str:
             raise statement.source.unsupported(f"re-printing {verb} {kind}")
 
 
-def _database(statement: Database) -> str:
+def _database(statement: DatabaseStatement) -> str:
     """TiDB prints an empty text if placement is the only option of ALTER."""
     options = print_database_options(statement.options)
     if statement.verb == "ALTER" and not options.strip():

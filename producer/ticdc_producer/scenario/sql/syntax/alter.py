@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ticdc_producer.scenario.sql.cursor import Cursor, Source
+from ticdc_producer.scenario.sql.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.syntax.column import (
     Column,
     Default,
@@ -96,7 +96,7 @@ class Drop:
     kind: str
     name: ColumnName = ()
     if_exists: bool = False
-    source: Source = field(compare=False, repr=False)
+    source: SourceText = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class ConvertTo:
 
     charset: str
     collation: str = ""
-    source: Source = field(compare=False, repr=False)
+    source: SourceText = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +143,7 @@ class Setting:
     kind: str
     name: str = ""
     values: tuple[str, ...] = ()
-    source: Source = field(compare=False, repr=False)
+    source: SourceText = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,12 +164,12 @@ class ChangePartitions:
     all: bool = False
     count: int = -1
     parts: tuple[Partition, ...] = ()
-    bound: Source | None = None
+    bound: SourceText | None = None
     table: TableName | None = None
     validation: str = ""
     conditional: bool = False
     no_binlog: bool = False
-    source: Source = field(compare=False, repr=False)
+    source: SourceText = field(compare=False, repr=False)
 
 
 AlterPart: TypeAlias = (

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ticdc_producer.scenario.sql.cursor import Cursor, Source
+from ticdc_producer.scenario.sql.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.syntax.column_type import ColumnType, read_type
 from ticdc_producer.scenario.sql.syntax.key import (
     Check,
@@ -47,7 +47,7 @@ class Default:
     :param now: CURRENT_TIMESTAMP; None for any other value.
     """
 
-    value: Source
+    value: SourceText
     now: Now | None = None
 
 
@@ -68,14 +68,14 @@ class InlineKey:
     primary: bool
     clustered: str = ""
     is_global: bool = False
-    source: Source = field(compare=False, repr=False)
+    source: SourceText = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeneratedAs:
     """``[GENERATED ALWAYS] AS (expression)``."""
 
-    expression: Source
+    expression: SourceText
     stored: bool
 
 
@@ -96,7 +96,7 @@ class ColumnOption:
 
     kind: str
     value: str = ""
-    source: Source = field(compare=False, repr=False)
+    source: SourceText = field(compare=False, repr=False)
 
 
 Attribute: TypeAlias = (
@@ -111,7 +111,7 @@ class Column:
     name: ColumnName
     type: ColumnType
     attributes: tuple[Attribute, ...] = ()
-    source: Source = field(compare=False, repr=False)
+    source: SourceText = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ticdc_producer.scenario.sql.cursor import Cursor, Source
+from ticdc_producer.scenario.sql.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.dialect import TokenType
 from ticdc_producer.scenario.sql.syntax.names import (
     accept_charset_words,
@@ -35,7 +35,7 @@ class ColumnType:
     charset: str = ""
     binary: bool = False
     members: tuple[str, ...] = ()
-    source: Source = field(compare=False, repr=False)
+    source: SourceText = field(compare=False, repr=False)
 
 
 _INTEGERS = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ticdc_producer.scenario.sql.cursor import Cursor, Source
+from ticdc_producer.scenario.sql.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.syntax.names import (
     ColumnName,
     TableName,
@@ -31,7 +31,7 @@ class KeyPart:
 
     name: ColumnName = ()
     length: int = -1
-    expression: Source | None = None
+    expression: SourceText | None = None
     descending: bool = False
 
 
@@ -45,8 +45,8 @@ class IndexOption:
 
     kind: str
     value: str = ""
-    condition: Source | None = None
-    source: Source = field(compare=False, repr=False)
+    condition: SourceText | None = None
+    source: SourceText = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class Key:
     if_not_exists: bool = False
     parts: tuple[KeyPart, ...]
     options: tuple[IndexOption, ...] = ()
-    source: Source = field(compare=False, repr=False)
+    source: SourceText = field(compare=False, repr=False)
 
     def option(self, kind: str) -> str:
         """The value of an option; empty if the key does not have it."""
@@ -80,7 +80,7 @@ class References:
     columns: tuple[KeyPart, ...] = ()
     match: str = ""
     rules: tuple[tuple[str, str], ...] = ()
-    source: Source = field(compare=False, repr=False)
+    source: SourceText = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,7 +95,7 @@ class ForeignKey:
     if_not_exists: bool = False
     columns: tuple[KeyPart, ...]
     references: References
-    source: Source = field(compare=False, repr=False)
+    source: SourceText = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +103,7 @@ class Check:
     """A CHECK."""
 
     symbol: str = ""
-    condition: Source
+    condition: SourceText
     enforced: bool = True
 
 

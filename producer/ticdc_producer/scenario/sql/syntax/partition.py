@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ticdc_producer.scenario.sql.cursor import Cursor, Source
+from ticdc_producer.scenario.sql.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.syntax.names import ColumnName, read_bracketed_list, read_column_name
 from ticdc_producer.scenario.sql.syntax.table_option import TableOption, read_table_option
 
@@ -27,9 +27,9 @@ class PartitionMethod:
     kind: PartitionKind
     linear: bool = False
     columns: tuple[ColumnName, ...] = ()
-    expression: Source | None = None
+    expression: SourceText | None = None
     algorithm: int = -1
-    intervals: Source | None = None
+    intervals: SourceText | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,10 +42,10 @@ class Partition:
 
     name: str
     values: str = ""
-    bounds: tuple[tuple[Source, ...], ...] = ()
+    bounds: tuple[tuple[SourceText, ...], ...] = ()
     options: tuple[TableOption, ...] = ()
     subpartitions: tuple[Partition, ...] = ()
-    source: Source = field(compare=False, repr=False)
+    source: SourceText = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,7 +63,7 @@ class PartitionBy:
     inner_count: int = 0
     parts: tuple[Partition, ...] = ()
     indexes: tuple[tuple[str, str], ...] = ()
-    source: Source = field(compare=False, repr=False)
+    source: SourceText = field(compare=False, repr=False)
 
 
 def read_partition_by(cursor: Cursor) -> PartitionBy:
@@ -118,14 +118,14 @@ def _hash_or_key(cursor: Cursor) -> PartitionMethod:
     return PartitionMethod(kind="KEY", linear=linear, columns=columns, algorithm=algorithm)
 
 
-def _in_brackets(cursor: Cursor) -> Source:
+def _in_brackets(cursor: Cursor) -> SourceText:
     cursor.expect("(")
     expression = cursor.expression()
     cursor.expect(")")
     return expression
 
 
-def _intervals(cursor: Cursor) -> Source:
+def _intervals(cursor: Cursor) -> SourceText:
     start = cursor.position
     cursor.expect("INTERVAL")
     _in_brackets(cursor)
@@ -137,7 +137,7 @@ def _intervals(cursor: Cursor) -> Source:
     return cursor.since(start)
 
 
-def read_less_than(cursor: Cursor) -> Source:
+def read_less_than(cursor: Cursor) -> SourceText:
     """The bound of ``PARTITION LESS THAN (…)``."""
     cursor.expect("PARTITION", "LESS", "THAN")
     return _in_brackets(cursor)
@@ -172,7 +172,7 @@ def _subpartition(cursor: Cursor) -> Partition:
     return _partition(cursor, "SUBPARTITION")
 
 
-def _values(cursor: Cursor) -> tuple[str, tuple[tuple[Source, ...], ...]]:
+def _values(cursor: Cursor) -> tuple[str, tuple[tuple[SourceText, ...], ...]]:
     if cursor.accept("DEFAULT"):
         return "DEFAULT", ()
     if not cursor.accept("VALUES"):
@@ -187,7 +187,7 @@ def _values(cursor: Cursor) -> tuple[str, tuple[tuple[Source, ...], ...]]:
     return ("DEFAULT", ()) if is_default else ("IN", values)
 
 
-def _member(cursor: Cursor) -> tuple[Source, ...]:
+def _member(cursor: Cursor) -> tuple[SourceText, ...]:
     """One value, or the values of several columns in brackets."""
     start = cursor.position
     if cursor.word() == "(":

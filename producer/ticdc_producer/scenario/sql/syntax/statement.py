@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from ticdc_producer.scenario.sql.cursor import Cursor, Source
+from ticdc_producer.scenario.sql.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.syntax.alter import AlterPart, Element, read_element, read_parts
 from ticdc_producer.scenario.sql.syntax.key import Key, KeyKind, read_index_type, read_rest_of_key
 from ticdc_producer.scenario.sql.syntax.names import (
@@ -29,7 +29,7 @@ from ticdc_producer.scenario.sql.syntax.table_option import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Database:
+class DatabaseStatement:
     """``CREATE``, ``ALTER`` or ``DROP DATABASE``.
 
     :param name: empty for the current database, of ALTER.
@@ -58,7 +58,7 @@ class CreateTable:
     partition_by: PartitionBy | None = None
     if_not_exists: bool = False
     temporary: bool = False
-    source: Source = field(compare=False, repr=False)
+    source: SourceText = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +115,7 @@ class AlterTable:
     table: TableName
     parts: tuple[AlterPart, ...]
     if_exists: bool = False
-    source: Source = field(compare=False, repr=False)
+    source: SourceText = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,7 +134,7 @@ class CreateView:
     definer: tuple[str, ...] = ()
     security: str = "DEFINER"
     columns: tuple[str, ...] = ()
-    query: Source
+    query: SourceText
     check: str = ""
 
 
@@ -151,7 +151,7 @@ class RestoreTable:
     table: TableName | None
     number: int = -1
     target: str = ""
-    source: Source = field(compare=False, repr=False)
+    source: SourceText = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,11 +165,11 @@ class Unsent:
     kind: Literal["SEQUENCE", "PLACEMENT POLICY"]
     name: TableName
     conditional: bool = False
-    source: Source = field(compare=False, repr=False)
+    source: SourceText = field(compare=False, repr=False)
 
 
 DDL: TypeAlias = (
-    Database | CreateTable | DropObjects | TruncateTable | RenameTables | CreateIndex | DropIndex
+    DatabaseStatement | CreateTable | DropObjects | TruncateTable | RenameTables | CreateIndex | DropIndex
     | AlterTable | CreateView | RestoreTable | Unsent
 )  # fmt: skip
 
@@ -197,19 +197,21 @@ _KINDS: tuple[KeyKind, ...] = ("UNIQUE", "FULLTEXT", "SPATIAL", "VECTOR", "COLUM
 _QUERY_STARTS = ("AS", "SELECT", "WITH", "REPLACE", "IGNORE", "(")
 
 
-def _create_database(cursor: Cursor) -> Database:
+def _create_database(cursor: Cursor) -> DatabaseStatement:
     conditional, name = accept_if_not_exists(cursor), cursor.identifier("a database name")
-    return Database(verb="CREATE", name=name, options=read_database_options(cursor), conditional=conditional)
+    return DatabaseStatement(
+        verb="CREATE", name=name, options=read_database_options(cursor), conditional=conditional
+    )
 
 
-def _alter_database(cursor: Cursor) -> Database:
+def _alter_database(cursor: Cursor) -> DatabaseStatement:
     name = "" if cursor.word() in _OPTION_STARTS else cursor.identifier("a database name")
-    return Database(verb="ALTER", name=name, options=read_database_options(cursor))
+    return DatabaseStatement(verb="ALTER", name=name, options=read_database_options(cursor))
 
 
-def _drop_database(cursor: Cursor) -> Database:
+def _drop_database(cursor: Cursor) -> DatabaseStatement:
     conditional, name = accept_if_exists(cursor), cursor.identifier("a database name")
-    return Database(verb="DROP", name=name, conditional=conditional)
+    return DatabaseStatement(verb="DROP", name=name, conditional=conditional)
 
 
 def _create_table(cursor: Cursor) -> CreateTable:
@@ -356,15 +358,15 @@ def _create_view(cursor: Cursor) -> CreateView:
     )
 
 
-def _query_and_check(cursor: Cursor) -> tuple[Source, str]:
+def _query_and_check(cursor: Cursor) -> tuple[SourceText, str]:
     """The rest of the statement, and the check option at its end."""
     statement, start = cursor.statement, cursor.position
     cursor.position = end = len(statement.tokens)
     if (statement.word(end - 2), statement.word(end - 1)) != ("CHECK", "OPTION"):
-        return Source(statement, start, end), ""
+        return SourceText(statement, start, end), ""
     kind = statement.word(end - 3) if statement.word(end - 3) in ("LOCAL", "CASCADED") else ""
     end -= 4 if kind else 3
-    return Source(statement, start, end), kind or "CASCADED"
+    return SourceText(statement, start, end), kind or "CASCADED"
 
 
 def _choice(cursor: Cursor, word: str, default: str, *others: str) -> str:

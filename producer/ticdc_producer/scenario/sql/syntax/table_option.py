@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ticdc_producer.scenario.sql.cursor import Cursor, Source
+from ticdc_producer.scenario.sql.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.syntax.names import (
     TableName,
     accept_charset_words,
@@ -48,13 +48,13 @@ class TableOption:
 
     kind: str
     value: str = ""
-    expression: Source | None = None
+    expression: SourceText | None = None
     tables: tuple[TableName, ...] = ()
     forced: bool = False
-    source: Source = field(compare=False, repr=False)
+    source: SourceText = field(compare=False, repr=False)
 
 
-_Value: TypeAlias = str | Source | tuple[TableName, ...]
+_Value: TypeAlias = str | SourceText | tuple[TableName, ...]
 
 
 def read_table_options(cursor: Cursor, *, commas: bool = True) -> tuple[TableOption, ...]:
@@ -83,8 +83,8 @@ def read_table_option(cursor: Cursor) -> TableOption | None:
     return None
 
 
-def _option(kind: str, value: _Value, forced: bool, source: Source) -> TableOption:
-    if isinstance(value, Source):
+def _option(kind: str, value: _Value, forced: bool, source: SourceText) -> TableOption:
+    if isinstance(value, SourceText):
         return TableOption(kind=kind, expression=value, forced=forced, source=source)
     if isinstance(value, tuple):
         return TableOption(kind=kind, tables=value, forced=forced, source=source)
@@ -137,7 +137,7 @@ def _union(cursor: Cursor) -> tuple[TableName, ...]:
     return () if cursor.accept("(", ")") else read_bracketed_list(cursor, read_table_name)
 
 
-def _ttl(cursor: Cursor) -> Source:
+def _ttl(cursor: Cursor) -> SourceText:
     """``column + INTERVAL number unit``."""
     start = cursor.position
     cursor.identifier("a column name")
@@ -147,7 +147,7 @@ def _ttl(cursor: Cursor) -> Source:
     return cursor.since(start)
 
 
-def _sample_rate(cursor: Cursor) -> Source:
+def _sample_rate(cursor: Cursor) -> SourceText:
     start = cursor.position
     cursor.accept(".")
     cursor.position += 1

@@ -1,4 +1,4 @@
-"""The base class of the models of a changefeed file, and their errors as messages."""
+"""The base class of the sections of a changefeed file, and the errors of models as messages."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Words = Annotated[tuple[str, ...], Field(strict=False)]
 """A list of texts."""
 
 
-class StrictModel(BaseModel):
-    """A table of the file. Unknown keys are errors; values are never converted."""
+class ConfigSection(BaseModel):
+    """A section of the file. Unknown keys are errors; values are never converted."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
 
