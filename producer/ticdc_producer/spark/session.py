@@ -14,10 +14,10 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from ticdc_producer.class_archive import ClassArchive, class_archive
 from ticdc_producer.errors import JavaError
 from ticdc_producer.java import spark_java_home
 from ticdc_producer.spark import session_settings
-from ticdc_producer.spark.class_archive import ClassArchive, class_archive
 from ticdc_producer.spark.jvm_start import JvmStart, log_file, spark_conf, stderr_to_log
 from ticdc_producer.spark.session_settings import JVM_OPTIONS
 from ticdc_producer.spark.warm_up import warm_up
@@ -67,7 +67,7 @@ _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 _started_jvms: list[JvmStart] = []
 """The JVM that ``start_light_jvm`` has started and no session has yet."""
 CLASS_ARCHIVE = "spark.ticdc-producer.classArchive"
-"""Session setting: path of the class archive that this session writes at exit."""
+"""Session setting: path and writer of the class archive that this session writes at exit."""
 
 
 def spark_session(
@@ -131,7 +131,7 @@ def start_light_jvm(master: str = "local[*]", *, may_write_archive: bool = True)
 
 
 def _early_conf(master: str, may_write_archive: bool) -> SparkConf | None:
-    archive = class_archive(_find_java())
+    archive = _class_archive(_find_java())
     if may_write_archive and archive.is_overdue:
         return None
     return spark_conf(master, _reading(archive, session_settings.light(0)))
@@ -154,15 +154,23 @@ def _light_session(
     :param gateway: the connection to a JVM that was started for it; None: start one.
     """
     # A started JVM has set the path of its Java.
-    archive = class_archive(_find_java() if gateway is None else Path(os.environ["JAVA_HOME"]))
+    archive = _class_archive(_find_java() if gateway is None else Path(os.environ["JAVA_HOME"]))
     if on_class_archive is None or not archive.is_due() or gateway is not None:
         return _start(master, _reading(archive, settings), gateway)
     on_class_archive()
     write = {
         JVM_OPTIONS: f'{settings[JVM_OPTIONS]} "{archive.write_option}"',
-        CLASS_ARCHIVE: str(archive.path),
+        CLASS_ARCHIVE: f"{archive.path}{os.pathsep}{archive.writer}",
     }
     return _start(master, settings | write)
+
+
+def _class_archive(java_home: Path) -> ClassArchive:
+    """The archive of this Java and of the Spark that this Python starts."""
+    import pyspark
+
+    spark_home = os.environ.get("SPARK_HOME", str(Path(pyspark.__file__).parent))
+    return class_archive("spark", java_home, spark_home, pyspark.__version__)
 
 
 def _reading(archive: ClassArchive, settings: dict[str, str]) -> dict[str, str]:
@@ -177,10 +185,11 @@ def save_class_archive(spark: SparkSession) -> None:
 
     Call only after a successful run; a partial archive would never be replaced.
     """
-    path = spark.conf.get(CLASS_ARCHIVE, None)
-    gateway = spark.sparkContext._gateway if path else None
-    if path and gateway is not None:
-        atexit.register(ClassArchive(Path(path)).install, gateway.proc)
+    setting = spark.conf.get(CLASS_ARCHIVE, None)
+    gateway = spark.sparkContext._gateway if setting else None
+    if setting and gateway is not None:
+        path, _, writer = setting.rpartition(os.pathsep)
+        atexit.register(ClassArchive(Path(path), writer).install, gateway.proc)
         # Handlers run in reverse order: the session stops before its JVM ends, so it reports no lost
         # connection.
         atexit.register(spark.stop)
