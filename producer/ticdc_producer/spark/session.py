@@ -21,6 +21,7 @@ from ticdc_producer.spark import session_settings
 from ticdc_producer.spark.jvm_start import JvmStart, log_file, spark_conf, stderr_to_log
 from ticdc_producer.spark.session_settings import JVM_OPTIONS
 from ticdc_producer.spark.warm_up import warm_up
+from ticdc_producer.spark.worker_daemon import MODULES_VARIABLE
 
 if TYPE_CHECKING:
     from pyspark import SparkConf
@@ -76,6 +77,7 @@ def spark_session(
     light: bool = False,
     rows: int = 0,
     preload: Sequence[str] = (),
+    lasting: bool = False,
     on_class_archive: Callable[[], None] | None = None,
 ) -> SparkSession:
     """The session to work in.
@@ -88,6 +90,8 @@ def spark_session(
     :param rows: number of rows that will be shuffled, 0 if unknown; more rows lead to more tasks, not to
         larger ones.
     :param preload: modules that the Python workers of a new light session import while the driver plans.
+    :param lasting: whether a new light session is used for a long time: its workers then have these modules
+        when they start, but the first ones start later.
     :param on_class_archive: called if a new light session will write a class archive at exit, which takes
         about ten seconds once and makes later starts faster. Pass it only if this program loads the classes
         that most runs need, and call ``save_class_archive`` when they are loaded; without it no archive is
@@ -108,31 +112,32 @@ def spark_session(
         _find_java()
         return _start(master, session_settings.heavy(rows))
     gateway = None if started is None else started.take()
-    spark = _light_session(master, session_settings.light(rows), gateway, on_class_archive)
+    settings = session_settings.light(rows)
+    if lasting:
+        settings[f"spark.executorEnv.{MODULES_VARIABLE}"] = " ".join(preload)
+    spark = _light_session(master, settings, gateway, on_class_archive)
     if preload:
         warm_up(spark, preload)
     return spark
 
 
-def start_light_jvm(master: str = "local[*]", *, may_write_archive: bool = True) -> None:
+def start_light_jvm(master: str = "local[*]") -> None:
     """Start the JVM of a light session now, in the background, for the next call of ``spark_session``.
 
     It ends if that call needs another JVM, and at the latest with this program. None is started if PySpark is
     imported already, because this program may have a session, under ``spark-submit``, and if a class archive
     is to be written.
-
-    :param may_write_archive: whether the session will be started with ``on_class_archive``.
     """
     if "pyspark" in sys.modules or _SUBMITTED in os.environ or sys.platform == "win32":
         return
     log = log_file()
     atexit.register(_delete_log, str(log))
-    _started_jvms.append(JvmStart(partial(_early_conf, master, may_write_archive), log))
+    _started_jvms.append(JvmStart(partial(_early_conf, master), log))
 
 
-def _early_conf(master: str, may_write_archive: bool) -> SparkConf | None:
+def _early_conf(master: str) -> SparkConf | None:
     archive = _class_archive(_find_java())
-    if may_write_archive and archive.is_overdue:
+    if archive.is_overdue:
         return None
     return spark_conf(master, _reading(archive, session_settings.light(0)))
 
@@ -193,6 +198,7 @@ def save_class_archive(spark: SparkSession) -> None:
         # Handlers run in reverse order: the session stops before its JVM ends, so it reports no lost
         # connection.
         atexit.register(spark.stop)
+        spark.conf.unset(CLASS_ARCHIVE)  # a session of many runs saves it once
 
 
 def _start(master: str, settings: dict[str, str], gateway: Any = None) -> SparkSession:
