@@ -1,7 +1,8 @@
 """How long ``ticdc-producer serve`` takes from the shell until it is ready, with its caches filled.
 
 Prints when each part runs, and the CPU time of each process: on a machine with other work only the latter
-says something. ``workers warm`` is the end of a first small run, which waits for the Python workers.
+says something. The end of the first small run shows when a Python worker has its modules; the second one is
+verified as well.
 
     python -m benchmarks.service_start
 """
@@ -20,7 +21,9 @@ from time import perf_counter
 
 import psutil
 
-_STARTS, _UNMEASURED = 3, 1
+from benchmarks.figures import Figure
+
+_STARTS, _UNMEASURED = 3, 2
 _SECONDS = 120
 _COMMAND = [sys.executable, "-m", "ticdc_producer", "serve", "--port", "0"]
 
@@ -29,7 +32,7 @@ class Start:
     """One start of the service.
 
     :ivar stamps: seconds from the start of the command, by what has happened.
-    :ivar cpu: CPU seconds of each process when the first run has ended, by its kind.
+    :ivar cpu: CPU seconds of each process, by its kind: until the service is ready, and until the last run.
     """
 
     def __init__(self) -> None:
@@ -61,14 +64,19 @@ class Start:
         with urllib.request.urlopen(f"{url}/ready", timeout=_SECONDS) as answer:
             assert json.load(answer)["ready"], "the service is not ready"
         self.cpu = {f"{kind} until ready": seconds for kind, seconds in _cpu(service.pid)}
-        run = json.dumps({"scenario": "seed_t1"}).encode()
-        request = urllib.request.Request(
-            f"{url}/v1/runs?wait={_SECONDS}", run, {"Content-Type": "application/json"}
-        )
-        with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
-            assert json.load(answer)["ok"], "the run has failed"
-        self._stamp("workers warm")
+        for name, verified in (("first run", False), ("first verified run", True)):
+            _run(url, verified)
+            self._stamp(name)
         self.cpu |= dict(_cpu(service.pid))
+
+
+def _run(url: str, verified: bool) -> None:
+    body = json.dumps({"scenario": "seed_t1", "verify": verified}).encode()
+    request = urllib.request.Request(
+        f"{url}/v1/runs?wait={_SECONDS}", body, {"Content-Type": "application/json"}
+    )
+    with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
+        assert json.load(answer)["ok"], "the run has failed"
 
 
 def _cpu(number: int) -> Iterator[tuple[str, float]]:
@@ -92,16 +100,22 @@ def _cpu(number: int) -> Iterator[tuple[str, float]]:
     yield "workers", workers
 
 
-def main() -> None:
-    """Start it some times, and print the medians."""
+def figures() -> Iterator[Figure]:
+    """The medians of some starts; the first ones fill the caches."""
     starts = [Start() for _ in range(_UNMEASURED + _STARTS)][_UNMEASURED:]
-    print(f"medians of {_STARTS} starts, load {os.getloadavg()[0]:.1f}")
     for name in starts[0].stamps:
         seconds = [one.stamps[name] for one in starts]
-        print(f"{name:<22} {median(seconds):6.2f} s   ({', '.join(f'{one:.2f}' for one in seconds)})")
+        detail = ", ".join(f"{one:.2f}" for one in seconds)
+        yield Figure(f"service-start/{name.replace(' ', '-')}", median(seconds), "s", detail)
     for kind in starts[0].cpu:
-        seconds = [one.cpu[kind] for one in starts]
-        print(f"CPU of {kind:<22} {median(seconds):6.2f} s")
+        cpu = median(one.cpu[kind] for one in starts)
+        yield Figure(f"service-start-cpu/{kind.replace(' ', '-')}", cpu, "s of CPU")
+
+
+def main() -> None:
+    print(f"load {os.getloadavg()[0]:.1f}")
+    for figure in figures():
+        print(f"{figure.name:<40} {figure.value:6.2f} {figure.unit:<8} {figure.detail}")
 
 
 if __name__ == "__main__":

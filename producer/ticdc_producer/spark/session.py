@@ -98,12 +98,14 @@ def spark_session(
         written.
     :raises JavaError: if no Java is found, or Spark does not start on it.
     """
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    if _SUBMITTED in os.environ:
+    started_by_another_thread = SparkContext._active_spark_context is not None
+    if started_by_another_thread or _SUBMITTED in os.environ:
         return SparkSession.builder.getOrCreate()
     started = _started_jvms.pop() if _started_jvms else None
     if not light:
