@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from benchmarks import encoders, end_to_end, latency, scale
+from benchmarks import encoders, end_to_end, latency, scale, service_start
 from benchmarks.figures import Figure
 from ticdc_producer.bench.speed import measure_decoders
 from ticdc_producer.kafka.embedded import EmbeddedKafka
@@ -62,6 +62,11 @@ def start_up_figures(sizes: Sizes) -> Iterator[Figure]:
     yield Figure("start-up/seed_t1", min(times), "s", f"best of {_STARTS}")
 
 
+def service_start_figures(_sizes: Sizes) -> Iterator[Figure]:
+    """Time of the service from the shell until it is ready, with filled caches."""
+    yield from service_start.figures()
+
+
 def latency_figures(sizes: Sizes) -> Iterator[Figure]:
     """Time of small scenarios relative to the smallest Spark job."""
     yield from latency.measured(sizes.work)
@@ -100,6 +105,7 @@ PARTS = {
     "encoders": encoder_figures,
     "decoders": decoder_figures,
     "start-up": start_up_figures,
+    "service-start": service_start_figures,
     "latency": latency_figures,
     "end-to-end": end_to_end_figures,
     "scale": scale_figures,

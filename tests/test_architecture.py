@@ -23,8 +23,9 @@ MAY_IMPORT = {
     "model": set(),
     "resources": set(),
     "cache": set(),
+    "class_archive": {"cache"},
     "java": {"cache"},
-    "kafka": {"cache", "java"},
+    "kafka": {"cache", "class_archive", "java"},
     "config": {"kafka", "model", "protocols"},
     # The way out: scenario → change log → pipeline → protocol → target.
     "scenario": {"config", "model", "resources", "spark"},
@@ -34,7 +35,7 @@ MAY_IMPORT = {
     "faults": {"model", "pipeline", "protocols", "resources"},
     "targets": {"config", "kafka", "model", "protocols"},
     # Distributes the rules of the way out; its session is what every Spark job runs in.
-    "spark": {"cache", "dispatch", "faults", "java", "model", "pipeline"},
+    "spark": {"class_archive", "dispatch", "faults", "java", "model", "pipeline"},
     # The way back: target → protocol → verifier.
     "replica": {"model", "scenario"},  # of the scenario the parser alone: see ENGINE
     "verifier": {"dispatch", "model", "replica", "spark"},

@@ -14,6 +14,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -104,12 +105,33 @@ def _if_new_enough(program: Path, source: Source, home: Path | None = None) -> J
     Java itself reports its home because ``java`` on a PATH need not be a link into it: macOS and version
     switchers put a starter program there.
     """
-    settings = _run(program, "-XshowSettings:properties", "-version")
+    settings = _probe(program)
     version = _version(_setting(settings, "java.specification.version"))
     reported = _setting(settings, "java.home")
     if version < OLDEST or not (home or reported):
         return None
     return JavaHome(home or Path(reported), version, source)
+
+
+def _probe(program: Path) -> str:
+    """The properties and the modules of a Java; nothing if it cannot be started or fails.
+
+    Spark and Kafka may start at the same time: the second one waits for what the first has found.
+    """
+    try:
+        real = program.resolve()
+        key = real, real.stat().st_mtime_ns
+    except OSError:
+        return ""
+    with _PROBING:
+        if not _probed.get(key):
+            _probed[key] = _run(program, "-XshowSettings:properties", "--list-modules")
+        return _probed[key]
+
+
+_PROBING = threading.Lock()
+_probed: dict[tuple[Path, int], str] = {}
+"""What each Java has printed, by its program and when that was changed."""
 
 
 def _run(program: Path, *arguments: str) -> str:
@@ -142,7 +164,7 @@ def _version(specification: str) -> int:
 
 
 def _has_vector_module(found: JavaHome) -> bool:
-    return f"{VECTOR_MODULE}@" in _run(found.java, "--list-modules")
+    return f"{VECTOR_MODULE}@" in _probe(found.java)
 
 
 def _shim(found: JavaHome) -> Path:

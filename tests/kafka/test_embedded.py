@@ -99,6 +99,26 @@ def test_a_later_storage_has_ids_of_its_own_and_the_features_of_the_first(
     assert len(snapshots) == 1
 
 
+@pytest.mark.slow
+def test_the_second_broker_writes_the_class_archive_of_later_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cache folder of its own, with the jars of the user's."""
+    base = subprocess.run([find_java().java, "-Xshare:on", "-version"], capture_output=True, check=False)
+    if base.returncode:
+        pytest.skip("not run: this Java has no archive to build on")
+    (tmp_path / "jars").symlink_to(jars()[0].parent, target_is_directory=True)
+    monkeypatch.setenv("TICDC_PRODUCER_CACHE", str(tmp_path))
+    for archives in (0, 1, 1):
+        with EmbeddedKafka() as broker:
+            create_topic(broker, "t")
+            (java,) = [one for one in processes_below(broker.pid) if one.name() == "java"]
+            options = " ".join(java.cmdline())
+        found = [*(tmp_path / "classes").glob("kafka-*.jsa")]
+        assert len(found) == archives
+    assert f"-XX:SharedArchiveFile={found[0]}" in options
+
+
 def test_transactions_work_on_one_node(kafka: EmbeddedKafka) -> None:
     create_topic(kafka, "transactions")
     producer = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": "test"})

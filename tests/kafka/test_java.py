@@ -21,7 +21,6 @@ Property settings:
     java.home = {home}
     java.specification.version = {version}
     java.vm.specification.version = 99
-openjdk version "{version}"
 """
 
 
@@ -32,8 +31,7 @@ def fake_java(home: Path, version: str, *, modules: str = "java.base@17", status
     settings = shlex.quote(SETTINGS.format(home=home, version=version))
     program.write_text(
         "#!/bin/sh\n"
-        f"case $1 in -XshowSettings*) printf %s {settings} >&2; exit {status};;\n"
-        f"--list-modules) echo {modules}; exit 0;; esac\n"
+        f"case $1 in -XshowSettings*) printf %s {settings} >&2; echo {modules}; exit {status};; esac\n"
         "printf '<%s>' \"$@\"\n"
     )
     program.chmod(0o755)

@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from ticdc_producer.class_archive import ClassArchive
 from ticdc_producer.kafka.embedded import process, supervisor
 from ticdc_producer.kafka.embedded.settings import BrokerFolder, server_properties
 
@@ -22,6 +23,16 @@ signal.signal(signal.SIGTERM, signal.SIG_IGN)
 print("up", flush=True)
 while True:
     signal.pause()
+"""
+WRITES_AT_ITS_END = """
+import signal, sys
+from pathlib import Path
+def end(*_):
+    Path(sys.argv[1]).write_text("classes")
+    sys.exit(int(sys.argv[2]))
+signal.signal(signal.SIGTERM, end)
+print("up", flush=True)
+signal.pause()
 """
 PARENT = """
 import signal, sys
@@ -113,13 +124,28 @@ def test_a_broker_with_keep_ends_by_sigterm_to_its_pid(tmp_path: Path) -> None:
     assert gone(broker)
 
 
-def test_a_broker_that_does_not_end_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervisor, "GRACE_SECONDS", 0.2)
+def test_a_broker_that_does_not_end_is_killed() -> None:
     with subprocess.Popen([sys.executable, "-c", IGNORES_SIGTERM], stdout=subprocess.PIPE) as broker:
         assert broker.stdout
         assert broker.stdout.readline() == b"up\n"
-        supervisor.end(broker)
+        supervisor.end(broker, 0.2)
         assert broker.wait(GONE_SECONDS) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize(("status", "complete"), [(143, True), (1, False)])
+def test_the_class_archive_of_a_broker_that_ends_by_request_is_installed(
+    tmp_path: Path, status: int, complete: bool
+) -> None:
+    archive = ClassArchive(tmp_path / "kafka-0.jsa")
+    writes = [sys.executable, "-c", WRITES_AT_ITS_END, str(archive.temporary_file), str(status)]
+    working_dir = folder(tmp_path / "data", temporary=False)
+    running = process.launch(working_dir, writes, keep=False, archive=archive)
+    while "up" not in working_dir.log_tail(1):
+        os.sched_yield()
+    process.end(running)
+    assert running.returncode == status
+    assert archive.exists == complete
+    assert not archive.temporary_file.exists()
 
 
 def test_a_supervisor_that_hangs_is_killed_with_its_broker(

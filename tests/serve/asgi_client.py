@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 HOST = "127.0.0.1:8642"
+Leaves: TypeAlias = Callable[[], Awaitable[object]]
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,13 @@ def request(
     chunks: Iterable[bytes] = (),
     headers: Sequence[tuple[str, str]] = (),
     host: str = HOST,
+    leaves: Leaves | None = None,
 ) -> Answer:
     """One request, in an event loop of its own; parameters as in ``async_request``."""
     return asyncio.run(
-        async_request(app, method, path, content=content, chunks=chunks, headers=headers, host=host)
+        async_request(
+            app, method, path, content=content, chunks=chunks, headers=headers, host=host, leaves=leaves
+        )
     )
 
 
@@ -55,12 +59,14 @@ async def async_request(
     chunks: Iterable[bytes] = (),
     headers: Sequence[tuple[str, str]] = (),
     host: str = HOST,
+    leaves: Leaves | None = None,
 ) -> Answer:
     """One request.
 
     :param content: is sent as JSON; bytes as they are.
     :param chunks: parts of a body, instead of ``content``.
     :param headers: besides Host and, for ``content``, Content-Type and Content-Length.
+    :param leaves: waits until the client disconnects; None: it stays.
     """
     parts, given = list(chunks), [("Host", host), *headers]
     if content is not None:
@@ -69,11 +75,16 @@ async def async_request(
         names = {name.lower() for name, _ in headers}
         given += [("Content-Length", str(len(body)))] if "content-length" not in names else []
         given += [("Content-Type", "application/json")] if "content-type" not in names else []
-    return await _request(app, method, path, parts, given)
+    return await _request(app, method, path, parts, given, leaves)
 
 
 async def _request(
-    app: Any, method: str, path: str, parts: list[bytes], headers: list[tuple[str, str]]
+    app: Any,
+    method: str,
+    path: str,
+    parts: list[bytes],
+    headers: list[tuple[str, str]],
+    leaves: Leaves | None,
 ) -> Answer:
     sent: list[dict[str, Any]] = []
     unread = parts or [b""]
@@ -81,7 +92,7 @@ async def _request(
 
     async def receive() -> dict[str, Any]:
         if not unread:
-            await over.wait()
+            await (over.wait() if leaves is None else leaves())
             return {"type": "http.disconnect"}
         part = unread.pop(0)
         return {"type": "http.request", "body": part, "more_body": bool(unread)}

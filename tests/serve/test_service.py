@@ -206,7 +206,13 @@ def _last_of(app: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def worker(tmp_path: Any) -> Iterator[Worker]:
-    found = Worker(tmp_path, Limits(seconds=0.2), lambda: None, lambda _task: None)
+    found = Worker(
+        tmp_path,
+        Limits(seconds=0.2),
+        cancel=lambda: None,
+        settle=lambda: None,
+        remove=lambda _task: None,
+    )
     found.start(lambda: None)
     yield found
     found.stop(10)

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from ticdc_producer.class_archive import ClassArchive
 from ticdc_producer.java import spark_java_home
 from ticdc_producer.spark import session_settings
-from ticdc_producer.spark.class_archive import ClassArchive
 from ticdc_producer.spark.session import CLASS_ARCHIVE, save_class_archive
 
 
@@ -53,7 +53,7 @@ def test_a_session_that_writes_an_archive_saves_it_at_exit(
     save_class_archive(spark)
     assert at_exit == []
     archive = ClassArchive(tmp_path / "spark-0.jsa")
-    spark.conf.set(CLASS_ARCHIVE, str(archive.path))
+    spark.conf.set(CLASS_ARCHIVE, f"{archive.path}{os.pathsep}{archive.writer}")
     try:
         save_class_archive(spark)
     finally:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from zipfile import ZipFile
@@ -47,3 +49,24 @@ def test_archives_stay_if_nothing_else_has_pyspark(tmp_path: Path) -> None:
     for packages in ((), ("pyspark",)):
         path = [archive, str(_installed(tmp_path / f"with-{len(packages)}", *packages))]
         assert without_archives(path) == path
+
+
+def test_modules_are_imported_before_workers_are_forked() -> None:
+    """What is missing is left to the workers, whose error names it."""
+    code = (
+        "import gc, sys; from ticdc_producer.spark.worker_daemon import import_modules; "
+        "import_modules(['no_such_module', 'colorsys']); "
+        "print('colorsys' in sys.modules, gc.get_freeze_count() > 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "True True\n"
+
+
+def test_a_lasting_session_names_the_modules_of_its_workers() -> None:
+    code = (
+        "import os; from ticdc_producer.spark.session import spark_session; "
+        "spark = spark_session(light=True, preload=('json', 'colorsys'), lasting=True); "
+        "print(spark.sparkContext.environment['TICDC_PRODUCER_WORKER_MODULES'])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "json colorsys\n"

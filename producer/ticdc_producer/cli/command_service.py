@@ -18,6 +18,7 @@ from ticdc_producer.cli.server_calls import Call, call_of
 from ticdc_producer.cli.watch import differences
 from ticdc_producer.errors import ENVIRONMENT, USAGE, ProducerError, RefusedRequest
 from ticdc_producer.runs.decode import folder_text
+from ticdc_producer.serve.app import CommandAnswer
 from ticdc_producer.serve.guard import status_of
 from ticdc_producer.serve.results import golden_of, result_of
 from ticdc_producer.serve.submission import refusal_of
@@ -27,27 +28,24 @@ if TYPE_CHECKING:
     from ticdc_producer.serve.task import Task
 
 
-async def answer_command(service: Service, body: bytes) -> tuple[int, AsyncIterator[bytes]]:
-    """Run the command line of a request.
-
-    :return: the status, and the frames of the answer.
-    """
+async def answer_command(service: Service, body: bytes) -> CommandAnswer:
+    """Run the command line of a request; the answer has frames."""
     try:
         line = read_command_line(body)
         call = call_of(line.arguments)
         if not line.prepared and (call.reads or call.checks):
-            return 200, _each([*call.checks, *(frame("read", path) for path in call.reads)])
+            return CommandAnswer(200, _each([*call.checks, *(frame("read", path) for path in call.reads)]))
         started = await asyncio.to_thread(call.start, line, service)
     except ProducerError as error:
-        return status_of(error), _each(_failed(error))
+        return CommandAnswer(status_of(error), _each(_failed(error)))
     except ValidationError as error:
-        return 422, _each(_failed(refusal_of(error.errors()[0])))
+        return CommandAnswer(422, _each(_failed(refusal_of(error.errors()[0]))))
     except typer.TyperException as error:
-        return 422, _each([frame("err", usage_text(error)), frame("exit", str(USAGE))])
+        return CommandAnswer(422, _each([frame("err", usage_text(error)), frame("exit", str(USAGE))]))
     if isinstance(started, tuple):
         text, code = started
-        return 200, _each([frame("out", text), frame("exit", str(code))])
-    return 200, _output(service, line, call, started)
+        return CommandAnswer(200, _each([frame("out", text), frame("exit", str(code))]))
+    return CommandAnswer(200, _output(service, line, call, started), started)
 
 
 async def _each(frames: list[bytes]) -> AsyncIterator[bytes]:

@@ -6,6 +6,7 @@ import gc
 import io
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from enum import StrEnum
 from functools import partial
 from importlib.util import find_spec
@@ -111,13 +112,18 @@ def _load(settings: ServeSettings, on_failure: Callable[[], None]) -> tuple[Serv
     from ticdc_producer.serve.kafka_start import KafkaStart
 
     kafka = None if settings.kafka else KafkaStart()
-    start_light_jvm(may_write_archive=False)
+    start_light_jvm()
     from ticdc_producer.cli.command_service import answer_command
     from ticdc_producer.serve.app import create_app
     from ticdc_producer.serve.service import Service, Texts
 
-    service = Service(settings, Texts(_run_text, _verdict_text), kafka, on_failure)
+    service = Service(settings, Texts(_run_text, _verdict_text), kafka, on_failure, _show)
     return service, create_app(service, answer_command)
+
+
+def _show(line: str) -> None:
+    with suppress(OSError):  # whoever has started the service may have closed its output
+        typer.echo(line, err=True)
 
 
 def _check_installed() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -27,7 +29,7 @@ from ticdc_producer.serve.submission import (
 )
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from ticdc_producer.serve.service import Service
     from ticdc_producer.serve.task import Task
@@ -37,8 +39,21 @@ Wait = Annotated[
     float, Query(ge=0, le=_MOST_SECONDS, description="Seconds to wait for the end before the answer.")
 ]
 
-AnswerCommand: TypeAlias = "Callable[[Service, bytes], Awaitable[tuple[int, AsyncIterator[bytes]]]]"
-"""Runs the command line of a request: the status, and the parts of the answer."""
+
+@dataclass(frozen=True)
+class CommandAnswer:
+    """The answer to a command line.
+
+    :param task: the task whose result the client waits for.
+    """
+
+    status: int
+    parts: AsyncIterator[bytes]
+    task: Task | None = None
+
+
+AnswerCommand: TypeAlias = "Callable[[Service, bytes], Awaitable[CommandAnswer]]"
+"""Runs the command line of a request."""
 
 
 def create_app(service: Service, answer_command: AnswerCommand) -> ASGIApp:
@@ -124,14 +139,16 @@ def _add_scenarios(app: FastAPI, service: Service) -> None:
 
 def _add_runs(app: FastAPI, service: Service) -> None:
     @app.post("/v1/runs", status_code=202)
-    async def run(request: RunRequest, wait: Wait = 0) -> dict[str, Any]:
-        """Queue a run into a topic of the service's Kafka."""
-        return await _waited(await run_in_threadpool(service.run, request), wait)
+    async def run(connection: Request, request: RunRequest, wait: Wait = 0) -> dict[str, Any]:
+        """Queue a run into a topic of the service's Kafka; a client that waits and disconnects cancels it."""
+        task = await run_in_threadpool(service.run, request)
+        return await _own(task, wait, connection, service)
 
     @app.post("/v1/verifications", status_code=202)
-    async def verify(request: VerifyRequest, wait: Wait = 0) -> dict[str, Any]:
-        """Queue the verification of a topic; its result is that of a run."""
-        return await _waited(await run_in_threadpool(service.verify, request), wait)
+    async def verify(connection: Request, request: VerifyRequest, wait: Wait = 0) -> dict[str, Any]:
+        """Queue the verification of a topic; its result is that of a run, and so is the wait."""
+        task = await run_in_threadpool(service.verify, request)
+        return await _own(task, wait, connection, service)
 
     @app.get("/v1/runs")
     def runs() -> list[dict[str, Any]]:
@@ -139,9 +156,11 @@ def _add_runs(app: FastAPI, service: Service) -> None:
         return [task.to_json() for task in service.worker.tasks]
 
     @app.get("/v1/runs/{number}")
-    async def one(number: str, wait: Wait = 0) -> dict[str, Any]:
+    async def one(connection: Request, number: str, wait: Wait = 0) -> dict[str, Any]:
         """The state of a run."""
-        return await _waited(service.worker.task(number), wait)
+        task = service.worker.task(number)
+        await _stays(task, wait, connection)
+        return task.to_json()
 
     @app.delete("/v1/runs/{number}", status_code=204)
     def remove(number: str) -> None:
@@ -154,10 +173,49 @@ def _add_runs(app: FastAPI, service: Service) -> None:
         return StreamingResponse(_events(service.worker.task(number)), media_type="text/event-stream")
 
 
-async def _waited(task: Task, seconds: float) -> dict[str, Any]:
-    if seconds:
-        await task.ended_within(seconds)
+async def _own(task: Task, seconds: float, connection: Request, service: Service) -> dict[str, Any]:
+    """The state of a task after a wait of the client that has started it; cancelled if it disconnects.
+
+    A client that does not wait will ask for the state later, in another connection.
+    """
+    if not await _stays(task, seconds, connection):
+        await run_in_threadpool(service.worker.cancel, task)
     return task.to_json()
+
+
+async def _stays(task: Task, seconds: float, connection: Request) -> bool:
+    """Wait for the end of a task, or until the client disconnects: whether it is still connected."""
+    if not seconds:
+        return True
+    gone = asyncio.ensure_future(_disconnected(connection))
+    ended = asyncio.ensure_future(task.ended_within(seconds))
+    try:
+        await asyncio.wait({gone, ended}, return_when=asyncio.FIRST_COMPLETED)
+        return ended.done()
+    finally:
+        gone.cancel()
+        ended.cancel()
+
+
+async def _disconnected(connection: Request) -> None:
+    while (await connection.receive())["type"] != "http.disconnect":
+        pass
+
+
+class _TaskResponse(StreamingResponse):
+    """The frames of a command; a client that disconnects cancels its task."""
+
+    def __init__(self, answer: CommandAnswer, service: Service) -> None:
+        media_type = "application/x-ticdc-producer-command"
+        super().__init__(answer.parts, answer.status, media_type=media_type)
+        self._task, self._worker = answer.task, service.worker
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            if self._task is not None and not self._task.over:
+                asyncio.get_running_loop().run_in_executor(None, self._worker.cancel, self._task)
 
 
 async def _events(task: Task) -> AsyncIterator[str]:
@@ -244,8 +302,7 @@ def _add_commands(app: FastAPI, service: Service, answer_command: AnswerCommand)
     @app.post("/v1/commands", include_in_schema=False)
     async def command(request: Request) -> StreamingResponse:
         """A command line of --server. Its form may change with each version of this tool."""
-        status, parts = await answer_command(service, await request.body())
-        return StreamingResponse(parts, status, media_type="application/x-ticdc-producer-command")
+        return _TaskResponse(await answer_command(service, await request.body()), service)
 
 
 def _lines(path: Any) -> Response:

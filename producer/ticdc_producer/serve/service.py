@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -41,6 +42,7 @@ from ticdc_producer.serve.settings import ServeSettings
 from ticdc_producer.serve.submission import DecodeRequest, RunRequest, VerifyRequest
 from ticdc_producer.serve.task import Result, Task
 from ticdc_producer.serve.worker import Worker
+from ticdc_producer.spark.background_jobs import running_tasks
 from ticdc_producer.spark.session import spark_session
 from ticdc_producer.targets.kafka.topics import Topics
 from ticdc_producer.testing.kafka import delete
@@ -54,6 +56,11 @@ if TYPE_CHECKING:
 
 _FOLDER = "ticdc-producer-serve-"
 STOP_SECONDS = 20.0
+_SETTLE_SECONDS, _POLL_SECONDS = 10.0, 0.02
+"""Spark kills the Python worker of a cancelled task after two seconds."""
+_SAVES_ARCHIVE = (
+    "the end of this service takes 15 s longer: it saves an archive of Spark's classes for faster starts"
+)
 
 
 @dataclass(frozen=True)
@@ -99,6 +106,7 @@ class Service:
 
     :param kafka: an embedded Kafka that starts; None: that of the settings, or one that ``start`` starts.
     :param on_failure: called if Spark or Kafka does not start.
+    :param on_status: called with what has started.
     :ivar failure: why it did not start; None: it did, or still starts.
     """
 
@@ -108,15 +116,22 @@ class Service:
         texts: Texts,
         kafka: KafkaStart | None = None,
         on_failure: Callable[[], None] = lambda: None,
+        on_status: Callable[[str], None] = lambda _line: None,
     ) -> None:
         self.settings = replace(settings, kafka_properties=with_variables(settings.kafka_properties))
         self.uploads = Uploads(settings.limits.scenarios)
         self.ready = threading.Event()
         self.failure: ProducerError | None = None
-        self._texts, self._on_failure = texts, on_failure
+        self._texts, self._on_failure, self._on_status = texts, on_failure, on_status
         _remove_abandoned()
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
-        self.worker = Worker(self._folder, settings.limits, self._cancel, self._remove_topics)
+        self.worker = Worker(
+            self._folder,
+            settings.limits,
+            cancel=self._cancel,
+            settle=self._settle,
+            remove=self._remove_topics,
+        )
         self._kafka = kafka
         self._spark: SparkSession | None = None
         self._stopping = False
@@ -138,15 +153,21 @@ class Service:
         try:
             if not self.settings.kafka and self._kafka is None:
                 self._kafka = KafkaStart()
-            self._spark = spark_session(light=True, preload=PRELOADED_MODULES)
+            on_class_archive = partial(self._on_status, _SAVES_ARCHIVE)
+            self._spark = spark_session(
+                light=True, preload=PRELOADED_MODULES, lasting=True, on_class_archive=on_class_archive
+            )
+            self._on_status("Spark runs")
             if self._kafka is not None:
                 self.settings = replace(self.settings, kafka=self._kafka.bootstrap())
+                self._on_status(f"Kafka runs at {self.settings.kafka}")
         except ProducerError as error:
             if not self._stopping:
                 self.failure = error
                 self._on_failure()
         else:
             self.ready.set()
+            self._on_status("ready")
 
     def run(self, request: RunRequest, reports: MakeReports = _NoReports) -> Task:
         """Queue a run.
@@ -295,6 +316,12 @@ class Service:
     def _cancel(self) -> None:
         if self._spark is not None:
             self._spark.sparkContext.cancelAllJobs()
+
+    def _settle(self) -> None:
+        """Wait for the tasks of cancelled Spark jobs: one of them may write to a topic until it has ended."""
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        while self._spark is not None and time.monotonic() < deadline and running_tasks(self._spark):
+            time.sleep(_POLL_SECONDS)
 
     def _remove_topics(self, task: Task) -> None:
         """Delete topics of a run that no other run has; in the user's Kafka only those named after it."""

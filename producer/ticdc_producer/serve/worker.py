@@ -19,11 +19,22 @@ from ticdc_producer.serve.task import Kind, Result, Task
 _LOG = logging.getLogger(__name__)
 
 
-class TaskTimeout(EnvironmentFailure):
+class TaskInterrupted(EnvironmentFailure):
+    """A task that was ended from outside. Python raises the class in the thread, without arguments."""
+
+
+class TaskTimeout(TaskInterrupted):
     """A task that took longer than a task may."""
 
-    def __init__(self) -> None:  # Python raises the class in the thread, without arguments
+    def __init__(self) -> None:
         super().__init__("the run took too long", hint="make it smaller, or use ticdc-producer run")
+
+
+class TaskCancelled(TaskInterrupted):
+    """A task whose result nobody waits for any more."""
+
+    def __init__(self) -> None:
+        super().__init__("the run was cancelled, because the client that waited for it has disconnected")
 
 
 class Worker:
@@ -31,18 +42,27 @@ class Worker:
 
     :param folder: gets a folder for each task.
     :param cancel: interrupts what the thread waits for, such as a Spark job; called in another thread.
+    :param settle: waits until nothing of an interrupted task runs any more, such as a Spark task; called in
+        the thread.
     :param remove: removes what a task has left outside of its folder, such as topics.
     """
 
     def __init__(
-        self, folder: Path, limits: Limits, cancel: Callable[[], None], remove: Callable[[Task], None]
+        self,
+        folder: Path,
+        limits: Limits,
+        *,
+        cancel: Callable[[], None],
+        settle: Callable[[], None],
+        remove: Callable[[Task], None],
     ) -> None:
         self._folder, self._limits = folder, limits
-        self._cancel, self._remove = cancel, remove
+        self._cancel, self._settle, self._remove = cancel, settle, remove
         self._tasks: dict[str, Task] = {}
         self._queue: queue.Queue[Task | None] = queue.Queue()
         self._lock = threading.Lock()
         self._current: Task | None = None
+        self._interruption: TaskInterrupted | None = None
         self._thread = threading.Thread(target=self._loop, name="tasks", daemon=True)
         self._closed = False
 
@@ -66,7 +86,7 @@ class Worker:
         self._queue.put(None)
         self._thread.join(seconds / 2)
         if self._thread.is_alive():
-            self._interrupt(self._current)
+            self._interrupt(self._current, TaskTimeout())
             self._thread.join(seconds / 2)
 
     def submit(self, kind: Kind, name: str, work: Callable[[Task], Result]) -> Task:
@@ -117,52 +137,76 @@ class Worker:
             self._tasks.pop(number, None)
         self._clean(task)
 
+    def cancel(self, task: Task) -> None:
+        """End a task that waits or runs; nothing happens to one that has ended."""
+        with self._lock:
+            waits = task.status == "queued" and self._current is not task
+            if waits:
+                task.fail(TaskCancelled())
+        if not waits:
+            self._interrupt(task, TaskCancelled())
+
     def _loop(self) -> None:
         self._prepare()
         while (task := self._queue.get()) is not None:
-            with self._lock:
-                if task.status != "queued" or task.id not in self._tasks:
-                    continue
-                self._current = task
             try:
                 self._run(task)
-            except TaskTimeout as error:  # it arrived when the work had ended
+            except TaskInterrupted as error:  # it arrived when the work had ended
                 if not task.over:
                     task.fail(error)
+            if self._interruption is not None:
+                self._settle()
             self._remove_oldest()
 
     def _run(self, task: Task) -> None:
-        timer = threading.Timer(self._limits.seconds, self._interrupt, [task])
+        if not self._begins(task):
+            return
+        timer = threading.Timer(self._limits.seconds, self._interrupt, [task, TaskTimeout()])
         timer.daemon = True
         timer.start()
         try:
             task.folder.mkdir(parents=True)
             task.begin()
             result = task.work(task)
-        except ProducerError as error:
-            self._ended(timer)
-            task.fail(error)
         except BaseException as error:  # the thread must outlive every task
             self._ended(timer)
-            _LOG.exception("run %s", task.id)
-            task.fail(EnvironmentFailure(f"the run failed: {type(error).__name__}: {str(error)[:500]}"))
+            task.fail(self._failure(task, error))
         else:
             self._ended(timer)
             task.finish(result)
+
+    def _begins(self, task: Task) -> bool:
+        """Whether a task of the queue is still wanted."""
+        with self._lock:
+            self._interruption = None
+            if task.status != "queued" or task.id not in self._tasks:
+                return False
+            self._current = task
+            return True
 
     def _ended(self, timer: threading.Timer) -> None:
         timer.cancel()
         with self._lock:
             self._current = None
 
-    def _interrupt(self, task: Task | None) -> None:
-        """Raise ``TaskTimeout`` in the thread while it runs the task."""
-        with self._lock:
+    def _failure(self, task: Task, error: BaseException) -> ProducerError:
+        """The error of a task; Py4J and Spark raise their own when they are interrupted."""
+        if self._interruption is not None:
+            return self._interruption
+        if isinstance(error, ProducerError):
+            return error
+        _LOG.error("run %s", task.id, exc_info=error)
+        return EnvironmentFailure(f"the run failed: {type(error).__name__}: {str(error)[:500]}")
+
+    def _interrupt(self, task: Task | None, error: TaskInterrupted) -> None:
+        """Raise an error in the thread while it runs the task; the first one counts."""
+        with self._lock:  # the next task does not begin before, so no job of it is cancelled
             if task is None or self._current is not task or self._thread.ident is None:
                 return
+            self._current, self._interruption = None, error
             thread = ctypes.c_ulong(self._thread.ident)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(TaskTimeout))
-        self._cancel()
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(type(error)))
+            self._cancel()
 
     def _remove_oldest(self) -> None:
         with self._lock:

@@ -62,6 +62,12 @@ def _spill_dir(spark: SparkSession) -> str:
 _Result = TypeVar("_Result")
 
 
+def running_tasks(spark: SparkSession) -> int:
+    """The number of tasks that run; those of a cancelled job end some time after it."""
+    infos = spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos()
+    return sum(info.numRunningTasks() for info in infos)
+
+
 class Submit(Protocol):
     """Starts a job and returns a function that waits for its result."""
 

@@ -14,13 +14,14 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from ticdc_producer.class_archive import ClassArchive, class_archive
 from ticdc_producer.errors import JavaError
 from ticdc_producer.java import spark_java_home
 from ticdc_producer.spark import session_settings
-from ticdc_producer.spark.class_archive import ClassArchive, class_archive
 from ticdc_producer.spark.jvm_start import JvmStart, log_file, spark_conf, stderr_to_log
 from ticdc_producer.spark.session_settings import JVM_OPTIONS
 from ticdc_producer.spark.warm_up import warm_up
+from ticdc_producer.spark.worker_daemon import MODULES_VARIABLE
 
 if TYPE_CHECKING:
     from pyspark import SparkConf
@@ -67,7 +68,7 @@ _SUBMITTED = "PYSPARK_GATEWAY_PORT"
 _started_jvms: list[JvmStart] = []
 """The JVM that ``start_light_jvm`` has started and no session has yet."""
 CLASS_ARCHIVE = "spark.ticdc-producer.classArchive"
-"""Session setting: path of the class archive that this session writes at exit."""
+"""Session setting: path and writer of the class archive that this session writes at exit."""
 
 
 def spark_session(
@@ -76,6 +77,7 @@ def spark_session(
     light: bool = False,
     rows: int = 0,
     preload: Sequence[str] = (),
+    lasting: bool = False,
     on_class_archive: Callable[[], None] | None = None,
 ) -> SparkSession:
     """The session to work in.
@@ -88,18 +90,22 @@ def spark_session(
     :param rows: number of rows that will be shuffled, 0 if unknown; more rows lead to more tasks, not to
         larger ones.
     :param preload: modules that the Python workers of a new light session import while the driver plans.
+    :param lasting: whether a new light session is used for a long time: its workers then have these modules
+        when they start, but the first ones start later.
     :param on_class_archive: called if a new light session will write a class archive at exit, which takes
         about ten seconds once and makes later starts faster. Pass it only if this program loads the classes
         that most runs need, and call ``save_class_archive`` when they are loaded; without it no archive is
         written.
     :raises JavaError: if no Java is found, or Spark does not start on it.
     """
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    if _SUBMITTED in os.environ:
+    started_by_another_thread = SparkContext._active_spark_context is not None
+    if started_by_another_thread or _SUBMITTED in os.environ:
         return SparkSession.builder.getOrCreate()
     started = _started_jvms.pop() if _started_jvms else None
     if not light:
@@ -108,31 +114,32 @@ def spark_session(
         _find_java()
         return _start(master, session_settings.heavy(rows))
     gateway = None if started is None else started.take()
-    spark = _light_session(master, session_settings.light(rows), gateway, on_class_archive)
+    settings = session_settings.light(rows)
+    if lasting:
+        settings[f"spark.executorEnv.{MODULES_VARIABLE}"] = " ".join(preload)
+    spark = _light_session(master, settings, gateway, on_class_archive)
     if preload:
         warm_up(spark, preload)
     return spark
 
 
-def start_light_jvm(master: str = "local[*]", *, may_write_archive: bool = True) -> None:
+def start_light_jvm(master: str = "local[*]") -> None:
     """Start the JVM of a light session now, in the background, for the next call of ``spark_session``.
 
     It ends if that call needs another JVM, and at the latest with this program. None is started if PySpark is
     imported already, because this program may have a session, under ``spark-submit``, and if a class archive
     is to be written.
-
-    :param may_write_archive: whether the session will be started with ``on_class_archive``.
     """
     if "pyspark" in sys.modules or _SUBMITTED in os.environ or sys.platform == "win32":
         return
     log = log_file()
     atexit.register(_delete_log, str(log))
-    _started_jvms.append(JvmStart(partial(_early_conf, master, may_write_archive), log))
+    _started_jvms.append(JvmStart(partial(_early_conf, master), log))
 
 
-def _early_conf(master: str, may_write_archive: bool) -> SparkConf | None:
-    archive = class_archive(_find_java())
-    if may_write_archive and archive.is_overdue:
+def _early_conf(master: str) -> SparkConf | None:
+    archive = _class_archive(_find_java())
+    if archive.is_overdue:
         return None
     return spark_conf(master, _reading(archive, session_settings.light(0)))
 
@@ -154,15 +161,23 @@ def _light_session(
     :param gateway: the connection to a JVM that was started for it; None: start one.
     """
     # A started JVM has set the path of its Java.
-    archive = class_archive(_find_java() if gateway is None else Path(os.environ["JAVA_HOME"]))
+    archive = _class_archive(_find_java() if gateway is None else Path(os.environ["JAVA_HOME"]))
     if on_class_archive is None or not archive.is_due() or gateway is not None:
         return _start(master, _reading(archive, settings), gateway)
     on_class_archive()
     write = {
         JVM_OPTIONS: f'{settings[JVM_OPTIONS]} "{archive.write_option}"',
-        CLASS_ARCHIVE: str(archive.path),
+        CLASS_ARCHIVE: f"{archive.path}{os.pathsep}{archive.writer}",
     }
     return _start(master, settings | write)
+
+
+def _class_archive(java_home: Path) -> ClassArchive:
+    """The archive of this Java and of the Spark that this Python starts."""
+    import pyspark
+
+    spark_home = os.environ.get("SPARK_HOME", str(Path(pyspark.__file__).parent))
+    return class_archive("spark", java_home, spark_home, pyspark.__version__)
 
 
 def _reading(archive: ClassArchive, settings: dict[str, str]) -> dict[str, str]:
@@ -177,13 +192,15 @@ def save_class_archive(spark: SparkSession) -> None:
 
     Call only after a successful run; a partial archive would never be replaced.
     """
-    path = spark.conf.get(CLASS_ARCHIVE, None)
-    gateway = spark.sparkContext._gateway if path else None
-    if path and gateway is not None:
-        atexit.register(ClassArchive(Path(path)).install, gateway.proc)
+    setting = spark.conf.get(CLASS_ARCHIVE, None)
+    gateway = spark.sparkContext._gateway if setting else None
+    if setting and gateway is not None:
+        path, _, writer = setting.rpartition(os.pathsep)
+        atexit.register(ClassArchive(Path(path), writer).install, gateway.proc)
         # Handlers run in reverse order: the session stops before its JVM ends, so it reports no lost
         # connection.
         atexit.register(spark.stop)
+        spark.conf.unset(CLASS_ARCHIVE)  # a session of many runs saves it once
 
 
 def _start(master: str, settings: dict[str, str], gateway: Any = None) -> SparkSession:

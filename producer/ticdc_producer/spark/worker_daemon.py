@@ -2,14 +2,24 @@
 
 Spark puts archives of PySpark before everything else on the path of its workers. Python compiles the modules
 of an archive at each start, which takes as long as all other imports of a worker.
+
+In a session of many runs it also imports the modules that workers need before it forks them, since Spark ends
+workers that had nothing to do for a minute.
 """
 
 from __future__ import annotations
 
+import gc
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
+from importlib import import_module
 from importlib.machinery import PathFinder
 from pathlib import Path
+
+MODULES_VARIABLE = "TICDC_PRODUCER_WORKER_MODULES"
+"""Environment variable of workers: the modules that are imported before workers are forked."""
 
 
 def without_archives(path: Sequence[str]) -> list[str]:
@@ -22,8 +32,20 @@ def without_archives(path: Sequence[str]) -> list[str]:
     return [entry for entry in path if entry in files or not Path(entry).is_relative_to(folder)]
 
 
+def import_modules(names: Sequence[str]) -> None:
+    """Import modules, and pass them to later workers without copies of their memory.
+
+    The workers import what cannot be imported here, and raise its error.
+    """
+    for name in names:
+        with suppress(ImportError):
+            import_module(name)
+    gc.freeze()
+
+
 if __name__ == "__main__":
     sys.path[:] = without_archives(sys.path)
     from pyspark.daemon import manager
 
+    import_modules(os.environ.get(MODULES_VARIABLE, "").split())
     manager()

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from ticdc_producer.class_archive import ClassArchive, class_archive
 from ticdc_producer.errors import BrokerError
 from ticdc_producer.java import find_java
 from ticdc_producer.kafka.embedded.jars import jars
@@ -112,12 +113,13 @@ class EmbeddedKafka:
         """
         if self._process:
             raise BrokerError("the embedded broker is started already", address=self.bootstrap)
-        java = [str(find_java().java), "-cp", os.pathsep.join(map(str, jars())), *JVM_OPTIONS]
+        found, class_path = find_java(), os.pathsep.join(map(str, jars()))
+        java = [str(found.java), "-cp", class_path, *JVM_OPTIONS]
         self._owner = os.getpid()
         atexit.register(self.stop)
         try:
             self._folder = BrokerFolder.make(self._data_dir)
-            self._start(self._folder, java)
+            self._start(self._folder, java, class_archive("kafka", found.home, class_path))
         except BaseException:
             self.stop()
             raise
@@ -144,8 +146,10 @@ class EmbeddedKafka:
         """The last lines of the broker's log; empty if it does not run."""
         return self._folder.log_tail(lines) if self._folder else ""
 
-    def _start(self, folder: BrokerFolder, java: Sequence[str]) -> None:
+    def _start(self, folder: BrokerFolder, java: Sequence[str], classes: ClassArchive) -> None:
         deadline = time.monotonic() + START_SECONDS
+        written = classes if classes.is_due() else None
+        options = _archive_options(classes, written)
         for _ in range(PORT_ATTEMPTS):
             port, controller_port, *others = free_ports(2 + len(self._listeners))
             port = self._port or port
@@ -154,7 +158,8 @@ class EmbeddedKafka:
             ]
             folder.write_settings(port, controller_port, self._properties, listeners)
             cluster = folder.cluster_id() or format_storage(folder, java, self._properties)
-            self._process = launch(folder, [*java, f"-Xmx{self._heap}", "kafka.Kafka"], keep=self._keep)
+            command = [*java, *options, f"-Xmx{self._heap}", "kafka.Kafka"]
+            self._process = launch(folder, command, keep=self._keep, archive=written)
             address = f"{HOST}:{port}"
             if wait_until_ready(self._process, address, cluster, deadline):
                 self._bootstrap = address
@@ -165,6 +170,12 @@ class EmbeddedKafka:
                 break
             end(self._process)
         raise folder.failure(f"the embedded broker {_why_not_ready(self._process)}")
+
+
+def _archive_options(classes: ClassArchive, written: ClassArchive | None) -> list[str]:
+    if written is not None:
+        return [written.write_option]
+    return [classes.read_option] if classes.exists else []
 
 
 def _why_not_ready(process: subprocess.Popen[bytes] | None) -> str:

@@ -20,12 +20,13 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from ticdc_producer.cache import cache_folder
+from ticdc_producer.class_archive import ClassArchive
 from ticdc_producer.kafka.embedded import supervisor
 from ticdc_producer.kafka.embedded.settings import HOST, TOPICS, BrokerFolder
 
 FORMAT_SECONDS = 60.0
 _SNAPSHOT = "bootstrap.checkpoint"
-STOP_SECONDS = supervisor.GRACE_SECONDS + 5
+STOP_SECONDS = supervisor.GRACE_SECONDS + supervisor.WRITE_SECONDS + 5
 
 
 def free_ports(count: int) -> list[int]:
@@ -114,15 +115,19 @@ def _format(folder: BrokerFolder, java: Sequence[str], cluster: str) -> None:
             ) from error
 
 
-def launch(folder: BrokerFolder, broker: Sequence[str], *, keep: bool) -> subprocess.Popen[bytes]:
+def launch(
+    folder: BrokerFolder, broker: Sequence[str], *, keep: bool, archive: ClassArchive | None = None
+) -> subprocess.Popen[bytes]:
     """Start a broker under a supervisor, in a session of its own.
 
     :param broker: the command without the properties file, which is appended.
     :param keep: whether the broker outlives this process.
+    :param archive: the class archive that the broker writes when it ends; None: it writes none.
     """
     parent = 0 if keep else os.getpid()
     remove = str(folder.path) if folder.temporary else ""
-    watch = [sys.executable, "-I", "-S", supervisor.__file__, str(parent), remove]
+    written = ["", ""] if archive is None else [str(archive.temporary_file), str(archive.path)]
+    watch = [sys.executable, "-I", "-S", supervisor.__file__, str(parent), remove, *written]
     with folder.new_log() as log:
         return subprocess.Popen(
             [*watch, *broker, "server.properties"],

@@ -1,4 +1,4 @@
-"""An archive of the classes that Spark's JVM has loaded, so that the next JVM starts faster.
+"""An archive of the classes that the JVM of Spark or Kafka has loaded, so that the next JVM starts faster.
 
 A JVM can write its loaded classes to a file when it ends, and map that file when it starts (class data
 sharing). docs/performance.md has the cost and the gain.
@@ -7,29 +7,32 @@ sharing). docs/performance.md has the cost and the gain.
 from __future__ import annotations
 
 import hashlib
-import os
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from secrets import token_hex
 from subprocess import Popen, TimeoutExpired
 
 from ticdc_producer.cache import cache_folder
 
-_WRITE_SECONDS = 120
-"""How long the end of a program waits for the file at most; about ten seconds are usual."""
+WRITE_SECONDS = 120
+"""How long the end of a program waits for the file at most; Spark's takes ten seconds, Kafka's two."""
 
 
 @dataclass(frozen=True)
 class ClassArchive:
-    """The archive file of one Java and one Spark version.
+    """The archive file of one Java and one version of a program.
 
     A JVM compares the archive with its own version and with size and time of each jar, and ignores the
     archive if any differs. A wrong archive costs time and has no other effect.
 
     :param path: the file, which need not exist.
+    :param writer: name of the JVM that writes it; its file has this name until it is complete.
     """
 
     path: Path
+    writer: str = field(default_factory=partial(token_hex, 8))
 
     @property
     def exists(self) -> bool:
@@ -69,7 +72,7 @@ class ClassArchive:
     @property
     def write_option(self) -> str:
         """The JVM option that writes the archive to a temporary file when the JVM ends."""
-        return f"-XX:ArchiveClassesAtExit={self._temporary_file}"
+        return f"-XX:ArchiveClassesAtExit={self.temporary_file}"
 
     def install(self, jvm: Popen[bytes]) -> None:
         """Wait until a JVM that was started with ``write_option`` has ended, and rename its file to ``path``.
@@ -83,8 +86,8 @@ class ClassArchive:
         with suppress(OSError, TimeoutExpired, KeyboardInterrupt):
             if jvm.stdin is not None:
                 jvm.stdin.close()
-            jvm.wait(_WRITE_SECONDS)
-            self._temporary_file.replace(self.path)
+            jvm.wait(WRITE_SECONDS)
+            self.temporary_file.replace(self.path)
         self._remove_temporary_files()
 
     def _remove_temporary_files(self) -> None:
@@ -93,21 +96,21 @@ class ClassArchive:
                 file.unlink()
 
     @property
-    def _temporary_file(self) -> Path:
-        return self.path.with_suffix(f".{os.getpid()}.part")
+    def temporary_file(self) -> Path:
+        """What the JVM writes; it is renamed to ``path`` when the JVM has ended."""
+        return self.path.with_suffix(f".{self.writer}.part")
 
 
-def class_archive(java_home: Path) -> ClassArchive:
-    """The archive of this Java and of the Spark that this Python starts; its file need not exist.
+def class_archive(program: str, java_home: Path, *identity: str) -> ClassArchive:
+    """The archive of a program on this Java; its file need not exist.
 
+    :param program: begins the name of the file.
     :param java_home: the Java; the ``release`` file in it identifies the build.
+    :param identity: the version of the program.
     """
-    import pyspark
-
-    spark_home = os.environ.get("SPARK_HOME", str(Path(pyspark.__file__).parent))
-    identity = [str(java_home), _release(java_home), spark_home, pyspark.__version__]
-    name = hashlib.sha256("\0".join(identity).encode()).hexdigest()[:16]
-    return ClassArchive(cache_folder() / "classes" / f"spark-{name}.jsa")
+    parts = [str(java_home), _release(java_home), *identity]
+    name = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+    return ClassArchive(cache_folder() / "classes" / f"{program}-{name}.jsa")
 
 
 def _release(java_home: Path) -> str:

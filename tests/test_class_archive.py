@@ -1,4 +1,4 @@
-"""The archive of classes of Spark's JVM."""
+"""The archives of classes of the JVMs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import cast
 
 import pytest
 
+from ticdc_producer.class_archive import ClassArchive, class_archive
 from ticdc_producer.java import find_java
-from ticdc_producer.spark.class_archive import ClassArchive, class_archive
 
 
 @pytest.fixture
@@ -77,11 +77,11 @@ def test_a_jvm_that_wrote_nothing_installs_nothing(archive: ClassArchive) -> Non
 def test_each_java_has_its_own_archive(tmp_path: Path) -> None:
     home = tmp_path / "java"
     home.mkdir()
-    nameless = class_archive(home)
+    nameless = class_archive("spark", home, "4.1")
     (home / "release").write_text('JAVA_VERSION="17.0.1"')
-    first = class_archive(home)
+    first = class_archive("spark", home, "4.1")
     (home / "release").write_text('JAVA_VERSION="17.0.2"')
-    assert len({nameless.path, first.path, class_archive(home).path}) == 3
+    assert len({nameless.path, first.path, class_archive("spark", home, "4.1").path}) == 3
 
 
 def test_an_interrupt_ends_the_wait(archive: ClassArchive) -> None:
