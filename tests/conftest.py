@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
 from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.spark import session_settings
 from ticdc_producer.spark.session import spark_session
 
 # No deadline: the time of an example depends on the other tests that use the cores.
@@ -26,9 +28,22 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Exclude the collected tests, millions of objects that live until the end, from garbage collections."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    session = spark_session("local[2]", light=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(session_settings._LIGHT, "spark.python.daemon.module", "tests.spark_daemon")
+        session = spark_session("local[2]", light=True)
     yield session
     session.stop()
 

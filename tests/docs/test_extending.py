@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 
 import pytest
 
@@ -23,19 +23,20 @@ def _listed(page: str) -> list[str]:
     return [path for line in lines if line.startswith("|") for path in _PATH.findall(line)]
 
 
-def _modules(folder: str = PACKAGE) -> Iterator[tuple[str, ast.Module]]:
-    for file in sorted((ROOT / folder).rglob("*.py")):
-        yield file.relative_to(ROOT).as_posix(), ast.parse(file.read_text("utf-8"))
+@cache
+def _words_of_modules(folder: str = PACKAGE) -> dict[str, frozenset[str]]:
+    """Path → attributes, fields and strings of the module."""
+    files = sorted((ROOT / folder).rglob("*.py"))
+    return {file.relative_to(ROOT).as_posix(): _words(ast.parse(file.read_text("utf-8"))) for file in files}
 
 
-def _words(module: ast.Module) -> set[str]:
-    """Attributes, fields and strings of a module, but for its docstrings."""
+def _words(module: ast.Module) -> frozenset[str]:
     nodes = list(ast.walk(module))
-    return {
+    return frozenset({
         *(node.attr for node in nodes if isinstance(node, ast.Attribute)),
         *(node.id for node in nodes if isinstance(node, ast.Name)),
         *(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)),
-    }
+    })  # fmt: skip
 
 
 @pytest.mark.parametrize("page", sorted(file.name for file in DOCS.glob("extending/*.md")))
@@ -46,7 +47,7 @@ def test_the_listed_files_exist(page: str) -> None:
 
 def test_a_column_type_is_in_the_files_of_its_page() -> None:
     """VECTOR was added last and needs them all."""
-    found = {path for path, module in _modules() if "VECTOR_FLOAT32" in _words(module)}
+    found = {path for path, words in _words_of_modules().items() if "VECTOR_FLOAT32" in words}
     assert found == set(_listed("column-type.md"))
 
 
@@ -54,8 +55,9 @@ def test_an_invariant_is_one_definition_with_a_line_in_the_registry() -> None:
     listed = _listed("invariant.md")
     folder = f"{PACKAGE}/verifier/invariants/"
     assert f"{folder}registry.py" in listed
+    modules = _words_of_modules(f"{PACKAGE}/verifier")
     for invariant in INVARIANTS:
-        homes = [path for path, module in _modules(f"{PACKAGE}/verifier") if invariant.id in _words(module)]
+        homes = [path for path, words in modules.items() if invariant.id in words]
         assert len(homes) == 1
         assert homes[0].startswith(folder)
         for page in ("docs/stream-semantics.md", "docs/verifying.md"):
@@ -71,8 +73,8 @@ def test_a_parameter_is_in_the_files_of_its_page() -> None:
     listed = {path for path in _listed("parameter.md") if path.startswith(PACKAGE)}
     named = {
         path
-        for path, module in _modules()
-        if path.split("/")[2] not in ("protocols", "conformance", "bench") and spellings & _words(module)
+        for path, words in _words_of_modules().items()
+        if path.split("/")[2] not in ("protocols", "conformance", "bench") and spellings & words
     }
     assert own
     assert named <= listed
