@@ -233,4 +233,4 @@ def folder_messages(spark: SparkSession, path: Path) -> DataFrame:
 
 def folder_table(path: Path) -> pa.Table:
     """The messages of a small golden folder (shape ``MESSAGES``), likewise."""
-    return pa.Table.from_batches(record_batches(source.records(path / "messages.jsonl")), MESSAGES)
+    return pa.Table.from_batches(record_batches(source.message_lines(path / "messages.jsonl")), MESSAGES)

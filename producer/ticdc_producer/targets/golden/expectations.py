@@ -5,8 +5,9 @@ The files may come from anywhere, so each line is checked before it is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
@@ -20,7 +21,6 @@ from ticdc_producer.targets.decoding.decode import batch_of_columns
 from ticdc_producer.targets.golden.read import Int, Long, Offset, Text, parsed_lines
 
 EVENTS, EVENT_FILES, FAULTS = "events.jsonl", "events.parquet", "faults.jsonl"
-_BATCH_ROWS, _BATCH_BYTES = 4096, 64 << 20
 _HINT = "write the folder again: ticdc-producer run SCENARIO --out DIR"
 _REFUSED = (ValueError, ArithmeticError, LookupError, TypeError, RecursionError)
 """What decoding raises for a line of another form (msgspec: ValueErrors), or a projection for a value."""
@@ -81,7 +81,7 @@ def event_batches(path: Path) -> Iterator[pa.RecordBatch]:
     :param path: an ``events.jsonl``.
     :raises FolderError: for a line that is no event, with its number.
     """
-    for events in _chunks(_read(path, _event, "an event")):
+    for events in _read(path, _event, "an event"):
         columns = {name: [getattr(event, name) for event in events] for name in EXPECTED_EVENTS.names}
         columns["columns"] = [_described(described) for described in columns["columns"]]
         columns["handle_key_only"] = [
@@ -112,7 +112,7 @@ def row_batches(path: Path, columns: Mapping[str, ValueProjection]) -> Iterator[
             raise ValueError("its columns are not those of the table in the manifest")
         return tuple(project(_value(found[name])) for name, project in columns.items())
 
-    return _chunks(_read(path, row, "a row of the table"))
+    return _read(path, row, "a row of the table")
 
 
 def fault_lines(path: Path) -> Iterator[FaultLine]:
@@ -121,7 +121,7 @@ def fault_lines(path: Path) -> Iterator[FaultLine]:
     :param path: a ``faults.jsonl``.
     :raises FolderError: for a line that is no fault, with its number.
     """
-    return (fault for fault, _ in _read(path, _FAULT.decode, "a fault"))
+    return chain.from_iterable(_read(path, _FAULT.decode, "a fault"))
 
 
 _EVENT: msgspec.json.Decoder[_EventLine] = msgspec.json.Decoder(_EventLine)
@@ -160,19 +160,5 @@ def _value(value: _JSONValue) -> Value:
     return None if value is None else value.encode()
 
 
-def _read(path: Path, parse: Callable[[bytes], _T], what: str) -> Iterator[tuple[_T, int]]:
+def _read(path: Path, parse: Callable[[bytes], _T], what: str) -> Iterator[list[_T]]:
     return parsed_lines(path, parse, what, _HINT, *_REFUSED)
-
-
-def _chunks(sized: Iterable[tuple[_T, int]]) -> Iterator[list[_T]]:
-    """Lists of bounded size."""
-    chunk: list[_T] = []
-    size = 0
-    for one, length in sized:
-        chunk.append(one)
-        size += length
-        if len(chunk) == _BATCH_ROWS or size >= _BATCH_BYTES:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk
