@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
@@ -36,6 +37,7 @@ class _Bytes(msgspec.Struct, forbid_unknown_fields=True):
 _JSONValue: TypeAlias = str | _Bytes | None
 _Image: TypeAlias = dict[str, _JSONValue]
 _Described: TypeAlias = tuple[tuple[str, str, Int], ...]
+_NO_COLUMNS = msgspec.Raw(b"null")
 _BYTES = b'"b64"'
 """In every line with such a value."""
 
@@ -53,7 +55,7 @@ class _EventLine(msgspec.Struct, gc=False):
     table: str | None = None
     table_id: Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)] | None = None
     op: Literal["insert", "update", "delete"] | None = None
-    columns: _Described | None = None
+    columns: msgspec.Raw = _NO_COLUMNS
     before: _Image | None = None
     after: _Image | None = None
     query: str | None = None
@@ -82,20 +84,37 @@ def event_batches(path: Path) -> Iterator[pa.RecordBatch]:
     :raises FolderError: for a line that is no event, with its number.
     """
     for events in _read(path, _event, "an event"):
-        columns = {name: [getattr(event, name) for event in events] for name in EXPECTED_EVENTS.names}
-        columns["columns"] = [_described(described) for described in columns["columns"]]
+        columns: dict[str, list[Any]] = {
+            name: [*map(attrgetter(name), events)] for name in EXPECTED_EVENTS.names
+        }
+        columns["columns"] = [_described(bytes(described)) for described in columns["columns"]]
         columns["handle_key_only"] = [
             int(one.handle_key_only) if one.kind == "row" else None for one in events
         ]
         yield batch_of_columns(columns, EXPECTED_EVENTS)
 
 
-@lru_cache(maxsize=256)
-def _described(columns: _Described | None) -> list[dict[str, Any]] | None:
-    """Column descriptions, created once for all rows of a table. Do not modify the result."""
-    if columns is None:
+def _described(columns: bytes) -> list[dict[str, Any]] | None:
+    """Column descriptions, parsed once for all rows of a table. Do not modify the result.
+
+    :param columns: JSON.
+    :raises ValueError: if it does not describe columns.
+    """
+    return _parsed_once(columns) if len(columns) <= _MAX_CACHED_BYTES else _parsed_columns(columns)
+
+
+def _parsed_columns(columns: bytes) -> list[dict[str, Any]] | None:
+    try:
+        described = _COLUMNS.decode(columns)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"`columns`: {error}") from None
+    if described is None:
         return None
-    return [dict(zip(("name", "type", "flag"), column, strict=True)) for column in columns]
+    return [dict(zip(("name", "type", "flag"), column, strict=True)) for column in described]
+
+
+_MAX_CACHED_BYTES = 1 << 16
+_parsed_once = lru_cache(maxsize=256)(_parsed_columns)
 
 
 def row_batches(path: Path, columns: Mapping[str, ValueProjection]) -> Iterator[list[tuple[Value, ...]]]:
@@ -125,29 +144,38 @@ def fault_lines(path: Path) -> Iterator[FaultLine]:
 
 
 _EVENT: msgspec.json.Decoder[_EventLine] = msgspec.json.Decoder(_EventLine)
+_COLUMNS: msgspec.json.Decoder[_Described | None] = msgspec.json.Decoder(_Described | None)
 _ROW: msgspec.json.Decoder[_Image] = msgspec.json.Decoder(_Image)
 _FAULT: msgspec.json.Decoder[FaultLine] = msgspec.json.Decoder(FaultLine)
 
 
 def _event(line: bytes) -> _EventLine:
     event = _EVENT.decode(line)
-    _check_members(event)
+    _check_members(event, _described(bytes(event.columns)))
     if _BYTES in line:
         event.before, event.after = _with_bytes(event.before), _with_bytes(event.after)
     return event
 
 
-def _check_members(event: _EventLine) -> None:
+def _check_members(event: _EventLine, described: list[dict[str, Any]] | None) -> None:
     """:raises ValueError: for an event without a member that all events of its kind have."""
     needed: tuple[str, ...] = ()
     if event.kind == "row":
-        image = "before" if event.op == "delete" else "after"
-        needed = ("schema", "table", "table_id", "op", "columns", image)
+        if described is None:
+            raise ValueError("a row needs `columns`")
+        needed = _ROW_MEMBERS[event.op]
     elif event.kind == "ddl":
-        needed = ("schema", "table", "query", "ddl_type")
+        needed = _DDL_MEMBERS
     for name in needed:
         if getattr(event, name) is None:
             raise ValueError(f"a {event.kind} needs `{name}`")
+
+
+_DDL_MEMBERS = ("schema", "table", "query", "ddl_type")
+_ROW_MEMBERS = {
+    op: ("schema", "table", "table_id", "op", "before" if op == "delete" else "after")
+    for op in ("insert", "update", "delete", None)
+}
 
 
 def _with_bytes(image: _Image | None) -> Any:
