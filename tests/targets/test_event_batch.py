@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_producer.model.shapes import DECODED
-from ticdc_producer.targets.decoding.decode import event_batch
+from ticdc_producer.targets.decoding.decode import batch_of_columns
 
 DESCRIBED = [
     [{"name": "id", "type": "BIGINT", "flag": 11}, {"name": "note", "type": "TEXT", "flag": 64}],
@@ -43,7 +43,7 @@ OTHERS = st.sampled_from(
 
 @given(st.lists(ROWS | OTHERS, max_size=6))
 def test_rows_become_what_arrow_makes_of_them(rows: list[dict[str, Any]]) -> None:
-    batch = event_batch(rows)
+    batch = batch_of_columns({name: [row[name] for row in rows] for name in DECODED.names}, DECODED)
     pairs = [
         {name: list(cell.items()) if isinstance(cell, dict) else cell for name, cell in row.items()}
         for row in rows

@@ -106,14 +106,14 @@ class DecodedTable:
         """In which columns invalid UTF-8 is replaced."""
         return np.array([column[5] for column in self._columns], bool)
 
-    def columns(self, sent: Flags) -> pa.Scalar:
-        """Names, types and flags of the columns that are sent."""
+    def columns(self, sent: Flags) -> pa.ListArray:
+        """Names, types and flags of the columns that are sent: an array with one element."""
         described = [
             {"name": name, "type": kind, "flag": flag}
             for (name, kind, flag, *_), is_sent in zip(self._columns, sent.tolist(), strict=True)
             if is_sent
         ]
-        return pa.scalar(described, pa.list_(EVENT_COLUMN))
+        return pa.array([described], pa.list_(EVENT_COLUMN))
 
     def sent(self, op: Op, *, handle_key_only: bool) -> Flags:
         """Which columns a row of this operation carries."""

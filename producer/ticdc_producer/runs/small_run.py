@@ -113,7 +113,7 @@ class _SmallRun:
         encoded = self._outcome(replace(task, brokers=None))
         registering.register_schemas()
         sent = self._outcome(replace(task, job=registering.job, to_folder=False))
-        return replace(sent, files=encoded.files)
+        return replace(sent, messages=encoded.messages, events=encoded.events, files=encoded.files)
 
     def _outcome(self, task: SmallTask) -> Outcome:
         return run_with_generated_rows(self.spark, self.job, task)

@@ -1,6 +1,6 @@
 """What the Spark task of a small run does: encode all partitions, and write them to Kafka.
 
-The task returns the files of a golden folder, and the driver writes them: its disk is the user's.
+The task returns the messages and events of a golden folder. The driver writes them: its disk is the user's.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pyspark import TaskContext
 
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model import tso
+from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.runs.counts import Counts, stop_error
 from ticdc_producer.runs.fault_occurrences import FaultSummary, summarize_faults
 from ticdc_producer.runs.prepare import Job
@@ -22,7 +23,6 @@ from ticdc_producer.runs.simulate import Simulation, simulate
 from ticdc_producer.runs.step_rows import GeneratedRows, StepStates
 from ticdc_producer.targets.encoding.encode import MAX_LISTED_REFUSED, rejection
 from ticdc_producer.targets.golden import json_lines
-from ticdc_producer.targets.golden import json_lines as contents
 from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats
 from ticdc_producer.targets.kafka.topics import Offsets
 
@@ -33,7 +33,9 @@ class Outcome:
 
     :param rejected: the first events that TiCDC's encoder rejects.
     :param skipped_tables: ``schema.table`` of the tables with such events.
-    :param files: the files of the golden folder by name; empty if none is written.
+    :param messages: for a golden folder (shape ``MESSAGES``); None if none is written.
+    :param events: likewise the events that these messages carry (shape ``EXPECTED_EVENTS``).
+    :param files: the other files of the folder by name, but for the states and the manifest.
     :param expected: the events that a correct stream has (shape ``EXPECTED_EVENTS``); None if they are not
         compared.
     :param starts: offset of the run's first message in each partition; empty without Kafka.
@@ -43,6 +45,8 @@ class Outcome:
     counts: Counts
     rejected: Sequence[dict[str, Any]]
     faults: FaultSummary
+    messages: pa.Table | None = None
+    events: pa.Table | None = None
     files: dict[str, bytes] = field(default_factory=dict)
     expected: pa.Table | None = None
     starts: Offsets = field(default_factory=dict)
@@ -55,7 +59,7 @@ class SmallTask:
     """The function that the task calls.
 
     :param brokers: where to write; None: nowhere.
-    :param to_folder: whether to return the files of a golden folder.
+    :param to_folder: whether to return what a golden folder has.
     :param compared: whether to return the expected events.
     """
 
@@ -91,6 +95,8 @@ class SmallTask:
             counts=_counts(simulation, len(rejected)),
             rejected=rejected[:MAX_LISTED_REFUSED],
             faults=self._faults(simulation),
+            messages=_messages(simulation) if self.to_folder else None,
+            events=simulation.expected_events if self.to_folder else None,
             files=dict(_files(simulation)) if self.to_folder else {},
             expected=expected,
             starts=starts,
@@ -139,16 +145,16 @@ def _counts(simulation: Simulation, rejected: int) -> Counts:
     return counts
 
 
+def _messages(simulation: Simulation) -> pa.Table:
+    return pa.concat_tables([MESSAGES.empty_table(), *(one.rows() for one in simulation.partitions)])
+
+
 def _files(simulation: Simulation) -> Iterator[tuple[str, bytes]]:
-    """The files of a golden folder, but for the states and the manifest."""
     job = simulation.job
-    messages = [batch for one in simulation.partitions for batch in one.rows().to_batches()]
-    yield "messages.jsonl", b"".join(map(json_lines.message_lines, messages))
-    yield "events.jsonl", b"".join(map(json_lines.event_lines, simulation.expected_events.to_batches()))
     if job.schemas:
-        yield "schemas.jsonl", contents.schema_lines(job.known_schemas)
+        yield "schemas.jsonl", json_lines.schema_lines(job.known_schemas)
     if job.encode_plan(skip_refused=True).claim_storage:
         for one in simulation.partitions:
             yield from ((f"claims/{claim.name}", claim.content) for claim in one.claims())
     if job.faults is not None:
-        yield "faults.jsonl", contents.lines(simulation.fault_occurrences)
+        yield "faults.jsonl", json_lines.lines(simulation.fault_occurrences)

@@ -109,13 +109,16 @@ def _write_states(
 
 
 def write_files(path: Path, job: Job, done: Outcome, report: RunReport, *, replace: bool = False) -> None:
-    """Write a golden folder of files that a task has made, with the expected states and the manifest.
+    """Write a golden folder of what a task has made, with the expected states and the manifest.
 
     :param replace: remove the folder that has this path.
     """
     with sink.golden_folder(path, replace=replace) as folder:
         if job.encode_plan(skip_refused=True).claim_storage:
             (folder / sink.CLAIMS).mkdir()
+        if done.messages is not None and done.events is not None:
+            sink.write_small_messages(folder, done.messages)
+            sink.write_small_events(folder, done.events)
         for name, content in done.files.items():
             (folder / name).write_bytes(content)
         of_steps = {
@@ -233,4 +236,4 @@ def folder_messages(spark: SparkSession, path: Path) -> DataFrame:
 
 def folder_table(path: Path) -> pa.Table:
     """The messages of a small golden folder (shape ``MESSAGES``), likewise."""
-    return pa.Table.from_batches(record_batches(source.records(path / "messages.jsonl")), MESSAGES)
+    return pa.Table.from_batches(record_batches(source.message_lines(path / "messages.jsonl")), MESSAGES)

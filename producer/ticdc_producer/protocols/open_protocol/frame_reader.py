@@ -39,6 +39,9 @@ class FrameReader:
         return self.position >= self._size
 
     def version(self) -> None:
+        if self._data.startswith(VERSION):
+            self.position = _LENGTH
+            return
         if len(self._data) < LENGTH.size:
             raise DecodeError("OPEN-KEY-SHORT", "8 bytes of protocol version", part=self._part, byte=0)
         version = self._number()

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import accumulate, islice
-from typing import TypeAlias
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -20,8 +21,11 @@ from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.spec import Options
 from ticdc_producer.targets.kafka.read import OffsetRange, read, slices
 
+if TYPE_CHECKING:
+    from ticdc_producer.targets.golden.read import MessageLine
+
 _CHUNK = 1000
-_PLAIN = ("topic", "partition", "offset", "key", "value", "timestamp")
+_PLAIN = ("topic", "partition", "offset", "key", "value")
 
 
 def kafka_messages(spark: SparkSession, brokers: Brokers, ranges: Sequence[OffsetRange]) -> DataFrame:
@@ -52,16 +56,17 @@ def messages_dataframe(spark: SparkSession, records: Iterable[Record]) -> DataFr
     return spark.createDataFrame(table, MESSAGES)
 
 
-def record_batches(records: Iterable[Record]) -> Iterator[pa.RecordBatch]:
-    """Convert records to Arrow batches of bounded size."""
+def record_batches(records: Iterable[Record | MessageLine]) -> Iterator[pa.RecordBatch]:
+    """Convert records, or the lines of a golden folder, to Arrow batches of bounded size."""
     remaining = iter(records)
     while chunk := list(islice(remaining, _CHUNK)):
-        columns = {name: [getattr(record, name) for record in chunk] for name in _PLAIN}
+        columns: dict[str, list[Any]] = {name: [*map(attrgetter(name), chunk)] for name in _PLAIN}
+        columns["timestamp"] = [record.timestamp or 0 for record in chunk]
         columns["type"] = [record.type or None for record in chunk]
         columns["events"] = [None] * len(chunk)
         yield pa.RecordBatch.from_arrays(
             [
-                _headers([record.headers for record in chunk])
+                _headers([record.headers or () for record in chunk])
                 if name == "headers"
                 else pa.array(columns[name], shapes.MESSAGES.field(name).type)
                 for name in shapes.MESSAGES.names

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.protocols import registry
+from ticdc_producer.protocols.arrow_text import lengths
+from ticdc_producer.protocols.base import Decoder
 from ticdc_producer.protocols.spec import Options
 from ticdc_producer.targets.decoding.claims import with_claim_check
-from ticdc_producer.targets.decoding.event_rows import event_rows
+from ticdc_producer.targets.decoding.event_rows import event_columns
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -19,16 +23,7 @@ if TYPE_CHECKING:
 
 _IMAGE = DECODED.field("before").type
 _COLUMNS = DECODED.field("columns").type
-_Cells: TypeAlias = Sequence[Any]
-
-
-def event_batch(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
-    """Convert rows to an Arrow batch (shape ``DECODED``).
-
-    :param rows: as returned by ``event_rows``, with all columns in their order.
-    """
-    cells = zip(*(row.values() for row in rows), strict=True) if rows else [()] * len(DECODED)
-    return batch_of_columns(dict(zip(DECODED.names, cells, strict=True)), DECODED)
+_Cells: TypeAlias = Sequence[Any] | pa.Array
 
 
 def batch_of_columns(columns: Mapping[str, _Cells], schema: pa.Schema) -> pa.RecordBatch:
@@ -42,7 +37,7 @@ def batch_of_columns(columns: Mapping[str, _Cells], schema: pa.Schema) -> pa.Rec
 
 
 def _plain(kind: pa.DataType) -> Callable[[_Cells], pa.Array]:
-    return lambda cells: pa.array(cells, kind)
+    return lambda cells: cells if isinstance(cells, pa.Array) else pa.array(cells, kind)
 
 
 def _descriptions(cells: _Cells) -> pa.Array:
@@ -55,17 +50,16 @@ def _descriptions(cells: _Cells) -> pa.Array:
 
 def _images(cells: _Cells) -> pa.Array:
     """Convert row images: concatenated names and values, and the start of each row."""
-    names: list[str] = []
-    values: list[bytes | str | None] = []
-    starts: list[int | None] = []
-    for image in cells:
-        starts.append(None if image is None else len(names))
-        if image is not None:
-            names.extend(image)
-            values.extend(image.values())
-    starts.append(len(names))
+    absent = np.fromiter((image is None for image in cells), np.bool_, len(cells))
+    images = [image for image in cells if image is not None]
+    starts = np.zeros(len(cells) + 1, np.int32)
+    starts[1:][~absent] = [*map(len, images)]
+    names = [*chain.from_iterable(images)]
+    values = [*chain.from_iterable(image.values() for image in images)]
     return pa.MapArray.from_arrays(
-        pa.array(starts, pa.int32()), pa.array(names, pa.string()), pa.array(values, pa.binary())
+        pa.array(np.cumsum(starts, dtype=np.int32), mask=np.append(absent, False)),
+        pa.array(names, pa.string()),
+        pa.array(values, pa.binary()),
     )
 
 
@@ -94,12 +88,22 @@ def event_decoder(protocol: str, options: Options, claims: str = "") -> Decode:
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         decoder = with_claim_check(registry.decoder(protocol, options), claims)
         for batch in batches:
-            needed = batch.select(["topic", "partition", "offset", "key", "value"])
             for start in range(0, batch.num_rows, _CHUNK):
-                records = needed.slice(start, _CHUNK).to_pylist()
-                yield event_batch([row for record in records for row in event_rows(record, decoder)])
+                yield _decoded_batch(batch.slice(start, _CHUNK), decoder)
 
     return decode
+
+
+def _decoded_batch(messages: pa.RecordBatch, decoder: Decoder) -> pa.RecordBatch:
+    """The events of a few messages."""
+    key, value = messages.column("key"), messages.column("value")
+    counts, columns = event_columns(zip(key.to_pylist(), value.to_pylist(), strict=True), decoder)
+    of_event = pa.array(np.repeat(np.arange(messages.num_rows), counts))
+    of_messages = {name: messages.column(name) for name in ("topic", "partition", "offset")}
+    of_messages["size"] = pa.array(lengths(key) + lengths(value))
+    return batch_of_columns(
+        columns | {name: column.take(of_event) for name, column in of_messages.items()}, DECODED
+    )
 
 
 def decoded(messages: DataFrame, protocol: str, options: Options, claims: str = "") -> DataFrame:

@@ -5,8 +5,10 @@ The files may come from anywhere, so each line is checked before it is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
@@ -20,7 +22,6 @@ from ticdc_producer.targets.decoding.decode import batch_of_columns
 from ticdc_producer.targets.golden.read import Int, Long, Offset, Text, parsed_lines
 
 EVENTS, EVENT_FILES, FAULTS = "events.jsonl", "events.parquet", "faults.jsonl"
-_BATCH_ROWS, _BATCH_BYTES = 4096, 64 << 20
 _HINT = "write the folder again: ticdc-producer run SCENARIO --out DIR"
 _REFUSED = (ValueError, ArithmeticError, LookupError, TypeError, RecursionError)
 """What decoding raises for a line of another form (msgspec: ValueErrors), or a projection for a value."""
@@ -36,6 +37,7 @@ class _Bytes(msgspec.Struct, forbid_unknown_fields=True):
 _JSONValue: TypeAlias = str | _Bytes | None
 _Image: TypeAlias = dict[str, _JSONValue]
 _Described: TypeAlias = tuple[tuple[str, str, Int], ...]
+_NO_COLUMNS = msgspec.Raw(b"null")
 _BYTES = b'"b64"'
 """In every line with such a value."""
 
@@ -53,7 +55,7 @@ class _EventLine(msgspec.Struct, gc=False):
     table: str | None = None
     table_id: Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)] | None = None
     op: Literal["insert", "update", "delete"] | None = None
-    columns: _Described | None = None
+    columns: msgspec.Raw = _NO_COLUMNS
     before: _Image | None = None
     after: _Image | None = None
     query: str | None = None
@@ -81,21 +83,38 @@ def event_batches(path: Path) -> Iterator[pa.RecordBatch]:
     :param path: an ``events.jsonl``.
     :raises FolderError: for a line that is no event, with its number.
     """
-    for events in _chunks(_read(path, _event, "an event")):
-        columns = {name: [getattr(event, name) for event in events] for name in EXPECTED_EVENTS.names}
-        columns["columns"] = [_described(described) for described in columns["columns"]]
+    for events in _read(path, _event, "an event"):
+        columns: dict[str, list[Any]] = {
+            name: [*map(attrgetter(name), events)] for name in EXPECTED_EVENTS.names
+        }
+        columns["columns"] = [_described(bytes(described)) for described in columns["columns"]]
         columns["handle_key_only"] = [
             int(one.handle_key_only) if one.kind == "row" else None for one in events
         ]
         yield batch_of_columns(columns, EXPECTED_EVENTS)
 
 
-@lru_cache(maxsize=256)
-def _described(columns: _Described | None) -> list[dict[str, Any]] | None:
-    """Column descriptions, created once for all rows of a table. Do not modify the result."""
-    if columns is None:
+def _described(columns: bytes) -> list[dict[str, Any]] | None:
+    """Column descriptions, parsed once for all rows of a table. Do not modify the result.
+
+    :param columns: JSON.
+    :raises ValueError: if it does not describe columns.
+    """
+    return _parsed_once(columns) if len(columns) <= _MAX_CACHED_BYTES else _parsed_columns(columns)
+
+
+def _parsed_columns(columns: bytes) -> list[dict[str, Any]] | None:
+    try:
+        described = _COLUMNS.decode(columns)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"`columns`: {error}") from None
+    if described is None:
         return None
-    return [dict(zip(("name", "type", "flag"), column, strict=True)) for column in columns]
+    return [dict(zip(("name", "type", "flag"), column, strict=True)) for column in described]
+
+
+_MAX_CACHED_BYTES = 1 << 16
+_parsed_once = lru_cache(maxsize=256)(_parsed_columns)
 
 
 def row_batches(path: Path, columns: Mapping[str, ValueProjection]) -> Iterator[list[tuple[Value, ...]]]:
@@ -112,7 +131,7 @@ def row_batches(path: Path, columns: Mapping[str, ValueProjection]) -> Iterator[
             raise ValueError("its columns are not those of the table in the manifest")
         return tuple(project(_value(found[name])) for name, project in columns.items())
 
-    return _chunks(_read(path, row, "a row of the table"))
+    return _read(path, row, "a row of the table")
 
 
 def fault_lines(path: Path) -> Iterator[FaultLine]:
@@ -121,33 +140,42 @@ def fault_lines(path: Path) -> Iterator[FaultLine]:
     :param path: a ``faults.jsonl``.
     :raises FolderError: for a line that is no fault, with its number.
     """
-    return (fault for fault, _ in _read(path, _FAULT.decode, "a fault"))
+    return chain.from_iterable(_read(path, _FAULT.decode, "a fault"))
 
 
 _EVENT: msgspec.json.Decoder[_EventLine] = msgspec.json.Decoder(_EventLine)
+_COLUMNS: msgspec.json.Decoder[_Described | None] = msgspec.json.Decoder(_Described | None)
 _ROW: msgspec.json.Decoder[_Image] = msgspec.json.Decoder(_Image)
 _FAULT: msgspec.json.Decoder[FaultLine] = msgspec.json.Decoder(FaultLine)
 
 
 def _event(line: bytes) -> _EventLine:
     event = _EVENT.decode(line)
-    _check_members(event)
+    _check_members(event, _described(bytes(event.columns)))
     if _BYTES in line:
         event.before, event.after = _with_bytes(event.before), _with_bytes(event.after)
     return event
 
 
-def _check_members(event: _EventLine) -> None:
+def _check_members(event: _EventLine, described: list[dict[str, Any]] | None) -> None:
     """:raises ValueError: for an event without a member that all events of its kind have."""
     needed: tuple[str, ...] = ()
     if event.kind == "row":
-        image = "before" if event.op == "delete" else "after"
-        needed = ("schema", "table", "table_id", "op", "columns", image)
+        if described is None:
+            raise ValueError("a row needs `columns`")
+        needed = _ROW_MEMBERS[event.op]
     elif event.kind == "ddl":
-        needed = ("schema", "table", "query", "ddl_type")
+        needed = _DDL_MEMBERS
     for name in needed:
         if getattr(event, name) is None:
             raise ValueError(f"a {event.kind} needs `{name}`")
+
+
+_DDL_MEMBERS = ("schema", "table", "query", "ddl_type")
+_ROW_MEMBERS = {
+    op: ("schema", "table", "table_id", "op", "before" if op == "delete" else "after")
+    for op in ("insert", "update", "delete", None)
+}
 
 
 def _with_bytes(image: _Image | None) -> Any:
@@ -160,19 +188,5 @@ def _value(value: _JSONValue) -> Value:
     return None if value is None else value.encode()
 
 
-def _read(path: Path, parse: Callable[[bytes], _T], what: str) -> Iterator[tuple[_T, int]]:
+def _read(path: Path, parse: Callable[[bytes], _T], what: str) -> Iterator[list[_T]]:
     return parsed_lines(path, parse, what, _HINT, *_REFUSED)
-
-
-def _chunks(sized: Iterable[tuple[_T, int]]) -> Iterator[list[_T]]:
-    """Lists of bounded size."""
-    chunk: list[_T] = []
-    size = 0
-    for one, length in sized:
-        chunk.append(one)
-        size += length
-        if len(chunk) == _BATCH_ROWS or size >= _BATCH_BYTES:
-            yield chunk
-            chunk, size = [], 0
-    if chunk:
-        yield chunk

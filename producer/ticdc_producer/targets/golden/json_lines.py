@@ -18,6 +18,7 @@ from ticdc_producer.model.event_line import json_line
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.arrow_text import (
     Fragments,
+    base64_texts,
     concat,
     contents,
     integers,
@@ -117,7 +118,7 @@ def _numbers(numbers: pa.Array) -> Fragments:
 
 
 def _base64(data: pa.Array) -> Fragments:
-    return quoted(map_values(data, b64encode))
+    return quoted(base64_texts(data))
 
 
 def _columns(columns: pa.Array) -> Fragments:

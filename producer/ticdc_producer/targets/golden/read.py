@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import file_digest
 from importlib.metadata import version
+from itertools import chain
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, BinaryIO, TypeAlias, TypeVar
 
 import msgspec
 
@@ -21,6 +22,7 @@ _DAMAGED = "the folder was changed after it was written"
 _LINE = 'as in a golden folder: {"topic": "t", "partition": 0, "offset": 0, "key": BASE64, "value": BASE64}'
 MAX_LINE_BYTES = 256 << 20
 """A message of 10 MiB has 14 MiB in Base64; longer lines are rejected."""
+_SOME_LINES, _SOME_BYTES = 4096, 64 << 20
 
 Text: TypeAlias = Annotated[str, msgspec.Meta(min_length=1)]
 Int: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)]
@@ -30,7 +32,7 @@ NOT_SUCH_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What msgspec raises for a line of another form."""
 
 
-class _MessageLine(msgspec.Struct, gc=False):
+class MessageLine(msgspec.Struct, gc=False):
     """A line of ``messages.jsonl``; keys and values are Base64."""
 
     topic: Text
@@ -43,7 +45,7 @@ class _MessageLine(msgspec.Struct, gc=False):
     type: str | None = None
 
 
-_MESSAGE: msgspec.json.Decoder[_MessageLine] = msgspec.json.Decoder(_MessageLine)
+_MESSAGE: msgspec.json.Decoder[MessageLine] = msgspec.json.Decoder(MessageLine)
 
 
 def manifest(folder: Path) -> dict[str, Any]:
@@ -144,12 +146,20 @@ def _json(path: Path) -> dict[str, Any]:
     return content
 
 
+def message_lines(path: Path) -> Iterator[MessageLine]:
+    """Read the lines of a ``messages.jsonl``, in order.
+
+    :raises FolderError: for a line that is not a message, with its number.
+    """
+    return chain.from_iterable(parsed_lines(path, _MESSAGE.decode, "a message", _LINE, *NOT_SUCH_JSON))
+
+
 def records(path: Path) -> Iterator[Record]:
     """Read the messages of a ``messages.jsonl``, in the order of the file.
 
     :raises FolderError: for a line that is not a message, with its number.
     """
-    return (record for record, _ in parsed_lines(path, _parsed, "a message", _LINE, *NOT_SUCH_JSON))
+    return map(_record, message_lines(path))
 
 
 def parsed_lines(
@@ -158,8 +168,8 @@ def parsed_lines(
     what: str,
     hint: str,
     *refusals: type[Exception],
-) -> Iterator[tuple[_T, int]]:
-    """What each line of a file contains, and the line's size in bytes.
+) -> Iterator[list[_T]]:
+    """What each line of a file contains, in lists of bounded size.
 
     :param what: what a line should be, for errors.
     :param refusals: what ``parse`` raises for a line of another form.
@@ -171,24 +181,37 @@ def parsed_lines(
         raise FolderError(f"cannot be read: {error.strerror}", path=str(path)) from None
     with file:
         number = 0
-        while line := file.readline(MAX_LINE_BYTES):
-            number += 1
+        while lines := _some_lines(file):
+            parsed: list[_T] = []
             try:
-                yield parse(line), len(line)
+                for line in lines:
+                    parsed.append(parse(line))
             except refusals as error:
                 problem = f"this line is not {what}: {error}"
-                raise FolderError(problem, path=f"{path}:{number}", hint=hint) from None
+                where = f"{path}:{number + len(parsed) + 1}"
+                raise FolderError(problem, path=where, hint=hint) from None
+            number += len(lines)
+            yield parsed
 
 
-def _parsed(line: bytes) -> Record:
-    message = _MESSAGE.decode(line)
+def _some_lines(file: BinaryIO) -> list[bytes]:
+    """The next lines of a file, none at its end."""
+    lines: list[bytes] = []
+    size = 0
+    while len(lines) < _SOME_LINES and size < _SOME_BYTES and (line := file.readline(MAX_LINE_BYTES)):
+        lines.append(line)
+        size += len(line)
+    return lines
+
+
+def _record(line: MessageLine) -> Record:
     return Record(
-        topic=message.topic,
-        partition=message.partition,
-        offset=message.offset,
-        key=message.key,
-        value=message.value,
-        timestamp=message.timestamp or 0,
-        headers=tuple(message.headers or ()),
-        type=message.type or "",
+        topic=line.topic,
+        partition=line.partition,
+        offset=line.offset,
+        key=line.key,
+        value=line.value,
+        timestamp=line.timestamp or 0,
+        headers=tuple(line.headers or ()),
+        type=line.type or "",
     )

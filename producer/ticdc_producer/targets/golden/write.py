@@ -108,6 +108,14 @@ def write_messages(folder: Path, messages: DataFrame, count: int) -> None:
     _write_batches(folder / "messages.jsonl", messages, message_lines)
 
 
+def write_small_messages(folder: Path, messages: pa.Table) -> None:
+    """Write ``messages.jsonl`` from memory.
+
+    :param messages: shape ``MESSAGES``, in order.
+    """
+    _write_table(folder / "messages.jsonl", messages, message_lines)
+
+
 def write_message_files(folder: Path, messages: DataFrame) -> None:
     """Write ``messages.parquet``: one file per Kafka partition (one Spark task each), in order."""
     messages.write.option("compression", "zstd").parquet(str(folder / MESSAGE_FILES))
@@ -123,6 +131,19 @@ def write_events(folder: Path, events: DataFrame, count: int) -> None:
         events.write.option("compression", "zstd").parquet(str(folder / "events.parquet"))
         return
     _write_batches(folder / "events.jsonl", events, event_lines)
+
+
+def write_small_events(folder: Path, events: pa.Table) -> None:
+    """Write ``events.jsonl`` from memory.
+
+    :param events: shape ``EXPECTED_EVENTS``, in order.
+    """
+    _write_table(folder / "events.jsonl", events, event_lines)
+
+
+def _write_table(path: Path, rows: pa.Table, lines: Callable[[pa.RecordBatch], bytes]) -> None:
+    with path.open("wb") as file:
+        file.writelines(map(lines, rows.to_batches()))
 
 
 def _write_batches(path: Path, rows: DataFrame, lines: Callable[[pa.RecordBatch], bytes]) -> None:
