@@ -3,7 +3,7 @@
 ``run sysbench --only messages`` draws, orders, encodes and sends the changes. The loop sends exactly the
 messages of that run, read from Parquet, with the same settings. Both write to the embedded broker: four
 partitions, dispatched by ``index-value``, acks=all, idempotent. They alternate, and the result is the ratio
-of the medians. The CPU time per change is that of all processes but the broker; beside it stands that of the
+of the medians. The CPU time per change is that of all processes but the broker; the report also has that of the
 encoder, as ``bench encode`` measures it in this process on rows of such a table. ``--first`` compares the
 first run of a process with the loop instead.
 

@@ -49,7 +49,7 @@ def test_rows_are_repeated_up_to_the_minimum() -> None:
 def test_the_report_of_the_encoders_for_machines(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(encode, "MIN_ROWS", 500)
+    monkeypatch.setattr(speed, "MIN_ROWS", 500)
     assert main(["bench", "encode", "--rows", str(ROWS), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["rows"] == 500

@@ -152,8 +152,8 @@ class _Run:
             found.violations.merge(self._checked_batches())
         rows = task_rows(grouped)
         if found.suspected:
-            suspects = rows.where(sf.col("previous_offset").isNotNull()).select(*SUSPECTED.names)
-            found.violations.merge(self._checked_old_images(suspects, found.suspected))
+            pairs = rows.where(sf.col("previous_offset").isNotNull()).select(*SUSPECTED.names)
+            found.violations.merge(self._checked_old_images(pairs, found.suspected))
         rows = rows.where(sf.col("previous_offset").isNull())
         return CheckedMessages(
             findings(found.violations, self.reader.facts, self._decoded_at(example_events(found.violations))),
@@ -238,14 +238,14 @@ class _Run:
         in_order = grouped.repartition(*batching.GROUP).sortWithinPartitions(*batching.GROUP)
         return results_of(in_order, check)
 
-    def _checked_old_images(self, suspects: DataFrame, number: int) -> list[ViolationCounts]:
+    def _checked_old_images(self, pairs: DataFrame, number: int) -> list[ViolationCounts]:
         """Compare the images of suspected events with those of the events before them.
 
-        Only the messages with these events are decoded. Spark gets the way of each join, because it takes a
-        small compressed table for one that fits into memory.
+        Only the messages with these events are decoded. Each join names its method, because Spark broadcasts
+        tables that are small on disk and large in memory.
 
-        :param suspects: shape ``SUSPECTED``.
-        :param number: of rows in ``suspects``.
+        :param pairs: shape ``SUSPECTED``.
+        :param number: of rows in ``pairs``.
         """
         reader = self.reader
 
@@ -256,16 +256,16 @@ class _Run:
             return found
 
         previous = [f"previous_{name}" for name in LOCATION[1:]]
-        own = suspects.select(*LOCATION[:3])
-        before = suspects.select("topic", *previous[:2]).toDF(*LOCATION[:3])
+        own = pairs.select(*LOCATION[:3])
+        before = pairs.select("topic", *previous[:2]).toDF(*LOCATION[:3])
         where = own.union(before).distinct().hint("broadcast" if number <= _BROADCAST else "merge")
         messages = self.messages.join(where, [*LOCATION[:3]], "left_semi")
         rows = self._decoded(messages).where("kind = 'row'")
         after = rows.select(
             "topic", *(rows[name].alias(f"previous_{name}") for name in (*LOCATION[1:], "after"))
         )
-        pairs = suspects.join(rows.hint("merge"), [*LOCATION]).join(after.hint("merge"), ["topic", *previous])
-        return results_of(pairs, check)
+        images = pairs.join(rows.hint("merge"), [*LOCATION]).join(after.hint("merge"), ["topic", *previous])
+        return results_of(images, check)
 
     def _comparison(self, expected: DataFrame, differences: Differences, rows: DataFrame) -> Comparison:
         add_out_of_order(differences, rows.where(sf.col("state").isNull()))
