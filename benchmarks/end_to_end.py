@@ -3,7 +3,7 @@
 ``run sysbench --only messages`` draws, orders, encodes and sends the changes. The loop sends exactly the
 messages of that run, read from Parquet, with the same settings. Both write to the embedded broker: four
 partitions, dispatched by ``index-value``, acks=all, idempotent. They alternate, and the result is the ratio
-of the medians. The CPU time per change is that of all processes but the broker; the report also has that of the
+of the medians. The CPU time per change is that of all processes but the broker; the report has that of the
 encoder, as ``bench encode`` measures it in this process on rows of such a table. ``--first`` compares the
 first run of a process with the loop instead.
 
@@ -30,7 +30,7 @@ from confluent_kafka.admin import AdminClient
 
 from benchmarks.cpu_time import cpu_seconds
 from benchmarks.encoders import ROWS
-from ticdc_producer.bench.encode import measure_encoders
+from ticdc_producer.bench.speed import measure_encoders
 from ticdc_producer.config import Changefeed
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs.prepare import prepare
