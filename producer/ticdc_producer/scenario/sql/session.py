@@ -339,15 +339,16 @@ class Session:
     def _ddl(self, statement: Statement) -> None:
         if not statement.text.isascii() and not is_utf8(statement.text):
             raise ScenarioError("a DDL has bytes that are not UTF-8")
+        node = parse_ddl(Cursor(statement))
         context = DDLContext(
             statement,
+            node,
             self._cluster,
             self._mode,
             self._database,
             self._force_replicate,
             self._recorded.add_job,
         )
-        node = parse_ddl(Cursor(statement))
         rest = self._temporary.run(node, context)
         if rest is not None or isinstance(node, TruncateTable):
             self._commit()
