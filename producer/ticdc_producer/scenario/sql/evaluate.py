@@ -15,7 +15,13 @@ from ticdc_producer.model.collation import KNOWN
 from ticdc_producer.model.sql_mode import SQLMode, display_value
 from ticdc_producer.model.sql_value import DateTimeValue, Duration, SQLValue, Unsigned
 from ticdc_producer.scenario.sql import arithmetic
-from ticdc_producer.scenario.sql.call_normalizer import AGGREGATES, Call, aggregate_of, normalized_call
+from ticdc_producer.scenario.sql.call_normalizer import (
+    AGGREGATES,
+    CHOOSING,
+    Call,
+    aggregate_of,
+    normalized_call,
+)
 from ticdc_producer.scenario.sql.cast import cast, target_of
 from ticdc_producer.scenario.sql.compare import (
     DEFAULT_COLLATION,
@@ -30,7 +36,7 @@ from ticdc_producer.scenario.sql.eval_type import converted
 from ticdc_producer.scenario.sql.functions import function_named
 from ticdc_producer.scenario.sql.literal import LITERALS, is_typed_literal, typed_literal
 from ticdc_producer.scenario.sql.scope import Scope
-from ticdc_producer.scenario.sql.type_inference import CHOOSING, noted_type
+from ticdc_producer.scenario.sql.type_inference import noted_type
 
 __all__ = ["check_expression", "collation_of", "evaluate", "evaluate_constant"]
 

@@ -18,8 +18,9 @@ from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.arithmetic import scale_of
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, collation_of, merged_collation
-from ticdc_producer.scenario.sql.eval_type import EvalType, converted, merged_type
+from ticdc_producer.scenario.sql.eval_type import WHOLE, EvalType, converted, merged_type
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
+from ticdc_producer.scenario.sql.number_digits import OF_INTEGER, Digits, merged_digits
 from ticdc_producer.scenario.sql.ordering import SortKey, sort_rows
 from ticdc_producer.scenario.sql.query.equality import distinct_key
 from ticdc_producer.scenario.sql.query.grouping import by_position
@@ -57,7 +58,7 @@ class SetPlan(QueryPlan):
         self.correlated = any(operand.correlated for operand in self._operands)
         first = self._operands[0].fields
         self.fields = [
-            Field(field.name, self._collation(number), self._type(number))
+            Field(field.name, self._collation(number), self._type(number), self._digits(number))
             for number, field in enumerate(first)
         ]
         source = QuerySource("", self.fields, lambda _: [], changes=False)
@@ -85,6 +86,14 @@ class SetPlan(QueryPlan):
 
     def _type(self, number: int) -> EvalType:
         return merged_type(operand.fields[number].type for operand in self._operands)
+
+    def _digits(self, number: int) -> Digits | None:
+        found = [operand.fields[number] for operand in self._operands]
+        return merged_digits(
+            OF_INTEGER if field.digits is None and field.type in WHOLE else field.digits
+            for field in found
+            if field.type is not EvalType.NULL
+        )
 
     def _sort_keys(self) -> list[SortKey[QueryRow]]:
         order = self._tree.args.get("order")
@@ -159,11 +168,12 @@ def _with_shared_types(
 
 
 def _scale(results: list[list[QueryRow]], column: int, field: Field) -> int:
-    """The largest scale of a column's values; -1 if it is not DECIMAL."""
+    """The scale of a DECIMAL column: of its type, or the largest of its values; -1 for other types."""
     if field.type is not EvalType.DECIMAL:
         return -1
+    of_type = 0 if field.digits is None else field.digits.decimals
     values = (row[column] for rows in results for row in rows)
-    return max((scale_of(value) for value in values if isinstance(value, Decimal)), default=0)
+    return max([of_type, *(scale_of(value) for value in values if isinstance(value, Decimal))])
 
 
 def _scaled(value: SQLValue, scale: int) -> SQLValue:
