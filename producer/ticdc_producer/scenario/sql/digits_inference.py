@@ -65,11 +65,11 @@ def _call(call: Call, scope: Scope) -> Digits | None:
     return Digits(first.whole + 1, _rounded_decimals(call.arguments[1:], first))
 
 
-def _rounded_decimals(places: Sequence[exp.Expr], first: Digits) -> int:
+def _rounded_decimals(decimals: Sequence[exp.Expr], first: Digits) -> int:
     """The decimals of ROUND and TRUNCATE: as many as are written, and those of the number if computed."""
-    if not places:
+    if not decimals:
         return 0
-    (number,) = places
+    (number,) = decimals
     if isinstance(number, exp.Neg):
         return 0
     written = str(number.this) if isinstance(number, exp.Literal) else ""
