@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.sql_messages import values_of
+from tests.sql_messages import job_of, values_of
 
 CREATE = (
     "create table t (id int primary key comment 'the key', y year not null,"
@@ -120,9 +120,19 @@ def test_the_text_that_is_sent_stays_the_users(tmp_path: Path) -> None:
     assert value["payload"]["ddl"] == CREATE.removesuffix(";")
 
 
+UNPRINTABLE = CREATE.replace(");", ", v varchar(9) not null character set utf8mb4);")
+
+
 @pytest.mark.parametrize("text", ["original", "tidb"])
-def test_a_ddl_that_cannot_be_printed_defines_columns_all_the_same(tmp_path: Path, text: str) -> None:
-    in_a_comment = f"/*!40101 {CREATE.removesuffix(';')} */;"
-    columns = columns_of(tmp_path, in_a_comment, f"&ddl-text={text}")
+@pytest.mark.parametrize("script", [UNPRINTABLE, f"/*!40101 {CREATE.removesuffix(';')} */;"])
+def test_a_ddl_that_is_sent_as_typed_or_in_a_comment_defines_columns(
+    tmp_path: Path, script: str, text: str
+) -> None:
+    columns = columns_of(tmp_path, script, f"&ddl-text={text}")
     assert columns["id"]["comment"] is None
     assert (columns["ts"]["length"], columns["y"]["length"]) == (3, None)
+
+
+def test_a_column_attribute_that_cannot_be_printed_is_sent_as_typed(tmp_path: Path) -> None:
+    (job,) = job_of(tmp_path, UNPRINTABLE, "protocol=debezium&output-ddl=true").history.catalog.ddls
+    assert job.query == UNPRINTABLE.removesuffix(";")
