@@ -131,6 +131,8 @@ def test_constants(expression: str, text: str | None) -> None:
         ("json_array(if(id = 1, 'a', char(66 using utf8mb4)))", b'["a"]'),
         ("json_type(json_extract(json_array(if(id = 1, i, ceil(n))), '$[0]'))", b"INTEGER"),
         ("json_type(json_extract(json_array(if(id = 1, i, floor(n * 1e0))), '$[0]'))", b"DOUBLE"),
+        ("json_type(json_extract(json_array(if(id = 1, id, ceil(n / id))), '$[0]'))", b"INTEGER"),
+        ("json_type(json_extract(json_array(if(id = 1, id, ceil(b + 0.5))), '$[0]'))", b"DOUBLE"),
         (
             "json_type(json_extract(json_array(if(id = 1, i, ceil(cast(n as decimal(30, 2))))), '$[0]'))",
             b"DOUBLE",
@@ -163,6 +165,9 @@ def test_branches_have_the_type_of_the_functions_in_them(expression: str, text: 
             ["0.00"],
         ),
         ("select (select max(n) from t where id = 9) as c union all select 7", [None, "7.00"]),
+        ("select 1 / 3 as c union all select 2", ["0.3333", "2.0000"]),
+        ("select n / 7 as c from t where id = 1 union all select 12345.5", ["0.214286", "12345.500000"]),
+        ("select n / 7 as c from t where id = 1 union all select n / 7 from t where id = 9", ["0.214285714"]),
         ("select 0.5 as c union all select s.x from (select n as x from t where id = 9) s", ["0.50"]),
         ("select 1.5 as c union all (select 2 union all select n from t where id = 9)", ["1.50", "2.00"]),
     ],

@@ -1,6 +1,6 @@
 """Infers the digits of an expression's type from its parts.
 
-Rules: tidb ``pkg/expression/builtin_arithmetic.go`` (``setFlenDecimal4RealOrDecimal``), ``builtin_math.go``
+Rules: tidb ``pkg/expression/builtin_arithmetic.go`` (``setType4DivDecimal``), ``builtin_math.go``
 (``calculateDecimal4RoundAndTruncate``), ``pkg/expression/aggregation/base_func.go`` (``typeInfer4Avg``),
 ``pkg/planner/core/logical_plan_builder.go`` (``unionJoinFieldType``).
 """
@@ -130,6 +130,10 @@ def _product(left: Digits, right: Digits) -> Digits:
     return Digits(left.whole + right.whole, min(left.decimals + right.decimals, _MAX_SCALE))
 
 
+def _quotient(left: Digits, right: Digits) -> Digits:
+    return Digits(left.whole + right.decimals, min(left.decimals + _DIVISION_INCREMENT, _MAX_SCALE))
+
+
 _RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], Digits | None]] = {
     exp.Literal: _literal,
     exp.Column: _column,
@@ -141,4 +145,5 @@ _RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], Digits | None]] = {
     exp.Add: _arithmetic(_sum),
     exp.Sub: _arithmetic(_sum),
     exp.Mul: _arithmetic(_product),
+    exp.Div: _arithmetic(_quotient),
 }

@@ -32,7 +32,7 @@ def digits_of_column(column: ColumnInfo) -> Digits | None:
     if column.type == MySQLType.NEW_DECIMAL:
         return Digits(column.length - column.decimal, column.decimal)
     if column.type in INTEGERS:
-        return OF_INTEGER
+        return Digits(column.length, 0) if column.length > 0 else OF_INTEGER
     if column.type == MySQLType.DATE:
         return _OF_DATE
     return Digits(_WHOLE_OF_DATETIME, max(column.decimal, 0)) if column.type in _TEMPORAL else None
