@@ -5,16 +5,22 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from tests.golden_events import GoldenDDL, GoldenEvent, GoldenRow, load_events
 from tests.new_events import as_new, classic_file, is_new
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
-from ticdc_producer.model.event import DDLEvent
+from ticdc_producer.model.event import ColumnDefinition, DDLEvent
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.describe import defined_columns
+from ticdc_producer.scenario.sql.statements import split_statements
+from ticdc_producer.scenario.sql.syntax import parse_ddl
 
 T = MySQLType
 NOT_NULL, UNSIGNED, ZEROFILL, AUTO_INCREMENT, ON_UPDATE_NOW = 1, 1 << 5, 1 << 6, 1 << 9, 1 << 13
@@ -68,10 +74,19 @@ def _ddl(event: GoldenDDL, raw: dict[str, Any]) -> DebeziumDDL:
             table=event.table,
             query=event.query,
             ddl_type=event.ddl_type,
+            definitions=_definitions(event.query),
         ),
         table=_table(*names, raw["table_info"]),
         before=_table(*old_names, raw["pre_table_info"]),
     )
+
+
+def _definitions(query: str) -> tuple[ColumnDefinition, ...]:
+    """The columns that a DDL defines; none if TiDB cannot parse the text."""
+    with suppress(ScenarioError):
+        (statement,) = split_statements(query)
+        return defined_columns(parse_ddl(Cursor(statement)))
+    return ()
 
 
 def _table(schema: str, name: str, info: dict[str, Any] | None) -> TableInfo | None:

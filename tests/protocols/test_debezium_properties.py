@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -23,7 +24,14 @@ from tests.protocols.encoding import encode_changes, framed, one_by_one
 from tests.protocols.golden_messages import encode_rows
 from tests.protocols.random_tables import History, histories
 from ticdc_producer.errors import ChangefeedError, EncodeError
-from ticdc_producer.model.event import DDLEvent, Op, ResolvedEvent, RowEvent
+from ticdc_producer.model.event import (
+    ColumnDefinition,
+    DDLEvent,
+    Op,
+    ResolvedEvent,
+    RowEvent,
+    TemporalDefinition,
+)
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
 from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
@@ -59,8 +67,6 @@ def test_any_names_survive_the_round_trip(schema: str, name: str, columns: set[s
 
 
 @given(st.text(max_size=60), st.integers(0, 2**63 - 1))
-@example("CREATE TABLE `t` (`a` INT", 1)
-@example("ALTER TABLE `t` CHANGE COLUMN", 1)
 def test_ddl_and_resolved_survive_the_round_trip(query: str, ts: int) -> None:
     query = query.encode("utf-8", "replace").decode()
     ddl = DDLEvent(commit_ts=ts, schema="s", table="t", query=query, ddl_type=3)
@@ -90,32 +96,40 @@ def test_members_after_one_that_ends_with_a_backslash_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "length", "default"),
+    ("defined", "length", "default"),
     [
-        (
-            "CREATE TABLE `t` (`ts` TIMESTAMP(3) DEFAULT _UTF8MB4'2020-01-01 05:30:00')",
-            3,
-            "2020-01-01 05:30:00",
-        ),
-        (
-            "CREATE TABLE IF NOT EXISTS `t` (`a` INT,`ts` TIMESTAMP DEFAULT CURRENT_TIMESTAMP())",
-            None,
-            NOW,
-        ),
-        ("ALTER TABLE `t` ADD COLUMN (`x` INT, `ts` TIMESTAMP NULL DEFAULT NULL)", None, None),
-        ("ALTER TABLE `t` CHANGE COLUMN `old` `ts` TIMESTAMP(1), ADD INDEX(`ts`)", 1, "2020-01-01 00:00:00"),
-        ("ALTER TABLE `ts` DROP COLUMN `x`", 3, "2020-01-01 00:00:00"),
-        ("ALTER TABLE `t` COMMENT = '(`ts` TIMESTAMP(6) DEFAULT NULL)'", 3, "2020-01-01 00:00:00"),
+        (TemporalDefinition(length=1, has_default=True, default="2021-01-01"), 1, "2021-01-01"),
+        (TemporalDefinition(has_default=True, default="current_timestamp"), None, NOW),
+        (TemporalDefinition(has_default=True), None, None),
+        (TemporalDefinition(length=1), 1, "2020-01-01 00:00:00"),
+        (None, 3, "2020-01-01 00:00:00"),
     ],
 )
-def test_the_query_takes_precedence_over_the_table(query: str, length, default) -> None:
+def test_the_definition_takes_precedence_over_the_table(
+    defined: TemporalDefinition | None, length: int | None, default: str | None
+) -> None:
+    definitions = (ColumnDefinition(name="ts", temporal=defined),)
+    described = _described(definitions)
+    assert (described["length"], described["defaultValueExpression"]) == (length, default)
+    assert described["comment"] is None
+
+
+def test_a_ddl_without_definitions_describes_columns_by_the_table() -> None:
+    for definitions in ((), (ColumnDefinition(name="other", temporal=TemporalDefinition()),)):
+        described = _described(definitions)
+        assert (described["length"], described["comment"]) == (3, "c")
+        assert described["defaultValueExpression"] == "2020-01-01 00:00:00"
+
+
+def _described(definitions: tuple[ColumnDefinition, ...]) -> dict[str, Any]:
+    """The column ``ts`` in the message of a DDL."""
     column = column_of("ts", T.TIMESTAMP, decimal=3, default=b"2020-01-01 00:00:00", comment="c")
     table = TableInfo(schema="s", name="t", table_id=1, columns=(column,))
-    ddl = DDLEvent(commit_ts=1, schema="s", table="t", query=query, ddl_type=5)
+    ddl = DDLEvent(commit_ts=1, schema="s", table="t", query="…", ddl_type=5, definitions=definitions)
     message = DebeziumEncoder(EXTENDED).ddl(ddl, table)
     assert message is not None
     (described,) = json.loads(message.value or b"")["payload"]["tableChanges"][0]["table"]["columns"]
-    assert (described["length"], described["defaultValueExpression"]) == (length, default)
+    return dict(described)
 
 
 def test_a_ddl_without_its_table_is_sent_without_columns() -> None:

@@ -1,4 +1,4 @@
-"""Debezium's ``tableChanges`` depend on the statement as TiDB prints it, whichever text is sent."""
+"""Debezium's ``tableChanges`` depend on what the statement defines, whichever text is sent."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ def columns_of(folder: Path, script: str, options: str = "") -> dict[str, dict[s
     return {column["name"]: column for column in payload["tableChanges"][0]["table"]["columns"]}
 
 
-@pytest.mark.parametrize("options", ["", "&ddl-text=tidb", "&profile=new", "&profile=new&ddl-text=tidb"])
-def test_columns_are_those_of_the_printed_statement(tmp_path: Path, options: str) -> None:
-    columns = columns_of(tmp_path, CREATE, options)
+@pytest.mark.parametrize("text", ["original", "tidb"])
+@pytest.mark.parametrize("profile", ["classic", "new"])
+def test_columns_are_those_of_the_statement(tmp_path: Path, profile: str, text: str) -> None:
+    columns = columns_of(tmp_path, CREATE, f"&profile={profile}&ddl-text={text}")
     assert columns["y"]["length"] is None
     assert columns["ts"]["defaultValueExpression"] == "2021-12-20 00:00:00"
     assert columns["id"]["comment"] is None
@@ -42,8 +43,8 @@ def test_columns_are_those_of_the_printed_statement(tmp_path: Path, options: str
 )
 def test_alterations_read_the_same_from_every_text(tmp_path: Path, alteration: str) -> None:
     script = f"{CREATE} alter table t {alteration};"
-    printed = columns_of(tmp_path, script, "&ddl-text=tidb")
-    assert columns_of(tmp_path, script) == printed
+    printed = columns_of(tmp_path, script)
+    assert columns_of(tmp_path, script, "&ddl-text=original") == printed
     upper = alteration.replace("add", "ADD").replace("column", "COLUMN").replace("default", "DEFAULT")
     assert columns_of(tmp_path, f"{CREATE} alter table t {upper};") == printed
 
@@ -119,5 +120,19 @@ def test_the_text_that_is_sent_stays_the_users(tmp_path: Path) -> None:
     assert value["payload"]["ddl"] == CREATE.removesuffix(";")
 
 
-def test_other_protocols_do_not_parse_the_statement_again(tmp_path: Path) -> None:
-    assert not job_of(tmp_path, CREATE, "protocol=canal-json").history.catalog.ddls[0].printed
+UNPRINTABLE = CREATE.replace(");", ", v varchar(9) not null character set utf8mb4);")
+
+
+@pytest.mark.parametrize("text", ["original", "tidb"])
+@pytest.mark.parametrize("script", [UNPRINTABLE, f"/*!40101 {CREATE.removesuffix(';')} */;"])
+def test_a_ddl_that_is_sent_as_typed_or_in_a_comment_defines_columns(
+    tmp_path: Path, script: str, text: str
+) -> None:
+    columns = columns_of(tmp_path, script, f"&ddl-text={text}")
+    assert columns["id"]["comment"] is None
+    assert (columns["ts"]["length"], columns["y"]["length"]) == (3, None)
+
+
+def test_a_column_attribute_that_cannot_be_printed_is_sent_as_typed(tmp_path: Path) -> None:
+    (job,) = job_of(tmp_path, UNPRINTABLE, "protocol=debezium&output-ddl=true").history.catalog.ddls
+    assert job.query == UNPRINTABLE.removesuffix(";")

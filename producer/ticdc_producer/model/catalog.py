@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from ticdc_producer.model.event import DDLEvent
+from ticdc_producer.model.event import ColumnDefinition, DDLEvent
 from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.table import TableInfo
 
@@ -102,7 +102,6 @@ class DDLJob:
     :param commit_seq: number of the job among transactions and jobs, from 0.
     :param ddl_seq: position among the DDL events of one job, from 0.
     :param query: the text that is sent.
-    :param printed: the text as TiDB prints it, for a codec that reads it; empty if ``query`` is that text.
     :param job_type: TiDB's action code of the job.
     :param ddl_type: TiDB's action code of the event.
     :param schema: database after the DDL.
@@ -114,6 +113,7 @@ class DDLJob:
     :param sent: whether TiCDC passes the event to its sink.
     :param reason: why the event is not sent; empty if it is.
     :param line: line in the scenario file, for messages to the user.
+    :param definitions: the columns that the statement defines.
     """
 
     commit_seq: int
@@ -130,7 +130,7 @@ class DDLJob:
     sent: bool = True
     reason: str = ""
     line: int = 0
-    printed: str = ""
+    definitions: tuple[ColumnDefinition, ...] = ()
 
     def event(self, commit_ts: int) -> DDLEvent:
         """The DDL event with this commit-ts."""
@@ -140,7 +140,7 @@ class DDLJob:
             table=self.table,
             query=self.query,
             ddl_type=self.ddl_type,
-            printed=self.printed,
+            definitions=self.definitions,
         )
 
 

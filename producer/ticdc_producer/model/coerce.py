@@ -36,6 +36,7 @@ from ticdc_producer.model.sql_value import (
     JsonText,
     Member,
     SQLValue,
+    TypedJson,
     Unsigned,
 )
 from ticdc_producer.model.temporal_text import (
@@ -182,7 +183,8 @@ def _read_other(column: ColumnInfo, value: bytes, mode: SQLMode) -> SQLValue:
     if code == T.BIT:
         return Bits(int(value).to_bytes((max(column.length, 1) + 7) // 8, "big"))
     if code == T.JSON:
-        return JsonText(value.decode("utf-8", "surrogateescape"))
+        document = value.document if isinstance(value, TypedJson) else None
+        return JsonText(value.decode("utf-8", "surrogateescape"), document)
     text = value.decode()
     if code == T.VECTOR_FLOAT32:
         return text

@@ -13,8 +13,8 @@ from decimal import Decimal
 
 from ticdc_producer.model.collation import in_charset, sort_key
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.json_document import json_of
-from ticdc_producer.model.json_text import json_text, print_json
+from ticdc_producer.model.json_document import json_of, stored_json, to_json_text
+from ticdc_producer.model.json_text import json_text
 from ticdc_producer.model.mysql_type import LOBS, MySQLType
 from ticdc_producer.model.number_text import as_number
 from ticdc_producer.model.sql_mode import SQLMode, value_error
@@ -159,11 +159,11 @@ def coerce_set(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 def coerce_json(column: ColumnInfo, value: SQLValue, _: SQLMode) -> bytes:
     """JSON: text is parsed and printed as TiDB prints it; a number becomes a JSON number."""
     if isinstance(value, JsonText):
-        return value.encode("utf-8", "surrogateescape")
+        return stored_json(value)
     if isinstance(value, bytes):
         raise value_error(column.name, value, "Invalid JSON: cannot be made from binary data")
     if isinstance(value, int | float | Decimal) and math.isfinite(value):
-        return print_json(json_of(int(value) if isinstance(value, bool) else value)).encode()
+        return stored_json(to_json_text(json_of(int(value) if isinstance(value, bool) else value)))
     if not isinstance(value, str):
         raise value_error(column.name, value, "Invalid JSON: only text and numbers can be stored")
     try:

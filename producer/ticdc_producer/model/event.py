@@ -81,12 +81,39 @@ class RowEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     claim_check: str = ""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemporalDefinition:
+    """What a DDL says about a column of the type DATETIME, TIMESTAMP, TIME or YEAR.
+
+    :param length: the number in brackets after the type; -1 without.
+    :param has_default: whether the DDL has a DEFAULT that is a literal or the call of a function.
+    :param default: the text of the literal, or the name of the function; None for NULL.
+    """
+
+    length: int = -1
+    has_default: bool = False
+    default: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ColumnDefinition:
+    """A column that a DDL defines, as far as TiCDC reads it in the statement and not in the table's metadata.
+
+    :param name: as the DDL writes it.
+    :param temporal: None for other types, and for ALTER COLUMN, which has no type.
+    """
+
+    name: str
+    temporal: TemporalDefinition | None = None
+
+
 class DDLEvent(msgspec.Struct, frozen=True, kw_only=True):
     """A DDL event.
 
     :param query: the text that is sent.
     :param ddl_type: TiDB's action code.
-    :param printed: the text as TiDB prints it, for a codec that reads it; empty if ``query`` is that text.
+    :param definitions: the columns that the statement defines. Without them Debezium's messages describe
+        the columns by the table alone. No message carries them, so decoded events have none.
     """
 
     commit_ts: int
@@ -94,7 +121,7 @@ class DDLEvent(msgspec.Struct, frozen=True, kw_only=True):
     table: str
     query: str
     ddl_type: int
-    printed: str = ""
+    definitions: tuple[ColumnDefinition, ...] = ()
 
 
 class ResolvedEvent(msgspec.Struct, frozen=True, kw_only=True):

@@ -57,8 +57,6 @@ class Fidelity:
     :param commit_ts: precision of the commit-ts of rows and DDLs: exact, to the millisecond, exact except
         for deletes, or absent (0).
     :param resolved: whether resolved events are sent.
-    :param reads_ddl: whether the messages of DDLs depend on what the statement says about columns, as TiDB
-        prints it (``DDLEvent.printed``).
     :param damaged_text: text types in which each byte that is not UTF-8 becomes U+FFFD.
     """
 
@@ -73,7 +71,6 @@ class Fidelity:
     table_ids: TableIDs = "partitions"
     commit_ts: CommitTs = "exact"
     resolved: bool = True
-    reads_ddl: bool = False
     damaged_text: frozenset[MySQLType] = frozenset()
 
     def visible_commit_ts(self, commit_ts: int, op: Op | None = None) -> int:

@@ -19,6 +19,7 @@ from ticdc_producer.model.sql_value import (
     Duration,
     JsonText,
     SQLValue,
+    TypedJson,
     Unsigned,
 )
 from ticdc_producer.model.temporal_text import MAX_FSP
@@ -65,6 +66,23 @@ def to_json_text(document: JsonValue) -> JsonText:
     :raises ValueError: if it is nested too deeply.
     """
     return JsonText(print_json(document), document)
+
+
+def stored_json(value: JsonText) -> bytes:
+    """The bytes that a column stores; those of a document with types that the text lacks retain it."""
+    text = value.encode("utf-8", "surrogateescape")
+    document = document_of(value) if value.document is not None else None
+    return TypedJson(text, document) if _has_hidden_types(document) else text
+
+
+def _has_hidden_types(document: JsonValue) -> bool:
+    waiting = [document]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, JsonScalar | Unsigned):
+            return True
+        waiting.extend(children_of(value))
+    return False
 
 
 def json_type(value: JsonValue) -> str:

@@ -62,7 +62,7 @@ class ErrorMember(Member):
 class JsonText(str):
     """A JSON value, as TiDB prints it.
 
-    :param document: the document that the text was printed from; None for a value from a column.
+    :param document: the document that the text was printed from; None if the text shows all types.
     """
 
     document: object
@@ -71,6 +71,25 @@ class JsonText(str):
         value = super().__new__(cls, text)
         value.document = document
         return value
+
+
+class TypedJson(bytes):
+    """The stored text of a JSON document with scalars whose type the text does not show, such as dates.
+
+    A pickled one is the text alone: messages and other processes need no more.
+
+    :param document: the document that the text was printed from.
+    """
+
+    document: object
+
+    def __new__(cls, text: bytes, document: object) -> TypedJson:
+        value = super().__new__(cls, text)
+        value.document = document
+        return value
+
+    def __reduce__(self) -> tuple[type[bytes], tuple[bytes]]:
+        return bytes, (bytes(self),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.runs.rule_errors import locate_rule_errors
 from ticdc_producer.runs.schemas import registered, schemas_of
 from ticdc_producer.runs.traps import check_protocol, with_traps
-from ticdc_producer.scenario.ddl_text import rewrite_ddl_text, with_printed_text
+from ticdc_producer.scenario.ddl_text import rewrite_ddl_text
 from ticdc_producer.scenario.execute import check_commits, clock_of, commits_until, execute
 from ticdc_producer.scenario.history import History, State
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
@@ -260,8 +260,6 @@ def planned(
     state_ts = tuple(sorted(set(state_at)))
     job = Job(scenario=scenario_file, history=history, changefeed=changefeed, state_at=state_ts, traps=traps)
     history.catalog = _without_omitted(history.catalog, job.encoder.fidelity)
-    if job.encoder.fidelity.reads_ddl and changefeed.output_ddl and changefeed.ddl_text == "original":
-        history.catalog = with_printed_text(history.catalog, scenario_file.file)
     if job.encoder.fidelity.caches_flags:
         history.catalog, history.changes = with_cached_flags(history.catalog, history.changes)
     _check_ddls(job)

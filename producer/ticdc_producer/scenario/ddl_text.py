@@ -1,4 +1,4 @@
-"""The texts of DDL events, as TiCDC sends and reads them; those that TiCDC new architecture builds itself.
+"""The texts of DDL events, as TiCDC sends them; those that TiCDC new architecture builds itself.
 
 Source: ticdc ``pkg/common/event/ddl_event.go``, ``logservice/schemastore`` (persist storage DDL handlers).
 """
@@ -57,12 +57,6 @@ _REBUILT = {
 }
 """Jobs whose text TiCDC builds from names. Source: tiflow ``DDLEvent.FromJob``."""
 
-_DEFINING = frozenset({
-    Action.CREATE_TABLE, Action.ADD_COLUMN, Action.MODIFY_COLUMN, Action.SET_DEFAULT_VALUE,
-    Action.MULTI_SCHEMA_CHANGE,
-})  # fmt: skip
-"""Jobs whose statement can define columns."""
-
 
 def rewrite_ddl_text(
     catalog: Catalog,
@@ -97,19 +91,6 @@ def rewrite_ddl_text(
             return job
 
     return _each_sent(catalog, file, restore_text)
-
-
-def with_printed_text(catalog: Catalog, file: str) -> Catalog:
-    """The catalog whose DDLs that define columns have the text that TiDB prints, beside the one that is sent.
-
-    :param file: the scenario file, for messages.
-    :raises ScenarioError: for a DDL whose text cannot be restored.
-    """
-
-    def print_text(job: DDLJob) -> DDLJob:
-        return replace(job, printed=_printed(job.query)) if job.job_type in _DEFINING else job
-
-    return _each_sent(catalog, file, print_text)
 
 
 def _each_sent(catalog: Catalog, file: str, rewrite: Callable[[DDLJob], DDLJob]) -> Catalog:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from tests.scenario.sql.expressions import result_text, value_of
@@ -14,6 +16,7 @@ from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.json_path import parse_path, path_text
 from ticdc_producer.scenario.sql.scope import Scope
+from ticdc_producer.scenario.sql.session import Session
 
 _J = """'{"a": 1, "b": [2, {"c": "x y"}], "d e": {"c": null}}'"""
 
@@ -213,3 +216,43 @@ def test_arrows_and_columns(text: str, expected: str | None) -> None:
     check_expression(tree, scope)
     found = evaluate(tree, scope)
     assert found is None if expected is None else str(int(found) if found is True else found) == expected
+
+
+STORED = """
+    create table t (id int primary key, j json, k json as (j) stored);
+    insert into t (id, j) values (1, json_object('date', cast('2020-01-02' as date), 'bytes', x'00',
+      'unsigned', cast(5 as unsigned), 'list', json_array(time'01:02:03'), 'text', 'x', 'number', 5));
+"""
+TYPES = {
+    "date": "DATE", "bytes": "BLOB", "unsigned": "UNSIGNED INTEGER", "list[0]": "TIME", "text": "STRING",
+    "number": "INTEGER",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "",
+        "update t set j = json_set(j, '$.more', 1)",
+        "update t join (select id, j from t) s using (id) set t.j = s.j",
+        "alter table t add column c int default 1; update t set c = 2",
+    ],
+)
+@pytest.mark.parametrize("column", ["j", "k"])
+def test_a_stored_document_retains_the_types_of_its_scalars(change: str, column: str) -> None:
+    session = Session()
+    session.run(f"{STORED}{change};create table r (id int primary key auto_increment, c varchar(20));")
+    for path in TYPES:
+        session.run(f"insert into r (c) select json_type(json_extract({column}, '$.{path}')) from t")
+    found = [(row[1] or b"").decode() for row in session.history().state["test", "r"].rows]
+    assert found == [*TYPES.values()]
+
+
+def test_an_unsigned_number_retains_its_type_and_text_does_not_get_one() -> None:
+    session = Session()
+    session.run("create table t (id int primary key, j json, c varchar(20));")
+    session.run("insert into t (id, j) values (1, cast(7 as unsigned)), (2, '7'), (3, '\"2020-01-02\"');")
+    session.run("update t set c = json_type(j)")
+    found = [row[2] for row in session.history().state["test", "t"].rows]
+    assert found == [b"UNSIGNED INTEGER", b"INTEGER", b"STRING"]
+    assert pickle.loads(pickle.dumps(session.history().state["test", "t"].rows))[0][1] == b"7"

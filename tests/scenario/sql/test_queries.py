@@ -136,6 +136,17 @@ def test_any_column_may_be_selected_without_only_full_group_by() -> None:
     assert [row[0] for row in rows_of(script, "r")] == [None, b"k", b"m"]
 
 
+@pytest.mark.parametrize("selected", ["upper(x)", "(upper(x))", "concat('a', count(*))", "any_value(g)"])
+def test_an_expression_of_group_by_may_be_selected(selected: str) -> None:
+    rows_of(f"{TABLES} insert into r (p) select {selected} from a group by upper(x)", "r")
+
+
+@pytest.mark.parametrize("selected", ["upper(a.x)", "upper(x) + 1", "x"])
+def test_only_an_expression_as_it_is_written_in_group_by_may_be_selected(selected: str) -> None:
+    with pytest.raises(ScenarioError, match="incompatible with sql_mode=only_full_group_by"):
+        rows_of(f"{TABLES} insert into r (p) select {selected} from a group by upper(x)", "r")
+
+
 def test_on_duplicate_key_update_reads_the_selected_row() -> None:
     script = (
         f"{TABLES} insert into a (id, g) select id, g from b z on duplicate key update x = z.y, g = values(g)"

@@ -104,3 +104,79 @@ def test_a_user_variable_has_the_type_of_its_value() -> None:
 )
 def test_constants(expression: str, text: str | None) -> None:
     assert result_text(expression) == text
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("json_array(if(id = 1, date_add(at, interval 1 day), m))", b'["2024-01-03 00:00:00.000000"]'),
+        ("json_array(if(id = 1, date_add(at, interval 1 day), at))", b'["2024-01-03"]'),
+        ("json_array(if(id = 1, at, date_sub(at, interval 1 hour)))", b'["2024-01-02 00:00:00.000000"]'),
+        ("json_array(if(id = 1, 5, date_add(v, interval 1 day)))", b'["5"]'),
+        ("json_array(if(id = 1, at, addtime(m, k)))", b'["2024-01-02 00:00:00.000000"]'),
+        ("json_array(if(id = 1, 5, subtime(at, k)))", b'["5"]'),
+        ("json_array(if(id = 1, at, str_to_date(v, '%H:%i')))", b'["2024-01-02 00:00:00.000000"]'),
+        ("json_array(if(id = 1, at, str_to_date(v, '%Y-%m-%d')))", b'["2024-01-02"]'),
+        ("json_array(if(id = 1, at, str_to_date(v, v)))", b'["2024-01-02 00:00:00.000000"]'),
+        ("json_array(if(id = 1, 5, timestampadd(hour, 1, m)))", b'["5"]'),
+        ("if(id = 1, 1e15, unix_timestamp()) + 0.0", b"1e15"),
+        ("json_type(json_extract(json_array(if(id = 1, i, unix_timestamp(at))), '$[0]'))", b"INTEGER"),
+        ("json_type(json_extract(json_array(if(id = 1, id, unix_timestamp(m))), '$[0]'))", b"DOUBLE"),
+        ("json_type(json_extract(json_array(if(id = 1, id, unix_timestamp(v))), '$[0]'))", b"DOUBLE"),
+        (
+            "json_type(json_extract(json_array(if(id = 1, id, unix_timestamp('2024-01-02'))), '$[0]'))",
+            b"INTEGER",
+        ),
+        ("json_array(if(id = 1, 'a', char(66)))", b'["base64:type253:YQ=="]'),
+        ("json_array(if(id = 1, 'a', char(66 using utf8mb4)))", b'["a"]'),
+        ("json_type(json_extract(json_array(if(id = 1, i, ceil(n))), '$[0]'))", b"INTEGER"),
+        ("json_type(json_extract(json_array(if(id = 1, i, floor(n * 1e0))), '$[0]'))", b"DOUBLE"),
+        ("json_type(json_extract(json_array(if(id = 1, id, ceil(n / id))), '$[0]'))", b"INTEGER"),
+        ("json_type(json_extract(json_array(if(id = 1, id, ceil(b + 0.5))), '$[0]'))", b"DOUBLE"),
+        (
+            "json_type(json_extract(json_array(if(id = 1, i, ceil(cast(n as decimal(30, 2))))), '$[0]'))",
+            b"DOUBLE",
+        ),
+    ],
+)
+def test_branches_have_the_type_of_the_functions_in_them(expression: str, text: bytes) -> None:
+    assert stored("varchar(60)", expression) == text
+
+
+@pytest.mark.parametrize(
+    ("query", "texts"),
+    [
+        ("select 0.5 as c union all select n from t where id = 9", ["0.50"]),
+        ("select 0.5 as c union all select null", ["0.5", None]),
+        ("select 1 as c union all select cast(2 as decimal(10, 3))", ["1.000", "2.000"]),
+        ("select n * 0.5 as c from t where id = 2 union all select 2.5", [None, "2.500"]),
+        (
+            "select n + 1.125 as c from t where id = 2 union all select id from t where id = 1",
+            [None, "1.000"],
+        ),
+        ("select if(id = 2, 1.25, null) as c from t where id = 1 union all select 7", [None, "7.00"]),
+        ("select max(n) as c from t where id = 9 union all select length('four')", [None, "4.00"]),
+        ("select sum(n) as c from t union all select 7", ["1.50", "7.00"]),
+        ("select avg(n) as c from t union all select 7", ["1.500000", "7.000000"]),
+        ("select round(n, 1) as c from t where id = 1 union all select 7", ["1.5", "7.0"]),
+        ("select round(n) as c from t where id = 1 union all select 0.5", ["2.0", "0.5"]),
+        (
+            "select truncate(n, -1) as c from t where id = 1 union all select abs(n) from t where n > 9",
+            ["0.00"],
+        ),
+        ("select (select max(n) from t where id = 9) as c union all select 7", [None, "7.00"]),
+        ("select 1 / 3 as c union all select 2", ["0.3333", "2.0000"]),
+        ("select n / 7 as c from t where id = 1 union all select 12345.5", ["0.214286", "12345.500000"]),
+        ("select n / 7 as c from t where id = 1 union all select n / 7 from t where id = 9", ["0.214285714"]),
+        ("select 0.5 as c union all select s.x from (select n as x from t where id = 9) s", ["0.50"]),
+        ("select 1.5 as c union all (select 2 union all select n from t where id = 9)", ["1.50", "2.00"]),
+    ],
+)
+def test_a_decimal_column_of_a_union_has_the_scale_of_its_expressions(
+    query: str, texts: list[str | None]
+) -> None:
+    session = Session()
+    session.run(f"{TABLE} create table r (id int primary key auto_increment, c varchar(20));")
+    session.run(f"insert into r (c) select * from ({query}) u")
+    found = [row[1] for row in session.history().state["test", "r"].rows]
+    assert [None if text is None else text.decode() for text in found] == texts

@@ -7,10 +7,10 @@ Source: tiflow ``debezium/codec.go`` (EncodeDDLEvent), ``debezium/helper.go``; J
 from __future__ import annotations
 
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import ColumnDefinition
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType, bare_name
 from ticdc_producer.protocols.arrow_text import NULL
 from ticdc_producer.protocols.debezium import text
-from ticdc_producer.protocols.debezium.ddl_query import ColumnDefinition
 from ticdc_producer.protocols.member_text import member_text, stored_bits
 
 T = MySQLType
@@ -40,8 +40,8 @@ def column_object(column: ColumnInfo, position: int, defined: ColumnDefinition |
     """One element of ``columns``.
 
     :param position: position in the table, from 1; hidden columns count.
-    :param defined: the definition of the column in the query, if the query has one. TiCDC then sends no
-        comment.
+    :param defined: the definition of the column in the DDL, if the DDL has one: it takes precedence over
+        the table. TiCDC then sends no comment.
     """
     expression, name = _type_texts(column)
     generated = _boolean(column.auto_increment or (column.on_update_now and column.type == T.TIMESTAMP))
@@ -123,8 +123,8 @@ def _length(column: ColumnInfo, defined: ColumnDefinition | None) -> int:
     default of the type.
     """
     if column.type in _TIMES | {T.YEAR}:
-        if defined is not None and defined.has_type:
-            return defined.length
+        if defined is not None and defined.temporal is not None:
+            return defined.temporal.length
         return column.length if column.type == T.YEAR else column.decimal
     if column.type == T.NEW_DECIMAL:
         return column.length
@@ -143,9 +143,10 @@ def _length(column: ColumnInfo, defined: ColumnDefinition | None) -> int:
 
 
 def _default(column: ColumnInfo, defined: ColumnDefinition | None) -> bytes:
-    if defined is not None and defined.has_type and column.type in _TIMES | {T.YEAR}:
-        if defined.has_default:
-            return _expression(defined.default)
+    temporal = defined.temporal if defined is not None and column.type in _TIMES | {T.YEAR} else None
+    if temporal is not None:
+        if temporal.has_default:
+            return _expression(temporal.default)
         if column.origin_default is not None and column.type == T.YEAR:
             return _literal(column, column.origin_default)
     if column.default_expression:

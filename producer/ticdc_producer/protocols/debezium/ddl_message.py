@@ -12,7 +12,6 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.arrow_text import NULL
 from ticdc_producer.protocols.debezium import envelope, text
 from ticdc_producer.protocols.debezium.ddl_columns import column_object
-from ticdc_producer.protocols.debezium.ddl_query import column_definitions
 from ticdc_producer.protocols.debezium.envelope import Schema, source_schema
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 
@@ -166,7 +165,7 @@ def _quoted(schema: str, table: str) -> str:
 
 def _table(event: DDLEvent, table: TableInfo) -> bytes:
     key_names = [table.columns[offset].name for offset in _key_offsets(table)]
-    defined = column_definitions(event.printed or event.query)
+    defined = {definition.name: definition for definition in event.definitions}
     columns = [
         column_object(column, position, defined.get(column.name))
         for position, column in enumerate(table.columns, 1)

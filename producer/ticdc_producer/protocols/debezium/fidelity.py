@@ -111,7 +111,6 @@ def fidelity_of(options: DebeziumOptions) -> DebeziumFidelity:
         sql_types=options.enable_tidb_extension and not options.debezium_disable_schema,
         float_decimals=True,
         table_ids="none",
-        reads_ddl=True,
         resolved=options.enable_tidb_extension,
         damaged_text=STRINGS | LOBS if options.invalid_utf8 == "replace" else frozenset(),
         options=options,

@@ -172,6 +172,9 @@ _RULES: dict[type[exp.Expr], Callable[[exp.Expr], FunctionCall | None]] = {
 }
 
 
+CHOOSING = frozenset({"COALESCE", "GREATEST", "IF", "IFNULL", "LEAST"})
+"""The functions whose result is one of their arguments, and has the type of all of them."""
+
 AGGREGATES = {
     "ANY_VALUE": (1, 1), "AVG": (1, 1), "BIT_AND": (1, 1), "BIT_OR": (1, 1), "BIT_XOR": (1, 1),
     "COUNT": (1, 1), "GROUP_CONCAT": (1, -1), "JSON_ARRAYAGG": (1, 1), "JSON_OBJECTAGG": (2, 2),

@@ -30,6 +30,7 @@ from ticdc_producer.model.sql_value import (
     Member,
     SQLValue,
 )
+from ticdc_producer.scenario.sql.call_normalizer import normalized_call
 from ticdc_producer.scenario.sql.scope import Scope
 
 _FULL_FSP = 6
@@ -172,11 +173,13 @@ def collation_of(node: exp.Expr, scope: Scope) -> str:
     """
     if isinstance(node, exp.Collate):
         return str(node.expression.name).lower()
-    if isinstance(node, exp.Column):
-        return scope.collation(node.name, node.text("table"), node.text("db"))
     if isinstance(node, SUBQUERIES):
         return scope.required_context(node).collation(node, scope)
-    children = list(node.iter_expressions())
+    call = normalized_call(node)
+    if call is None and isinstance(node, exp.Column):
+        return scope.collation(node.name, node.text("table"), node.text("db"))
+    # The nodes of a call may have words that are no expressions, such as the unit of TIMESTAMPADD.
+    children = list(node.iter_expressions() if call is None else call.arguments)
     explicit = next((child for child in children if isinstance(child, exp.Collate)), None)
     if explicit is not None:
         return collation_of(explicit, scope)

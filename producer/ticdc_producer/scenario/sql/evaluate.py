@@ -17,6 +17,7 @@ from ticdc_producer.model.sql_value import DateTimeValue, Duration, SQLValue, Un
 from ticdc_producer.scenario.sql import arithmetic
 from ticdc_producer.scenario.sql.call_normalizer import (
     AGGREGATES,
+    CHOOSING,
     FunctionCall,
     aggregate_of,
     normalized_call,
@@ -35,7 +36,7 @@ from ticdc_producer.scenario.sql.eval_type import converted
 from ticdc_producer.scenario.sql.functions import function_named
 from ticdc_producer.scenario.sql.literal import LITERALS, is_typed_literal, typed_literal
 from ticdc_producer.scenario.sql.scope import Scope
-from ticdc_producer.scenario.sql.type_inference import CHOOSING, noted_type
+from ticdc_producer.scenario.sql.type_inference import noted_type
 
 __all__ = ["check_expression", "collation_of", "evaluate", "evaluate_constant"]
 

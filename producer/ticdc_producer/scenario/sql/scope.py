@@ -16,6 +16,7 @@ from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.eval_type import EvalType, type_of_column
+from ticdc_producer.scenario.sql.number_digits import Digits, digits_of_column
 
 
 class Context(Protocol):
@@ -32,6 +33,9 @@ class Context(Protocol):
 
     def type(self, node: exp.Expr, scope: Scope) -> EvalType:
         """The type of a subquery or of a user variable."""
+
+    def digits(self, node: exp.Expr, scope: Scope) -> Digits | None:
+        """The digits of the type of a subquery; None if they are unknown."""
 
     def function(self, name: str, arguments: list[SQLValue]) -> SQLValue:
         """The result of a function of the session, such as ``LAST_INSERT_ID()``."""
@@ -109,6 +113,12 @@ class Scope:
         if self._offset(name, table, database) < 0 and self.outer is not None:
             return self.outer.type(name, table, database)
         return type_of_column(self.column(name, table, database))
+
+    def digits(self, name: str, table: str = "", database: str = "") -> Digits | None:
+        """The digits of a column's type; None for texts and the like."""
+        if self._offset(name, table, database) < 0 and self.outer is not None:
+            return self.outer.digits(name, table, database)
+        return digits_of_column(self.column(name, table, database))
 
     def proposed_value(self, name: str) -> SQLValue:
         """``VALUES(column)``; NULL outside of ON DUPLICATE KEY UPDATE."""

@@ -100,8 +100,10 @@ class SessionTables:
         """
         if not statement.text.isascii() and not is_utf8(statement.text):
             raise ScenarioError("a DDL has bytes that are not UTF-8")
-        context = DDLContext(statement, self.cluster, mode, self.database, self._force_replicate, add_job)
         node = parse_ddl(Cursor(statement))
+        context = DDLContext(
+            statement, node, self.cluster, mode, self.database, self._force_replicate, add_job
+        )
         rest = self._temporary.run(node, context)
         if rest is not None or isinstance(node, TruncateTable):
             commit()

@@ -10,10 +10,12 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from ticdc_producer.scenario.sql.call_normalizer import FunctionCall, aggregate_of, normalized_call
+from ticdc_producer.scenario.sql.call_normalizer import CHOOSING, FunctionCall, aggregate_of, normalized_call
 from ticdc_producer.scenario.sql.cast import target_of
 from ticdc_producer.scenario.sql.compare import SUBQUERIES
+from ticdc_producer.scenario.sql.digits_inference import digits_of
 from ticdc_producer.scenario.sql.eval_type import NUMBERS, TEMPORALS, EvalType, merged_type, type_of_value
+from ticdc_producer.scenario.sql.function_types import OF_ARGUMENTS, OF_FIRST, OF_FUNCTION, TEXT_FUNCTIONS
 from ticdc_producer.scenario.sql.literal import LITERALS, is_typed_literal, typed_literal
 from ticdc_producer.scenario.sql.scope import Scope
 
@@ -41,10 +43,6 @@ def noted_type(node: exp.Expr, scope: Scope) -> EvalType:
     if noted is None:
         noted = scope.types[id(node)] = node, type_of(node, scope)
     return noted[1]
-
-
-CHOOSING = frozenset({"COALESCE", "GREATEST", "IF", "IFNULL", "LEAST"})
-"""The functions whose result is one of their arguments, and has the type of all of them."""
 
 
 def _case(node: exp.Expr, scope: Scope) -> EvalType:
@@ -151,19 +149,21 @@ _OF_AGGREGATE: Mapping[str, EvalType] = MappingProxyType({
 
 
 def _of_call(call: FunctionCall, node: exp.Expr, scope: Scope) -> EvalType:
-    fixed = _OF_FUNCTION.get(call.name)
+    fixed = OF_FUNCTION.get(call.name)
     if fixed is not None:
         return fixed
     if call.name in CHOOSING:
         return _merged(call.arguments[call.name == "IF" :], scope)
-    if call.name in _TEXT_FUNCTIONS:
+    if call.name in TEXT_FUNCTIONS:
         return _text(call.arguments, scope)
-    if call.name in _OF_FIRST:
+    if call.name in OF_FIRST:
         found = type_of(call.arguments[0], scope)
         return found if call.name == "NULLIF" else _number(found)
-    if call.name in ("CEIL", "FLOOR"):  # of a DECIMAL: a BIGINT, if all of its values fit
-        found = type_of(call.arguments[0], scope)
-        return found if found in (E.INTEGER, E.UNSIGNED, E.SHORT_UNSIGNED, E.DOUBLE) else E.UNKNOWN
+    if call.name in OF_ARGUMENTS and call.arguments:
+        first = call.arguments[0]
+        return OF_ARGUMENTS[call.name](call, type_of(first, scope), digits_of(first, scope))
+    if call.name == "UNIX_TIMESTAMP":
+        return E.INTEGER
     if call.name == "FROM_UNIXTIME":
         return E.TEXT if len(call.arguments) > 1 else E.DATETIME
     if call.name == "MOD":
@@ -179,39 +179,6 @@ def _text(arguments: Iterable[exp.Expr], scope: Scope) -> EvalType:
     return next((one for one in (E.UNKNOWN, E.BYTES) if one in types), E.TEXT)
 
 
-def _functions(**names: str) -> Mapping[str, EvalType]:
-    return MappingProxyType(
-        {name: EvalType[kind] for kind, listed in names.items() for name in listed.split()}
-    )
-
-
-_OF_FUNCTION: Mapping[str, EvalType] = {
-    "MEMBER OF": E.INTEGER,
-    **_functions(
-        INTEGER="ASCII BIT_COUNT BIT_LENGTH CHARACTER_LENGTH CHAR_LENGTH DATEDIFF DAY DAYOFMONTH DAYOFWEEK"
-        " DAYOFYEAR EXTRACT FIELD FIND_IN_SET HOUR INSTR INTERVAL ISNULL IS_IPV4 IS_IPV6 IS_UUID"
-        " JSON_CONTAINS JSON_CONTAINS_PATH JSON_DEPTH JSON_LENGTH JSON_OVERLAPS JSON_VALID LENGTH LOCATE"
-        " MICROSECOND MINUTE MONTH OCTET_LENGTH ORD PERIOD_ADD PERIOD_DIFF QUARTER REGEXP_LIKE ROW_COUNT"
-        " SECOND SIGN STRCMP TIMESTAMPDIFF TIME_TO_SEC TO_DAYS TO_SECONDS WEEK WEEKDAY WEEKOFYEAR YEAR"
-        " YEARWEEK",
-        UNSIGNED="CRC32 INET_ATON LAST_INSERT_ID",
-        DOUBLE="ACOS ASIN ATAN ATAN2 COS COT DEGREES EXP LN LOG LOG10 LOG2 PI POW POWER RADIANS SIN SQRT TAN",
-        TEXT="BIN BIN_TO_UUID CONV DATE_FORMAT DAYNAME FORMAT HEX INET6_NTOA INET_NTOA JSON_QUOTE JSON_TYPE"
-        " JSON_UNQUOTE MD5 MONTHNAME OCT QUOTE SHA SHA1 SHA2 SPACE TIME_FORMAT TO_BASE64",
-        BYTES="INET6_ATON UNHEX UUID_TO_BIN FROM_BASE64",
-        DATE="CURDATE CURRENT_DATE DATE FROM_DAYS LAST_DAY MAKEDATE UTC_DATE",
-        TIME="CURRENT_TIME CURTIME MAKETIME SEC_TO_TIME TIME TIMEDIFF UTC_TIME",
-        DATETIME="CONVERT_TZ CURRENT_TIMESTAMP LOCALTIME LOCALTIMESTAMP NOW SYSDATE TIMESTAMP UTC_TIMESTAMP",
-        JSON="JSON_ARRAY JSON_ARRAY_APPEND JSON_ARRAY_INSERT JSON_EXTRACT JSON_INSERT JSON_KEYS JSON_MERGE"
-        " JSON_MERGE_PATCH JSON_MERGE_PRESERVE JSON_OBJECT JSON_REMOVE JSON_REPLACE JSON_SEARCH JSON_SET",
-    ),
-}
-_TEXT_FUNCTIONS = frozenset({
-    "CONCAT", "CONCAT_WS", "ELT", "EXPORT_SET", "INSERT", "LCASE", "LEFT", "LOWER", "LPAD", "LTRIM",
-    "MAKE_SET", "MID", "REPEAT", "REPLACE", "REVERSE", "RIGHT", "RPAD", "RTRIM", "SUBSTRING",
-    "SUBSTRING_INDEX", "TRIM", "UCASE", "UPPER",
-})  # fmt: skip
-_OF_FIRST = frozenset({"ABS", "NULLIF", "ROUND", "TRUNCATE"})
 _RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], EvalType]] = {
     exp.Column: _column,
     exp.Paren: _inner,

@@ -10,7 +10,9 @@ from ticdc_producer.model.catalog import DISCARDED, Action, DDLJob
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.cluster import TiDBCluster
+from ticdc_producer.scenario.sql.describe import defined_columns
 from ticdc_producer.scenario.sql.statements import Statement
+from ticdc_producer.scenario.sql.syntax.statement import DDL
 
 NO_HANDLE_KEY = "no primary key or not-null unique key"
 NOT_REPLICATED = "TiCDC does not replicate DDL of this kind"
@@ -21,12 +23,14 @@ class DDLContext:
     """What a DDL statement reads and changes.
 
     :param statement: the statement itself, which is the text of most jobs.
+    :param node: its syntax tree.
     :param database: the current database.
     :param force_replicate: whether TiCDC replicates tables without a handle key.
     :param record: called with the events of a finished job; it numbers them.
     """
 
     statement: Statement
+    node: DDL
     cluster: TiDBCluster
     mode: SQLMode
     database: str
@@ -91,6 +95,7 @@ class DDLContext:
             sent=not reason,
             reason=reason,
             line=self.statement.line,
+            definitions=defined_columns(self.node),
         )
 
     def _reason(self, action: Action, before: TableInfo | None, after: TableInfo | None) -> str:

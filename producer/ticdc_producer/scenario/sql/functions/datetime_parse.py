@@ -119,22 +119,33 @@ def parse_by_format(text: str, layout: str, mode: SQLMode) -> DateTimeValue | Du
     :raises UnsupportedSQL: for a specifier that this tool does not parse.
     """
     letters = _specifiers(layout)
+    has_date, has_time = parts_of_format(layout)
     parts = _read(text, layout)
     fsp = MAX_FSP if "f" in letters else 0
     found = None if parts is None else parts.as_datetime(fsp)
     if found is None or found.hour > 23 or found.minute > 59 or found.second > 59:
         return None
-    if not letters & _DATE_SPECIFIERS:
+    if not has_date:
         seconds = found.hour * 3600 + found.minute * 60 + found.second
         return Duration(seconds * 1_000_000 + found.microsecond, fsp)
     longest = 31 if mode.invalid_dates else days_in_month(found.year, min(found.month, 12))
     if found.month > 12 or found.day > longest or not allowed(found, mode):
         return None
-    return found if letters & _TIME_SPECIFIERS else DateTimeValue(found.year, found.month, found.day, fsp=-1)
+    return found if has_time else DateTimeValue(found.year, found.month, found.day, fsp=-1)
+
+
+def parts_of_format(layout: str) -> tuple[bool, bool]:
+    """Whether a format has parts of a date, and parts of a time of day."""
+    letters = _letters(layout)
+    return bool(letters & _DATE_SPECIFIERS), bool(letters & _TIME_SPECIFIERS)
+
+
+def _letters(layout: str) -> set[str]:
+    return set(re.findall(r"%(.)", layout, re.DOTALL))
 
 
 def _specifiers(layout: str) -> set[str]:
-    letters = set(re.findall(r"%(.)", layout, re.DOTALL))
+    letters = _letters(layout)
     unknown = sorted(letters - set(_PATTERNS) - {"%"})
     if unknown:
         raise UnsupportedSQL(f"%{unknown[0]} in STR_TO_DATE is not supported", value=unknown[0])

@@ -12,8 +12,10 @@ from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.compare import collation_of
+from ticdc_producer.scenario.sql.digits_inference import digits_of
 from ticdc_producer.scenario.sql.eval_type import EvalType, converted, merged_type, type_of_value
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
+from ticdc_producer.scenario.sql.number_digits import Digits, merged_digits
 from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, check_column_counts
 from ticdc_producer.scenario.sql.query.select import SelectPlan
 from ticdc_producer.scenario.sql.query.set_operation import SetPlan
@@ -137,6 +139,10 @@ class StatementContext:
             return EvalType.INTEGER
         return self.plan(node, scope).fields[0].type
 
+    def digits(self, node: exp.Expr, scope: Scope) -> Digits | None:
+        is_query = not isinstance(node, exp.Exists | exp.Any | exp.All)
+        return self.plan(node, scope).fields[0].digits if is_query else None
+
     def function(self, name: str, arguments: list[SQLValue]) -> SQLValue:
         return self.values.function(name, arguments)
 
@@ -159,6 +165,7 @@ class ValuesPlan(QueryPlan):
                 f"column_{number}",
                 collation_of(nodes[0], self._scope),
                 merged_type(type_of(node, self._scope) for node in nodes),
+                merged_digits(digits_of(node, self._scope) for node in nodes),
             )
             for number, nodes in enumerate(zip(*self._tuples, strict=True))
         ]

@@ -1,6 +1,7 @@
 """GROUP BY: brings rows into groups, and checks ONLY_FULL_GROUP_BY.
 
-Rules: tidb ``pkg/planner/core/logical_plan_builder.go`` (``checkOnlyFullGroupBy``).
+Rules: tidb ``pkg/planner/core/logical_plan_builder.go`` (``checkOnlyFullGroupBy``,
+``checkExprInGroupByOrIsSingleValue``).
 """
 
 from __future__ import annotations
@@ -54,14 +55,19 @@ class Grouping:
     def check_full(self, expression: exp.Expr, where: exp.Expr | None, what: str) -> None:
         """Check that a group determines the value of an expression, as ONLY_FULL_GROUP_BY requires.
 
+        Like TiDB it compares the whole expression with those of GROUP BY, as they are written:
+        ``upper(t.v)`` is not ``upper(v)``, and GROUP BY upper(v) does not determine ``upper(v) + 1``.
+
         :param what: the expression's position, for the message.
         :raises ScenarioError: if it does not.
         """
+        if any(expression.unnest() == key.unnest() for key in self.keys):
+            return
         determined = self._determined(where)
         waiting = [expression]
         while waiting:
             node = waiting.pop()
-            if node in self.keys or aggregate_of(node) is not None or isinstance(node, exp.Query):
+            if aggregate_of(node) is not None or isinstance(node, exp.Query):
                 continue
             if isinstance(node, exp.Column):
                 position = self._names.position(node)

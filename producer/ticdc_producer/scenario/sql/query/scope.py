@@ -12,8 +12,10 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError, nearest
 from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.compare import collation_of
+from ticdc_producer.scenario.sql.digits_inference import digits_of
 from ticdc_producer.scenario.sql.eval_type import EvalType
 from ticdc_producer.scenario.sql.evaluate import evaluate
+from ticdc_producer.scenario.sql.number_digits import Digits
 from ticdc_producer.scenario.sql.query.source import Field, Source, SourceRow
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.type_inference import type_of
@@ -158,6 +160,16 @@ class QueryScope(Scope):
         if position is not None:
             return self.names.field(position).type
         return self._around(name, table, database).type(name, table, database)
+
+    def digits(self, name: str, table: str = "", database: str = "") -> Digits | None:
+        alias = self._alias(name, table)
+        if alias is not None:
+            with self._without_aliases():
+                return digits_of(alias, self)
+        position = self.names.find(name, table, database)
+        if position is not None:
+            return self.names.field(position).digits
+        return self._around(name, table, database).digits(name, table, database)
 
     def check_aggregate(self) -> None:
         if not self.groups:

@@ -13,6 +13,7 @@ from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.call_normalizer import aggregates_in
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, as_boolean, collation_of
+from ticdc_producer.scenario.sql.digits_inference import digits_of
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.ordering import SortKey, sort_rows
 from ticdc_producer.scenario.sql.query.equality import distinct_key
@@ -80,7 +81,10 @@ class SelectPlan(QueryPlan):
         self._grouping = self._grouped(tree)
         self.fields = [
             Field(
-                name or item.sql(dialect="mysql"), collation_of(item, self.scope), type_of(item, self.scope)
+                name or item.sql(dialect="mysql"),
+                collation_of(item, self.scope),
+                type_of(item, self.scope),
+                digits_of(item, self.scope),
             )
             for name, item in named
         ]

@@ -6,7 +6,7 @@ Rules: tidb ``pkg/planner/core/logical_plan_builder.go`` (``buildSetOpr``): INTE
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from functools import reduce
 
 from sqlglot import exp
@@ -18,8 +18,9 @@ from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.arithmetic import scale_of
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, collation_of, merged_collation
-from ticdc_producer.scenario.sql.eval_type import EvalType, converted, merged_type
+from ticdc_producer.scenario.sql.eval_type import WHOLE, EvalType, converted, merged_type
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
+from ticdc_producer.scenario.sql.number_digits import OF_INTEGER, Digits, merged_digits
 from ticdc_producer.scenario.sql.ordering import SortKey, sort_rows
 from ticdc_producer.scenario.sql.query.equality import distinct_key
 from ticdc_producer.scenario.sql.query.grouping import by_position
@@ -57,7 +58,7 @@ class SetPlan(QueryPlan):
         self.correlated = any(operand.correlated for operand in self._operands)
         first = self._operands[0].fields
         self.fields = [
-            Field(field.name, self._collation(number), self._type(number))
+            Field(field.name, self._collation(number), self._type(number), self._digits(number))
             for number, field in enumerate(first)
         ]
         source = QuerySource("", self.fields, lambda _: [], changes=False)
@@ -86,6 +87,17 @@ class SetPlan(QueryPlan):
     def _type(self, number: int) -> EvalType:
         return merged_type(operand.fields[number].type for operand in self._operands)
 
+    def _digits(self, number: int) -> Digits | None:
+        fields = [operand.fields[number] for operand in self._operands]
+        merged = merged_digits(
+            OF_INTEGER if field.digits is None and field.type in WHOLE else field.digits
+            for field in fields
+            if field.type is not EvalType.NULL
+        )
+        if merged is None or not any(field.type in WHOLE for field in fields):
+            return merged
+        return Digits(max(merged.whole, OF_INTEGER.whole - merged.decimals), merged.decimals)
+
     def _sort_keys(self) -> list[SortKey[QueryRow]]:
         order = self._tree.args.get("order")
         items = [self._names.expression((0, offset)) for offset in range(len(self.fields))]
@@ -107,9 +119,23 @@ class SetPlan(QueryPlan):
     def _run(self, outer: Scope | None) -> list[QueryRow]:
         results = [operand.rows(outer) for operand in self._operands]
         if len(results) > 1:
-            results = _with_shared_types(results, self.fields, self._mode)
+            results = self._with_shared_types(results)
         rows = self._combined(results)
         return limited(sort_rows(rows, self._keys, self._mode), self._tree)
+
+    def _with_shared_types(self, results: list[list[QueryRow]]) -> list[list[QueryRow]]:
+        """The rows with the values of each column converted to the merged type of its expressions."""
+        scales = [_shared_scale(results, number, field) for number, field in enumerate(self.fields)]
+        found = []
+        for rows, operand in zip(results, self._operands, strict=True):
+            columns = list(zip(operand.fields, self.fields, scales, strict=True))
+            found.append(
+                [
+                    [_as_type(value, *column, self._mode) for value, column in zip(row, columns, strict=True)]
+                    for row in rows
+                ]
+            )
+        return found
 
     def _combined(self, results: list[list[QueryRow]]) -> list[QueryRow]:
         operands, operators = [results[0]], []
@@ -141,32 +167,21 @@ class SetPlan(QueryPlan):
         return tuple(distinct_key(value, field.collation or DEFAULT_COLLATION) for value, field in pairs)
 
 
-def _with_shared_types(
-    results: list[list[QueryRow]], fields: Sequence[Field], mode: SQLMode
-) -> list[list[QueryRow]]:
-    """The rows with the values of each column converted to the merged type of its expressions."""
-    scales = [_scale(results, number, field) for number, field in enumerate(fields)]
-    return [
-        [
-            [
-                _scaled(converted(value, field.type, mode), scale)
-                for value, field, scale in zip(row, fields, scales, strict=True)
-            ]
-            for row in rows
-        ]
-        for rows in results
-    ]
-
-
-def _scale(results: list[list[QueryRow]], column: int, field: Field) -> int:
-    """The largest scale of a column's values; -1 if it is not DECIMAL."""
+def _shared_scale(results: Sequence[Sequence[QueryRow]], column: int, field: Field) -> int:
+    """The scale of a DECIMAL column: of its type, or the largest of its values; -1 for other types."""
     if field.type is not EvalType.DECIMAL:
         return -1
+    if field.digits is not None:
+        return field.digits.decimals
     values = (row[column] for rows in results for row in rows)
     return max((scale_of(value) for value in values if isinstance(value, Decimal)), default=0)
 
 
-def _scaled(value: SQLValue, scale: int) -> SQLValue:
+def _as_type(value: SQLValue, of: Field, merged: Field, scale: int, mode: SQLMode) -> SQLValue:
+    """A value of one query as the merged type; TiDB converts it, and rounds quotients, where types differ."""
+    value = converted(value, merged.type, mode)
     if scale < 0 or not isinstance(value, Decimal) or scale_of(value) == scale:
         return value
-    return EXACT.quantize(value, Decimal(1).scaleb(-scale))
+    if of.digits == merged.digits and scale_of(value) > scale:
+        return value
+    return value.quantize(Decimal(1).scaleb(-scale), rounding=ROUND_HALF_UP, context=EXACT)

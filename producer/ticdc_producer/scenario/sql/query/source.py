@@ -15,6 +15,7 @@ from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION
 from ticdc_producer.scenario.sql.eval_type import EvalType, type_of_column
 from ticdc_producer.scenario.sql.lookup import candidates, rows_equal
+from ticdc_producer.scenario.sql.number_digits import Digits, digits_of_column
 from ticdc_producer.scenario.sql.query.equality import ValueIndex
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.storage import Row, RowLocation, Table
@@ -26,12 +27,14 @@ class Field:
 
     :param collation: empty for numbers, times and binary strings.
     :param type: of its values.
+    :param digits: of its type; None if they are unknown, or the type has none.
     :param column: None for a column of a query.
     """
 
     name: str
     collation: str
     type: EvalType
+    digits: Digits | None = None
     column: ColumnInfo | None = None
 
 
@@ -108,6 +111,7 @@ class TableSource(Source):
                 column.name,
                 "" if column.charset == "binary" else column.collation,
                 type_of_column(column),
+                digits_of_column(column),
                 column,
             )
             for column in columns

@@ -1,0 +1,149 @@
+"""Infers the digits of an expression's type from its parts.
+
+Rules: tidb ``pkg/expression/builtin_arithmetic.go`` (``setType4DivDecimal``), ``builtin_math.go``
+(``calculateDecimal4RoundAndTruncate``), ``pkg/expression/aggregation/base_func.go`` (``typeInfer4Avg``),
+``pkg/planner/core/logical_plan_builder.go`` (``unionJoinFieldType``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from sqlglot import exp
+
+from ticdc_producer.scenario.sql.call_normalizer import (
+    CHOOSING,
+    Aggregate,
+    FunctionCall,
+    aggregate_of,
+    normalized_call,
+)
+from ticdc_producer.scenario.sql.cast import target_of
+from ticdc_producer.scenario.sql.compare import SUBQUERIES
+from ticdc_producer.scenario.sql.number_digits import OF_INTEGER, Digits, merged_digits
+from ticdc_producer.scenario.sql.scope import Scope
+
+_MAX_SCALE = 30
+_DEFAULT_SIZES = (10, 0)
+_DIVISION_INCREMENT = 4
+_DIGITS_OF_COUNT = 22
+_AGGREGATES = ("ANY_VALUE", "AVG", "MAX", "MIN", "SUM")
+_OF_FIRST = ("ABS", "NULLIF", "ROUND", "TRUNCATE")
+
+
+def digits_of(node: exp.Expr, scope: Scope) -> Digits | None:
+    """The digits of an expression's type; None if this tool does not infer them."""
+    call, aggregate = normalized_call(node), aggregate_of(node)
+    if aggregate is not None:
+        return _aggregate(aggregate, scope)
+    if call is not None:
+        return _call(call, scope)
+    if isinstance(node, SUBQUERIES):
+        return scope.required_context(node).digits(node, scope)
+    rule = _RULES.get(type(node))
+    return None if rule is None else rule(node, scope)
+
+
+def _aggregate(aggregate: Aggregate, scope: Scope) -> Digits | None:
+    if aggregate.name not in _AGGREGATES:
+        return None
+    digits = digits_of(aggregate.arguments[0], scope)
+    if digits is None or aggregate.name not in ("SUM", "AVG"):
+        return digits
+    more = _DIVISION_INCREMENT if aggregate.name == "AVG" else 0
+    return Digits(digits.whole + _DIGITS_OF_COUNT, min(digits.decimals + more, _MAX_SCALE))
+
+
+def _call(call: FunctionCall, scope: Scope) -> Digits | None:
+    if call.name in CHOOSING:
+        return _merged(call.arguments[call.name == "IF" :], scope)
+    if call.name == "MOD":
+        return _merged(call.arguments, scope)
+    first = digits_of(call.arguments[0], scope) if call.name in _OF_FIRST and call.arguments else None
+    if first is None or call.name in ("ABS", "NULLIF"):
+        return first
+    return Digits(first.whole + 1, _rounded_decimals(call.arguments[1:], first))
+
+
+def _rounded_decimals(decimals: Sequence[exp.Expr], first: Digits) -> int:
+    """The decimals of ROUND and TRUNCATE: as many as are written, and those of the number if computed."""
+    if not decimals:
+        return 0
+    (number,) = decimals
+    if isinstance(number, exp.Neg):
+        return 0
+    written = str(number.this) if isinstance(number, exp.Literal) else ""
+    return min(int(written), _MAX_SCALE) if written.isdigit() else first.decimals
+
+
+def _merged(nodes: Iterable[exp.Expr], scope: Scope) -> Digits | None:
+    return merged_digits(digits_of(node, scope) for node in nodes if not isinstance(node, exp.Null))
+
+
+def _literal(node: exp.Expr, _: Scope) -> Digits | None:
+    whole, _point, decimals = str(node.this).partition(".")
+    is_exact = not node.is_string and (whole + decimals).isdigit()
+    return Digits(len(whole), len(decimals)) if is_exact else None
+
+
+def _column(node: exp.Expr, scope: Scope) -> Digits | None:
+    return scope.digits(node.name, node.text("table"), node.text("db"))
+
+
+def _inner(node: exp.Expr, scope: Scope) -> Digits | None:
+    return digits_of(node.this, scope)
+
+
+def _cast(node: exp.Expr, _: Scope) -> Digits | None:
+    target = target_of(node.args["to"])
+    if target.name in ("SIGNED", "UNSIGNED"):
+        return OF_INTEGER
+    if target.name != "DECIMAL":
+        return None
+    precision, scale = (*target.sizes, *_DEFAULT_SIZES[len(target.sizes) :])
+    return Digits(precision - scale, scale)
+
+
+def _case(node: exp.Expr, scope: Scope) -> Digits | None:
+    chosen = [branch.args["true"] for branch in node.args["ifs"]]
+    default = node.args.get("default")
+    return _merged(chosen if default is None else [*chosen, default], scope)
+
+
+def _if(node: exp.Expr, scope: Scope) -> Digits | None:
+    return _merged([one for one in (node.args["true"], node.args.get("false")) if one is not None], scope)
+
+
+def _arithmetic(combine: Callable[[Digits, Digits], Digits]) -> Callable[[exp.Expr, Scope], Digits | None]:
+    def rule(node: exp.Expr, scope: Scope) -> Digits | None:
+        left, right = digits_of(node.this, scope), digits_of(node.expression, scope)
+        return None if left is None or right is None else combine(left, right)
+
+    return rule
+
+
+def _sum(left: Digits, right: Digits) -> Digits:
+    return Digits(max(left.whole, right.whole) + 1, max(left.decimals, right.decimals))
+
+
+def _product(left: Digits, right: Digits) -> Digits:
+    return Digits(left.whole + right.whole, min(left.decimals + right.decimals, _MAX_SCALE))
+
+
+def _quotient(left: Digits, right: Digits) -> Digits:
+    return Digits(left.whole + right.decimals, min(left.decimals + _DIVISION_INCREMENT, _MAX_SCALE))
+
+
+_RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], Digits | None]] = {
+    exp.Literal: _literal,
+    exp.Column: _column,
+    exp.Paren: _inner,
+    exp.Neg: _inner,
+    exp.Cast: _cast,
+    exp.Case: _case,
+    exp.If: _if,
+    exp.Add: _arithmetic(_sum),
+    exp.Sub: _arithmetic(_sum),
+    exp.Mul: _arithmetic(_product),
+    exp.Div: _arithmetic(_quotient),
+}
