@@ -62,6 +62,16 @@ def test_the_examples_do_not_depend_on_the_number_of_processes() -> None:
     assert survived(count) == survived(count, processes=2)
 
 
+def test_the_injected_traps_are_those_of_the_occurrences() -> None:
+    found = set[str]()
+    for example in drawn(8):
+        with suppress(ProducerError):  # an invalid example is not what this test is about
+            simulation = build_topic(example).simulation
+            assert {one["trap"] for one in simulation.fault_occurrences} == simulation.injected_traps
+            found |= simulation.injected_traps
+    assert len(found) > 3
+
+
 def test_nearly_all_examples_have_a_topic() -> None:
     examples, rejected = survived(40)
     assert {one.example.protocol for one in examples} == set(PROTOCOLS)

@@ -7,6 +7,7 @@ depend on how many processes build them, nor on how fast the consumer answers.
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -173,9 +174,11 @@ class _History:
 
 def _pool(processes: int) -> ProcessPoolExecutor:
     # A forked process would have the locks of Arrow's threads, but not the threads.
-    return ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_ignore_interrupt)
+    return ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_start_process)
 
 
-def _ignore_interrupt() -> None:
-    """Ctrl+C reaches all processes of a terminal; the first process ends the others."""
+def _start_process() -> None:
+    # Ctrl+C reaches all processes of a terminal; the first process ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The modules stay, so the collector need not visit their objects again and again.
+    gc.freeze()
