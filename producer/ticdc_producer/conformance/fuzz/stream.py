@@ -153,7 +153,7 @@ class ExampleStream:
     def close(self) -> None:
         """End the processes."""
         if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool.shutdown(cancel_futures=True)
 
 
 @dataclass
