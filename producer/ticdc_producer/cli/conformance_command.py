@@ -73,6 +73,15 @@ def conformance(
         bool,
         typer.Option("--altered-tables", help="With --fuzz: also request tables that a DDL altered."),
     ] = False,
+    processes: Annotated[
+        int | None,
+        typer.Option(
+            "--processes",
+            min=0,
+            metavar="N",
+            help="With --fuzz: processes that build topics, at most 8; default: one per core.",
+        ),
+    ] = None,
     replay: Annotated[
         Path | None,
         typer.Option("--replay", metavar="FOLDER", help="Send the history of a saved failure again."),
@@ -99,6 +108,7 @@ def conformance(
         examples=examples,
         time=time,
         altered_tables=altered_tables,
+        processes=processes,
         replay=replay,
         shrink=shrink,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ class RandomHistories:
     examples: int | None
     time: str | None
     altered_tables: bool
+    processes: int | None
     replay: Path | None
     shrink: Path | None
 
@@ -49,6 +51,7 @@ class RandomHistories:
             "--examples": self.examples,
             "--time": self.time,
             "--altered-tables": self.altered_tables,
+            "--processes": self.processes is not None,
         }
         return [name for name, value in values.items() if value]
 
@@ -144,6 +147,7 @@ def fuzz(histories: RandomHistories, options: FuzzOptions) -> int:
         options.testee(),
         settings,
         CampaignLimits(examples=DEFAULT_EXAMPLES if unlimited else histories.examples, seconds=seconds),
+        processes=_cores() if histories.processes is None else histories.processes,
         regressions=[*regressions(options.folder)],
         on_status=_print_status,
     )
@@ -210,7 +214,7 @@ async def _with_testee(options: FuzzOptions, use: Callable[[FuzzTestee], Awaitab
 
 
 def _report_lines(report: Report, command: str, folder: Path | None) -> list[str]:
-    times = f"{report.seconds:.0f} s; {report.waited:.0f} s waiting for the testee"
+    times = f"{report.seconds:.0f} s; the testee waited {report.idle:.0f} of {report.exchange:.0f} s"
     lines = [f"{report.examples} examples, {report.cases} cases in {times}"]
     if report.regressions:
         lines.append(f"{report.regressions} examples of earlier failures")
@@ -251,7 +255,8 @@ def _report_json(report: Report, folder: Path | None) -> dict[str, Any]:
         "regressions": report.regressions,
         "rejected": report.rejected,
         "seconds": round(report.seconds, 1),
-        "waited": round(report.waited, 1),
+        "exchange": round(report.exchange, 1),
+        "idle": round(report.idle, 1),
         "skipped": report.skipped,
         "survived": report.steering.as_json(),
         "failure": None
@@ -264,6 +269,11 @@ def _report_json(report: Report, folder: Path | None) -> dict[str, Any]:
             "folder": str(folder),
         },
     }
+
+
+def _cores() -> int:
+    """The number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _print_status(line: str) -> None:

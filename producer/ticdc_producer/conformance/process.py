@@ -8,6 +8,7 @@ import shlex
 from asyncio.subprocess import PIPE, Process
 from collections import deque
 from collections.abc import Iterable, Sequence
+from time import perf_counter
 from typing import Any
 
 import msgspec
@@ -33,6 +34,7 @@ class Testee:
     :param command: the command with its arguments, split like in a shell; no shell is used.
     :param timeout: seconds for one answer.
     :raises ConformanceError: for a command that cannot be split.
+    :ivar idle: seconds between the last answer to requests of ``ask_all`` and the next such requests.
     """
 
     def __init__(self, command: str, timeout: float) -> None:
@@ -46,6 +48,8 @@ class Testee:
         self._process: Process | None = None
         self._stderr_lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._listener: asyncio.Task[None] | None = None
+        self._all_answered: float | None = None
+        self.idle = 0.0
 
     async def ask(self, request: Request | ApplyRequest) -> bytes:
         """Send a request and return the line of the answer.
@@ -73,7 +77,10 @@ class Testee:
         :raises TesteeStartError: if the program does not start.
         """
         process = self._process or await self._start()
-        sending = asyncio.create_task(_send(process, requests))
+        _write(process, requests)
+        if self._all_answered is not None:
+            self.idle += perf_counter() - self._all_answered
+        sending = asyncio.create_task(_drain(process))
         lines: list[bytes] = []
         try:
             async with asyncio.timeout(self._timeout) as limit:
@@ -92,6 +99,7 @@ class Testee:
             sending.cancel()
             with contextlib.suppress(OSError, asyncio.CancelledError):
                 await sending
+            self._all_answered = perf_counter()
         return lines, ""
 
     async def finish(self) -> None:
@@ -173,10 +181,20 @@ async def _send_and_receive(process: Process, content: Any) -> bytes:
 
 
 async def _send(process: Process, contents: Iterable[Any]) -> None:
+    _write(process, contents)
+    await _drain(process)
+
+
+def _write(process: Process, contents: Iterable[Any]) -> None:
+    """Write lines, as far as the pipe takes them at once; the event loop writes the others."""
     if process.stdin is None:
         raise OSError("no pipe")
     process.stdin.write(b"".join(_ENCODER.encode(content) + b"\n" for content in contents))
-    await process.stdin.drain()
+
+
+async def _drain(process: Process) -> None:
+    if process.stdin is not None:
+        await process.stdin.drain()
 
 
 async def _receive(process: Process) -> bytes:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.model.shapes import EVENT_STREAM
-from ticdc_producer.pipeline.row_images import Flags, Numbers, numbers
+from ticdc_producer.pipeline.row_images import Flags, Numbers, numbers, typed
 
 Columns: TypeAlias = dict[str, pa.Array | Numbers | int | str]
 """New columns; a number or text is that of every row."""
@@ -22,7 +22,8 @@ Columns: TypeAlias = dict[str, pa.Array | Numbers | int | str]
 
 def integers(events: pa.RecordBatch, name: str) -> Numbers:
     """A column of integers or of one of the enums, as int64; -1 for NULL."""
-    return numbers(pc.fill_null(events.column(name), -1))
+    column = events.column(name)
+    return numbers(pc.fill_null(column, -1) if column.null_count else column)
 
 
 def is_kind(events: pa.RecordBatch, kind: Kind) -> Flags:
@@ -51,7 +52,7 @@ def replaced(events: pa.RecordBatch, columns: Columns) -> pa.RecordBatch:
         else:
             arrays[name] = column
     return pa.record_batch(
-        [arrays[field.name].cast(field.type) for field in EVENT_STREAM], schema=EVENT_STREAM
+        [typed(arrays[field.name], field.type) for field in EVENT_STREAM], schema=EVENT_STREAM
     )
 
 

@@ -12,7 +12,7 @@ from ticdc_producer.dispatch.row_hashes import partition_hashes
 from ticdc_producer.dispatch.rules import Route
 from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.model.shapes import EVENT_STREAM
-from ticdc_producer.pipeline.row_images import Numbers, column_values, numbers
+from ticdc_producer.pipeline.row_images import Numbers, column_values, numbers, typed
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,7 @@ def event_batch(columns: Mapping[str, pa.Array | Numbers], rows: int) -> pa.Reco
             arrays.append(pa.nulls(rows, field.type))
         else:
             array = pa.array(column) if isinstance(column, np.ndarray) else column
-            # Most columns have their type, and a cast to it takes as long as one that changes a few rows.
-            arrays.append(array if array.type == field.type else array.cast(field.type))
+            arrays.append(typed(array, field.type))
     return pa.record_batch(arrays, schema=EVENT_STREAM)
 
 

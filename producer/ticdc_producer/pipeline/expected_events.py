@@ -21,7 +21,7 @@ from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.model.shapes import EVENT_IMAGE, EXPECTED_EVENTS
 from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.pipeline.decoded_images import DecodedTable, project_values, scattered
-from ticdc_producer.pipeline.row_images import Flags, Numbers, flags, numbers
+from ticdc_producer.pipeline.row_images import Flags, Numbers, flags, numbers, typed
 
 
 class ExpectedEvents:
@@ -52,13 +52,13 @@ class ExpectedEvents:
             if field.name not in columns:
                 found = [part[field.name] for part in parts if field.name in part]
                 columns[field.name] = scattered(
-                    [values.cast(field.type) for values, _ in found],
+                    [typed(values, field.type) for values, _ in found],
                     [at for _, at in found],
                     rows,
                     field.type,
                 )
         return pa.record_batch(
-            [columns[field.name].cast(field.type) for field in EXPECTED_EVENTS], schema=EXPECTED_EVENTS
+            [typed(columns[field.name], field.type) for field in EXPECTED_EVENTS], schema=EXPECTED_EVENTS
         )
 
     def _commit_ts(self, events: pa.RecordBatch, kinds: Numbers) -> pa.Array:

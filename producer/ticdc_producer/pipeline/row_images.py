@@ -22,8 +22,14 @@ def numbers(column: pa.Array) -> Numbers:
 
 def flags(column: pa.Array) -> Flags:
     """A column of booleans, NULL as false."""
-    found: Flags = pc.fill_null(column, False).to_numpy(zero_copy_only=False)
+    filled = pc.fill_null(column, False) if column.null_count else column
+    found: Flags = filled.to_numpy(zero_copy_only=False)
     return found
+
+
+def typed(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A column with a type. Most columns have it, and a cast to it takes as long as one that changes rows."""
+    return column if column.type == kind else column.cast(kind)
 
 
 def present(images: pa.Array) -> Flags:

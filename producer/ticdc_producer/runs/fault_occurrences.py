@@ -76,7 +76,7 @@ class PartitionFaults:
         """
         ordinals = integers(offsets, "event_ordinal")
         concerned = pa.array(np.isin(ordinals, np.fromiter(self._events, np.int64)))
-        found = offsets.filter(concerned).filter(pc.field("offset").is_valid())
+        found = offsets.filter(pc.and_(concerned, offsets.column("offset").is_valid()))
         for ordinal, offset in zip(
             *(found.column(n).to_pylist() for n in ("event_ordinal", "offset")), strict=True
         ):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_producer.faults.event_columns import integers
 from ticdc_producer.faults.illegal_event import DROPPED
@@ -25,6 +26,9 @@ from ticdc_producer.scenario.history import Change
 from ticdc_producer.targets.encoding.encode import EncodePlan
 from ticdc_producer.targets.encoding.encode_partition import EncodedPartition, encode_partition
 from ticdc_producer.targets.encoding.message_rows import at_positions
+
+_NO_EVENTS = pa.RecordBatch.from_pylist([], CARRIED)
+_POSITION = ("topic", "partition", "offset", "index")
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,12 @@ class Simulation:
         """``schema.table`` of the tables with events that TiCDC's encoder rejects."""
         return frozenset(error.table for one in self.partitions for error in one.rejected.values())
 
+    @property
+    def injected_traps(self) -> frozenset[str]:
+        """The traps that ``fault_occurrences`` has."""
+        of_events = pc.unique(self.events.column("fault").drop_null()).to_pylist()
+        return frozenset([*of_events, *(note["trap"] for one in self.partitions for note in one.faults)])
+
     @cached_property
     def expected_events(self) -> pa.Table:
         """The events that a reader of the messages must decode (shape ``EXPECTED_EVENTS``), in order."""
@@ -52,10 +62,10 @@ class Simulation:
             for (_, events), partition in zip(by_partition(sent(self.events)), self.partitions, strict=True)
         ]
         # One call for all partitions: for few rows its time does not depend on their number.
-        together = pa.concat_batches([pa.RecordBatch.from_pylist([], CARRIED), *parts])
+        together = pa.concat_batches([_NO_EVENTS, *parts])
         expected = ExpectedEvents(self.job.catalog, self.job.encoder.fidelity).expected(together)
-        table = pa.Table.from_batches([expected], EXPECTED_EVENTS)
-        return table.sort_by([(name, "ascending") for name in ("topic", "partition", "offset", "index")])
+        order = pc.sort_indices(expected, [(name, "ascending") for name in _POSITION])
+        return pa.Table.from_batches([expected.take(order)], EXPECTED_EVENTS)
 
     @cached_property
     def fault_occurrences(self) -> list[dict[str, Any]]:

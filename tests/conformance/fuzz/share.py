@@ -1,32 +1,38 @@
-"""Measures this tool's share of the processor time of a campaign: ``python -m tests.conformance.fuzz.share``.
+"""Measures how long testees wait for this tool: ``python -m tests.conformance.fuzz.share``.
 
-The share is our processor time, divided by ours and the testee's. The testee ``echo`` has the right answers
-in a file, reads each request as JSON, and returns the next line: it does nothing but the exchange.
+Two shares: our processor time, divided by ours and the testee's, with one process of ours; and the time in
+which the testee had no request to answer, divided by the time from the first request to the last answer, with
+a process of ours per core. The second one means something only if nothing else runs on the machine.
+
+The testee ``echo`` has the right answers in a file, reads each request as JSON, and returns the next line: it
+does nothing but the exchange.
 """
 
 from __future__ import annotations
 
+import os
 import resource
 import shlex
+import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 
 import msgspec
 
 from ticdc_producer.conformance.case import Case
-from ticdc_producer.conformance.fuzz.campaign import CampaignLimits, run_campaign
+from ticdc_producer.conformance.fuzz.campaign import CampaignLimits, Report, run_campaign
 from ticdc_producer.conformance.fuzz.drawn import Settings
 from ticdc_producer.conformance.fuzz.random_example import PROTOCOLS
 from ticdc_producer.conformance.fuzz.testee import ExampleResult, FuzzCase, FuzzTestee, Process
 from ticdc_producer.conformance.wire import Answer
 
-ROOT = Path(__file__).parents[3]
+EXAMPLES_DIR = Path(__file__).parents[3] / "examples"
 WARM_UP, EXAMPLES, SEED = 60, 300, 1
-SAMPLE = "testee_python_apply.py"
-OF_SAMPLE = ("open-protocol", "canal-json")
+OF_PYTHON, OF_OTHERS = ("open-protocol", "canal-json"), ("canal-json",)
 """The protocols that the example testees have."""
 ECHO = """
 import json, sys
@@ -56,38 +62,68 @@ def right_answer(case: FuzzCase) -> Answer:
     return Answer(case=case.id, tables={table.name: table.rows for table in case.expected})
 
 
-def share(testee: FuzzTestee, settings: Settings) -> tuple[float, float]:
-    """Our processor time and the testee's, in milliseconds per example."""
+@dataclass(frozen=True)
+class Shares:
+    """:param ours: our processor time per example in milliseconds; ``theirs``: that of the testee.
+    :param idle: share of the time in which the testee had no request to answer.
+    """
+
+    ours: float
+    theirs: float
+    idle: float
+
+    def line(self, name: str) -> str:
+        """The line of the table."""
+        numbers = f"{self.ours:.1f} | {self.theirs:.1f} | {self.ours / (self.ours + self.theirs):.2f}"
+        return f"| {name} | {numbers} | {self.idle:.2f} |"
+
+
+def shares(command: Sequence[str], settings: Settings) -> Shares:
+    """Measure a testee."""
     ours, theirs = process_time(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    report = run_campaign(testee, settings, CampaignLimits(examples=EXAMPLES))
-    assert report.failure is None, report.failure
+    report = campaign(command, settings, 0)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - theirs.ru_utime - theirs.ru_stime
-    return 1000 * (process_time() - ours) / report.examples, 1000 * used / report.examples
+    times = [1000 * one / report.examples for one in (process_time() - ours, used)]
+    parallel = campaign(command, settings, os.cpu_count() or 1)
+    return Shares(*times, parallel.idle / parallel.exchange)
 
 
-def lines() -> Iterator[str]:
+def campaign(command: Sequence[str], settings: Settings, processes: int) -> Report:
+    """Random examples, all of which the testee survives."""
+    testee = Process(shlex.join(command), 30)
+    report = run_campaign(testee, settings, CampaignLimits(examples=EXAMPLES), processes=processes)
+    assert report.failure is None, report.failure
+    return report
+
+
+def lines(folder: Path) -> Iterator[str]:
     """The lines of the table."""
     everything = Settings(seed=SEED, protocols=PROTOCOLS)
-    of_sample = Settings(seed=SEED, protocols=[one for one in PROTOCOLS if one in OF_SAMPLE])
     run_campaign(RightAnswers(), everything, CampaignLimits(examples=WARM_UP))
-    yield "| testee | our ms per example | its ms per example | our share |"
-    yield "|---|---|---|---|"
-    with tempfile.TemporaryDirectory() as folder:
-        right = RightAnswers()
-        run_campaign(right, everything, CampaignLimits(examples=EXAMPLES))
-        Path(folder, "answers").write_bytes(b"".join(one + b"\n" for one in right.lines))
-        Path(folder, "echo.py").write_text(ECHO, "utf-8")
-        echo = [sys.executable, f"{folder}/echo.py", f"{folder}/answers"]
-        yield _line("echo", echo, everything)
-        yield _line(SAMPLE, [sys.executable, str(ROOT / "examples" / SAMPLE)], of_sample)
+    yield "| testee | our ms per example | its ms per example | our share of processor time | idle |"
+    yield "|---|---|---|---|---|"
+    yield shares(echo(folder, everything), everything).line("`echo`")
+    python = [sys.executable, str(EXAMPLES_DIR / "testee_python_apply.py")]
+    yield shares(python, Settings(seed=SEED, protocols=OF_PYTHON)).line("`testee_python_apply.py`")
+    others = Settings(seed=SEED, protocols=OF_OTHERS)
+    yield shares(["node", str(EXAMPLES_DIR / "testee_node" / "testee.mjs")], others).line("`testee_node`")
+    project = EXAMPLES_DIR / "testee_go"
+    subprocess.run(["go", "build", "-o", str(folder / "testee_go"), "."], cwd=project, check=True)
+    yield shares([str(folder / "testee_go")], others).line("`testee_go`")
 
 
-def _line(name: str, command: Sequence[str], settings: Settings) -> str:
-    ours, theirs = share(Process(shlex.join(command), 30), settings)
-    return f"| {name} | {ours:.1f} | {theirs:.1f} | {ours / (ours + theirs):.2f} |"
+def echo(folder: Path, settings: Settings) -> list[str]:
+    """The command of a testee that has the right answers in a file."""
+    right = RightAnswers()
+    run_campaign(right, settings, CampaignLimits(examples=EXAMPLES))
+    Path(folder, "answers").write_bytes(b"".join(one + b"\n" for one in right.lines))
+    Path(folder, "echo.py").write_text(ECHO, "utf-8")
+    return [sys.executable, f"{folder}/echo.py", f"{folder}/answers"]
 
 
 if __name__ == "__main__":
-    for line in lines():
-        sys.stdout.write(line + "\n")
+    with tempfile.TemporaryDirectory() as name:
+        for line in lines(Path(name)):
+            sys.stdout.write(line + "\n")
+            sys.stdout.flush()

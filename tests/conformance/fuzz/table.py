@@ -1,5 +1,7 @@
 """Measures the table of wrong consumers in docs/conformance.md: ``python -m tests.conformance.fuzz.table``.
 
+With seeds as arguments, it prints the lines of these seeds only.
+
 All consumers get the same examples, as each would get them alone: examples depend on what was survived, and a
 consumer that is still searched has survived all of them.
 """
@@ -8,57 +10,49 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tests.conformance.fuzz.reference import Streaming, consumer
 from tests.conformance.fuzz.wrong import WRONG
-from ticdc_producer.conformance.fuzz.drawn import Examples, Settings
+from ticdc_producer.conformance.fuzz.drawn import Settings
 from ticdc_producer.conformance.fuzz.random_example import PROTOCOLS
 from ticdc_producer.conformance.fuzz.shrink import Failure, shrunk
-from ticdc_producer.conformance.fuzz.steering import Steering
-from ticdc_producer.conformance.fuzz.testee import FuzzCase, InProcess
-from ticdc_producer.conformance.fuzz.topic import FuzzTopic
+from ticdc_producer.conformance.fuzz.stream import BuiltExample, ExampleStream
+from ticdc_producer.conformance.fuzz.testee import InProcess
 
 SEEDS, EXAMPLES = (1, 2, 3, 4, 5), 2000
 RIGHT = (InProcess(consumer()), InProcess(consumer(Streaming)))
 
 
-def failures(seed: int) -> dict[str, Failure]:
+async def failures(seed: int) -> dict[str, Failure]:
     """The failure of each wrong consumer by its name.
 
     :raises AssertionError: if a right consumer fails.
     """
-    steering = Steering(PROTOCOLS)
-    examples = Examples(Settings(seed=seed, protocols=PROTOCOLS), steering)
+    stream = ExampleStream(Settings(seed=seed, protocols=PROTOCOLS))
     searched, found = {one.name: InProcess(one.respond) for one in WRONG}, dict[str, Failure]()
-    for number in range(1, EXAMPLES + 1):
-        topic = examples.draw()
-        cases = [*topic.cases(f"fuzz.{number}")]
+    while searched and (one := await stream.next()) is not None and one.number <= EXAMPLES:
         for right in RIGHT:
-            assert asyncio.run(right.answer(cases)).wrong is None, topic.example
-        steering.record(topic.example, topic.traps)
-        found |= _failures(searched, topic, cases, number)
-        if len(found) == len(WRONG):
-            break
+            assert (await right.answer(one.cases)).wrong is None, one.example
+        stream.survived(one)
+        found |= await _failures(searched, one)
     return found
 
 
-def _failures(
-    searched: dict[str, InProcess], topic: FuzzTopic, cases: list[FuzzCase], number: int
-) -> dict[str, Failure]:
+async def _failures(searched: dict[str, InProcess], one: BuiltExample) -> dict[str, Failure]:
     found = {}
     for name, testee in [*searched.items()]:
-        wrong = asyncio.run(testee.answer(cases)).wrong
+        wrong = (await testee.answer(one.cases)).wrong
         if wrong is not None:
-            found[name] = asyncio.run(shrunk(testee, topic.example, wrong, number=number))
+            found[name] = await shrunk(testee, one.example, wrong, number=one.number)
             del searched[name]
-            sys.stderr.write(f"{name}: example {number}\n")
+            sys.stderr.write(f"{name}: example {one.number}\n")
     return found
 
 
-def table() -> Iterator[str]:
+def table(seeds: Sequence[int]) -> Iterator[str]:
     """The lines of the table; a dash for a consumer that was not found."""
-    by_seed = [failures(seed) for seed in SEEDS]
+    by_seed = [asyncio.run(failures(seed)) for seed in seeds]
     yield "| wrong consumer | reported in | examples until it is found | statements |"
     yield "|---|---|---|---|"
     for one in WRONG:
@@ -69,5 +63,5 @@ def table() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    for line in table():
+    for line in table([int(seed) for seed in sys.argv[1:]] or SEEDS):
         sys.stdout.write(line + "\n")

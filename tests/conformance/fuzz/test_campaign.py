@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +17,7 @@ from ticdc_producer.conformance.fuzz.drawn import Settings
 from ticdc_producer.conformance.fuzz.example import ORDERS, FuzzExample
 from ticdc_producer.conformance.fuzz.random_example import PROTOCOLS
 from ticdc_producer.conformance.fuzz.shrink import first_wrong
-from ticdc_producer.conformance.fuzz.testee import InProcess, Respond
+from ticdc_producer.conformance.fuzz.testee import InProcess, Process, Respond
 from ticdc_producer.conformance.level import Level
 from ticdc_producer.conformance.wire import Answer, ApplyRequest, Request
 
@@ -41,6 +44,7 @@ FOUND_HERE = (
     ),
 )
 """Histories that random examples found here: a chain of raw key updates, and a wall time before 1970."""
+SAMPLE = shlex.join([sys.executable, str(Path(__file__).parents[3] / "examples" / "testee_python_apply.py")])
 
 
 def campaign(respond: Respond, seed: int, examples: int, regressions: Sequence[FuzzExample] = ()) -> Report:
@@ -140,6 +144,15 @@ def test_only_one_level() -> None:
     settings = Settings(seed=1, protocols=PROTOCOLS, levels=(Level.APPLY,))
     run_campaign(InProcess(respond), settings, CampaignLimits(examples=5))
     assert levels == {"apply"}
+
+
+def test_the_report_says_how_long_the_testee_had_nothing_to_do() -> None:
+    settings = Settings(seed=1, protocols=["canal-json"])
+    report = run_campaign(Process(SAMPLE, 30), settings, CampaignLimits(examples=5))
+    assert report.failure is None
+    assert 0 < report.idle < report.exchange < report.seconds
+    one = run_campaign(Process(SAMPLE, 30), settings, CampaignLimits(examples=1))
+    assert one.idle == 0  # nothing came after its only request
 
 
 @pytest.mark.slow

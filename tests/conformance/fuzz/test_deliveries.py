@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import pairwise
 
 import pytest
 
+from tests.conformance.fuzz.reference import consumer
+from ticdc_producer.conformance.apply_case import TopicCase
 from ticdc_producer.conformance.fuzz.deliveries import delivered
-from ticdc_producer.conformance.fuzz.example import ORDERS, Order
+from ticdc_producer.conformance.fuzz.example import ORDERS, FuzzExample, Order
+from ticdc_producer.conformance.fuzz.testee import InProcess
+from ticdc_producer.conformance.fuzz.topic import build_topic
 from ticdc_producer.conformance.wire import KafkaRecord
 
 RECORDS = [
@@ -63,3 +68,37 @@ def test_far_apart_means_that_a_partition_waits_for_all_others() -> None:
 
 def test_no_messages() -> None:
     assert [delivered([], order, 0) for order in ORDERS] == [[]] * len(ORDERS)
+
+
+@pytest.mark.parametrize(
+    ("further", "requested"),
+    [
+        ((), ["test.u"]),
+        (("RENAME TABLE test.t TO test.s",), ["test.u"]),
+        (("DROP TABLE test.t", "CREATE TABLE test.t (k INT PRIMARY KEY)"), ["test.u"]),
+    ],
+    ids=["", "renamed", "created again"],
+)
+def test_tables_with_rows_of_the_handle_key_alone_are_not_requested(
+    further: tuple[str, ...], requested: list[str]
+) -> None:
+    example = FuzzExample(
+        sql=(
+            "CREATE TABLE test.t (k INT PRIMARY KEY, v VARCHAR(2000))",
+            "CREATE TABLE test.u (k INT PRIMARY KEY)",
+            f"INSERT INTO test.t VALUES (1, '{'x' * 1000}')",
+            "INSERT INTO test.u VALUES (1)",
+            *further,
+        ),
+        protocol="canal-json",
+        options={
+            "enable-tidb-extension": True,
+            "large-message-handle-option": "handle-key-only",
+            "max-message-bytes": 900,
+        },
+        follows_ddl=True,
+    )
+    cases = [*build_topic(example).cases("x")]
+    of_topic = [case.request for case in cases if isinstance(case, TopicCase)]
+    assert [one.tables for one in of_topic] == [requested]
+    assert asyncio.run(InProcess(consumer()).answer(cases)).wrong is None

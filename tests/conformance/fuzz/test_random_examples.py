@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import suppress
 from random import Random
 
 import pytest
 
-from ticdc_producer.conformance.fuzz.drawn import Examples, Settings
+from ticdc_producer.conformance.fuzz.drawn import VARIATIONS, Examples, Settings
 from ticdc_producer.conformance.fuzz.example import FuzzExample
 from ticdc_producer.conformance.fuzz.random_columns import types, value_traps
 from ticdc_producer.conformance.fuzz.random_example import PROTOCOLS, drawn_traps, random_example
 from ticdc_producer.conformance.fuzz.steering import Steering
+from ticdc_producer.conformance.fuzz.stream import AHEAD, BuiltExample, ExampleStream
 from ticdc_producer.conformance.fuzz.topic import build_topic
 from ticdc_producer.conformance.wire import ProtocolName
 from ticdc_producer.errors import ProducerError
@@ -20,21 +22,60 @@ from ticdc_producer.faults.catalogue import catalogue
 SETTINGS = Settings(seed=1, protocols=PROTOCOLS)
 
 
-def drawn(count: int, settings: Settings = SETTINGS) -> list[FuzzExample]:
+def drawn(histories: int, settings: Settings = SETTINGS) -> list[FuzzExample]:
     examples = Examples(settings, Steering(settings.protocols))
-    return [examples.draw().example for _ in range(count)]
+    return [one for _ in range(histories) for one in examples.draw()]
+
+
+def survived(count: int, *, processes: int = 0) -> tuple[list[BuiltExample], int]:
+    """The first examples of a consumer that answers all of them rightly, and the number of rejected ones."""
+
+    async def examples() -> tuple[list[BuiltExample], int]:
+        stream, found = ExampleStream(SETTINGS, processes=processes, examples=count), list[BuiltExample]()
+        try:
+            while len(found) < count:
+                one = await stream.next()
+                assert one is not None
+                stream.survived(one)
+                found.append(one)
+        finally:
+            stream.close()
+        return found, stream.rejected
+
+    return asyncio.run(examples())
 
 
 def test_a_seed_determines_the_examples() -> None:
-    assert drawn(8) == drawn(8)
-    assert drawn(8) != drawn(8, Settings(seed=2, protocols=PROTOCOLS))
+    assert drawn(2) == drawn(2)
+    assert drawn(2) != drawn(2, Settings(seed=2, protocols=PROTOCOLS))
+
+
+def test_the_examples_of_a_history_differ_in_what_a_changefeed_decides() -> None:
+    for one in range(0, len(examples := drawn(3)), VARIATIONS):
+        of_history = examples[one : one + VARIATIONS]
+        assert len({example.sql for example in of_history}) == 1
+        assert len({repr(example) for example in of_history}) == VARIATIONS
+
+
+def test_the_examples_do_not_depend_on_the_number_of_processes() -> None:
+    count = (AHEAD + 3) * VARIATIONS  # so that some depend on what the consumer has survived
+    assert survived(count) == survived(count, processes=2)
+
+
+def test_the_injected_traps_are_those_of_the_occurrences() -> None:
+    found = set[str]()
+    for example in drawn(8):
+        with suppress(ProducerError):  # an invalid example is not what this test is about
+            simulation = build_topic(example).simulation
+            assert {one["trap"] for one in simulation.fault_occurrences} == simulation.injected_traps
+            found |= simulation.injected_traps
+    assert len(found) > 3
 
 
 def test_nearly_all_examples_have_a_topic() -> None:
-    examples = Examples(SETTINGS, Steering(PROTOCOLS))
-    protocols = {examples.draw().example.protocol for _ in range(40)}
-    assert protocols == set(PROTOCOLS)
-    assert examples.rejected <= 2
+    examples, rejected = survived(40)
+    assert {one.example.protocol for one in examples} == set(PROTOCOLS)
+    assert rejected <= 2
 
 
 @pytest.mark.parametrize("trap", sorted(value_traps()))
@@ -66,7 +107,7 @@ def test_steering_to_any_trap_leads_to_it(protocol: ProtocolName) -> None:
 
 
 def test_the_same_example_gives_the_same_requests() -> None:
-    example = drawn(3)[-1]
+    example = drawn(1)[-1]
     first, second = ([case.request for case in build_topic(example).cases("x")] for _ in range(2))
     assert first
     assert first == second

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from ticdc_producer.conformance.fuzz.drawn import Examples, Settings
+from ticdc_producer.conformance.fuzz.drawn import Settings
 from ticdc_producer.conformance.fuzz.example import FuzzExample
 from ticdc_producer.conformance.fuzz.shrink import Failure, shrunk
 from ticdc_producer.conformance.fuzz.steering import Steering
-from ticdc_producer.conformance.fuzz.testee import ExampleResult, FuzzCase, FuzzTestee
-from ticdc_producer.conformance.fuzz.topic import FuzzTopic, build_topic
+from ticdc_producer.conformance.fuzz.stream import BuiltExample, ExampleStream
+from ticdc_producer.conformance.fuzz.testee import ExampleResult, FuzzTestee
+from ticdc_producer.conformance.fuzz.topic import build_topic
 from ticdc_producer.conformance.wire import ProtocolName
 from ticdc_producer.errors import ProducerError
 
 _SKIPS_PROTOCOL = 3
 """A protocol is left out once all cases of its first examples, this number of them, were skipped."""
+_FEW = 200
+"""Examples that are built in the time in which a process starts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +43,8 @@ class Report:
     :param cases: number of cases that the testee did not skip.
     :param rejected: number of drawn examples without a valid topic.
     :param seconds: time in all.
-    :param waited: time in which this process did nothing but wait for answers to random examples, and
-        compare them.
+    :param idle: the part of ``exchange`` in which the testee had no request to answer.
+    :param exchange: time from the first request of a random example to the last answer.
     :param skipped: protocols that the testee does not have.
     """
 
@@ -51,7 +54,8 @@ class Report:
     cases: int = 0
     rejected: int = 0
     seconds: float = 0.0
-    waited: float = 0.0
+    idle: float = 0.0
+    exchange: float = 0.0
     skipped: list[ProtocolName] = field(default_factory=list)
     failure: Failure | None = None
 
@@ -61,24 +65,37 @@ def run_campaign(
     settings: Settings,
     limits: CampaignLimits,
     *,
+    processes: int = 0,
     regressions: Iterable[FuzzExample] = (),
     on_status: Callable[[str], None] = lambda _: None,
 ) -> Report:
     """Send the examples of earlier failures, then random ones, and shrink the first one that fails.
 
+    :param processes: number of processes that build examples while the testee answers; 0: this process
+        builds them. The examples are the same. A campaign of few examples ends before such processes start.
     :param on_status: called with a line of text before something that takes long.
     :raises TesteeStartError: if the testee does not start.
     """
-    return asyncio.run(_Campaign(testee, settings, limits, on_status).run(regressions))
+    few = limits.examples is not None and limits.examples <= _FEW
+    stream = ExampleStream(settings, processes=0 if few else processes, examples=limits.examples)
+    try:
+        return asyncio.run(_Campaign(testee, settings, limits, stream, on_status).run(regressions))
+    finally:
+        stream.close()
 
 
 class _Campaign:
     def __init__(
-        self, testee: FuzzTestee, settings: Settings, limits: CampaignLimits, on_status: Callable[[str], None]
+        self,
+        testee: FuzzTestee,
+        settings: Settings,
+        limits: CampaignLimits,
+        stream: ExampleStream,
+        on_status: Callable[[str], None],
     ) -> None:
         self._testee, self._limits, self._on_status = testee, limits, on_status
         self._report = Report(steering=Steering(settings.protocols))
-        self._examples = Examples(settings, self._report.steering)
+        self._stream = stream
         self._skipped = dict.fromkeys(settings.protocols, 0)
         self._started = perf_counter()
 
@@ -90,7 +107,7 @@ class _Campaign:
                 await self._random_examples()
         finally:
             await self._testee.close()
-        report.rejected = self._examples.rejected
+        report.rejected = self._stream.rejected
         report.seconds = perf_counter() - self._started
         return report
 
@@ -103,29 +120,26 @@ class _Campaign:
             self._report.regressions += 1
             verdict = await self._testee.answer([*topic.cases("regression")])
             if verdict.wrong is not None:
-                await self._fail(0, topic, verdict)
+                await self._fail(0, example, verdict)
                 return
 
     async def _random_examples(self) -> None:
-        """While the testee answers one example, the next one is made."""
-        topic = self._examples.draw() if self._goes_on else None
-        while topic is not None:
+        """While the testee answers one example, the next one is built."""
+        one = await self._stream.next() if self._goes_on else None
+        started, idle = perf_counter(), self._testee.idle
+        while one is not None:
             self._report.examples += 1
-            number = self._report.examples
-            cases = [*topic.cases(f"fuzz.{topic.example.protocol}.{number}")]
-            started = perf_counter()
-            answering = asyncio.create_task(self._testee.answer(cases))
+            answering = asyncio.create_task(self._testee.answer(one.cases))
             await asyncio.sleep(0)
-            sent = perf_counter()
-            following = self._examples.draw() if self._goes_on else None
-            drawn = perf_counter()
+            following = await self._stream.next() if self._goes_on else None
             verdict = await answering
-            self._report.waited += sent - started + perf_counter() - drawn
+            self._report.exchange = perf_counter() - started
+            self._report.idle = self._testee.idle - idle
             if verdict.wrong is not None:
-                await self._fail(number, topic, verdict)
+                await self._fail(one.number, one.example, verdict)
                 return
-            self._record(topic, cases, verdict)
-            topic = following if self._examples.protocols else None
+            self._record(one, verdict)
+            one = following if self._stream.protocols else None
 
     @property
     def _goes_on(self) -> bool:
@@ -133,22 +147,22 @@ class _Campaign:
         in_time = seconds is None or perf_counter() - self._started < seconds
         return in_time and (examples is None or self._report.examples < examples)
 
-    def _record(self, topic: FuzzTopic, cases: Sequence[FuzzCase], verdict: ExampleResult) -> None:
-        protocol = topic.example.protocol
+    def _record(self, one: BuiltExample, verdict: ExampleResult) -> None:
+        protocol = one.example.protocol
         self._report.cases += verdict.answered
         if verdict.answered:
-            self._report.steering.record(topic.example, topic.traps)
+            self._report.steering.record(one.example, one.traps)
+            self._stream.survived(one)
             self._skipped[protocol] = -1
-        elif cases and self._skipped[protocol] >= 0:
+        elif one.cases and self._skipped[protocol] >= 0:
             self._skipped[protocol] += 1
             if self._skipped[protocol] == _SKIPS_PROTOCOL:
-                self._examples.protocols.remove(protocol)
+                self._stream.leave_out(protocol)
                 self._report.skipped.append(protocol)
 
-    async def _fail(self, number: int, topic: FuzzTopic, verdict: ExampleResult) -> None:
+    async def _fail(self, number: int, example: FuzzExample, verdict: ExampleResult) -> None:
         if verdict.wrong is None:
             return
-        example = topic.example
         if not number:  # an earlier run has shrunk it
             self._report.failure = Failure(
                 number=0, found=example, smallest=example, wrong=verdict.wrong, tries=0

@@ -52,6 +52,11 @@ class FuzzTestee(ABC):
         :raises TesteeStartError: if the program does not start.
         """
 
+    @property
+    def idle(self) -> float:
+        """Seconds in which it had answered all requests and got no further one; 0 if that is not known."""
+        return 0.0
+
     async def close(self) -> None:  # noqa: B027  # not every testee has started something
         """End what the testee has started."""
 
@@ -107,6 +112,10 @@ class Process(FuzzTestee):
         if failure:
             return ExampleResult(Wrong(cases[len(lines)], (failure,)), answered + 1)
         return ExampleResult(None, answered)
+
+    @property
+    def idle(self) -> float:
+        return self._testee.idle
 
     async def close(self) -> None:
         await self._testee.finish()

@@ -21,6 +21,7 @@ from ticdc_producer.conformance.fuzz.deliveries import delivered
 from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, FuzzExample, TopicRequest
 from ticdc_producer.conformance.level import Level
 from ticdc_producer.conformance.wire import ApplyRequest, Event, KafkaRecord, Request, event_of
+from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.event import ClaimObject, Message
 from ticdc_producer.model.event_line import event_line
 from ticdc_producer.model.fidelity import has_commit_ts
@@ -81,9 +82,23 @@ class FuzzTopic:
         events: list[dict[str, Any]] = self.simulation.expected_events.to_pylist()
         return events
 
-    @property
-    def _has_reduced_rows(self) -> bool:
-        return any(event["handle_key_only"] for event in self._expected)
+    @cached_property
+    def _reduced_tables(self) -> frozenset[str]:
+        """Tables with rows of which only the handle key was sent, by all their names.
+
+        Nobody knows their other columns without the upstream database.
+        """
+        found = {
+            f"{event['schema']}.{event['table']}" for event in self._expected if event["handle_key_only"]
+        }
+        catalog = self.job.history.catalog
+        for ddl in catalog.ddls if found else ():
+            of_ddl = [catalog.tables[one] for one in (ddl.version_before, ddl.version_after) if one >= 0]
+            if ddl.job_type == Action.EXCHANGE_TABLE_PARTITION:
+                of_ddl = list(catalog.tables)
+            names = {table.qualified_name for table in of_ddl}
+            found |= names if names & found else set()
+        return frozenset(found)
 
     @property
     def traps(self) -> frozenset[str]:
@@ -91,8 +106,8 @@ class FuzzTopic:
         rows = [event for event in self._expected if event["kind"] == "row"]
         found = set(self.example.traps)
         if self.job.faults is not None:
-            found |= {str(fault["trap"]) for fault in self.simulation.fault_occurrences}
-        if self._has_reduced_rows:
+            found |= self.simulation.injected_traps
+        if self._reduced_tables:
             found.add("handle-key-only")
         if any(message.claims for _, message in self._messages):
             found.add("claim-check")
@@ -148,12 +163,7 @@ class FuzzTopic:
         return found
 
     def _apply_cases(self, name: str) -> Iterator[TopicCase]:
-        """A case of the whole topic per delivery; equal requests are one case.
-
-        Nobody knows the rows of which only the handle key was sent, without the upstream database.
-        """
-        if self._has_reduced_rows:
-            return
+        """A case of the whole topic per delivery; equal requests are one case."""
         example, records, known = self.example, [record for record, _ in self._messages], list[Any]()
         for number, delivery in enumerate(example.deliveries):
             resolved_ts = self._resolved_ts(delivery)
@@ -189,7 +199,7 @@ class FuzzTopic:
                 self.job,
                 resolved_ts,
                 follows_ddl=self.example.follows_ddl,
-                left_out=self.simulation.skipped_tables,
+                left_out=self.simulation.skipped_tables | self._reduced_tables,
             )
             self._tables[resolved_ts] = tuple(msgspec.convert(found, list[ExpectedRows]))
         return self._tables[resolved_ts]

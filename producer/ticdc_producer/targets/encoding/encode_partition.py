@@ -12,7 +12,7 @@ import pyarrow as pa
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model import shapes
 from ticdc_producer.model.event import ClaimObject
-from ticdc_producer.model.shapes import EVENT_OFFSETS, MESSAGES
+from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
@@ -135,7 +135,7 @@ def encode_partition(
         topic,
         partition,
         batches,
-        pa.concat_batches([pa.RecordBatch.from_pylist([], EVENT_OFFSETS), *carried, offsets.rejected()]),
+        pa.concat_batches([*carried, offsets.rejected()]),
         encoder.rejected,
         [note for note in encoder.faults if "trap" in note],
     )

@@ -1,0 +1,184 @@
+"""The stream of random examples: drawn, and built before their turn in further processes.
+
+An example depends on the seed and on what the consumer had survived some histories before, so it does not
+depend on how many processes build them, nor on how fast the consumer answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import get_context
+
+from ticdc_producer.conformance.fuzz.drawn import VARIATIONS, Examples, Settings
+from ticdc_producer.conformance.fuzz.example import FuzzExample
+from ticdc_producer.conformance.fuzz.steering import Steering
+from ticdc_producer.conformance.fuzz.testee import FuzzCase
+from ticdc_producer.conformance.fuzz.topic import build_topic
+from ticdc_producer.conformance.wire import ProtocolName
+from ticdc_producer.errors import EnvironmentFailure, ProducerError
+
+AHEAD = 8
+"""Histories whose examples are drawn before the consumer has answered those of the first of them. More
+processes than that would have nothing to do."""
+_MAX_REJECTED = 50
+"""Consecutive examples without a valid topic; nearly all examples have one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """:param number: position in the stream, from 1."""
+
+    number: int
+    example: FuzzExample
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltExample:
+    """An example with its requests.
+
+    :param cases: the requests with the expected answers.
+    :param traps: the traps of the catalogue that its topic has.
+    :param rejection: why it has no topic; empty if it has one.
+    """
+
+    number: int
+    example: FuzzExample
+    cases: tuple[FuzzCase, ...] = ()
+    traps: frozenset[str] = frozenset()
+    rejection: str = ""
+
+
+def built(drawn: Drawn) -> BuiltExample:
+    """Run the statements of an example, and make its requests."""
+    example = drawn.example
+    try:
+        topic = build_topic(example)
+    except ProducerError as error:
+        return BuiltExample(drawn.number, example, rejection=str(error))
+    cases = tuple(topic.cases(f"fuzz.{example.protocol}.{drawn.number}"))
+    return BuiltExample(drawn.number, example, cases, topic.traps)
+
+
+def built_all(drawn: Sequence[Drawn]) -> list[BuiltExample]:
+    """Build the examples of a history: in one process, because they share the executed history."""
+    return [built(one) for one in drawn]
+
+
+class ExampleStream:
+    """Random examples in their order.
+
+    :param processes: number of processes that build examples; 0: this process builds each at its turn.
+    :param examples: number of examples that will be requested, so that no further ones are built; None: not
+        known.
+    :ivar rejected: number of drawn examples that had no valid topic.
+    """
+
+    def __init__(self, settings: Settings, *, processes: int = 0, examples: int | None = None) -> None:
+        self._steering = Steering(settings.protocols)
+        self._examples = Examples(settings, self._steering)
+        self._pool = _pool(min(processes, AHEAD)) if processes else None
+        self._wanted = examples
+        self._drawn = 0
+        self._histories: deque[_History] = deque()
+        self._current: Iterator[BuiltExample] = iter(())
+        self._survived: deque[BuiltExample] = deque()
+        self.rejected = 0
+
+    @property
+    def protocols(self) -> Sequence[ProtocolName]:
+        """The protocols of further examples."""
+        return self._examples.protocols
+
+    def leave_out(self, protocol: ProtocolName) -> None:
+        """Draw no further examples of a protocol."""
+        self._examples.protocols.remove(protocol)
+
+    def survived(self, example: BuiltExample) -> None:
+        """Count an example that the consumer answered rightly."""
+        self._survived.append(example)
+
+    async def next(self) -> BuiltExample | None:
+        """The next example that has a topic; None if no protocol is left.
+
+        :raises EnvironmentFailure: if a process that builds examples has ended.
+        :raises ProducerError: if no valid example is drawn, which the tests rule out.
+        """
+        rejected = 0
+        while self._examples.protocols:
+            one = next(self._current, None)
+            if one is None:
+                self._current = await self._next_history()
+            elif one.rejection:
+                self.rejected, rejected = self.rejected + 1, rejected + 1
+                if rejected == _MAX_REJECTED:
+                    raise ProducerError(one.rejection)
+            elif one.example.protocol in self._examples.protocols:
+                return one
+        return None
+
+    async def _next_history(self) -> Iterator[BuiltExample]:
+        while len(self._histories) < AHEAD:
+            self._histories.append(self._draw())
+        if self._pool is None:
+            return map(built, self._histories.popleft().drawn)
+        for one in self._histories:
+            if one.building is None and (self._wanted is None or one.drawn[0].number <= self._wanted):
+                one.start(self._pool)
+        history = self._histories.popleft()
+        try:
+            return iter(await history.start(self._pool))
+        except BrokenProcessPool:
+            raise EnvironmentFailure(
+                "a process that builds examples has ended", hint="--processes 0 builds them in this process"
+            ) from None
+
+    def _draw(self) -> _History:
+        """Draw the examples of a history; the answers to the latest examples have no influence."""
+        until = self._drawn - AHEAD * VARIATIONS
+        while self._survived and self._survived[0].number <= until:
+            one = self._survived.popleft()
+            self._steering.record(one.example, one.traps)
+        examples = self._examples.draw()
+        numbers = range(self._drawn + 1, self._drawn + 1 + len(examples))
+        self._drawn += len(examples)
+        return _History([Drawn(number, example) for number, example in zip(numbers, examples, strict=True)])
+
+    def close(self) -> None:
+        """End the processes."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+
+@dataclass
+class _History:
+    """The examples of one history.
+
+    :param building: their requests, once a process builds them.
+    """
+
+    drawn: Sequence[Drawn]
+    building: asyncio.Future[list[BuiltExample]] | None = None
+
+    def start(self, pool: ProcessPoolExecutor) -> asyncio.Future[list[BuiltExample]]:
+        if self.building is None:
+            self.building = asyncio.get_running_loop().run_in_executor(pool, built_all, self.drawn)
+        return self.building
+
+
+def _pool(processes: int) -> ProcessPoolExecutor:
+    # A forked process would have the locks of Arrow's threads, but not the threads.
+    return ProcessPoolExecutor(processes, mp_context=get_context("spawn"), initializer=_start_process)
+
+
+def _start_process() -> None:
+    # Ctrl+C reaches all processes of a terminal; the first process ends the others.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # The modules stay, so the collector need not visit their objects again and again.
+    gc.freeze()
