@@ -16,6 +16,7 @@ from ticdc_producer.reports.subject import FaultOccurrence, Subject
 from ticdc_producer.reports.timeline import ALL_BUCKETS, DRAWN, LONGEST_EVENT, Timeline
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
 from ticdc_producer.verifier.table_state import StateComparison
+from ticdc_producer.verifier.verdict import RequestedFaults
 
 HOSTILE = "<script>alert('x')</script><img src=http://evil.example/x onerror=alert(1)>{{ 7*7 }}"
 _LOADING = {"src", "srcset", "data", "poster", "background", "action", "formaction", "xlink:href"}
@@ -54,6 +55,20 @@ def assert_self_contained(text: str) -> None:
     assert "@import" not in styles
     assert all("url(#" in value for _, value in seen.attributes if "url(" in value)
     assert not re.search(r"https?://", re.sub("http://evil", "", text))
+
+
+@pytest.mark.parametrize(
+    ("reported", "words"),
+    [
+        (("INV-FRAME",), "every illegal fault was detected"),
+        ((), "poison was not detected; illegal faults must be detected"),
+    ],
+)
+def test_requested_faults(reported: tuple[str, ...], words: str) -> None:
+    requested = RequestedFaults(reported_by={"poison": reported}, may_cause={"poison": ("INV-FRAME",)})
+    failed = verdict(finding("INV-FRAME", "error", 1))
+    assert words in _Reader(page(BANK, failed, timeline(), requested=requested)).text
+    assert "illegal" not in _Reader(page(BANK, failed, timeline(), requested=RequestedFaults())).text
 
 
 def test_a_verified_stream() -> None:

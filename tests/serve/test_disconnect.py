@@ -31,7 +31,7 @@ def app() -> Iterator[App]:
 
 
 def _queued(service: Service, count: int) -> Callable[[], Any]:
-    """Disconnects as soon as a given number of tasks is queued."""
+    """Disconnects when this number of tasks is queued."""
 
     async def wait() -> None:
         while len(service.worker.tasks) < count:
@@ -80,7 +80,7 @@ def test_a_command_that_disconnects_cancels_its_run(app: App) -> None:
     assert isinstance(_over(task).error, TaskCancelled)
 
 
-def test_a_run_with_status_requests_goes_on(app: App) -> None:
+def test_runs_whose_state_is_requested_go_on(app: App) -> None:
     started = app("POST", "/v1/runs", content=RUN).json
     app("GET", f"/v1/runs/{started['id']}?wait=60", leaves=_queued(app.service, 1))
     app("GET", f"/v1/runs/{started['id']}/progress", leaves=_queued(app.service, 1))

@@ -17,8 +17,12 @@ import pytest
 
 import ticdc_producer
 from ticdc_producer.cli import main
-from ticdc_producer.cli.frames import CONTENT_TYPE, frame, parts_of, read_frames
+from ticdc_producer.cli.client_files import ClientFiles
+from ticdc_producer.cli.frames import CONTENT_TYPE, MOST_BYTES, frame, parts_of, read_frames
+from ticdc_producer.cli.server_client import _Service
+from ticdc_producer.errors import ArgumentError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.serve.settings import Limits
 
 SQL = "CREATE TABLE t (id INT PRIMARY KEY, v INT);\nINSERT INTO t VALUES (1, 10), (2, 20);\n"
 
@@ -299,3 +303,14 @@ def test_frames_are_read_however_they_are_divided(size: int) -> None:
     found = [*read_frames(sent[start : start + size] for start in range(0, len(sent), size))]
     assert [name for name, _ in found] == ["out", "exit", "file"]
     assert parts_of(found[2][1], 3) == [b"a b", b"c", bytes(range(256))]
+
+
+def test_a_folder_that_is_too_large_is_not_sent(tmp_path: Path) -> None:
+    """A command with this folder; no service runs at its address."""
+    assert Limits().body_bytes == MOST_BYTES
+    (tmp_path / "messages.jsonl").write_bytes(b" " * MOST_BYTES)
+    arguments = ["verify", "--in", str(tmp_path)]
+    files = ClientFiles(arguments)
+    files.request(str(tmp_path))
+    with pytest.raises(ArgumentError, match=r"have 4\.0 MiB, a service takes 4 MiB"):
+        next(_Service("http://127.0.0.1:9").post(files.content()))

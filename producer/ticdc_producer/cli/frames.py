@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 CONTENT_TYPE = "application/x-ticdc-producer-command"
 PATH = "/v1/commands"
+MOST_BYTES = 4 << 20
+"""Size of a request. The service would end the connection, often before the client has read why."""
 URL_VARIABLE = "TICDC_PRODUCER_SERVER"
 
 

@@ -125,7 +125,7 @@ class Reports:
         if self.html is not None and self._timeline is not None:
             from ticdc_producer.reports.html import write_html
 
-            write_html(self.html, self._subject, verdict, self._timeline, _occurrences(faults))
+            write_html(self.html, self._subject, verdict, self._timeline, _occurrences(faults), requested)
 
 
 def _occurrences(faults: Iterable[Mapping[str, Any]]) -> list[FaultOccurrence]:

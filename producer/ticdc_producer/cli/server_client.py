@@ -9,7 +9,16 @@ from __future__ import annotations
 import os
 import sys
 
-from ticdc_producer.cli.frames import CONTENT_TYPE, PATH, URL_VARIABLE, frame, parts_of, read_frames, text_of
+from ticdc_producer.cli.frames import (
+    CONTENT_TYPE,
+    MOST_BYTES,
+    PATH,
+    URL_VARIABLE,
+    frame,
+    parts_of,
+    read_frames,
+    text_of,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -178,9 +187,12 @@ class _Service:
     def post(self, body: bytes) -> Iterator[tuple[str, bytes]]:
         """Send frames; the frames of the answer.
 
+        :raises ArgumentError: for more than a service takes.
         :raises EnvironmentFailure: if the service does not answer, or not to the end.
         :raises ProducerError: as the service refuses the request.
         """
+        if len(body) > MOST_BYTES:
+            raise _too_large(len(body))
         connection = None
         try:
             connection = self._connected()
@@ -191,8 +203,6 @@ class _Service:
                 raise _refusal(status, rest + b"".join(chunks))
             yield from read_frames(_joined(rest, chunks))
         except (OSError, ValueError) as error:
-            if isinstance(error, BrokenPipeError):
-                raise
             raise _failure(f"no service answers at {self._url}: {error}") from None
         finally:
             if connection is not None:
@@ -265,6 +275,13 @@ def _refusal(status: int, body: bytes) -> Exception:
     except (ValueError, KeyError, TypeError):
         return _failure(f"the service answers with status {status}")
     return error if status < 500 else _failure(error.what, error.hint)
+
+
+def _too_large(size: int) -> Exception:
+    from ticdc_producer.errors import ArgumentError
+
+    what = f"the files of the command have {size / (1 << 20):.1f} MiB, a service takes {MOST_BYTES >> 20} MiB"
+    return ArgumentError(what, argument="server", hint="run the command without --server")
 
 
 def _failure(what: str, hint: str = "`ticdc-producer serve` starts one") -> Exception:

@@ -30,7 +30,7 @@ from ticdc_producer.reports.target import write_text
 from ticdc_producer.reports.timeline import LISTED, LONGEST_SOURCE, Mark, PartitionCount, Timeline, cut, marks
 from ticdc_producer.verifier.finding import EventRef
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
-from ticdc_producer.verifier.verdict import Verdict
+from ticdc_producer.verifier.verdict import RequestedFaults, Verdict
 
 _LEGEND = {
     "rows": "commit-ts of rows; the band is the range from the smallest to the largest",
@@ -56,17 +56,23 @@ def write_html(
     verdict: Verdict,
     timeline: Timeline,
     faults: Sequence[FaultOccurrence] = (),
+    requested: RequestedFaults | None = None,
 ) -> None:
     """Write the verdict as a page.
 
     :param faults: positions of injected faults, for the charts.
+    :param requested: the illegal faults, which the verdict must report; None: none were injected.
     :raises ReportError: if the file cannot be written.
     """
-    write_text(path, page(subject, verdict, timeline, faults))
+    write_text(path, page(subject, verdict, timeline, faults, requested))
 
 
 def page(
-    subject: Subject, verdict: Verdict, timeline: Timeline, faults: Sequence[FaultOccurrence] = ()
+    subject: Subject,
+    verdict: Verdict,
+    timeline: Timeline,
+    faults: Sequence[FaultOccurrence] = (),
+    requested: RequestedFaults | None = None,
 ) -> str:
     """The page's text. Its only date is that of the subject, so the same input gives the same text."""
     axis = scale(bucket for buckets in timeline.buckets.values() for bucket in buckets)
@@ -87,6 +93,7 @@ def page(
         not_looked_at=not_looked_at(verdict),
         timeline=timeline,
         faults=sorted(Counter(fault.trap for fault in faults).items()),
+        requested=requested if requested is not None and requested.may_cause else None,
         drawn=[
             _PartitionChart(part, _chart(part, timeline, marked, axis, number))
             for number, part in enumerate(charted)

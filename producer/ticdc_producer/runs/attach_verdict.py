@@ -22,7 +22,7 @@ def attach_verdict(
     :param read_messages: the messages that were read from the target.
     :param claims: location of the claim-check objects, as URI or path.
     """
-    options.on_status("reading the messages again and verifying them")
+    options.on_status(f"reading {report.target} again and verifying it")
     changefeed = expected.job.changefeed
     # Whether these messages are all that was ever sent for the tables.
     whole = options.from_beginning and not options.append

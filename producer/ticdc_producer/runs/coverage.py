@@ -23,6 +23,7 @@ from ticdc_producer.runs.verify import OnStatus
 from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.runs.write_golden import folder_messages
 from ticdc_producer.spark.background_jobs import materialized
+from ticdc_producer.spark.session import announce_start
 from ticdc_producer.targets.decoding.dataframes import kafka_messages
 from ticdc_producer.targets.decoding.decode import decoded
 from ticdc_producer.targets.golden import read as golden
@@ -99,7 +100,7 @@ def coverage(
     changefeed = changefeed_of(sink_uri, config, kafka_properties=kafka_properties)
     ranges = whole_topics(brokers_of(changefeed), [changefeed.sink_uri.topic])
     changefeed = changefeed.model_copy(update={"partition_num": max(part.partition for part in ranges) + 1})
-    on_status("starting Spark")
+    announce_start(on_status)
     spark = topic_session(changefeed, ranges)
     return _covered(kafka_messages(spark, brokers_of(changefeed), ranges), changefeed, Counter(), on_status)
 
@@ -110,7 +111,7 @@ def _folder_coverage(folder: Path, config: str | Path | None, on_status: OnStatu
         raise ChangefeedError(what, parameter="config", hint=hint).about("config", "folder")
     manifest = golden.manifest(folder)
     changefeed = golden.changefeed(folder, manifest)
-    on_status("starting Spark")
+    announce_start(on_status)
     spark = folder_session(changefeed, folder)
     return _covered(
         folder_messages(spark, folder), changefeed, _injected(manifest), on_status, golden.schemas(folder)

@@ -19,7 +19,7 @@ from ticdc_producer.runs.small_run import is_small, run_small
 from ticdc_producer.runs.target import MessageTarget
 from ticdc_producer.runs.targets import checked_targets
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
-from ticdc_producer.spark.session import save_class_archive, spark_session
+from ticdc_producer.spark.session import announce_start, save_class_archive, spark_session
 from ticdc_producer.spark.spark_errors import translate_worker_errors
 
 LIGHT_CHANGES = 20_000
@@ -123,7 +123,7 @@ def run_job(job: Job, options: RunOptions) -> RunReport:
     on_status(f"scenario {job.scenario.name}: {history.commits} commits, {history.row_changes} row changes")
     for note in history.passed_over.notes:
         on_status(f"{job.scenario.file}:{note.line}: note: {note.text}")
-    on_status("starting Spark")
+    announce_start(on_status)
     light = history.commits + history.row_changes < LIGHT_CHANGES and not history.data
     on_class_archive = partial(
         on_status,

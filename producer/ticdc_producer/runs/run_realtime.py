@@ -29,7 +29,7 @@ from ticdc_producer.runs.wall_clock import SystemClock, WallClock
 from ticdc_producer.spark.background_jobs import materialized
 from ticdc_producer.spark.event_stream import ordered_events
 from ticdc_producer.spark.row_events import row_events
-from ticdc_producer.spark.session import spark_session
+from ticdc_producer.spark.session import announce_start, spark_session
 from ticdc_producer.spark.spark_errors import translate_worker_errors
 from ticdc_producer.targets.encoding.ordered_events import EventFrame
 from ticdc_producer.targets.kafka.topics import Offsets
@@ -87,7 +87,7 @@ def run_realtime(
     target = KafkaTarget(job, options)
     target.check()
     on_status(f"scenario {job.scenario.name}: {job.history.row_changes} row changes")
-    on_status("starting Spark")
+    announce_start(on_status)
     spark = spark_session()
     # Sorted by commit, so that a slice reads only the batches with its changes.
     committed = change_log(spark, job.history)

@@ -124,7 +124,7 @@ class _SmallRun:
         report = replace(report, target=target.name, broker_pid=target.broker_pid)
         if not self.options.verify_output:
             return report
-        self.options.on_status("reading the messages again and verifying them")
+        self.options.on_status(f"reading {target.name} again and verifying it")
         skipped = done.skipped_tables
         task = SmallVerification(
             changefeed=target.job.changefeed,

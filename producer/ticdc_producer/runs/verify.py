@@ -37,6 +37,7 @@ from ticdc_producer.runs.verification import Expectation, Expected, OnVerdict, i
 from ticdc_producer.runs.verify_storage import verify_storage
 from ticdc_producer.runs.write_golden import folder_messages, folder_table
 from ticdc_producer.scenario.load import ScenarioFile
+from ticdc_producer.spark.session import announce_start
 from ticdc_producer.spark.spark_errors import translate_worker_errors
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.verifier.options import Strictness
@@ -151,7 +152,7 @@ def verify(
     # The topic's partition count overrides the URI's.
     changefeed = changefeed.model_copy(update={"partition_num": max(part.partition for part in ranges) + 1})
     job = None if job is None else replace(job, changefeed=changefeed)
-    on_status("starting Spark")
+    announce_start(on_status)
     source = _Source(
         changefeed=changefeed,
         topics=_topics(changefeed, job),
@@ -210,7 +211,7 @@ def _verify_folder(
     on_status: OnStatus,
     on_verdict: OnVerdict,
 ) -> Verdict:
-    on_status("starting Spark")
+    announce_start(on_status)
     source = _Source(
         changefeed=changefeed,
         topics=None,

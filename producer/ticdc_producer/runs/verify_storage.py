@@ -11,7 +11,7 @@ from ticdc_producer.runs.encoded import encode_once
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.run_storage import layout_of, row_columns, storage_verdict
 from ticdc_producer.runs.verification import OnVerdict
-from ticdc_producer.spark.session import spark_session
+from ticdc_producer.spark.session import announce_start, spark_session
 from ticdc_producer.targets.encoding.ordered_events import EventFrame
 from ticdc_producer.targets.storage.directories import in_directories
 from ticdc_producer.targets.storage.listing import list_storage
@@ -37,7 +37,7 @@ def verify_storage(
             what = f"--{name.replace('_', '-')} cannot be combined with a storage"
             raise ArgumentError(what, argument=name, hint="it applies to topics and golden folders")
     listing = list_storage(changefeed.sink_uri.path, changefeed.protocol)
-    on_status("starting Spark")
+    announce_start(on_status)
     spark = spark_session(light=True)
     on_status("verifying")
     if job is None:

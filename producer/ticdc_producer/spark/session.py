@@ -98,14 +98,12 @@ def spark_session(
         written.
     :raises JavaError: if no Java is found, or Spark does not start on it.
     """
-    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    started_by_another_thread = SparkContext._active_spark_context is not None
-    if started_by_another_thread or _SUBMITTED in os.environ:
+    if session_runs() or _SUBMITTED in os.environ:
         return SparkSession.builder.getOrCreate()
     started = _started_jvms.pop() if _started_jvms else None
     if not light:
@@ -121,6 +119,18 @@ def spark_session(
     if preload:
         warm_up(spark, preload)
     return spark
+
+
+def session_runs() -> bool:
+    """Whether this process has a session, in any thread."""
+    pyspark = sys.modules.get("pyspark")
+    return pyspark is not None and pyspark.SparkContext._active_spark_context is not None
+
+
+def announce_start(on_status: Callable[[str], None]) -> None:
+    """Report that the next call of ``spark_session`` takes a while, if it does."""
+    if not session_runs():
+        on_status("starting Spark")
 
 
 def start_light_jvm(master: str = "local[*]") -> None:
