@@ -133,6 +133,13 @@ def test_a_row_over_the_limit_stops_before_anything_is_written_or_is_skipped_on_
     assert [row["after"]["id"] for row in rows if row["kind"] == "row"] == ["1", "3"]
 
 
+@pytest.fixture
+def _one_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that does not answer now is not waited for any longer, since none is being started."""
+    monkeypatch.setattr("ticdc_producer.targets.kafka.topics.CONNECT_SECONDS", 1)
+
+
+@pytest.mark.usefixtures("_one_second")
 def test_a_broker_that_does_not_answer_is_an_error_within_seconds(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, write: Write
 ) -> None:
@@ -233,6 +240,7 @@ def test_options_of_golden_before_its_subcommand(
     _refused(capsys, tmp_path, ["golden", *options, "diff", str(tmp_path), str(tmp_path)], part)
 
 
+@pytest.mark.usefixtures("_one_second")
 def test_a_folder_and_a_topic_at_once_may_be_appended_to(capsys: pytest.CaptureFixture[str]) -> None:
     """No broker answers at the address: the broker fails, the options are accepted."""
     assert main(["run", "seed_t1", "--append", "--out", "x", *_HOST]) == 3
