@@ -30,7 +30,7 @@ TRADITIONAL = (
     "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_IN_DATE", "NO_ZERO_DATE",
     "ERROR_FOR_DIVISION_BY_ZERO", "NO_AUTO_CREATE_USER", "NO_ENGINE_SUBSTITUTION",
 )  # fmt: skip
-"""What the sql_mode TRADITIONAL stands for. Source: tidb ``CombinationSQLMode``."""
+"""The parts of the sql_mode TRADITIONAL. Source: tidb ``CombinationSQLMode``."""
 WITHOUT_EFFECT = frozenset({
     "bulk_insert_buffer_size", "character_set_client", "character_set_connection",
     "character_set_results", "collation_connection", "default_storage_engine", "gtid_purged",
