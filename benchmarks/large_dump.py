@@ -2,6 +2,7 @@
 
 The file is always the same for a size: two tables of 95 % and 5 % of the bytes, and one of three rows, in
 INSERTs of about 1 MB each. The peaks are those of the resident memory of each process, which Linux counts.
+A run whose messages do not have one event per row of the file is an error.
 
     python benchmarks/large_dump.py --mib 256 1024
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -97,8 +99,11 @@ def _row(key: int) -> str:
 def measure(mib: int, folder: Path) -> dict[str, Any]:
     """Run a dump into a folder."""
     file, out = folder / "dump.sql", folder / "out"
+    rows = 0
     with file.open("w", encoding="utf-8") as written:
-        written.writelines(dump(mib << 20))
+        for part in dump(mib << 20):
+            written.write(part)
+            rows += part.startswith("INSERT") and part.count("),(") + 1
     command = [
         sys.executable,
         "-m",
@@ -112,13 +117,19 @@ def measure(mib: int, folder: Path) -> dict[str, Any]:
     ]
     start, load = time.perf_counter(), os.getloadavg()[0]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        peaks = _peaks(process)
+        peaks, cpu = _watched(process)
         assert process.stdout is not None
         report = process.stdout.read()
+    seconds = time.perf_counter() - start
+    events = re.search(r"^row +[\d,]+ +([\d,]+)", report, re.MULTILINE)
+    if process.returncode or events is None or int(events[1].replace(",", "")) != rows:
+        raise SystemExit(f"exit code {process.returncode}, {rows:,} rows in the dump, but:\n{report}")
     return {
         "dump_mib": round(file.stat().st_size / 2**20),
-        "exit": process.returncode,
-        "seconds": round(time.perf_counter() - start, 1),
+        "rows": rows,
+        "seconds": round(seconds, 1),
+        "cpu_seconds": {kind: round(found, 1) for kind, found in cpu.items()},
+        "us_cpu_per_row": round(sum(cpu.values()) / rows * 1e6, 1),
         "peak_mib": peaks,
         "output_mib": sum(one.stat().st_size for one in out.rglob("*") if one.is_file()) >> 20,
         "load_before": round(load, 1),
@@ -126,9 +137,13 @@ def measure(mib: int, folder: Path) -> dict[str, Any]:
     }
 
 
-def _peaks(process: subprocess.Popen[str]) -> dict[str, int]:
-    """The largest resident memory of the driver, of its JVM, and of a single Python worker, in MiB."""
+def _watched(process: subprocess.Popen[str]) -> tuple[dict[str, int], dict[str, float]]:
+    """The largest resident memory and the CPU time of the driver, its JVM, and its Python workers.
+
+    :return: MiB, of a single worker; and seconds, of all workers together.
+    """
     peaks: dict[str, int] = defaultdict(int)
+    cpu: dict[tuple[str, int], float] = {}
     while process.poll() is None:
         with suppress(psutil.Error):
             driver = psutil.Process(process.pid)
@@ -137,8 +152,12 @@ def _peaks(process: subprocess.Popen[str]) -> dict[str, int]:
                     java = one.name().startswith("java")
                     kind = "driver" if one.pid == driver.pid else "jvm" if java else "worker"
                     peaks[kind] = max(peaks[kind], _peak(one.pid))
+                    cpu[kind, one.pid] = sum(one.cpu_times()[:2])
         time.sleep(0.5)
-    return dict(peaks)
+    seconds: dict[str, float] = defaultdict(float)
+    for (kind, _), spent in cpu.items():
+        seconds[kind] += spent
+    return dict(peaks), dict(seconds)
 
 
 def _peak(pid: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from tests.docs.markdown import code, listed, table
+from tests.scenario.sql.random_joins import DIFFERENCES
 from tests.scenario.sql.reference import ALTER_PARTS, DEFINITIONS, EXPRESSIONS, STATEMENTS, VARIABLES, Example
 from tests.scenario.sql.refusals import REFUSED
 from ticdc_producer.model.collation import DEFAULT_COLLATIONS, KNOWN
@@ -64,6 +65,10 @@ def variables() -> str:
     )
 
 
+def differences() -> str:
+    return table(["left out, or accepted", "why"], [[what, why] for what, why in DIFFERENCES.items()])
+
+
 def rejected() -> str:
     rows = [
         ["" if position else group, f"{one.named} …", _code(one.sql)]
@@ -83,4 +88,5 @@ TABLES: dict[str, Callable[[], str]] = {
     "sql-rejected-functions": rejected_functions,
     "sql-variables": variables,
     "sql-rejected": rejected,
+    "sql-differences": differences,
 }

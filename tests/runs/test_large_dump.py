@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import mmap
+import sys
 from pathlib import Path
 
 import pytest
@@ -82,6 +84,24 @@ def test_its_steps(dump: Path) -> None:
     validation = validate_scenario(dump)
     assert validation.ok
     assert [note.line for note in validation.passed_over.notes] == [19]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux counts the mapped pages of a process")
+def test_a_mapped_file_is_not_in_the_memory_of_the_driver(tmp_path: Path) -> None:
+    path = tmp_path / "dump.sql"
+    with path.open("w") as file:
+        for number in range(64):
+            file.write(f"INSERT INTO t VALUES ({number},'{'x' * (1 << 20)}');\n")
+    before = _mapped_mib()
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        mapped = [_mapped_mib() - before for _ in dump_step._spans(data)]
+    assert len(mapped) > 10
+    assert max(mapped) < 16, mapped
+
+
+def _mapped_mib() -> int:
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("RssFile:")[2].split()[0]) >> 10
 
 
 @pytest.mark.usefixtures("small_limits")

@@ -122,11 +122,7 @@ def _load(settings: ServeSettings, on_failure: Callable[[], None]) -> tuple[Serv
 
 
 def _show(line: str) -> None:
-<<<<<<< HEAD
-    with suppress(OSError):  # the process that started the service may have closed its output
-=======
     with suppress(OSError):  # the program that has started the service may have closed its output
->>>>>>> serve
         typer.echo(line, err=True)
 
 

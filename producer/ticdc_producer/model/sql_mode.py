@@ -7,6 +7,10 @@ from datetime import UTC, datetime, tzinfo
 
 from ticdc_producer.errors import ScenarioError
 
+DEFAULT_SQL_MODE = (
+    "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,"
+    "NO_AUTO_CREATE_USER,NO_ENGINE_SUBSTITUTION"
+)
 DEFAULT_NOW = datetime(2021, 12, 20, 13, 30, 49, tzinfo=UTC)
 _MAX_DISPLAY_LENGTH = 120
 
@@ -15,6 +19,8 @@ _MAX_DISPLAY_LENGTH = 120
 class SQLMode:
     """The session settings for coercions.
 
+    :param sql_mode: value of the variable, which the fields up to ``division_by_zero_error``,
+        ``auto_value_on_zero`` and ``only_full_group_by`` follow.
     :param strict: STRICT_TRANS_TABLES: a value that does not fit is an error; without it the value is cut to
         fit.
     :param zero_dates: NO_ZERO_DATE is off: ``0000-00-00`` is accepted.
@@ -30,6 +36,7 @@ class SQLMode:
     :param autocommit: whether a statement outside of BEGIN … COMMIT is a transaction of its own.
     """
 
+    sql_mode: str = DEFAULT_SQL_MODE
     strict: bool = True
     zero_dates: bool = False
     zero_in_date: bool = False

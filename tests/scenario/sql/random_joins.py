@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from hypothesis import strategies as st
 
@@ -94,6 +95,8 @@ class JoinWorld:
 
 
 ID = Column("id", "int", "number")
+_BUILT_ONCE = lru_cache(4096)
+"""Strategies of the same tables are one object, because Hypothesis validates each object once."""
 
 
 @st.composite
@@ -152,7 +155,8 @@ class _Statements:
     def _named(self, table: str, name: str) -> Named:
         return Named(name, self._columns[table])
 
-    def _expression(self, kind: str, tables: Sequence[Named], depth: int = 2) -> st.SearchStrategy[str]:
+    @_BUILT_ONCE
+    def _expression(self, kind: str, tables: tuple[Named, ...], depth: int = 2) -> st.SearchStrategy[str]:
         """An expression of a kind on columns of some tables."""
         columns = [name for table in tables for name in table.of(kind)]
         literals = [value for values in KINDS[kind].values() for value in values]
@@ -170,7 +174,7 @@ class _Statements:
         return st.one_of(*forms, *self._own_forms(kind, inner, tables))
 
     def _own_forms(
-        self, kind: str, inner: st.SearchStrategy[str], tables: Sequence[Named]
+        self, kind: str, inner: st.SearchStrategy[str], tables: tuple[Named, ...]
     ) -> list[st.SearchStrategy[str]]:
         if kind == "number":
             text = self._expression("text", tables, 0)
@@ -189,7 +193,7 @@ class _Statements:
         return []
 
     @st.composite
-    def _scalar(draw: st.DrawFn, self: _Statements, tables: Sequence[Named]) -> str:
+    def _scalar(draw: st.DrawFn, self: _Statements, tables: tuple[Named, ...]) -> str:
         """A subquery with one value, correlated or not."""
         table = draw(st.sampled_from(("t", "u")))
         numbers = st.sampled_from(self._named(table, "s").of("number"))
@@ -201,7 +205,8 @@ class _Statements:
             where = f" where {draw(numbers)} {operator} {draw(st.sampled_from(around))}"
         return f"(select {call.format(draw(numbers))} from {table} s{where})"
 
-    def _comparison(self, tables: Sequence[Named]) -> st.SearchStrategy[str]:
+    @_BUILT_ONCE
+    def _comparison(self, tables: tuple[Named, ...]) -> st.SearchStrategy[str]:
         operator = st.sampled_from(("=", "<=>", "<>", "<", ">="))
         return st.sampled_from(("number", "number", "text", "date")).flatmap(
             lambda kind: (
@@ -213,7 +218,7 @@ class _Statements:
             )
         )
 
-    def _date_comparison(self, tables: Sequence[Named]) -> st.SearchStrategy[str]:
+    def _date_comparison(self, tables: tuple[Named, ...]) -> st.SearchStrategy[str]:
         """Dates are compared with dates of the same type, or with NULL."""
         columns = [(f"{one.name}.{column.name}", column) for one in tables for column in one.columns]
         dates = [(name, column) for name, column in columns if column.kind == "date"]
@@ -223,7 +228,8 @@ class _Statements:
             lambda one: st.sampled_from((*one[1].values, "null")).map(lambda value: f"{one[0]} >= {value}")
         )
 
-    def _condition(self, tables: Sequence[Named], depth: int = 2) -> st.SearchStrategy[str]:
+    @_BUILT_ONCE
+    def _condition(self, tables: tuple[Named, ...], depth: int = 2) -> st.SearchStrategy[str]:
         leaf = self._comparison(tables) if depth else self._plain_comparison(tables)
         if depth == 0:
             return leaf
@@ -240,12 +246,14 @@ class _Statements:
             ).map(lambda name: f"{name} is null"),
         )
 
-    def _plain_comparison(self, tables: Sequence[Named]) -> st.SearchStrategy[str]:
+    @_BUILT_ONCE
+    def _plain_comparison(self, tables: tuple[Named, ...]) -> st.SearchStrategy[str]:
         numbers = [name for one in tables for name in one.of("number")] or ["1"]
         number = st.sampled_from((*numbers, "1", "2", "null"))
         return st.tuples(number, st.sampled_from(("=", "<", "<>", ">=")), number).map(" ".join)
 
-    def _membership(self, tables: Sequence[Named]) -> st.SearchStrategy[str]:
+    @_BUILT_ONCE
+    def _membership(self, tables: tuple[Named, ...]) -> st.SearchStrategy[str]:
         return st.tuples(
             st.sampled_from(("number", "text")), st.sampled_from(("in", "not in", "> any", "<= all")),
             st.sampled_from(("t", "u")),
@@ -253,7 +261,7 @@ class _Statements:
             lambda one: st.tuples(
                 self._expression(one[0], tables, 0),
                 st.sampled_from(self._members(one[2], one[0], one[1])),
-                self._condition([self._named(one[2], "s")], 0),
+                self._condition((self._named(one[2], "s"),), 0),
             ).map(lambda two: f"{two[0]} {one[1]} (select {two[1]} from {one[2]} s where {two[2]})")
         )  # fmt: skip
 
@@ -266,9 +274,10 @@ class _Statements:
         ]
         return Named("s", tuple(signed)).of(kind)
 
-    def _exists(self, tables: Sequence[Named]) -> st.SearchStrategy[str]:
+    @_BUILT_ONCE
+    def _exists(self, tables: tuple[Named, ...]) -> st.SearchStrategy[str]:
         return st.sampled_from(("t", "u")).flatmap(
-            lambda table: self._condition([*tables, self._named(table, "s")], 0).map(
+            lambda table: self._condition((*tables, self._named(table, "s")), 0).map(
                 lambda condition: f"exists (select 1 from {table} s where {condition})"
             )
         )
@@ -295,10 +304,10 @@ class _Statements:
         return f"{verb} {table} values {', '.join(rows)}{tail}"
 
     @st.composite
-    def _from(draw: st.DrawFn, self: _Statements) -> tuple[str, list[Named]]:
+    def _from(draw: st.DrawFn, self: _Statements) -> tuple[str, tuple[Named, ...]]:
         """A FROM clause of two tables, and their names in it."""
         left, right = draw(st.sampled_from((("t", "u"), ("u", "t"), ("t", "t"))))
-        tables = [self._named(left, "x"), self._named(right, "y")]
+        tables = (self._named(left, "x"), self._named(right, "y"))
         join = draw(
             st.sampled_from(("join", "inner join", "left join", "right join", "cross join", "straight_join"))
         )
@@ -316,7 +325,7 @@ class _Statements:
         clause, tables = draw(self._from())
         if draw(st.booleans()):
             table = draw(st.sampled_from(("t", "u")))
-            clause, tables = f"{table} x", [self._named(table, "x")]
+            clause, tables = f"{table} x", (self._named(table, "x"),)
         where = f" where {draw(self._condition(tables))}" if draw(st.booleans()) else ""
         if draw(st.integers(0, 2)) == 0:
             return draw(self._grouped(columns, clause + where, tables))
@@ -326,7 +335,8 @@ class _Statements:
         distinct = draw(st.sampled_from(("", "", "distinct ")))
         return f"select {distinct}{', '.join(items)} from {clause}{where}"
 
-    def _item(self, column: Column, tables: Sequence[Named]) -> st.SearchStrategy[str]:
+    @_BUILT_ONCE
+    def _item(self, column: Column, tables: tuple[Named, ...]) -> st.SearchStrategy[str]:
         """A value that a column accepts; dates of other types, and unknown members, are left out."""
         same = [
             f"{one.name}.{other.name}" for one in tables for other in one.columns if other.type == column.type
@@ -342,7 +352,11 @@ class _Statements:
 
     @st.composite
     def _grouped(
-        draw: st.DrawFn, self: _Statements, columns: tuple[Column, ...], clause: str, tables: list[Named]
+        draw: st.DrawFn,
+        self: _Statements,
+        columns: tuple[Column, ...],
+        clause: str,
+        tables: tuple[Named, ...],
     ) -> str:
         number = draw(st.sampled_from([name for one in tables for name in one.of("number")]))
         texts = [name for one in tables for name in one.of("text")]
@@ -382,14 +396,14 @@ class _Statements:
             query = f"select w.* from (with v ({names}) as ({query}) select * from v) w"
         elif form == 3:  # rows in the order of their keys, so that the last one of a unique key is known
             named = self._named(table, "x")
-            items = [draw(self._item(column, [named])) for column in columns[1:]]
+            items = [draw(self._item(column, (named,))) for column in columns[1:]]
             verb = draw(st.sampled_from(("insert ignore into", "replace into")))
             return f"{verb} {table} select {', '.join(['x.id + 1', *items])} from {table} x order by x.id"
         return f"insert into {table} {query}"
 
     @st.composite
     def _assignments(
-        draw: st.DrawFn, self: _Statements, table: str, target: Named, tables: Sequence[Named]
+        draw: st.DrawFn, self: _Statements, table: str, target: Named, tables: tuple[Named, ...]
     ) -> list[str]:
         columns = draw(
             st.lists(st.sampled_from(self._columns[table][1:]), min_size=1, max_size=2, unique=True)
@@ -401,15 +415,15 @@ class _Statements:
         table = draw(st.sampled_from(("t", "u")))
         name = draw(st.sampled_from((table, "z")))
         target = self._named(table, name)
-        changes = draw(self._assignments(table, target, [target]))
-        where = f" where {draw(self._condition([target]))}" if draw(st.booleans()) else ""
+        changes = draw(self._assignments(table, target, (target,)))
+        where = f" where {draw(self._condition((target,)))}" if draw(st.booleans()) else ""
         limit = draw(st.sampled_from(("", "", f" order by {name}.id desc limit 2")))
         return f"update {table} {name if name != table else ''} set {', '.join(changes)}{where}{limit}"
 
     @st.composite
     def _delete(draw: st.DrawFn, self: _Statements) -> str:
         table = draw(st.sampled_from(("t", "u")))
-        where = draw(self._condition([self._named(table, table)]))
+        where = draw(self._condition((self._named(table, table),)))
         limit = draw(st.sampled_from(("", "", " order by id limit 1")))
         return f"delete from {table} where {where}{limit}"
 
@@ -420,16 +434,16 @@ class _Statements:
         if draw(st.booleans()):  # each row of x has one match at most, so that it may read y
             number = draw(st.sampled_from(x.of("number")))
             clause = f"{left} x {draw(st.sampled_from(('join', 'left join')))} {right} y on y.id = {number}"
-            changes = draw(self._assignments(left, x, [x, y]))
+            changes = draw(self._assignments(left, x, (x, y)))
         else:
             clause = f"{left} x, {right} y"
-            changes = draw(self._assignments(left, x, [x]))
-            changes += draw(self._assignments(right, y, [y]))
+            changes = draw(self._assignments(left, x, (x,)))
+            changes += draw(self._assignments(right, y, (y,)))
             assigned = [change.split(" = ")[0].partition(".")[2] for change in changes]
             x, y = (
                 Named(one.name, tuple(c for c in one.columns if c.name not in assigned)) for one in (x, y)
             )
-        where = f" where {draw(self._condition([x, y]))}" if draw(st.booleans()) else ""
+        where = f" where {draw(self._condition((x, y)))}" if draw(st.booleans()) else ""
         return f"update {clause} set {', '.join(changes)}{where}"
 
     @st.composite

@@ -193,11 +193,20 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
         ),
     ),
     "skipped": (
-        Example("SELECT", "select * from t join u using (id)", 0),
+        Example("SELECT", "select * from t join u using (id); (select 1) union (select 2)", 0),
+        Example("TABLE, VALUES, DO", "table t; values row(1, 2); do sleep(1)", 0),
         Example("SHOW", "show tables", 0),
         Example("DESC, DESCRIBE", "desc t; describe t", 0),
         Example("EXPLAIN", "explain delete from t", 0),
         Example("ANALYZE TABLE", "analyze table t", 0),
+        Example("SPLIT TABLE", "split table t between (0) and (1000) regions 4", 0),
+        Example(
+            "GRANT, REVOKE, and CREATE, ALTER, DROP, RENAME of USER, ROLE",
+            "create user 'ann'@'%' identified by 'x'; grant all on *.* to ann; drop user ann",
+            0,
+        ),
+        Example("SET PASSWORD, SET [DEFAULT] ROLE", "set password = 'x'; set default role all to ann", 0),
+        Example("FLUSH", "flush privileges", 0),
         Example("LOCK TABLES, UNLOCK TABLES", "lock tables t write; unlock tables", 0),
         Example(
             "CREATE, ALTER, DROP of TRIGGER, PROCEDURE, FUNCTION, EVENT, which TiDB does not have",
@@ -471,7 +480,7 @@ SYNONYMS = (
 
 VARIABLES = {
     "time_zone": "set time_zone = '+08:00'",
-    "sql_mode": "set session sql_mode = 'STRICT_TRANS_TABLES'",
+    "sql_mode": "set session sql_mode = concat(@@sql_mode, ',NO_AUTO_VALUE_ON_ZERO')",
     "timestamp": "set @@timestamp = 1600000000.5",
     "foreign_key_checks": "set foreign_key_checks = 0",
     "tidb_skip_utf8_check": "set tidb_skip_utf8_check = on",

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from decimal import Decimal
+from enum import Enum
 from typing import Any
 from urllib.parse import urlsplit
 
 import pymysql
 import pytest
 from hypothesis import HealthCheck, given, note, seed, settings
+from pymysql.constants import CLIENT
 
 from tests.consumer_state.servers import mariadb
 from tests.scenario.sql.random_joins import REFUSED_BY_MARIADB, Column, JoinWorld, join_worlds
@@ -32,6 +35,15 @@ _OUT_OF_COLUMN = re.compile(r"Out of range value for column '(\w+)'")
 _SUPPRESSED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.function_scoped_fixture]
 
 
+class Outcome(Enum):
+    """What became of a statement."""
+
+    SAME_ROWS = "run by both, with the same rows"
+    NOT_RUN_BY_BOTH = "rejected by both, with the same rows"
+    NOT_RUN_BY_MARIADB = "not compared, because MariaDB does not run it"
+    DIFFERS_BY_DESIGN = "not compared, because the rows differ by design from here on"
+
+
 class Server:
     """A connection to MariaDB."""
 
@@ -39,31 +51,33 @@ class Server:
         parts = urlsplit(url)
         self._connection: pymysql.Connection[Any] = pymysql.connect(
             host=parts.hostname, port=parts.port or 0, user=parts.username, password=parts.password or "",
-            charset="utf8mb4", autocommit=True,
+            charset="utf8mb4", autocommit=True, client_flag=CLIENT.MULTI_STATEMENTS,
         )  # fmt: skip
         self.run("set names utf8mb4 collate utf8mb4_bin")
         self.run(f"set sql_mode = '{_MODE}', time_zone = '+00:00', @@max_statement_time = 20")
 
-    def run(self, statement: str) -> tuple[tuple[Any, ...], ...]:
+    def run(self, *statements: str) -> list[tuple[tuple[Any, ...], ...]]:
+        """The rows of each statement; all are sent together."""
         with self._connection.cursor() as cursor:
-            cursor.execute(statement)
-            return tuple(cursor.fetchall())
+            cursor.execute(_BETWEEN.join(statements))
+            rows = [tuple(cursor.fetchall())]
+            while cursor.nextset():
+                rows.append(tuple(cursor.fetchall()))
+            return rows
 
     def script(self, text: str) -> None:
         """Run statements with ``;`` between; the first one that fails ends the transaction."""
         try:
-            for statement in text.split(_BETWEEN):
-                self.run(statement)
+            self.run(text)
         except pymysql.MySQLError:
             self.run("rollback")
             raise
 
-    def renew(self) -> None:
-        for statement in (
+    def renew(self, ddl: Sequence[str]) -> None:
+        self.run(
             "drop database if exists test", "create database test charset utf8mb4 collate utf8mb4_bin",
-            "use test", "set @v = null, @w = null",
-        ):  # fmt: skip
-            self.run(statement)
+            "use test", "set @v = null, @w = null", *ddl,
+        )  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -80,20 +94,32 @@ def seed_of_run(pytestconfig: pytest.Config) -> int:
     return number
 
 
-def _theirs(server: Server, table: str, columns: tuple[Column, ...]) -> list[tuple[object, ...]]:
+def _theirs(server: Server, columns: dict[str, tuple[Column, ...]]) -> dict[str, list[tuple[object, ...]]]:
+    """The rows of each table in MariaDB."""
+    rows = server.run(*(_query(table, of_table) for table, of_table in columns.items()))
+    return {
+        table: [_comparable_row(row, of_table) for row in found]
+        for (table, of_table), found in zip(columns.items(), rows, strict=True)
+    }
+
+
+def _query(table: str, columns: tuple[Column, ...]) -> str:
     as_bytes = "cast({} as binary)"
     forms = {"number": "{}", "text": as_bytes, "date": as_bytes}
     items = [
         f"{one.name} + 0" if one.type.startswith("enum") else forms[one.kind].format(one.name)
         for one in columns
     ]
-    rows = server.run(f"select {', '.join(items)} from {table} order by id")
-    return [tuple(_comparable(value, one) for value, one in zip(row, columns, strict=True)) for row in rows]
+    return f"select {', '.join(items)} from {table} order by id"
 
 
 def _ours(session: Session, table: str, columns: tuple[Column, ...]) -> list[tuple[object, ...]]:
     rows = session.history().state["test", table].rows
-    return [tuple(_comparable(value, one) for value, one in zip(row, columns, strict=True)) for row in rows]
+    return [_comparable_row(row, columns) for row in rows]
+
+
+def _comparable_row(row: Sequence[object], columns: tuple[Column, ...]) -> tuple[object, ...]:
+    return tuple(_comparable(value, one) for value, one in zip(row, columns, strict=True))
 
 
 def _comparable(value: object, column: Column) -> object:
@@ -106,15 +132,17 @@ def _comparable(value: object, column: Column) -> object:
     return Decimal(text) if column.kind == "number" or column.type.startswith("enum") else text
 
 
-def compare_all(server: Server, world: JoinWorld) -> None:
-    server.renew()
+def compare_all(server: Server, world: JoinWorld) -> Iterator[Outcome]:
+    """Compare the rows after each statement, up to the first one that differs by design."""
+    server.renew(world.ddl)
     session = Session()
     for statement in world.ddl:
-        server.run(statement)
         session.run(statement)
     for statement in world.statements:
         note(statement)
-        if not _compare(server, session, statement, world.columns):
+        outcome = _compare(server, session, statement, world.columns)
+        yield outcome
+        if outcome is Outcome.DIFFERS_BY_DESIGN:
             return
 
 
@@ -149,37 +177,40 @@ def _rounds_to_zero(session: Session, columns: dict[str, tuple[Column, ...]], me
 
 def _compare(
     server: Server, session: Session, statement: str, columns: dict[str, tuple[Column, ...]]
-) -> bool:
-    """Whether the next statement can be compared: not if the rows differ by design from here on."""
+) -> Outcome:
     theirs = _refusal_of_mariadb(server, statement)
     code = 0 if theirs is None else theirs.args[0]
     if code in REFUSED_BY_MARIADB:
-        return True
+        return Outcome.NOT_RUN_BY_MARIADB
     ours = _refusal_here(session, statement)
     evaluated_here = code == 0 and ours is not None and "value is out of range" in ours.what
     if evaluated_here and "(select" in statement:
-        return False
+        return Outcome.DIFFERS_BY_DESIGN
     if ours is None and theirs is not None and _rounds_to_zero(session, columns, str(theirs.args[1])):
-        return False
+        return Outcome.DIFFERS_BY_DESIGN
     without_rows = ours is None and code == _OUT_OF_RANGE
     if without_rows and _BETWEEN in statement:
-        return False
+        return Outcome.DIFFERS_BY_DESIGN
     assert without_rows or (ours is None) == (theirs is None), f"here: {ours}, in MariaDB: {theirs}"
-    for table, found in columns.items():
-        assert _ours(session, table, found) == _theirs(server, table, found)
-    return True
+    rows = {table: _ours(session, table, found) for table, found in columns.items()}
+    assert rows == _theirs(server, columns)
+    return Outcome.SAME_ROWS if ours is None else Outcome.NOT_RUN_BY_BOTH
 
 
 def _compare_worlds(server: Server, examples: int, seed_of_run: int) -> None:
     """:param examples: number of databases, with ten statements each."""
+    outcomes = Counter[Outcome]()
 
     @seed(seed_of_run)
     @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=_SUPPRESSED)
     @given(join_worlds(_STATEMENTS))
     def compare(world: JoinWorld) -> None:
-        compare_all(server, world)
+        outcomes.update(compare_all(server, world))
 
     compare()
+    for outcome, statements in outcomes.items():
+        print(f"{statements:,} statements {outcome.value}")
+    assert outcomes[Outcome.SAME_ROWS] > outcomes.total() / 2
 
 
 def test_statements_leave_the_rows_of_mariadb(server: Server, seed_of_run: int) -> None:

@@ -24,7 +24,7 @@ def refused(script: str) -> tuple[list[tuple[int, str]], int, int]:
 def test_each_error_has_its_line_and_the_rest_runs() -> None:
     script = T + (
         "insert into t values (1, 'long text');\n"
-        "grant all on *.* to ann;\n"
+        "call p();\n"
         "insert into t values (2, 'b');\n"
         "insert into t values (2, 'c');\n"
         "update t set w = 1;\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -54,8 +55,19 @@ def _changes_of(plan: DumpPlan, span: StatementSpan, first_commit: int) -> pa.Re
     table = Table(plan.table, _FileIds(base=span.start, table=plan.table), plan.partitioning)
     session = Session(file=plan.file, database=plan.table.schema, now=plan.commit_time)
     session.adopt(table, plan.mode, first_commit)
-    session.run(text, line=span.line)
-    return _batch(session.history().changes, hidden_ids=table.has_hidden_id)
+    with _collector_paused():
+        session.run(text, line=span.line)
+        return _batch(session.history().changes, hidden_ids=table.has_hidden_id)
+
+
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """A context without the collector of cyclic garbage, which visits all rows of a span again and again."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 @dataclass(slots=True)

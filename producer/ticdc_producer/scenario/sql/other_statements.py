@@ -3,33 +3,82 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.scenario.history import PassedOver
 from ticdc_producer.scenario.sql.statements import Statement
 
-READ_ONLY = frozenset({"SELECT", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE"})
+READ_ONLY = frozenset({
+    "SELECT", "TABLE", "VALUES", "DO", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE", "SPLIT",
+})  # fmt: skip
 """Statements that change nothing in the stream; they are counted and passed over."""
+_QUERIES = frozenset({"SELECT", "WITH", "TABLE", "VALUES"})
 KNOWN_VERBS = frozenset({
-    "CHECKSUM", "DELIMITER", "PLAN", "QUERY", "RECOMMEND", "SOURCE", "TRAFFIC",
-    "TABLE", "VALUES", "CALL",
-    "DO", "LOAD", "IMPORT", "XA", "GRANT", "REVOKE", "KILL", "FLUSH", "ADMIN", "SPLIT", "BATCH",
+    "CHECKSUM", "DELIMITER", "PLAN", "QUERY", "RECOMMEND", "SOURCE", "TRAFFIC", "CALL",
+    "LOAD", "IMPORT", "XA", "KILL", "ADMIN", "BATCH",
     "HANDLER", "CHECK", "OPTIMIZE", "REPAIR", "RESET", "PURGE", "INSTALL", "UNINSTALL", "BACKUP",
     "RESTORE", "START", "STOP", "TRACE", "BINLOG", "HELP", "CANCEL",
 })  # fmt: skip
 """Statements that TiDB has and a scenario cannot contain."""
+_ADMINISTRATION = frozenset({
+    ("CREATE", "USER"), ("ALTER", "USER"), ("DROP", "USER"), ("RENAME", "USER"), ("CREATE", "ROLE"),
+    ("DROP", "ROLE"), ("GRANT",), ("REVOKE",), ("FLUSH",),
+})  # fmt: skip
+_ADMINISTRATION_IN_TRANSACTION = frozenset({("SET", "PASSWORD"), ("SET", "ROLE"), ("SET", "DEFAULT")})
 _INTO_VARIABLE = re.compile(r"\bINTO\s+@", re.IGNORECASE)
 
 
-def refuse_running(statement: Statement) -> None:
-    """Refuse EXPLAIN ANALYZE, which runs the statement that it explains, and SELECT … INTO a variable.
+def reads(statement: Statement) -> bool:
+    """Whether a statement changes nothing in the stream; a SELECT may be in parentheses."""
+    index = 0
+    while statement.word(index) == "(":
+        index += 1
+    word = statement.word(index) if index else statement.verb
+    return word in (_QUERIES if index else READ_ONLY)
 
-    :raises UnsupportedSQL: for these two.
+
+def refuse_running(statement: Statement) -> None:
+    """Refuse EXPLAIN ANALYZE, which runs the statement that it explains, and assignments outside of a SELECT.
+
+    :raises UnsupportedSQL: for these.
     """
     if statement.word(0) != "ANALYZE" and statement.word(1) == "ANALYZE":
         raise UnsupportedSQL(f"{statement.word(0)} ANALYZE is not supported", line=statement.line)
     if statement.verb == "SELECT" and _INTO_VARIABLE.search(statement.shape):
         raise UnsupportedSQL("SELECT … INTO a variable is not supported", line=statement.line)
+    if statement.verb == "DO" and ":=" in statement.shape:
+        raise UnsupportedSQL("DO with an assignment is not supported", line=statement.line)
+
+
+@dataclass(frozen=True, slots=True)
+class Administration:
+    """A statement about users, rights or the server.
+
+    :param name: its first words.
+    :param commits: whether it commits an open transaction.
+    """
+
+    name: str
+    commits: bool
+
+
+def administration(statement: Statement) -> Administration | None:
+    """A statement that changes users, rights or the server alone; None for any other.
+
+    Changefeeds do not replicate the tables of users and rights. Source of the implicit commit: tidb
+    ``SimpleExec.autoNewTxn``, ``GrantExec.Next`` and ``RevokeExec.Next``.
+
+    :raises UnsupportedSQL: for FLUSH TABLES WITH READ LOCK, which TiDB does not have.
+    """
+    words = statement.verb, statement.word(1)
+    if words == ("FLUSH", "TABLES") and "READ LOCK" in " ".join(statement.shape.upper().split()):
+        raise UnsupportedSQL("FLUSH TABLES WITH READ LOCK is not supported", line=statement.line)
+    for known, commits in ((_ADMINISTRATION, True), (_ADMINISTRATION_IN_TRANSACTION, False)):
+        for found in (words, words[:1]):
+            if found in known:
+                return Administration(" ".join(found), commits)
+    return None
 
 
 def pass_over_program(statement: Statement, kind: str, passed_over: PassedOver) -> None:

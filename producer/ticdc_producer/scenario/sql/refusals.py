@@ -11,9 +11,6 @@ from ticdc_producer.scenario.sql.statements import Statement, stored_program
 
 GENERAL = "docs/sql.md lists the SQL that runs: write it with statements of that list, or leave it out"
 _ADVICE: tuple[tuple[str, str], ...] = (
-    ("CREATE USER", "leave it out: users and rights reach no changefeed"),
-    ("GRANT", "leave it out: users and rights reach no changefeed"),
-    ("REVOKE", "leave it out: users and rights reach no changefeed"),
     ("CALL", "write the statements of the procedure: TiDB has no stored procedures"),
     ("LOAD", "use a data step with format csv, or INSERT statements"),
     ("IMPORT", "use a data step, or INSERT statements"),
@@ -23,8 +20,8 @@ _ADVICE: tuple[tuple[str, str], ...] = (
     ("FLASHBACK", "write CREATE TABLE and INSERT"),
     ("RECOVER", "write CREATE TABLE and INSERT"),
     ("ADMIN", "leave it out: it changes nothing that a changefeed sends"),
-    ("FLUSH", "leave it out: it changes nothing that a changefeed sends"),
-    ("DO is", "leave it out: it only computes"),
+    ("FLUSH TABLES", "leave it out: TiDB has no FLUSH TABLES WITH READ LOCK"),
+    ("DO with", "write SET"),
     ("ALTER VIEW", "write CREATE OR REPLACE VIEW: TiDB has no ALTER VIEW"),
     ("GLOBAL TEMPORARY", "write CREATE TEMPORARY TABLE, whose rows outlive the transaction"),
     ("AS SELECT", "write CREATE TABLE with columns, then INSERT … SELECT: TiDB has no CREATE TABLE … SELECT"),

@@ -23,8 +23,10 @@ from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.generated_table import GeneratedTable
 from ticdc_producer.scenario.sql.other_statements import (
     KNOWN_VERBS,
-    READ_ONLY,
+    Administration,
+    administration,
     pass_over_program,
+    reads,
     refuse_running,
 )
 from ticdc_producer.scenario.sql.prepared_statements import PreparedStatements, concerns_prepared
@@ -214,15 +216,17 @@ class Session:
             pass_over_program(statement, program, self._passed_over)
         elif concerns_prepared(statement):
             self._prepared_statement(Cursor(statement))
+        elif found := administration(statement):
+            self._administration(found)
         elif is_ddl(word):
             self._ddl(statement)
         elif word == "SET":
             self._set(Cursor(statement))
         elif word == "USE":
             self._tables.use(Cursor(statement, 1))
-        elif word in READ_ONLY:
+        elif reads(statement):
             refuse_running(statement)
-            self._passed_over.count(word)
+            self._passed_over.count("SELECT" if word == "(" else word)
             self._query(statement)
         elif word == "WITH":
             self._with(statement)
@@ -231,6 +235,13 @@ class Session:
             self._passed_over.count(f"{word} TABLES")
         else:
             self._control(statement, word)
+
+    def _administration(self, found: Administration) -> None:
+        """Skip a statement about users, rights or the server."""
+        if found.commits:
+            self._transaction.commit()
+        self._passed_over.count(found.name)
+        self._values.end_statement(0)
 
     def _set(self, cursor: Cursor) -> None:
         before = self._mode
@@ -250,7 +261,7 @@ class Session:
         if statement.verb == "SELECT" and ":=" in statement.shape:
             _, tree = self._statements.parsed(statement)
             self._context(tree).plan(tree, None).rows(None)
-        self._values.end_statement(-1)
+        self._values.end_statement(0 if statement.verb == "DO" else -1)
 
     def _with(self, statement: Statement) -> None:
         """Run the UPDATE or DELETE behind a WITH; a SELECT is skipped."""

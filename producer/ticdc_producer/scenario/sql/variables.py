@@ -24,21 +24,35 @@ __all__ = ["run_set", "time_zone"]
 SQL_MODES = frozenset({
     "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_DATE", "NO_ZERO_IN_DATE",
     "ERROR_FOR_DIVISION_BY_ZERO", "ONLY_FULL_GROUP_BY", "NO_AUTO_CREATE_USER",
-    "NO_ENGINE_SUBSTITUTION", "ALLOW_INVALID_DATES", "NO_AUTO_VALUE_ON_ZERO",
+    "NO_ENGINE_SUBSTITUTION", "ALLOW_INVALID_DATES", "NO_AUTO_VALUE_ON_ZERO", "TRADITIONAL",
 })  # fmt: skip
+TRADITIONAL = (
+    "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_IN_DATE", "NO_ZERO_DATE",
+    "ERROR_FOR_DIVISION_BY_ZERO", "NO_AUTO_CREATE_USER", "NO_ENGINE_SUBSTITUTION",
+)  # fmt: skip
+"""The parts of the sql_mode TRADITIONAL. Source: tidb ``CombinationSQLMode``."""
 WITHOUT_EFFECT = frozenset({
-    "character_set_client", "character_set_connection", "character_set_results", "collation_connection",
-    "default_storage_engine", "gtid_purged", "information_schema_stats_expiry",
-    "innodb_lock_wait_timeout", "innodb_stats_auto_recalc", "interactive_timeout", "lock_wait_timeout",
-    "max_allowed_packet", "net_read_timeout", "net_write_timeout", "note_verbosity", "optimizer_switch",
-    "placement_checks", "sql_log_bin", "sql_notes", "sql_quote_show_create", "sql_safe_updates",
-    "sql_warnings", "storage_engine", "tidb_mem_quota_query", "transaction_isolation", "tx_isolation",
-    "unique_checks", "wait_timeout",
+    "bulk_insert_buffer_size", "character_set_client", "character_set_connection",
+    "character_set_results", "collation_connection", "default_storage_engine", "gtid_purged",
+    "information_schema_stats_expiry", "innodb_lock_wait_timeout", "innodb_stats_auto_recalc",
+    "innodb_strict_mode", "interactive_timeout", "join_buffer_size", "lock_wait_timeout",
+    "log_bin_trust_function_creators",
+    "low_priority_updates", "max_allowed_packet", "max_error_count", "max_execution_time",
+    "max_heap_table_size", "net_read_timeout", "net_write_timeout", "note_verbosity",
+    "optimizer_switch", "placement_checks", "profiling", "read_buffer_size", "session_track_gtids",
+    "sort_buffer_size", "sql_auto_is_null", "sql_big_selects", "sql_log_bin", "sql_notes",
+    "sql_quote_show_create", "sql_safe_updates", "sql_warnings", "storage_engine",
+    "tidb_constraint_check_in_place", "tidb_constraint_check_in_place_pessimistic",
+    "tidb_ddl_enable_fast_reorg", "tidb_ddl_reorg_batch_size", "tidb_ddl_reorg_priority",
+    "tidb_ddl_reorg_worker_cnt", "tidb_disable_txn_auto_retry", "tidb_enable_noop_functions",
+    "tidb_isolation_read_engines", "tidb_mem_quota_query", "tidb_multi_statement_mode",
+    "tidb_retry_limit", "tidb_skip_isolation_level_check", "tidb_txn_mode", "tmp_table_size",
+    "transaction_isolation", "tx_isolation", "unique_checks", "wait_timeout",
 })  # fmt: skip
 """Variables that dumps and scripts set, and that do not change what a changefeed sends."""
 _SQL_MODE = (
-    "strict", "zero_dates", "zero_in_date", "invalid_dates", "division_by_zero_error", "auto_value_on_zero",
-    "only_full_group_by",
+    "sql_mode", "strict", "zero_dates", "zero_in_date", "invalid_dates", "division_by_zero_error",
+    "auto_value_on_zero", "only_full_group_by",
 )  # fmt: skip
 """The fields of ``SQLMode`` that ``sql_mode`` sets."""
 
@@ -137,10 +151,29 @@ def _assign(cursor: Cursor, mode: SQLMode, initial: SQLMode, saved: dict[str, SQ
     if source.upper() == "DEFAULT":
         return _FROM_INITIAL[name](mode, initial)
     bare_word = source.isidentifier() and source.upper() != "NULL"
-    value = source if bare_word else evaluate_constant(parse_expression(source, cursor.line), mode)
+    value = source if bare_word else _evaluated(parse_expression(source, cursor.line), mode)
     if value is None:
         raise ScenarioError(f"Variable {name!r} can't be set to the value of NULL", value="NULL")
     return setter(mode, value)
+
+
+def _evaluated(node: exp.Expr, mode: SQLMode) -> SQLValue:
+    """The value of an expression, which may contain ``@@sql_mode`` and be in a SELECT without FROM."""
+    query = node.this if isinstance(node, exp.Subquery) else None
+    if isinstance(query, exp.Select) and [name for name, part in query.args.items() if part] == [
+        "expressions"
+    ]:
+        node = query.expressions[0] if len(query.expressions) == 1 else node
+    node = node.transform(lambda one: exp.Literal.string(mode.sql_mode) if _is_sql_mode(one) else one)
+    return evaluate_constant(node, mode)
+
+
+def _is_sql_mode(node: exp.Expr) -> bool:
+    return (
+        isinstance(node, exp.SessionParameter)
+        and node.name.lower() == "sql_mode"
+        and str(node.args.get("kind") or "session").lower() in ("session", "local")
+    )
 
 
 def _read_scope(cursor: Cursor) -> bool:
@@ -173,13 +206,17 @@ def _set_time_zone(mode: SQLMode, value: SQLValue) -> SQLMode:
 
 
 def _set_sql_mode(mode: SQLMode, value: SQLValue) -> SQLMode:
-    flags = {flag.strip().upper() for flag in to_text(value).split(",") if flag.strip()}
-    unknown = sorted(flags - SQL_MODES)
+    words = [flag.strip().upper() for flag in to_text(value).split(",") if flag.strip()]
+    flags = dict.fromkeys(
+        flag for word in words for flag in ((*TRADITIONAL, word) if word == "TRADITIONAL" else (word,))
+    )
+    unknown = sorted(flags.keys() - SQL_MODES)
     if unknown:
         raise UnsupportedSQL(f"the sql_mode {unknown[0]} is not supported", value=unknown[0])
     return replace(
         mode,
-        strict=bool(flags & {"STRICT_TRANS_TABLES", "STRICT_ALL_TABLES"}),
+        sql_mode=",".join(flags),
+        strict="STRICT_TRANS_TABLES" in flags or "STRICT_ALL_TABLES" in flags,
         zero_dates="NO_ZERO_DATE" not in flags,
         zero_in_date="NO_ZERO_IN_DATE" not in flags,
         invalid_dates="ALLOW_INVALID_DATES" in flags,
