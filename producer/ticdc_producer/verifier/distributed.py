@@ -155,10 +155,15 @@ class _Run:
             pairs = rows.where(sf.col("previous_offset").isNotNull()).select(*SUSPECTED.names)
             found.violations.merge(self._checked_old_images(pairs, found.suspected))
         rows = rows.where(sf.col("previous_offset").isNull())
+        if self.expected is not None:
+            add_out_of_order(differences, rows.where(sf.col("state").isNull()))
+        examples = self._decoded_at([*example_events(found.violations), *differences.delivered_examples])
         return CheckedMessages(
-            findings(found.violations, self.reader.facts, self._decoded_at(example_events(found.violations))),
+            findings(found.violations, self.reader.facts, examples),
             kinds(self.reader.facts, found),
-            None if self.expected is None else self._comparison(self.expected, differences, rows),
+            None
+            if self.expected is None
+            else differences.comparison(events_at(self.expected, differences.expected_examples), examples),
             compare_states(states, self._delivered(states, rows), self._decoded_at),
         )
 
@@ -260,19 +265,14 @@ class _Run:
         before = pairs.select("topic", *previous[:2]).toDF(*LOCATION[:3])
         where = own.union(before).distinct().hint("broadcast" if number <= _BROADCAST else "merge")
         messages = self.messages.join(where, [*LOCATION[:3]], "left_semi")
-        rows = self._decoded(messages).where("kind = 'row'")
-        after = rows.select(
-            "topic", *(rows[name].alias(f"previous_{name}") for name in (*LOCATION[1:], "after"))
-        )
-        images = pairs.join(rows.hint("merge"), [*LOCATION]).join(after.hint("merge"), ["topic", *previous])
-        return results_of(images, check)
-
-    def _comparison(self, expected: DataFrame, differences: Differences, rows: DataFrame) -> Comparison:
-        add_out_of_order(differences, rows.where(sf.col("state").isNull()))
-        return differences.comparison(
-            events_at(expected, differences.expected_examples),
-            self._decoded_at(differences.delivered_examples),
-        )
+        with materialized(self._decoded(messages).where("kind = 'row'")) as rows:
+            after = rows.select(
+                "topic", *(rows[name].alias(f"previous_{name}") for name in (*LOCATION[1:], "after"))
+            )
+            images = pairs.join(rows.hint("merge"), [*LOCATION]).join(
+                after.hint("merge"), ["topic", *previous]
+            )
+            return results_of(images, check)
 
     def _decoded(self, messages: DataFrame) -> DataFrame:
         return messages.mapInArrow(self.decode, DECODED)
