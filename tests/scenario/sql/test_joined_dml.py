@@ -55,6 +55,12 @@ def test_rows_of_an_update(statement: str, expected: dict[bytes, bytes | None]) 
             {b"1", b"2"},
             {b"1", b"2", b"9"},
         ),
+        (
+            "delete from `test`.`t`.*, u . * using t join u using (id) where u.n > 10",
+            {b"1", b"3"},
+            {b"1", b"9"},
+        ),
+        ("delete x.* from t x join u on u.id = x.id where u.n * 2 > 20", {b"1", b"3"}, {b"1", b"2", b"9"}),
         ("delete a, b from t a join t b on b.id = a.id + 1", set(), {b"1", b"2", b"9"}),
         ("delete from t as x where x.id in (select id from u)", {b"3"}, {b"1", b"2", b"9"}),
         (

@@ -38,10 +38,19 @@ _PRIORITY = re.compile(
     re.IGNORECASE,
 )
 """The words about the order of work in a server, and the IGNORE of UPDATE, which sqlglot does not know."""
+_NAME = r"(?:`[^`]+`|[\w$]+)"
+_DELETED = rf"{_NAME}(?:\s*\.\s*{_NAME})?(?:\s*\.\s*\*)?"
+_DELETED_TABLES = re.compile(
+    rf"\A\s*DELETE{_BLANK}(?:FROM{_BLANK})?(?P<tables>{_DELETED}(?:\s*,\s*{_DELETED})*)"
+    rf"(?={_BLANK}(?:FROM|USING)\b)",
+    re.IGNORECASE,
+)
+_ALL_COLUMNS = re.compile(r"\.\s*\*")
+"""What may follow the names of the tables that a DELETE of several tables names, and has no effect."""
 
 
 def parse_modified_dml(statement: Statement) -> tuple[str, exp.Expr]:
-    """Parse a DML statement, whose words about priority have no effect.
+    """Parse a DML statement. Words about priority, and ``.*`` behind the tables of a DELETE, have no effect.
 
     :return: the verb, and sqlglot's tree; of UPDATE IGNORE the tree has the argument ``ignore``.
     :raises UnsupportedSQL: for DELETE IGNORE.
@@ -55,6 +64,11 @@ def parse_modified_dml(statement: Statement) -> tuple[str, exp.Expr]:
         sql = sql[:start] + " " * (end - start) + sql[end:]
     if re.match(rf"\s*DELETE{_BLANK}IGNORE\b", sql, re.IGNORECASE):
         raise UnsupportedSQL("DELETE IGNORE is not supported", line=statement.line)
+    deleted = _DELETED_TABLES.match(sql)
+    if deleted is not None:
+        start, end = deleted.span("tables")
+        tables = _ALL_COLUMNS.sub(lambda one: " " * len(one[0]), sql[start:end])
+        sql = sql[:start] + tables + sql[end:]
     verb, tree = parse_dml(sql, statement.line)
     if ignore:
         tree.set("ignore", True)
