@@ -275,6 +275,18 @@ def test_the_rebuilt_text_of_an_exchange(words: str, sent: str) -> None:
     assert history_of(script).catalog.ddls[-1].query == text + sent
 
 
+@pytest.mark.parametrize(("first", "second"), [("x", "t"), ("t", "x")])
+def test_rows_after_an_exchange_get_row_ids_that_no_exchanged_row_has(first: str, second: str) -> None:
+    """Both tables continue after the larger counter; otherwise a new row would replace an exchanged one."""
+    script = (
+        "create table t (a int, b int, unique key (a)) partition by hash (a) partitions 1;"
+        " create table x (a int, b int, unique key (a));"
+        f" insert into {first} values (1, 1); alter table t exchange partition p0 with table x;"
+        f" insert into {second} values (2, 1); update {second} set b = 5 where a = 1"
+    )
+    assert rows_of(script, second) == [(b"1", b"5"), (b"2", b"1")]
+
+
 def test_a_partition_cannot_be_added_after_a_default_partition() -> None:
     script = "create table t (a int) partition by list (a) (partition p values in (1), partition q default);"
     with pytest.raises(ScenarioError):

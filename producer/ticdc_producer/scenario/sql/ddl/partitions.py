@@ -149,7 +149,11 @@ def _swap(context: DDLContext, table: Table, other: Table, offset: int) -> None:
     for source, rows in ((table, to_other), (other, to_table)):
         for row in rows:
             source.remove(row)
-        source.ids.forget_cache()
+    # Each table gets rows with ids of the other one's counter, so both go on after the larger one. Source:
+    # tidb ``pkg/ddl/partition.go`` (``onExchangeTablePartition``).
+    used = max(table.ids.base, table.ids.end, other.ids.base, other.ids.end)
+    for ids in (table.ids, other.ids):
+        ids.rebase(used + 1)
     table.info = context.cluster.new_version(replace(table.info, partitions=tuple(partitions)))
     other.info = context.cluster.new_version(replace(other.info, table_id=partition_id))
     for target, rows in ((table, to_table), (other, to_other)):
