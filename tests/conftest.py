@@ -39,6 +39,13 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+@pytest.fixture(scope="module")
+def short_collections() -> None:
+    """Exclude what earlier tests left, too: for modules whose tests collect garbage many times."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     with pytest.MonkeyPatch.context() as patch:

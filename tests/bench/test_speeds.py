@@ -19,6 +19,7 @@ from ticdc_producer.protocols import registry
 from ticdc_producer.targets.encoding import encoded_stream
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
 
+pytestmark = pytest.mark.usefixtures("short_collections")
 ROWS = GOLDEN / "bench" / "t1.events.jsonl"
 # What TiCDC's encoders wrote per row when they were measured on these rows.
 NAMES = ("open-protocol", "canal-json", "craft", "debezium", "debezium-disable-schema", "simple")

@@ -52,7 +52,7 @@ def _holds(examples: int, check: Callable[..., None], *strategies: st.SearchStra
     tier(given(*strategies)(check))()
 
 
-@_tiers(150, 10_000)
+@_tiers(60, 10_000)
 @each_codec
 def test_rows_survive_the_round_trip(protocol: str, examples: int) -> None:
     codec = CODECS[protocol]
@@ -102,7 +102,7 @@ def _check_refusals(codec: Codec, encoded: list[OneRow], rows: list[GoldenRow]) 
             assert (one.refusal.table, one.refusal.commit_ts) == (row.table.qualified_name, row.commit_ts)
 
 
-@_tiers(40, 1_000)
+@_tiers(20, 1_000)
 @each_codec
 def test_many_rows_are_written_as_each_of_them_alone(protocol: str, examples: int) -> None:
     codec = CODECS[protocol]
@@ -174,7 +174,7 @@ _DAMAGES = 10
 """Number of damaged variants per message."""
 
 
-@_tiers(40, 1_000)
+@_tiers(20, 1_000)
 @each_codec
 def test_damage_is_a_decode_error_or_an_event(protocol: str, examples: int) -> None:
     codec = CODECS[protocol]

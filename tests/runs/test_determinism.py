@@ -50,9 +50,10 @@ def config(tmp_path: Path) -> Path:
     return path
 
 
-def test_shuffle_and_arrow_batch_size_do_not_matter(spark: SparkSession, config: Path) -> None:
+@pytest.mark.parametrize("most", ["8", pytest.param("64", marks=pytest.mark.slow)])
+def test_shuffle_and_arrow_batch_size_do_not_matter(spark: SparkSession, config: Path, most: str) -> None:
     settings = {
-        "spark.sql.shuffle.partitions": ("3", "64"),
+        "spark.sql.shuffle.partitions": ("3", most),
         "spark.sql.execution.arrow.maxRecordsPerBatch": ("5", "7"),
     }
     before = {key: spark.conf.get(key) for key in settings}

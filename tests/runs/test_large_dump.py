@@ -132,10 +132,17 @@ def test_dml_that_needs_the_rows_of_the_dump_is_refused(dump: Path) -> None:
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_dump_of_a_real_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("large", "tables"), [(160, 2), pytest.param(100, 7, marks=pytest.mark.slow)], ids=["fast", "full"]
+)
+def test_a_dump_of_a_real_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, large: int, tables: int
+) -> None:
+    """The fast tier has the table with every type and one with a foreign key as large ones."""
     monkeypatch.setattr(load, "MAX_BYTES", 12000)
-    monkeypatch.setattr(dump_step, "LARGE_TABLE", 100)
+    monkeypatch.setattr(dump_step, "LARGE_TABLE", large)
     source = DUMPS / "mariadb-dump-hex.sql"
+    assert len(execute(load_scenario(source)).data) == tables
     report = ticdc_producer.run(source, out=tmp_path / "out")
     assert report.verdict is not None
     assert report.verdict.ok, report.verdict.to_json()

@@ -34,7 +34,7 @@ UPDATE orders SET price = 75 WHERE id = 2;
 
 @pytest.fixture(scope="module")
 def app(spark: SparkSession, kafka: EmbeddedKafka) -> Iterator[Any]:
-    limits = Limits(row_changes=50, runs=5)
+    limits = Limits(row_changes=50, runs=5, queued=10)
     settings = ServeSettings(kafka=kafka.bootstrap, limits=limits)
     service = Service(settings, Texts(_run_text, _verdict_text))
     service.start()
@@ -193,9 +193,9 @@ def test_many_requests_at_once(app: Any) -> None:
     """Each is answered: by a run, or by the limit of the queue."""
     with ThreadPoolExecutor(40) as pool:
         body = {"sql": SQL, "verify": False, "dry_run": True}
-        answers = [*pool.map(lambda _: request(app, "POST", "/v1/runs", content=body).status, range(200))]
+        answers = [*pool.map(lambda _: request(app, "POST", "/v1/runs", content=body).status, range(60))]
     assert set(answers) <= {202, 429}
-    assert answers.count(202) >= 50
+    assert answers.count(202) >= 10
     assert _last_of(app)["status"] == "finished"
 
 

@@ -63,7 +63,9 @@ def test_another_session_ends_it(tmp_path: Path) -> None:
     assert (partitions, rows, exists) == ("8", "3", "False")
 
 
-@pytest.mark.parametrize("end", ["", "raise SystemExit(2)", "raise KeyboardInterrupt"])
+@pytest.mark.parametrize(
+    "end", ["", pytest.param("raise SystemExit(2)", marks=pytest.mark.slow), "raise KeyboardInterrupt"]
+)
 def test_a_program_without_a_session_leaves_nothing(end: str, tmp_path: Path) -> None:
     done = _run(STARTED + end, tmp_path)
     assert not psutil.pid_exists(int(done.stdout))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import find, given, settings
+from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 from ticdc_producer.errors import ChangefeedError, DecodeError, EncodeError, ProducerError
@@ -32,6 +32,11 @@ each_protocol = pytest.mark.parametrize("protocol", sorted(BUILT_IN.keys() - {"c
 EXTENDED = {"avro": "avro&enable-tidb-extension=true"}
 """Options without which a protocol does not name operations."""
 few = settings(max_examples=40)
+each_tier = pytest.mark.parametrize(
+    "examples", [pytest.param(20, id="fast"), pytest.param(200, id="full", marks=pytest.mark.slow)]
+)
+at_once = settings(database=None, phases=[Phase.generate])
+"""The first example, which nobody has to read."""
 _SENT_FIRST = [Op.DELETE, Op.UPDATE, Op.INSERT]
 
 
@@ -108,9 +113,10 @@ def reader(protocol: str) -> Decoder:
     return decoder(protocol, {"schema_of": avro_schema})
 
 
+@each_tier
 @each_protocol
-def test_messages_decode_to_their_history(protocol: str) -> None:
-    @few
+def test_messages_decode_to_their_history(protocol: str, examples: int) -> None:
+    @settings(max_examples=examples)
     @given(changelogs(protocol=EXTENDED.get(protocol, protocol)))
     def check(log: ChangeLog) -> None:
         visible_name = encoder_of(protocol).fidelity.visible_name
@@ -129,9 +135,10 @@ def test_messages_decode_to_their_history(protocol: str) -> None:
     check()
 
 
+@each_tier
 @each_protocol
-def test_messages_contain_only_rows_that_the_encoder_accepts(protocol: str) -> None:
-    @few
+def test_messages_contain_only_rows_that_the_encoder_accepts(protocol: str, examples: int) -> None:
+    @settings(max_examples=examples)
     @given(messages(protocol=protocol))
     def check(drawn: list[Message]) -> None:
         reads = reader(protocol)
@@ -141,7 +148,7 @@ def test_messages_contain_only_rows_that_the_encoder_accepts(protocol: str) -> N
 
 
 def test_a_row_that_the_encoder_rejects_is_an_error() -> None:
-    table = find(tables(types=["datetime"], max_columns=1), lambda _: True, settings=settings(database=None))
+    table = find(tables(types=["datetime"], max_columns=1), lambda _: True, settings=at_once)
     fraction = b"." + b"0" * table.columns[0].decimal if table.columns[0].decimal else b""
     change = RowChange(table=table, op=Op.INSERT, after=(b"2021-00-00 00:00:00" + fraction,))
     log = ChangeLog(tables=(table,), transactions=(Transaction(commit_ts=1, changes=(change,)),))
@@ -196,7 +203,7 @@ def test_examples_shrink_to_short_ones() -> None:
 
 
 def _keyless() -> TableInfo:
-    return find(tables(keys=["none"]), lambda _: True, settings=settings(database=None))
+    return find(tables(keys=["none"]), lambda _: True, settings=at_once)
 
 
 @pytest.mark.parametrize(
