@@ -83,7 +83,10 @@ class Sent:
 
     def delete(self, topic: str) -> None:
         """Delete a topic that was measured: four million messages of Debezium are eight gigabytes."""
-        AdminClient({"bootstrap.servers": self._bootstrap}).delete_topics([topic])[topic].result()
+        admin = AdminClient(
+            {"bootstrap.servers": self._bootstrap}
+        )  # a client that is collected cancels its calls
+        admin.delete_topics([topic])[topic].result()
 
     def _changefeed(self, topic: str) -> Changefeed:
         return prepare("sysbench", overrides=self._overrides, sink_uri=self._uri.format(topic)).changefeed

@@ -36,6 +36,11 @@ def test_without_rows_it_runs_in_the_workers_of_other_jobs(spark: SparkSession) 
     assert run_in_one_task(spark, _ids)[0] == daemon
 
 
+def test_what_spark_would_store_first_arrives_unchanged(spark: SparkSession) -> None:
+    content = os.urandom(3 << 20)
+    assert run_in_one_task(spark, lambda _batches: content[::-1]) == content[::-1]
+
+
 @pytest.mark.parametrize("with_rows", [False, True])
 def test_its_error_arrives_unchanged(spark: SparkSession, with_rows: bool) -> None:
     with pytest.raises(TopicError, match="it is not empty") as raised:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Generator, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import pyarrow as pa
@@ -79,7 +82,6 @@ def results_of(frame: DataFrame, function: Callable[[Iterator[pa.RecordBatch]], 
 
 T = TypeVar("T")
 _Function: TypeAlias = Callable[[Iterator[pa.RecordBatch]], T]
-_Outcome: TypeAlias = tuple[bool, Any]
 _RESULT = pa.schema([("result", pa.binary())])
 
 
@@ -95,10 +97,11 @@ def run_in_one_task(
     :param rows: its input, any columns, brought together in one task; None: nothing.
     :raises ProducerError: as raised by the function.
     """
-    outcome = _without_rows(spark, function) if rows is None else _on_rows(rows, function)
+    packed = _Packed.of(function)
+    outcome = _without_rows(spark, packed) if rows is None else _on_rows(rows, packed)
     succeeded: bool
     result: Any
-    succeeded, result = outcome
+    succeeded, result = outcome.content()
     if succeeded:
         return cast("T", result)
     kind, arguments, fields = result
@@ -107,35 +110,68 @@ def run_in_one_task(
     raise error
 
 
-def _without_rows(spark: SparkSession, function: _Function[T]) -> _Outcome:
+@dataclass(frozen=True)
+class _Packed:
+    """An object on its way between driver and worker, pickled and compressed.
+
+    Spark copies it several times. What is larger than 1 MiB it stores first: a function as a broadcast, a
+    result as a block.
+
+    :param size: bytes of the pickled object.
+    """
+
+    size: int
+    data: bytes
+
+    @classmethod
+    def of(cls, content: object) -> _Packed:
+        pickled = _SERIALIZER.dumps(content)
+        return cls(len(pickled), pa.compress(pickled, codec=_CODEC, asbytes=True))
+
+    def content(self) -> Any:
+        return _SERIALIZER.loads(pa.decompress(self.data, self.size, codec=_CODEC, asbytes=True))
+
+
+_CODEC = "zstd"
+
+
+def _without_rows(spark: SparkSession, function: _Packed) -> _Packed:
     """An RDD: a DataFrame is planned first, which takes longer than all else in a job without rows."""
 
-    def call(nothing: Iterable[None]) -> Iterator[_Outcome]:
+    def call(nothing: Iterable[None]) -> Iterator[_Packed]:
         yield _outcome(function, iter(()))
         _read(nothing)
 
     return spark.sparkContext.parallelize([None], 1).mapPartitions(call).collect()[0]
 
 
-def _on_rows(rows: DataFrame, function: _Function[T]) -> _Outcome:
+def _on_rows(rows: DataFrame, function: _Packed) -> _Packed:
     def call(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         outcome = _outcome(function, batches)
         _read(batches)
         yield pa.record_batch([pa.array([_SERIALIZER.dumps(outcome)], pa.binary())], schema=_RESULT)
 
     results = rows.coalesce(1).mapInArrow(call, "result binary").toArrow()
-    return cast("_Outcome", _SERIALIZER.loads(results["result"][0].as_py()))
+    return cast("_Packed", _SERIALIZER.loads(results["result"][0].as_py()))
 
 
-def _outcome(function: _Function[T], batches: Iterator[pa.RecordBatch]) -> _Outcome:
+def _outcome(function: _Packed, batches: Iterator[pa.RecordBatch]) -> _Packed:
     """Whether the function succeeded, and its result or the parts of its error.
 
     The error is not raised here: the driver needs it, not Spark's stack trace of it.
     """
     try:
-        return True, function(batches)
+        outcome = _Packed.of((True, function.content()(batches)))
     except ProducerError as error:
-        return False, (type(error), error.args, error.__dict__)
+        outcome = _Packed.of((False, (type(error), error.args, error.__dict__)))
+    _exclude_modules_from_collections()
+    return outcome
+
+
+@cache
+def _exclude_modules_from_collections() -> None:
+    """PySpark collects garbage after each task: a tenth of a second, if a worker has imported our modules."""
+    gc.freeze()
 
 
 def _read(rest: Iterable[object]) -> None:

@@ -50,7 +50,7 @@ def _descriptions(cells: _Cells) -> pa.Array:
 
 def _images(cells: _Cells) -> pa.Array:
     """Convert row images: concatenated names and values, and the start of each row."""
-    absent = np.fromiter((image is None for image in cells), np.bool_, len(cells))
+    absent = np.array([image is None for image in cells], np.bool_)
     images = [image for image in cells if image is not None]
     starts = np.zeros(len(cells) + 1, np.int32)
     starts[1:][~absent] = [*map(len, images)]

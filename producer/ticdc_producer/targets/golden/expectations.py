@@ -151,17 +151,19 @@ _FAULT: msgspec.json.Decoder[FaultLine] = msgspec.json.Decoder(FaultLine)
 
 def _event(line: bytes) -> _EventLine:
     event = _EVENT.decode(line)
-    _check_members(event, _described(bytes(event.columns)))
+    if event.columns != _NO_COLUMNS:
+        _described(bytes(event.columns))  # an error belongs to its line
+    _check_members(event)
     if _BYTES in line:
         event.before, event.after = _with_bytes(event.before), _with_bytes(event.after)
     return event
 
 
-def _check_members(event: _EventLine, described: list[dict[str, Any]] | None) -> None:
+def _check_members(event: _EventLine) -> None:
     """:raises ValueError: for an event without a member that all events of its kind have."""
     needed: tuple[str, ...] = ()
     if event.kind == "row":
-        if described is None:
+        if event.columns == _NO_COLUMNS:
             raise ValueError("a row needs `columns`")
         needed = _ROW_MEMBERS[event.op]
     elif event.kind == "ddl":
