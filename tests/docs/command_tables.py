@@ -49,6 +49,7 @@ NOT_RUN = (
         "conformance.md", "testee_java", "needs what Maven built; tests/peers/test_testee_java.py runs it"
     ),
     NotRun("serve.md", "", "tests/serve/test_process.py and tests/serve/test_server_client.py run a service"),
+    NotRun("sql.md", "test_differential.py", "it is a slow test; tests/scenario/sql/test_differential.py"),
     NotRun("storage.md", "s3://", "no such bucket; see tests/runs/test_object_store.py"),
     NotRun("testing.md", "kafka.example.com", "no such host; see tests/testing/test_topics.py"),
     NotRun("verifying-your-consumer.md", "", "tests/docs/test_consumer_page.py runs the whole page"),
