@@ -144,7 +144,7 @@ def test_only_one_level() -> None:
     assert levels == {"apply"}
 
 
-def test_the_report_says_how_long_the_testee_had_nothing_to_do() -> None:
+def test_the_report_has_the_time_in_which_the_testee_had_nothing_to_do() -> None:
     settings = Settings(seed=1, protocols=["canal-json"])
     report = run_campaign(Process(SAMPLE, 30), settings, Limits(examples=5))
     assert report.failure is None
