@@ -89,9 +89,10 @@ def spark_session(
     :param light: tune a new session for a few thousand rows: fast start, low throughput.
     :param rows: number of rows that will be shuffled, 0 if unknown; more rows lead to more tasks, not to
         larger ones.
-    :param preload: modules that the Python workers of a new light session import while the driver plans.
+    :param preload: modules that the Python workers of a new session import while the driver plans. Those of a
+        session for many rows have them when they start.
     :param lasting: whether a new light session is used for a long time: its workers then have these modules
-        when they start, but the first ones start later.
+        when they start, too, but the first ones start later.
     :param on_class_archive: called if a new light session will write a class archive at exit, which takes
         about ten seconds once and makes later starts faster. Pass it only if this program loads the classes
         that most runs need, and call ``save_class_archive`` when they are loaded; without it no archive is
@@ -110,15 +111,19 @@ def spark_session(
         if started is not None:
             started.stop()
         _find_java()
-        return _start(master, session_settings.heavy(rows))
-    gateway = None if started is None else started.take()
-    settings = session_settings.light(rows)
-    if lasting:
-        settings[f"spark.executorEnv.{MODULES_VARIABLE}"] = " ".join(preload)
-    spark = _light_session(master, settings, gateway, on_class_archive)
+        spark = _start(master, session_settings.heavy(rows) | _in_new_workers(preload))
+    else:
+        gateway = None if started is None else started.take()
+        settings = session_settings.light(rows) | (_in_new_workers(preload) if lasting else {})
+        spark = _light_session(master, settings, gateway, on_class_archive)
     if preload:
         warm_up(spark, preload)
     return spark
+
+
+def _in_new_workers(modules: Sequence[str]) -> dict[str, str]:
+    """Settings with which a process imports the modules before it forks workers."""
+    return {f"spark.executorEnv.{MODULES_VARIABLE}": " ".join(modules)}
 
 
 def session_runs() -> bool:

@@ -28,6 +28,7 @@ _LOCAL = {
     # Spark sets it for DataFrames only, and workers with other variables are other workers: an RDD and a
     # DataFrame would each start their own.
     "spark.executorEnv.SPARK_SIMPLIFIED_TRACEBACK": "1",
+    "spark.python.daemon.module": "ticdc_producer.spark.worker_daemon",
 }
 # By default the JVM prints its own warnings to stdout, into a command's output.
 _TO_STDERR = "-Xlog:disable -Xlog:all=warning:stderr -XX:+DisplayVMOutputToStderr"
@@ -40,7 +41,6 @@ _LIGHT = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     LOCAL_SMALL_DATA: "true",
-    "spark.python.daemon.module": "ticdc_producer.spark.worker_daemon",
 }
 
 # A run into Kafka writes 7 % more rows per second with the parallel collector than with G1, whose threads
