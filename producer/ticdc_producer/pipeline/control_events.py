@@ -120,6 +120,7 @@ def ddl_events(
     """DDL events of the event stream.
 
     :param to_all: whether to send DDLs to all partitions of their topic; otherwise to partition 0.
+    :return: shape ``EVENT_STREAM``, in the order of ``routes``.
     """
     sent = [
         (partition_index, route)
@@ -148,6 +149,7 @@ def single_resolved_events(
     """The resolved events at DDLs, at the end, and the explicit ones.
 
     :param ddl_ts: commit-ts of the DDLs that are sent.
+    :return: shape ``EVENT_STREAM``, partition by partition.
     """
     single = plan.single(ddl_ts)
     times, after = (np.array([*column], np.int64) for column in (single, single.values()))
@@ -166,6 +168,7 @@ def regular_resolved_events(
 
     :param numbers: which of them; less than ``plan.regular``.
     :param only: the index of a partition whose events are returned; None: those of all partitions.
+    :return: shape ``EVENT_STREAM``, partition by partition, in each in the order of ``numbers``.
     """
     times = plan.regular_ts(numbers)
     return _resolved_events(times, times, topics, topic_partitions, only)

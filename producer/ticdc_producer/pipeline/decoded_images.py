@@ -32,7 +32,8 @@ from ticdc_producer.pipeline.row_images import (
 def project_values(events: pa.RecordBatch, tables: Iterable[TableInfo], fidelity: Fidelity) -> pa.RecordBatch:
     """Project the values of row images; invalid UTF-8 is handled elsewhere.
 
-    :param events: with ``table_version``, ``before`` and ``after``.
+    :param events: with ``table_version``, ``before`` and ``after`` (``shapes.IMAGE``).
+    :return: the same columns and rows, in the same order.
     """
     projections = {
         table.version: changed

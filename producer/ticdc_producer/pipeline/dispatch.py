@@ -41,8 +41,9 @@ class TopicPartitions:
 def dispatch(
     changes: pa.RecordBatch, routes: Mapping[int, Route], topic_partitions: TopicPartitions
 ) -> pa.RecordBatch:
-    """Turn row changes with ``txn_order_key`` into row events (shape ``EVENT_STREAM``).
+    """Turn row changes into row events (shape ``EVENT_STREAM``), in the same order.
 
+    :param changes: results of ``mutations.split``, with images that ``event_filter.select`` reduced.
     :param routes: the route of each table version.
     """
     rows = changes.num_rows
@@ -73,7 +74,10 @@ def dispatch(
 
 
 def event_batch(columns: Mapping[str, pa.Array | Numbers], rows: int) -> pa.RecordBatch:
-    """A batch of the event stream; columns that are not given are NULL."""
+    """A batch of the shape ``EVENT_STREAM``; columns that are not given are NULL.
+
+    :param columns: by name; other names than those of the shape are ignored.
+    """
     arrays = []
     for field in EVENT_STREAM:
         column = columns.get(field.name)

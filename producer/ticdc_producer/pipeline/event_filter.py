@@ -28,8 +28,10 @@ def event_filter(
 ) -> pa.RecordBatch:
     """Remove the mutations that an event filter ignores.
 
-    :param mutations: with ``commit_ts``, TIMESTAMP values in the changefeed's zone.
+    :param mutations: with ``commit_ts`` (TSO), ``table_version``, ``op``, ``before`` and ``after``
+        (``shapes.IMAGE`` with all columns), TIMESTAMP values in the changefeed's zone.
     :param tables: the versions that are replicated.
+    :return: the same columns, in the same order.
     :raises ChangefeedError: for a value expression that cannot be evaluated.
     """
     if not section.event_filters and not section.ignore_txn_start_ts:
@@ -110,7 +112,9 @@ def select(
 ) -> pa.RecordBatch:
     """Reduce ``before`` and ``after`` to the selected columns.
 
+    :param changes: with ``table_version``, ``before`` and ``after`` (``shapes.IMAGE``).
     :param tables: the versions that are replicated, with all their columns.
+    :return: the same columns and rows, in the same order.
     """
     selected = reduced_tables(tables, selection)
     if not selected:

@@ -123,11 +123,19 @@ class Faults(Protocol):
         ...
 
     def __call__(self, events: pa.RecordBatch) -> pa.RecordBatch:
-        """All events with faults, in any order."""
+        """All events with faults, in any order.
+
+        :param events: shape ``EVENT_STREAM``, in any order.
+        :return: the same shape.
+        """
         ...
 
     def reordered(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Events in delivery order with the faults that change the order."""
+        """Events in delivery order with the faults that change the order.
+
+        :param batches: shape ``EVENT_STREAM``, whole partitions in delivery order, with the other faults.
+        :return: the same shape and partitions.
+        """
         ...
 
 
@@ -154,7 +162,8 @@ def committed(changes: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
 
     Needs no other rows; ``row_events`` continues with the result.
 
-    :param changes: shape ``CHANGE_LOG``.
+    :param changes: shape ``CHANGE_LOG``, in any order.
+    :return: as ``mutations.split_moved`` returns them.
     """
     replicated = pa.array([table.version for table in plan.replicated], pa.int32())
     of_replicated = pc.is_in(changes.column("table_version"), replicated)
@@ -165,7 +174,7 @@ def committed(changes: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
 
 
 def row_events(changes: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
-    """Row events of the stream, unordered.
+    """Row events of the stream (shape ``EVENT_STREAM``), unordered.
 
     :param changes: results of ``committed``, sorted by ``mutations.IN_KEY_ORDER``; the changes of a
         transaction to one row are complete.
@@ -174,7 +183,7 @@ def row_events(changes: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
 
 
 def net_row_events(changes: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
-    """Row events of the stream, unordered.
+    """Row events of the stream (shape ``EVENT_STREAM``), unordered.
 
     :param changes: shape ``CHANGE_LOG``; no transaction changes a row twice, and every change has an effect.
     """
@@ -193,7 +202,7 @@ def _of_mutations(mutations: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch
 
 
 def control_events(plan: StreamPlan) -> list[pa.RecordBatch]:
-    """The DDL and resolved events of the stream, unordered."""
+    """The DDL and resolved events of the stream (shape ``EVENT_STREAM``), unordered."""
     every = np.arange(plan.resolved.regular)
     return [
         *single_control_events(plan),
@@ -202,7 +211,10 @@ def control_events(plan: StreamPlan) -> list[pa.RecordBatch]:
 
 
 def single_control_events(plan: StreamPlan) -> list[pa.RecordBatch]:
-    """The DDL events, and the resolved events that are neither after each commit nor at a tick; few."""
+    """The DDL events, and the resolved events that are neither after each commit nor at a tick; few.
+
+    :return: shape ``EVENT_STREAM``, unordered.
+    """
     times = [ddl.commit_ts for ddl in plan.ddls]
     to_all = plan.changefeed.ddl_to_all_partitions
     return [

@@ -225,8 +225,9 @@ _TABLE, _KIND, _KIND_BEFORE = slice(0, 8), slice(8, 9), slice(9, 10)
 def go_sort_order(rows: pa.RecordBatch, large_transactions: Collection[tuple[int, int]]) -> pa.RecordBatch:
     """Replace ``txn_order_key`` of the rows in the given transactions.
 
-    :param rows: results of ``mutations.split``; those of each of these transactions are complete.
+    :param rows: row events (shape ``EVENT_STREAM``) in any order; each of these transactions is complete.
     :param large_transactions: commit-ts and physical table id of the transactions to reorder; few.
+    :return: the same shape and order of rows.
     """
     if not large_transactions:
         return rows

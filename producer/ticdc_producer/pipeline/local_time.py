@@ -25,7 +25,9 @@ _ZERO_DATE = b"0000-"
 def localise(changes: pa.RecordBatch, tables: Iterable[TableInfo], time_zone: str) -> pa.RecordBatch:
     """Convert the TIMESTAMP columns of a change log; zero dates are unchanged.
 
+    :param changes: shape ``CHANGE_LOG``, possibly with more columns.
     :param time_zone: an IANA name or an offset such as ``+08:00``.
+    :return: the same columns and rows, in the same order.
     """
     columns = {table.version: indexes for table in tables if (indexes := timestamp_columns(table))}
     if is_utc(time_zone) or not columns:

@@ -50,8 +50,10 @@ def split(
 ) -> pa.RecordBatch:
     """Split key-changing updates and add ``txn_order_key``, the order inside the transaction.
 
+    :param mutations: as ``net_mutations`` returns them, in any order.
     :param tables: all table versions of the mutations.
     :param raw_change_event: TiCDC's ``output-raw-change-event``: nothing is split.
+    :return: in the same order, without ``row_key``; the insert of a split update follows its delete.
     """
     changes_key = np.zeros(mutations.num_rows, bool) if raw_change_event else _changes_key(mutations, tables)
     kind_before = numbers(mutations.column("op"))
@@ -149,8 +151,8 @@ IN_KEY_ORDER = (*KEY, "row_seq")
 def split_moved(changes: pa.RecordBatch) -> pa.RecordBatch:
     """Replace an update that moves its row to another key by a delete at the old key and an insert.
 
-    :param changes: a change log with ``commit_ts``.
-    :return: without the ``old_`` columns.
+    :param changes: shape ``CHANGE_LOG`` with ``commit_ts`` (TSO).
+    :return: in the same order, without the ``old_`` columns; the insert follows its delete.
     """
     moved = changes.column("old_row_key").is_valid().to_numpy(zero_copy_only=False)
     if not moved.any():
@@ -169,15 +171,20 @@ def split_moved(changes: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def in_key_order(changes: pa.RecordBatch) -> pa.RecordBatch:
-    """Sort changes for ``collapse``."""
+    """Sort changes by ``IN_KEY_ORDER``, as ``collapse`` needs them.
+
+    :param changes: as ``split_moved`` returns them.
+    """
     return changes.take(pc.sort_indices(changes, [(name, "ascending") for name in IN_KEY_ORDER]))
 
 
 def collapse(changes: pa.RecordBatch) -> pa.RecordBatch:
     """Collapse the changes of each transaction to net mutations.
 
-    :param changes: sorted by ``IN_KEY_ORDER``; every group of ``KEY`` is complete.
-    :return: one row per mutation with its ``op``; changes without a net effect are removed.
+    :param changes: as ``split_moved`` returns them, but sorted by ``IN_KEY_ORDER``; every group of ``KEY`` is
+        complete.
+    :return: one row per mutation with its ``op``, without ``row_seq``, sorted by ``KEY``; changes without a
+        net effect are removed.
     """
     first = first_of_groups(changes, KEY)
     last = np.roll(first, -1)
@@ -190,7 +197,11 @@ def collapse(changes: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def net_mutations(changes: pa.RecordBatch) -> pa.RecordBatch:
-    """The mutations of changes of which no transaction has two at one row key: sets their ``op``."""
+    """The mutations of changes of which no transaction has two at one row key: sets their ``op``.
+
+    :param changes: as ``split_moved`` returns them, in any order.
+    :return: in the same order, without ``row_seq``.
+    """
     existed, exists = present(changes.column("before")), present(changes.column("after"))
     op = np.where(existed, np.where(exists, int(Op.UPDATE), int(Op.DELETE)), int(Op.INSERT)).astype(np.int8)
     return _replaced(changes.drop_columns(["row_seq"]), "op", pa.array(op))

@@ -12,7 +12,10 @@ from ticdc_producer.pipeline.row_images import Numbers, numbers
 
 
 def commit(changes: pa.RecordBatch, clock: CommitClock) -> pa.RecordBatch:
-    """Add ``commit_ts`` to a change log."""
+    """Add the commit-ts (TSO) as last column, ``commit_ts``.
+
+    :param changes: shape ``CHANGE_LOG``, in any order; the order does not change.
+    """
     times = commit_ts(clock, numbers(changes.column("commit_seq")))
     return changes.append_column("commit_ts", pa.array(times, pa.int64()))
 
@@ -33,6 +36,8 @@ def in_delivery_order(events: pa.RecordBatch) -> pa.RecordBatch:
     """Sort events by partition and delivery key.
 
     The key is unique in a partition, so the order is the same on every run.
+
+    :param events: shape ``EVENT_STREAM``; sorted by ``partition_index``, then by ``DELIVERY_KEY``.
     """
     if events.num_rows < 2:
         return events
