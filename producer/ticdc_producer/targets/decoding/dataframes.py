@@ -57,7 +57,10 @@ def messages_dataframe(spark: SparkSession, records: Iterable[Record]) -> DataFr
 
 
 def record_batches(records: Iterable[Record | MessageLine]) -> Iterator[pa.RecordBatch]:
-    """Convert records, or the lines of a golden folder, to Arrow batches of bounded size."""
+    """Convert records, or the lines of a golden folder, to Arrow batches of bounded size.
+
+    :return: shape ``MESSAGES``, in the same order; ``timestamp`` is 0 if it is unknown, ``events`` is NULL.
+    """
     remaining = iter(records)
     while chunk := list(islice(remaining, _CHUNK)):
         columns: dict[str, list[Any]] = {name: [*map(attrgetter(name), chunk)] for name in _PLAIN}
@@ -96,6 +99,8 @@ def with_table_schemas(messages: DataFrame | pa.Table, protocol: str, options: O
     the driver.
 
     Only protocols with separate schema messages cost a pass over the messages.
+
+    :param messages: with the column ``value`` of ``MESSAGES``, in any order.
     """
     versions_of = registry.protocol_spec(protocol).described_versions
     if versions_of is None:

@@ -107,7 +107,11 @@ def _decoded_batch(messages: pa.RecordBatch, decoder: Decoder) -> pa.RecordBatch
 
 
 def decoded(messages: DataFrame, protocol: str, options: Options, claims: str = "") -> DataFrame:
-    """The events of a DataFrame of messages (shape ``DECODED``), see :func:`event_decoder`."""
+    """The events of a DataFrame of messages (shape ``DECODED``), see :func:`event_decoder`.
+
+    :param messages: with ``topic``, ``partition``, ``offset``, ``key`` and ``value`` of ``MESSAGES``.
+    :return: in each task in the order of its messages.
+    """
     from ticdc_producer.model.dataframes import DECODED
     from ticdc_producer.targets.decoding.dataframes import with_table_schemas
 

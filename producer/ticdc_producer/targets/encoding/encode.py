@@ -92,13 +92,14 @@ class PartitionEncoder:
     def messages(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
         """Messages in delivery order, independent of the size of the Arrow batches.
 
+        :param batches: events of the partition in delivery order, with the columns of ``EVENTS_ARROW``.
         :raises EncodeError: for a row that TiCDC refuses, unless such rows are skipped.
         """
         for batch in self.batches(batches):
             yield from batch.messages()
 
     def batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[MessageBatch]:
-        """``messages`` as batches."""
+        """``messages`` as batches, of the same events (``EVENTS_ARROW``)."""
         if self._plan.faults is None:
             return self._encoded(batches)
         return self._plan.faults(self._encoded(batches), self._topic, self._partition, self.faults)

@@ -32,7 +32,10 @@ class PartitionEventOffsets:
         self._offset = self._sent = self._notes_read = 0
 
     def carried(self, batch: MessageBatch) -> pa.RecordBatch:
-        """One row per event of the next messages."""
+        """One row per event of the next messages.
+
+        :return: shape ``EVENT_OFFSETS``, in the order of the messages; offsets begin with 0.
+        """
         counts = as_int64(batch.events).astype(np.int64)
         first = self._first_of_each(counts)
         index = np.arange(counts.sum()) - np.repeat(counts.cumsum() - counts, counts)
@@ -62,7 +65,10 @@ class PartitionEventOffsets:
         return sent + np.searchsorted(rejected - np.arange(len(rejected)), sent, side="right")
 
     def rejected(self) -> pa.RecordBatch:
-        """One row per event that no message carries; call it after all messages."""
+        """One row per event that no message carries; call it after all messages.
+
+        :return: shape ``EVENT_OFFSETS``, in the order of the events.
+        """
         tables = pa.array([error.table for error in self._encoder.rejected.values()], pa.string())
         return self._rows(np.fromiter(self._encoder.rejected, np.int64), None, None, None, tables)
 

@@ -74,7 +74,12 @@ class FaultLog(Protocol):
     """Collects the faults of one partition while its events pass."""
 
     def sent(self, faulted_events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The events without those that faults removed."""
+        """The events without those that faults removed.
+
+        :param faulted_events: events of the partition in delivery order, with ``NEEDED``, ``fault`` and
+            ``restart_epoch``.
+        :return: the same columns and order.
+        """
 
     def carried(self, offsets: pa.RecordBatch) -> None:
         """Record which messages carry the events that passed (shape ``EVENT_OFFSETS``)."""

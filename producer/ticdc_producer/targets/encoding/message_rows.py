@@ -33,7 +33,7 @@ class MessageRows:
         self._offset = 0
 
     def rows(self, batches: Iterable[MessageBatch]) -> Iterator[pa.RecordBatch]:
-        """The messages as Arrow batches of bounded size."""
+        """The messages as Arrow batches of bounded size (shape ``MESSAGES``), in order."""
         return chunks(map(self.with_offsets, batches))
 
     def with_offsets(self, batch: MessageBatch) -> pa.RecordBatch:
@@ -65,7 +65,7 @@ def _headers(batch: MessageBatch) -> pa.Array:
 
 
 def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Concatenate small batches."""
+    """Concatenate small batches, which have equal columns (a shape such as ``ENCODED``), in their order."""
     chunk: list[pa.RecordBatch] = []
     rows = size = 0
     for batch in batches:
@@ -116,7 +116,10 @@ class CarriedEvents:
         self._latest: deque[int] = deque([-1], maxlen=repeat_distance + 1)
 
     def passing(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The events of the partition, in delivery order, for the encoder."""
+        """The events of the partition, in delivery order, for the encoder; returned as they are.
+
+        :param batches: with at least the columns of events in ``CARRIED``.
+        """
         for batch in batches:
             if batch.num_rows:
                 self._held.append((self._read, batch))

@@ -66,14 +66,19 @@ class OrderedEvents(ABC):
     def mapped(self, function: BatchFunction, schema: StructType | str, columns: Sequence[str]) -> DataFrame:
         """The result of a function that is called with the events of each partition.
 
+        :param function: gets the events of a task in delivery order.
         :param schema: that of the result.
-        :param columns: the columns of the events that the function needs.
+        :param columns: the columns of ``EVENT_STREAM`` that the function needs.
+        :return: the function's rows, in each task in their order.
         """
 
 
 @dataclass(frozen=True)
 class EventFrame(OrderedEvents):
-    """The events of a DataFrame."""
+    """The events of a DataFrame.
+
+    :param frame: shape ``EVENT_STREAM``; each task has whole partitions, in delivery order.
+    """
 
     frame: DataFrame
 
@@ -90,8 +95,8 @@ def split_by_partition(
 ) -> Iterator[tuple[tuple[str, int], Iterator[pa.RecordBatch]]]:
     """Each ``(topic, partition)`` with its events, in order.
 
-    :param batches: the events of each partition are contiguous. The events of one partition must be
-        consumed before the next partition is requested.
+    :param batches: with ``topic`` and ``partition`` of ``EVENT_STREAM``; the events of each partition are
+        contiguous. The events of one partition must be consumed before the next partition is requested.
     """
     runs = (run for batch in batches if batch.num_rows for run in _runs(batch))
     for partition, same in groupby(runs, key=lambda run: run[0]):

@@ -37,7 +37,10 @@ _MAX_BYTES = 16 << 20
 
 
 def bounded_batches(batch: pa.RecordBatch, catalog: Catalog) -> Iterator[pa.RecordBatch]:
-    """Split a batch into parts whose encoding needs bounded memory."""
+    """Split a batch into parts whose encoding needs bounded memory.
+
+    :param batch: events with the columns of ``EVENTS_ARROW``; the parts are slices of it, in order.
+    """
     widest = max((len(table.sent) for table in catalog.tables), default=1)
     rows = max(1, _MAX_CELLS // max(widest, 1))
     for start in range(0, batch.num_rows, rows):
@@ -81,7 +84,10 @@ class EncodedPart:
 
 
 def encoded(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> EncodedPart:
-    """Encode the events of one Arrow batch."""
+    """Encode the events of one Arrow batch.
+
+    :param batch: with the columns of ``EVENTS_ARROW``, in delivery order.
+    """
     is_row = as_int64(batch.column("kind")) == int(Kind.ROW)
     barrier_indexes = np.flatnonzero(~is_row)
     others = batch.select(["kind", "commit_ts", "ddl"]).take(pa.array(barrier_indexes)).to_pylist()
@@ -112,6 +118,7 @@ def _rows(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> EncodedR
 def row_batch(batch: pa.RecordBatch, indexes: Numbers, op: Op, width: int) -> RowBatch:
     """Row events of one table version and operation, column by column.
 
+    :param batch: events with the columns of ``EVENTS_ARROW``.
     :param indexes: indexes of the rows in the batch.
     :param width: number of columns in an image.
     """

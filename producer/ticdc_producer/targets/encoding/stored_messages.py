@@ -22,6 +22,7 @@ def sendable(entries: DataFrame) -> DataFrame:
     """The entries that a writer reads; each partition that has events has at least one.
 
     :param entries: shape ``ENCODED``.
+    :return: without ``timestamp`` and ``event``, in the same order.
     """
     types = [name for name in NOT_MESSAGES if name not in (CLAIM, COUNTS)]
     return entries.where(~F.col("type").isin(*types)).select(*_NEEDED)
@@ -30,7 +31,7 @@ def sendable(entries: DataFrame) -> DataFrame:
 def stored_messages(entries: Iterable[pa.RecordBatch]) -> Iterator[MessageBatch]:
     """The messages of one partition, with their claim-check objects.
 
-    :param entries: the partition's entries in order, as returned by ``sendable``.
+    :param entries: the partition's entries (``ENCODED``) in order, as returned by ``sendable``.
     """
     claims: dict[int, tuple[ClaimObject, ...]] = {}
     for batch in entries:

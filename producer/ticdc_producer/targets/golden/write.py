@@ -117,7 +117,10 @@ def write_small_messages(folder: Path, messages: pa.Table) -> None:
 
 
 def write_message_files(folder: Path, messages: DataFrame) -> None:
-    """Write ``messages.parquet``: one file per Kafka partition (one Spark task each), in order."""
+    """Write ``messages.parquet``: one file per Kafka partition (one Spark task each).
+
+    :param messages: shape ``MESSAGES``, in each task in order.
+    """
     messages.write.option("compression", "zstd").parquet(str(folder / MESSAGE_FILES))
 
 
@@ -169,7 +172,8 @@ def write_schemas(folder: Path, schemas: Mapping[int, str]) -> None:
 def write_faults(folder: Path, faults: DataFrame) -> None:
     """Write ``faults.jsonl``: one line per injected fault.
 
-    :param faults: in order; columns become keys.
+    :param faults: ``trap``, ``topic``, ``partition``, ``offset``, ``until``, ``events`` and ``commit_ts``
+        (TSO), in order; columns become keys.
     """
     write_lines(folder / "faults.jsonl", (row.asDict() for row in faults.toLocalIterator()))
 
@@ -177,7 +181,7 @@ def write_faults(folder: Path, faults: DataFrame) -> None:
 def write_claims(folder: Path, claims: DataFrame) -> None:
     """Write ``claims/``: one file per claim-check object.
 
-    :param claims: as returned by ``targets.encoding.claims.claims``.
+    :param claims: ``name`` and ``content`` (``targets.encoding.claims.CLAIMS``), in any order.
     """
     directory = folder / CLAIMS
     directory.mkdir()
