@@ -137,7 +137,7 @@ GROUPED = pa.schema(
 
 
 def to_batch(groups: BatchGroups) -> pa.RecordBatch:
-    """Rows, to be brought together by :data:`GROUP`."""
+    """Rows (:data:`GROUPED`) in their order, to be brought together by :data:`GROUP`."""
     columns = [getattr(groups.events, name) for name in GROUP]
     columns += [groups.first_delivery, groups.late_in_key]
     return pa.record_batch(

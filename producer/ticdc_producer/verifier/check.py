@@ -176,7 +176,10 @@ class CheckedStream:
 
 
 def rows_at(decoded: pa.RecordBatch, events: Iterable[EventID]) -> dict[EventID, dict[str, Any]]:
-    """Some of the events of a batch, by their positions."""
+    """Some of the events of a batch, by their positions.
+
+    :param decoded: shape ``DECODED`` or ``EXPECTED_EVENTS``, in any order.
+    """
     wanted = sorted(set(events))
     if not wanted:
         return {}
@@ -193,7 +196,10 @@ def rows_at(decoded: pa.RecordBatch, events: Iterable[EventID]) -> dict[EventID,
 
 
 def by_position(events: pa.Table) -> pa.RecordBatch:
-    """Events in the order of their partitions."""
+    """Events sorted by ``topic``, ``partition``, ``offset`` and ``index``.
+
+    :param events: shape ``DECODED`` or ``EXPECTED_EVENTS``.
+    """
     keys = [(name, "ascending") for name in _LOCATION]
     order = pc.sort_indices(events, sort_keys=keys)
     moved = (order.to_numpy() != np.arange(len(order))).any()
@@ -201,6 +207,6 @@ def by_position(events: pa.Table) -> pa.RecordBatch:
 
 
 def one_batch(table: pa.Table) -> pa.RecordBatch:
-    """The rows of a table as one batch."""
+    """The rows of a table of any shape, such as ``DECODED``, as one batch in the same order."""
     batches = table.combine_chunks().to_batches()
     return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)

@@ -64,7 +64,7 @@ def observed(events: DataFrame, options: VerifyOptions, *, expected: bool) -> Da
 
 
 def in_groups(events: DataFrame) -> DataFrame:
-    """Observed events, those of a group together."""
+    """Observed events (``events.OBSERVED``) sorted by :data:`KEY`, whole groups in one task."""
     return events.repartition(*KEY).sortWithinPartitions(*KEY)
 
 

@@ -18,12 +18,18 @@ _TYPES = ("string", "int", "long", "int")
 
 
 def messages_with(messages: DataFrame, events: Iterable[EventID]) -> DataFrame:
-    """The messages that have some events."""
+    """The messages that have some events.
+
+    :param messages: with ``topic``, ``partition`` and ``offset`` of ``MESSAGES``.
+    """
     return _at(messages, sorted({event[:3] for event in events}))
 
 
 def events_at(frame: DataFrame, events: Iterable[EventID]) -> dict[EventID, dict[str, Any]]:
-    """The decoded or expected events at some positions."""
+    """The decoded or expected events at some positions.
+
+    :param frame: shape ``DECODED`` or ``EXPECTED_EVENTS``, in any order.
+    """
     wanted = sorted(set(events))
     if not wanted:
         return {}

@@ -34,14 +34,14 @@ def row_batches(number: int, rows: Iterable[Comparable]) -> Iterator[pa.RecordBa
 
 
 def expected_rows(spark: SparkSession, plan: TablePlan) -> DataFrame:
-    """The rows of a state file."""
+    """The rows of a state file (shape ``COMPARABLE_ROWS``), in no order."""
     return json_lines(spark, str(plan.table.file.absolute())).mapInArrow(
         _read_expected(plan), COMPARABLE_ROWS
     )
 
 
 def json_lines(spark: SparkSession, path: str) -> DataFrame:
-    """The lines of JSON files; only a line feed ends a line."""
+    """The lines of JSON files, in the column ``value``; only a line feed ends a line."""
     return spark.read.option("lineSep", "\n").text(path)
 
 
@@ -83,7 +83,7 @@ class TableCounts:
 def compare_rows(
     expected: DataFrame, actual: DataFrame, tables: Sequence[int], max_examples: int
 ) -> dict[int, TableCounts]:
-    """Compare rows of shape ``COMPARABLE_ROWS``.
+    """Compare rows of shape ``COMPARABLE_ROWS``, in any order.
 
     :param tables: the numbers of the tables.
     :returns: counts by number of the table.

@@ -21,7 +21,10 @@ _PATTERN = "spark:FORMAT:PATH with {schema} and {table} in it, or spark:table:{s
 
 
 def dataframe_rows(frame: DataFrame, plan: TablePlan) -> DataFrame:
-    """Rows of a DataFrame, in the shape ``COMPARABLE_ROWS``."""
+    """Rows of a DataFrame, in the shape ``COMPARABLE_ROWS``.
+
+    :param frame: with the columns ``plan.actual_columns``, in any order.
+    """
     columns = [sf.col(f"`{name.replace('`', '``')}`") for name in plan.actual_columns]
     return frame.select(*columns).mapInArrow(_read(plan), COMPARABLE_ROWS)
 
@@ -82,7 +85,10 @@ class SparkTables:
 
 
 class DataFrameTables:
-    """DataFrames by ``SCHEMA.TABLE``, for callers from Python."""
+    """DataFrames by ``SCHEMA.TABLE``, for callers from Python.
+
+    :param frames: each with the columns of its table by name, in any order.
+    """
 
     label = "DataFrames"
 

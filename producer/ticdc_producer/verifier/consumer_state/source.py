@@ -43,7 +43,7 @@ class StateSource(Protocol):
         """
 
     def rows(self, spark: SparkSession, plan: TablePlan) -> DataFrame:
-        """The rows of a table, in the shape ``COMPARABLE_ROWS``; Spark reads them lazily."""
+        """The rows of a table, in the shape ``COMPARABLE_ROWS`` and in no order; Spark reads them lazily."""
 
 
 def default_names(table: ExpectedTable, *, unique_name: bool) -> list[str]:

@@ -45,6 +45,11 @@ def classify(decoded: DataFrame, options: VerifyOptions) -> DataFrame:
 
     ``row_key`` is NULL for rows without handle key, ``rule`` where it is unknown; ``key_change`` has the
     unique and handle columns that an update changes.
+
+    :param decoded: shape ``DECODED``, in any order.
+    :return: ``topic``, ``partition``, ``position`` (``events.positions``), ``kind``, ``commit_ts`` (TSO),
+        ``schema``, ``table``, ``op``, ``rule``, ``row_key``, ``identity``, ``first_delivery`` and
+        ``key_change``, in no order.
     """
     facts = StreamFacts(options)
 

@@ -92,15 +92,19 @@ def first_event() -> Column:
 
 
 def of_groups(groups: DataFrame) -> DataFrame:
-    """A view of groups: each is at its ``first_event``."""
+    """A view of groups: each is at its ``first_event``.
+
+    :param groups: with :func:`first_event` and what else the conditions need.
+    :return: :data:`EVENT_POSITION` and the other columns, in no order.
+    """
     names = [name for name in groups.columns if name not in ("first_event", *EVENT_POSITION)]
     return groups.select("first_event.*", *names)
 
 
 def features_found(view: DataFrame, conditions: Mapping[int, str]) -> DataFrame:
-    """One row per row of a view and feature that it has: ``feature``, ``scope`` and the position.
+    """One row per row of a view and feature that it has: ``feature``, ``scope`` and :data:`EVENT_POSITION`.
 
-    :param view: the position of an event, the columns of the conditions, and possibly ``scope``.
+    :param view: :data:`EVENT_POSITION`, the columns of the conditions, and possibly ``scope``.
     :param conditions: an SQL condition per feature.
     """
     tests = (sf.when(sf.expr(condition), sf.lit(feature)) for feature, condition in conditions.items())
@@ -112,7 +116,10 @@ def features_found(view: DataFrame, conditions: Mapping[int, str]) -> DataFrame:
 def cells(decoded: DataFrame) -> DataFrame:
     """All cells; the scope is the column, as ``schema.table.column``.
 
-    Flags: ``model.column.ColumnFlag``.
+    :param decoded: shape ``DECODED``.
+    :return: :data:`EVENT_POSITION`, ``scope``, ``type`` (lower case, without parameters), ``flag``
+        (``model.column.ColumnFlag``), ``value``, the value as ``text``, and as ``number`` or NULL;
+        in no order.
     """
     rows = decoded.filter("kind = 'row'")
     with_image = rows.withColumns({"position": position(), "image": key_image()})

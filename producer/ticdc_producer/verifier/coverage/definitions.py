@@ -15,6 +15,7 @@ def definition_views(decoded: DataFrame) -> dict[View, DataFrame]:
     """The views ``ddl``, ``ddls-of-commit``, ``ddls-of-topic``, ``table-columns`` and ``table-ids``.
 
     :param decoded: decoded events (``DECODED``).
+    :return: ``columns.EVENT_POSITION`` and the columns of the conditions, in no order.
     """
     with_position = decoded.withColumn("position", position())
     ddls, rows = with_position.filter("kind = 'ddl'"), with_position.filter("kind = 'row'")

@@ -31,6 +31,7 @@ def delivery_views(events: DataFrame, max_batch_size: int | None) -> dict[View, 
 
     :param events: the result of :func:`with_repetitions`; read several times.
     :param max_batch_size: maximum number of events in a message; None: unknown.
+    :return: ``columns.EVENT_POSITION`` and the columns of the conditions, in no order.
     """
     return {
         "event": _replays(events),
@@ -44,6 +45,9 @@ def with_repetitions(events: DataFrame) -> DataFrame:
     """Adds to classified events whether they are repeated, and the newest ts before each.
 
     :param events: the result of ``classify``.
+    :return: the same with ``offset``, ``index``, ``again`` (a duplicate), ``repeated`` (its message repeats
+        the previous one), ``resolved_max``, ``row_max`` and ``table_max`` (TSO; NULL if none), the number of
+        its ``island``, and the counts ``rows_again`` and ``stale`` of the island, in no order.
     """
     return _islands(_repetitions(events))
 

@@ -26,6 +26,7 @@ def key_views(decoded: DataFrame, *, claim_check: bool) -> dict[View, DataFrame]
 
     :param decoded: decoded events (``DECODED``).
     :param claim_check: whether the changefeed stores too large rows.
+    :return: ``columns.EVENT_POSITION`` and the columns of the conditions, in no order.
     """
     rows = decoded.filter("kind = 'row'").withColumns(
         {
