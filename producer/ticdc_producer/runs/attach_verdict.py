@@ -19,7 +19,8 @@ def attach_verdict(
     """The report with the verdict and the first messages.
 
     :param expected: what the run's scenario requires.
-    :param read_messages: the messages that were read from the target.
+    :param read_messages: the messages that were read from the target (shape ``MESSAGES``), in each task in
+        the order of their offsets.
     :param claims: location of the claim-check objects, as URI or path.
     """
     options.on_status(f"reading {report.target} again and verifying it")

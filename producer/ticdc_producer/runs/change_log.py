@@ -50,7 +50,7 @@ class RunChangeLog:
 
     @property
     def changes(self) -> DataFrame:
-        """All changes, in no order."""
+        """All changes (shape ``CHANGE_LOG``), in no order."""
         if not self.steps.plans:
             return self._changes_to_shuffle
         generated = generated_changes(self.spark, tuple(self.steps.plans))
@@ -72,7 +72,7 @@ class RunChangeLog:
         return EventFrame(ordered_events(self.rows(plan), plan, faults))
 
     def rows(self, plan: StreamPlan) -> DataFrame:
-        """The row events of the stream without DDL and resolved events, unordered."""
+        """The row events (shape ``EVENT_STREAM``), without DDL and resolved events, unordered."""
         if self.row_events is not None:
             return self.row_events
         rows = row_events(self._changes_to_shuffle, plan)

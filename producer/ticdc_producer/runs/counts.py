@@ -67,7 +67,10 @@ class Counts:
 
 
 def count(messages: DataFrame) -> Counts:
-    """Count a DataFrame of messages by topic, partition and kind."""
+    """Count messages, their events, and the bytes of keys and values by topic, partition and kind.
+
+    :param messages: shape ``MESSAGES``, in any order.
+    """
     size = F.coalesce(F.octet_length("key"), F.lit(0)) + F.coalesce(F.octet_length("value"), F.lit(0))
     grouped = messages.groupBy("topic", "partition", "type").agg(
         F.count("*").alias("messages"), F.sum("events").alias("events"), F.sum(size).alias("bytes")
@@ -115,7 +118,10 @@ def skipped_events(job: Job, entries: DataFrame, count: int) -> list[dict[str, A
 
 
 def rejected_rows(entries: DataFrame) -> list[dict[str, Any]]:
-    """The first rejected events of an encoded stream."""
+    """The first rejected events of an encoded stream, in the order of ``timestamp``, topic and partition.
+
+    :param entries: shape ``ENCODED``, in any order.
+    """
     rows = entries.where(F.col("type") == REFUSED).orderBy("timestamp", "topic", "partition", "offset")
     return [json.loads(row["value"]) for row in rows.select("value").limit(MAX_LISTED_REFUSED).collect()]
 

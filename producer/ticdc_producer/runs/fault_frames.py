@@ -29,7 +29,10 @@ def fault_occurrences(entries: DataFrame) -> DataFrame:
 
 
 def summarized(job: Job, occurrences: DataFrame) -> FaultSummary:
-    """The number of occurrences of each trap, and the first occurrences."""
+    """The number of occurrences of each trap, and the first occurrences.
+
+    :param occurrences: the result of :func:`fault_occurrences`, in order.
+    """
     listed = [row.asDict() for row in occurrences.limit(MAX_LISTED).collect()]
     if len(listed) < MAX_LISTED:
         return summarize_faults(job, listed)

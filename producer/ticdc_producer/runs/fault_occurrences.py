@@ -56,7 +56,9 @@ class PartitionFaults:
     def sent(self, faulted_events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The events without those that faults removed.
 
-        :param faulted_events: the events of the partition in delivery order.
+        :param faulted_events: the events of the partition in delivery order, with at least the columns
+            ``kind``, ``fault``, ``restart_epoch`` and ``commit_ts`` of ``EVENT_STREAM``.
+        :return: the same columns and order.
         """
         for events in faulted_events:
             in_stream = integers(events, "kind") != DROPPED

@@ -96,7 +96,7 @@ class FolderExpected(Expectation):
     skipped: frozenset[str] = field(default=frozenset())
 
     def expected_events(self) -> DataFrame | None:
-        """The events, read by one task from JSON, or by many from Parquet."""
+        """The events (shape ``EXPECTED_EVENTS``), read by one task from JSON, or by many from Parquet."""
         path = self.folder.events
         if path is None:
             return None

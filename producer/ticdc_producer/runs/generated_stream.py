@@ -94,7 +94,10 @@ class GeneratedPartitions:
 
 
 def of_partition(events: pa.RecordBatch, index: int) -> pa.RecordBatch:
-    """The events of one partition."""
+    """The events of one partition, in the same order.
+
+    :param events: shape ``EVENT_STREAM``.
+    """
     wanted = numbers(events.column("partition_index")) == index
     return events if wanted.all() else events.filter(pa.array(wanted))
 

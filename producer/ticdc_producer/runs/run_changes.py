@@ -50,7 +50,8 @@ def run_changes(
     Transaction 0 of the change log is the first commit after the DDL. A resolved event follows every
     commit of the clock up to the last transaction. No expected state is compared.
 
-    :param changes: result of ``changes``; for several tables the union of the results.
+    :param changes: result of ``changes`` (shape ``CHANGE_LOG``, in any order); for several tables the union
+        of the results.
     :param tables: result of ``tables``.
     :param name: name of the run in reports.
     :param sink_uri: TiCDC's sink URI; see ``run``.

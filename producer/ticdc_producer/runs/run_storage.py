@@ -69,7 +69,8 @@ def storage_verdict(
     """Verify a storage folder.
 
     :param listing: its files.
-    :param expected: returns the events that must be in it, with their directory as ``topic``.
+    :param expected: returns the events that must be in it (shape ``EXPECTED_EVENTS``), with their directory
+        as ``topic``.
     :param names: the columns of the rows per directory; None: all columns of the schema files.
     """
     options = changefeed.codec_options()

@@ -206,7 +206,7 @@ class RunTopics:
         return Topics(self.brokers).ends(topics)
 
     def read(self, spark: SparkSession) -> DataFrame:
-        """The messages at and after the offsets ``starts``."""
+        """The messages at and after the offsets ``starts`` (shape ``MESSAGES``), in each task by offset."""
         return kafka_messages(spark, self.brokers, self.ranges)
 
     @property

@@ -45,7 +45,8 @@ def with_schemas(
 ) -> Options:
     """A decoder's options with the schemas that messages refer to.
 
-    :param messages: searched for schema ids if the changefeed has a registry.
+    :param messages: with ``key`` and ``value`` of ``MESSAGES``, in any order; searched for schema ids if the
+        changefeed has a registry.
     :param own: schemas of a folder or job, used without a registry.
     :raises RegistryError: for a registry that does not answer.
     """
@@ -58,7 +59,10 @@ def with_schemas(
 
 
 def fetched_schemas(changefeed: Changefeed, messages: DataFrame | pa.Table) -> dict[int, str]:
-    """The registry's schemas for the ids in some messages."""
+    """The registry's schemas for the ids in some messages.
+
+    :param messages: with ``key`` and ``value`` of ``MESSAGES``, in any order.
+    """
     if changefeed.spec.schemas is None:
         return {}
     ids = partial(_ids, changefeed.spec.schemas.id_in)

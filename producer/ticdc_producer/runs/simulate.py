@@ -111,7 +111,7 @@ def _encoded(job: Job, plan: EncodePlan, events: pa.RecordBatch) -> list[Encoded
 
 
 def sent(events: pa.RecordBatch) -> pa.RecordBatch:
-    """An event stream without the events that faults removed."""
+    """An event stream (shape ``EVENT_STREAM``) without the events that faults removed, in the same order."""
     kinds = integers(events, "kind")
     return events.filter(pa.array(kinds != DROPPED)) if (kinds == DROPPED).any() else events
 
@@ -119,7 +119,7 @@ def sent(events: pa.RecordBatch) -> pa.RecordBatch:
 def by_partition(events: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Each partition index with its events.
 
-    :param events: in delivery order.
+    :param events: shape ``EVENT_STREAM``, in delivery order.
     """
     indexes = integers(events, "partition_index")
     if not len(indexes):

@@ -98,7 +98,10 @@ class StepRows:
 def generated_at(
     job: Job, expressions: Expressions, commits: int | None
 ) -> Iterator[tuple[TableInfo, pa.Table]]:
-    """The replicated tables of ``generate`` steps and their rows; as ``StepRows.at``, for few rows."""
+    """The replicated tables of ``generate`` steps and their rows; as ``StepRows.at``, for few rows.
+
+    :return: shape ``ROWS``, sorted by ``row_key``.
+    """
     source = ChangeSource(plans=job.history.generated, expressions=expressions)
     for plan in job.history.generated:
         table = plan.table_after(commits)

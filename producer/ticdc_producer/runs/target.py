@@ -132,7 +132,7 @@ class MessageTarget(Target):
 
     @abstractmethod
     def read(self, spark: SparkSession) -> DataFrame:
-        """The messages that are in the target."""
+        """The messages that are in the target (shape ``MESSAGES``), in each task by offset."""
 
     @abstractmethod
     def few_messages(self) -> pa.Table | TopicRanges:

@@ -67,7 +67,7 @@ class Expected(Expectation):
     """What a scenario requires of a stream.
 
     :param steps: the rows of the scenario's ``generate`` and ``data`` steps.
-    :param events: returns the expected events with ``offset`` and ``index``.
+    :param events: returns the expected events (shape ``EXPECTED_EVENTS``).
     """
 
     job: Job
@@ -91,7 +91,7 @@ class VerifiedStream:
     """A stream with its verdict, as passed to ``on_verdict``.
 
     :param scenario: name of the scenario it was compared with; empty without one.
-    :param decode: returns the decoded events.
+    :param decode: returns the decoded events (shape ``DECODED``).
     :param seconds: how long reading and verifying it took; 0 if it was not measured.
     """
 
@@ -128,8 +128,8 @@ def verify_messages(
 ) -> Verdict:
     """Verify messages, and compare them with what is expected.
 
-    :param read_messages: messages read from a topic or folder. A task has the messages of a partition in the
-        order of their offsets, and those of two tasks do not overlap.
+    :param read_messages: messages read from a topic or folder (shape ``MESSAGES``). A task has the messages
+        of a partition in the order of their offsets, and those of two tasks do not overlap.
     :param expected: what a scenario or folder requires; None: no comparison.
     :param topics: the topics that were read; None: the scenario's, or those in the messages.
     :param skipped: ``schema.table`` of tables with rejected rows, as far as known without a scenario.

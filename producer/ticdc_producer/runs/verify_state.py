@@ -56,7 +56,7 @@ def verify_state(
 
     :param expected: a golden folder.
     :param actual: a database URL, in which ``${NAME}`` is an environment variable; a folder or file;
-        ``spark:FORMAT:PATH``; or DataFrames by ``SCHEMA.TABLE``.
+        ``spark:FORMAT:PATH``; or DataFrames by ``SCHEMA.TABLE``, each with the columns of its table by name.
     :param at_ts: time stamp (TSO) of one of the folder's states; None: the state at the end.
     :param tables: ``SCHEMA.TABLE`` of the tables to compare, with ``*`` for any characters; empty: all.
     :param table_map: from ``SCHEMA.TABLE`` to the consumer's name of the table.

@@ -221,7 +221,7 @@ def check_same_run(path: Path, job: Job) -> None:
 
 
 def folder_messages(spark: SparkSession, path: Path) -> DataFrame:
-    """The messages of a golden folder, whose files were checked by ``source.manifest``.
+    """The messages of a golden folder (shape ``MESSAGES``), whose files were checked by ``source.manifest``.
 
     A task has the messages of a partition in the order of their offsets, whatever that of the files is.
     """
