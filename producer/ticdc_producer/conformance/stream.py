@@ -62,7 +62,7 @@ class CaseStream:
         return _CLOCK.ts(one.commit_seq)
 
     def batches(self, resolved: bool) -> list[pa.RecordBatch]:
-        """The events as a worker receives them: rows, then DDLs, then the resolved event."""
+        """The events as a worker has them (``EVENTS_ARROW``): rows, then DDLs, then the resolved event."""
         events = list(self._events(resolved))
         return [pa.RecordBatch.from_pylist(events, schema=EVENTS_ARROW)]
 
