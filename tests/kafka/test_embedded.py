@@ -10,6 +10,7 @@ import sys
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import psutil
@@ -74,6 +75,14 @@ def processes_below(pid: int) -> list[psutil.Process]:
 
 def gone(processes: list[psutil.Process]) -> bool:
     return not psutil.wait_procs(processes, timeout=GONE_SECONDS)[1]
+
+
+def test_a_new_broker_creates_the_topic_of_committed_offsets_by_itself(kafka: EmbeddedKafka) -> None:
+    """The first test of this broker: later ones have consumer groups."""
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    deadline = monotonic() + CALL_SECONDS
+    while "__consumer_offsets" not in admin.list_topics(timeout=CALL_SECONDS).topics:
+        assert monotonic() < deadline
 
 
 def test_a_message_of_ticdcs_largest_default_size_goes_through(kafka: EmbeddedKafka) -> None:

@@ -10,11 +10,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from confluent_kafka.admin import AdminClient
+
 from ticdc_producer.class_archive import ClassArchive, class_archive
 from ticdc_producer.errors import BrokerError
 from ticdc_producer.java import find_java
 from ticdc_producer.kafka.embedded.jars import jars
-from ticdc_producer.kafka.embedded.process import end, format_storage, free_ports, launch, wait_until_ready
+from ticdc_producer.kafka.embedded.process import (
+    end,
+    format_storage,
+    free_ports,
+    launch,
+    request_coordinator,
+    wait_until_ready,
+)
 from ticdc_producer.kafka.embedded.settings import HOST, JVM_OPTIONS, RESERVED, BrokerFolder, Listener
 
 START_SECONDS = 60.0
@@ -64,6 +73,7 @@ class EmbeddedKafka:
         self._folder: BrokerFolder | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._bootstrap = ""
+        self._admin: AdminClient | None = None
 
     @property
     def bootstrap(self) -> str:
@@ -135,6 +145,7 @@ class EmbeddedKafka:
             return  # never started, or started by the process that forked this one
         atexit.unregister(self.stop)
         process, self._process, self._bootstrap = self._process, None, ""
+        self._admin = None
         self._addresses = {}
         if process:
             end(process)
@@ -163,6 +174,7 @@ class EmbeddedKafka:
             address = f"{HOST}:{port}"
             if wait_until_ready(self._process, address, cluster, deadline):
                 self._bootstrap = address
+                self._admin = request_coordinator(address)
                 self._addresses = {one.name: f"{HOST}:{one.port}" for one in listeners}
                 return
             # Another program may have taken a port between our check and the broker's start.

@@ -139,13 +139,15 @@ def launch(
         )
 
 
+_QUIET = {"log_level": 0, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100}
+
+
 def wait_until_ready(process: subprocess.Popen[bytes], address: str, cluster: str, deadline: float) -> bool:
     """Send requests until the broker answers with id ``cluster``; False if it ended or at the deadline.
 
     :param deadline: on the clock of ``time.monotonic``, in seconds.
     """
-    quiet = {"log_level": 0, "reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 100}
-    admin = AdminClient({"bootstrap.servers": address, **quiet})
+    admin = AdminClient({"bootstrap.servers": address, **_QUIET})
     while process.poll() is None and time.monotonic() < deadline:
         # The call waits for a connection, so this loop does not spin.
         with contextlib.suppress(KafkaException):
@@ -154,6 +156,19 @@ def wait_until_ready(process: subprocess.Popen[bytes], address: str, cluster: st
             if metadata.brokers and metadata.cluster_id == cluster:
                 return True
     return False
+
+
+def request_coordinator(address: str) -> AdminClient:
+    """Make a new broker create its topic of committed offsets now, in the background.
+
+    The broker creates it at the first request for the coordinator of a group, and answers that
+    there is none yet. librdkafka asks again after a second, and the first run would wait for it.
+
+    :return: the client that sends the request; it must live until the request is sent.
+    """
+    admin = AdminClient({"bootstrap.servers": address, **_QUIET})
+    admin.describe_consumer_groups(["ticdc-producer"])
+    return admin
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
