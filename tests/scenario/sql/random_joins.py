@@ -16,7 +16,7 @@ DIFFERENCES = {
     "WITH before UPDATE and DELETE, VALUES ROW(…)": "MariaDB 10.11 has neither",
     "several matches of a row whose new value is that of the other table": "the first match counts, and the"
     " order of a join is not defined",
-    "LIMIT without ORDER BY of a key": "the order is not defined",
+    "LIMIT and GROUP_CONCAT without ORDER BY of a key": "the order is not defined",
     "UPDATE of two tables, WHERE uses columns that it assigns": "MariaDB updates one table while it joins",
     "INSERT … VALUES with a subquery of the target table": "MariaDB sees the rows before it",
     "REPLACE, or INSERT IGNORE, of joined rows": "the order is not defined, and with it the row that remains",
@@ -361,6 +361,7 @@ class _Statements:
         number = draw(st.sampled_from([name for one in tables for name in one.of("number")]))
         texts = [name for one in tables for name in one.of("text")]
         numbers = [name for one in tables for name in one.of("number")]
+        rows = ", ".join(f"{one.name}.id" for one in tables)
         items = ["min(x.id) + 40"]
         for column in columns[1:]:
             if column.kind == "number":
@@ -371,7 +372,7 @@ class _Statements:
                 )
             elif column.kind == "text" and "enum" not in column.type:
                 text = draw(st.sampled_from(texts))
-                items.append(f"left(group_concat({text} order by {text}, x.id separator '-'), 6)")
+                items.append(f"left(group_concat({text} order by {text}, {rows} separator '-'), 6)")
             else:
                 items.append(draw(_literal(column)))
         group = f" group by {number}" if draw(st.booleans()) else ""

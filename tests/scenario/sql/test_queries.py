@@ -178,3 +178,31 @@ def test_indexes_find_what_a_comparison_of_all_rows_finds() -> None:
     for condition, expected in joins.items():
         found = rows_of(f"{script} insert into r (id) select k.id from f join k on k.{condition}", "r")
         assert {int(row[1] or 0) for row in found} == expected, condition
+
+
+@pytest.mark.parametrize(
+    ("condition", "outcome"),
+    [
+        ("w <= all (select x from a where id < 3)", "1"),
+        ("w < any (select x from a where id < 3)", "0"),
+        ("w = all (select x from a where id < 3)", "1"),
+        ("w <> any (select x from a where id < 3)", "0"),
+        ("w = all (select x from a where id < 4)", "0"),
+        ("w <> any (select x from a)", "1"),
+        ("w <> all (select x from a where id = 2)", "1"),
+        ("w = any (select x from a where id = 2)", "0"),
+        ("w >= any (select x from a where id <> 3)", "1"),
+        ("w > any (select x from a where id <> 3)", "-"),
+        ("w <= all (select x from a)", "-"),
+        ("w > all (select x from a)", "0"),
+        ("w > all (select x from a where id = 4)", "-"),
+        ("w > all (select x from a where id = 9)", "1"),
+        ("w = any (select x from a where id = 9)", "0"),
+        ("null > any (select x from a)", "-"),
+    ],
+)
+def test_any_and_all_compare_with_the_extreme_under_the_collation_of_the_subquery(
+    condition: str, outcome: str
+) -> None:
+    binary = "(select cast('k' as char(9)) collate utf8mb4_bin w) c"
+    assert rows(f"select ({condition}), null, null from {binary}") == [f"{outcome},-,-"]

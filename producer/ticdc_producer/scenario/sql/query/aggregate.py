@@ -47,11 +47,11 @@ def aggregate_value(call: Aggregate, group: Sequence[Combination], scope: QueryS
         values = [row for row in values if None not in row]
     collations = [collation_of(argument, scope) or DEFAULT_COLLATION for argument in call.arguments]
     if call.distinct:
-        values = _distinct(values, collations)
+        values = distinct(values, collations)
     if call.name == "GROUP_CONCAT":
         return _group_concat(values, call.separator, scope.mode)
     if call.name in ("MIN", "MAX"):
-        return _extreme([row[0] for row in values], collations[0], scope.mode, call.name)
+        return extreme([row[0] for row in values], collations[0], scope.mode, call.name)
     return _SIMPLE[call.name](values, scope.mode)
 
 
@@ -81,7 +81,7 @@ def _arguments(call: Aggregate, combination: Combination, scope: QueryScope) -> 
     return [evaluate(argument, scope) for argument in call.arguments]
 
 
-def _distinct(rows: Iterable[Arguments], collations: Sequence[str]) -> list[Arguments]:
+def distinct(rows: Iterable[Arguments], collations: Sequence[str]) -> list[Arguments]:
     found: dict[object, Arguments] = {}
     for row in rows:
         key = tuple(distinct_key(*pair) for pair in zip(row, collations, strict=True))
@@ -114,7 +114,8 @@ def _avg(rows: Sequence[Arguments], mode: SQLMode) -> SQLValue:
     return quotient.quantize(Decimal(1).scaleb(-scale), context=EXACT)
 
 
-def _extreme(values: Sequence[SQLValue], collation: str, mode: SQLMode, name: str) -> SQLValue:
+def extreme(values: Sequence[SQLValue], collation: str, mode: SQLMode, name: str) -> SQLValue:
+    """The first of the largest values (``MAX``) or of the smallest ones (``MIN``); NULL if there are none."""
     sign = 1 if name == "MAX" else -1
     best = values[0] if values else None
     for value in values[1:]:

@@ -11,6 +11,7 @@ from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, collation_of, compare, merged_collation
 from ticdc_producer.scenario.sql.evaluate import evaluate
+from ticdc_producer.scenario.sql.query.aggregate import distinct, extreme
 from ticdc_producer.scenario.sql.query.equality import ValueIndex
 from ticdc_producer.scenario.sql.query.plan import QueryPlan
 from ticdc_producer.scenario.sql.scope import Scope
@@ -114,14 +115,18 @@ class Subqueries:
     def _quantified(self, node: exp.Expr, scope: Scope) -> SQLValue:
         """``a > ANY (…)`` and ``a > ALL (…)``."""
         quantifier = node.expression
-        value = evaluate(node.this, scope)
+        wanted = evaluate(node.this, scope)
         plan = self._plan(quantifier.this, scope)
-        collation = merged_collation(collation_of(node.this, scope), plan.fields[0].collation)
-        accepts = _ACCEPTED[type(node)]
-        rows = plan.rows(scope)
-        orders = (compare(value, row[0], collation or DEFAULT_COLLATION, scope.mode) for row in rows)
-        outcomes = [None if order is None else accepts(order) for order in orders]
-        if isinstance(quantifier, exp.Any):
+        own = plan.fields[0].collation
+        collation = merged_collation(collation_of(node.this, scope), own) or DEFAULT_COLLATION
+        values = [row[0] for row in plan.rows(scope)]
+        of_all = isinstance(quantifier, exp.All)
+        if _is_of_one_value(node) and _are_several(values, own or DEFAULT_COLLATION):
+            return not of_all
+        compared = _compared_values(node, values, own or DEFAULT_COLLATION, scope.mode)
+        orders = [compare(wanted, value, collation, scope.mode) for value in compared]
+        outcomes = [None if order is None else _ACCEPTED[type(node)](order) for order in orders]
+        if not of_all:
             return _any_of(outcomes)
         found = _any_of(None if outcome is None else not outcome for outcome in outcomes)
         return None if found is None else not found
@@ -162,6 +167,35 @@ class Subqueries:
 def _parts(node: exp.Expr) -> list[exp.Expr]:
     """The columns of a row in parentheses; any other node is a single column."""
     return list(node.expressions) if isinstance(node, exp.Tuple) else [node]
+
+
+def _is_of_one_value(node: exp.Expr) -> bool:
+    """Whether a comparison is ``= ALL`` or ``<> ANY``, which one distinct value alone decides."""
+    quantifier = node.expression
+    return (isinstance(node, exp.EQ) and isinstance(quantifier, exp.All)) or (
+        isinstance(node, exp.NEQ) and isinstance(quantifier, exp.Any)
+    )
+
+
+def _are_several(values: Sequence[SQLValue], collation: str) -> bool:
+    """Whether there are two distinct values. Source: tidb ``handleEQAll`` and ``handleNEAny``."""
+    return len(distinct([(value,) for value in values if value is not None], [collation])) > 1
+
+
+def _compared_values(
+    node: exp.Expr, values: Sequence[SQLValue], collation: str, mode: SQLMode
+) -> Sequence[SQLValue]:
+    """The values of a subquery with which ANY or ALL compares: one, and NULL if there is one.
+
+    It is the MIN or MAX under the collation of the subquery, which may differ from that of the comparison.
+    ``= ANY`` and ``<> ALL`` are IN and NOT IN. Source: tidb ``expressionRewriter.handleOtherComparableSubq``.
+    """
+    of_all = isinstance(node.expression, exp.All)
+    if not values or isinstance(node, exp.NEQ if of_all else exp.EQ):
+        return values
+    name = "MIN" if isinstance(node, exp.LT | exp.LTE) == of_all else "MAX"
+    found = extreme([value for value in values if value is not None], collation, mode, name)
+    return [found, None] if None in values else [found]
 
 
 def _equal(
