@@ -18,9 +18,10 @@ from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.key_definition import draft_key
 from ticdc_producer.scenario.sql.statements import split_statements
 from ticdc_producer.scenario.sql.syntax import parse_ddl
-from ticdc_producer.scenario.sql.syntax.alter import ChangePartitions, RenameTo
+from ticdc_producer.scenario.sql.syntax.alter import RenameTo
 from ticdc_producer.scenario.sql.syntax.names import TableName
 from ticdc_producer.scenario.sql.syntax.partition import PartitionBy
+from ticdc_producer.scenario.sql.syntax.partition_change import ChangePartitions
 from ticdc_producer.scenario.sql.syntax.statement import (
     DDL,
     AlterTable,

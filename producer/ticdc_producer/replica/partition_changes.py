@@ -15,8 +15,8 @@ from ticdc_producer.scenario.sql.partition_definition import (
     draft_partitions,
 )
 from ticdc_producer.scenario.sql.partitioning import Partitioning
-from ticdc_producer.scenario.sql.syntax.alter import ChangePartitions
 from ticdc_producer.scenario.sql.syntax.partition import PartitionBy
+from ticdc_producer.scenario.sql.syntax.partition_change import ChangePartitions
 
 
 @dataclass(frozen=True)

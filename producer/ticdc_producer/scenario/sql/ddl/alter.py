@@ -17,7 +17,6 @@ from ticdc_producer.scenario.sql.syntax.alter import (
     AlterColumn,
     AlterPart,
     ChangeColumn,
-    ChangePartitions,
     ConvertTo,
     Drop,
     Rename,
@@ -26,6 +25,7 @@ from ticdc_producer.scenario.sql.syntax.alter import (
     Setting,
 )
 from ticdc_producer.scenario.sql.syntax.partition import PartitionBy
+from ticdc_producer.scenario.sql.syntax.partition_change import ChangePartitions
 from ticdc_producer.scenario.sql.syntax.statement import AlterTable, CreateIndex, DropIndex
 
 

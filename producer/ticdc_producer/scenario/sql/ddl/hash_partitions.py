@@ -16,7 +16,7 @@ from ticdc_producer.scenario.sql.ddl.context import DDLContext
 from ticdc_producer.scenario.sql.partition_definition import MOST_PARTITIONS, checked_count, draft_partitions
 from ticdc_producer.scenario.sql.partitioning import Partitioning
 from ticdc_producer.scenario.sql.storage import Table
-from ticdc_producer.scenario.sql.syntax.alter import ChangePartitions
+from ticdc_producer.scenario.sql.syntax.partition_change import ChangePartitions
 
 
 def add_hash_partitions(

@@ -23,8 +23,8 @@ from ticdc_producer.scenario.sql.partition_definition import (
 )
 from ticdc_producer.scenario.sql.partitioning import Bound, Partitioning
 from ticdc_producer.scenario.sql.storage import Table
-from ticdc_producer.scenario.sql.syntax.alter import ChangePartitions
 from ticdc_producer.scenario.sql.syntax.partition import PartitionBy
+from ticdc_producer.scenario.sql.syntax.partition_change import ChangePartitions
 
 
 def change_partitions(node: ChangePartitions | PartitionBy, context: DDLContext, table: Table) -> None:

@@ -13,7 +13,6 @@ from ticdc_producer.scenario.sql.syntax.statement import (
     AlterTable,
     CreateIndex,
     CreateTable,
-    CreateView,
     DatabaseStatement,
     DropIndex,
     DropObjects,
@@ -22,6 +21,7 @@ from ticdc_producer.scenario.sql.syntax.statement import (
     TruncateTable,
     Unsent,
 )
+from ticdc_producer.scenario.sql.syntax.view import CreateView
 
 _VERBS = ("CREATE", "DROP", "TRUNCATE", "ALTER", "RENAME", "FLASHBACK", "RECOVER")
 _DROPS = {"TABLE": drop_tables, "VIEW": drop_views, "SEQUENCE": drop_sequences}

@@ -17,7 +17,8 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
 from ticdc_producer.scenario.sql.dialect import parse_dml
-from ticdc_producer.scenario.sql.syntax.statement import CreateView, DropObjects
+from ticdc_producer.scenario.sql.syntax.statement import DropObjects
+from ticdc_producer.scenario.sql.syntax.view import CreateView
 
 
 def create_view(node: CreateView, context: DDLContext) -> None:

@@ -28,7 +28,6 @@ from ticdc_producer.scenario.sql.syntax.alter import (
     AlterColumn,
     AlterPart,
     ChangeColumn,
-    ChangePartitions,
     ConvertTo,
     Drop,
     Element,
@@ -39,6 +38,7 @@ from ticdc_producer.scenario.sql.syntax.alter import (
 )
 from ticdc_producer.scenario.sql.syntax.column import Column
 from ticdc_producer.scenario.sql.syntax.partition import PartitionBy
+from ticdc_producer.scenario.sql.syntax.partition_change import ChangePartitions
 from ticdc_producer.scenario.sql.syntax.statement import AlterTable
 
 _SEPARATED_BY_SPACE = ("PARTITION BY ", "REMOVE PARTITIONING")

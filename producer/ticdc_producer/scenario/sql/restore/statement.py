@@ -23,7 +23,6 @@ from ticdc_producer.scenario.sql.syntax.statement import (
     AlterTable,
     CreateIndex,
     CreateTable,
-    CreateView,
     DatabaseStatement,
     DropIndex,
     DropObjects,
@@ -32,6 +31,7 @@ from ticdc_producer.scenario.sql.syntax.statement import (
     TruncateTable,
     Unsent,
 )
+from ticdc_producer.scenario.sql.syntax.view import CreateView
 
 
 def print_ddl(query: str) -> str:

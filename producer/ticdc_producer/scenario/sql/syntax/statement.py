@@ -1,4 +1,4 @@
-"""DDL statements: the grammar's entry, and the statements about databases, tables, indexes and views.
+"""DDL statements: the grammar's entry, and the statements about databases, tables and indexes.
 
 Rules: tidb ``parser.y`` (``Statement``).
 """
@@ -26,6 +26,7 @@ from ticdc_producer.scenario.sql.syntax.table_option import (
     read_database_options,
     read_table_options,
 )
+from ticdc_producer.scenario.sql.syntax.view import CreateView, read_create_view
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,26 +117,6 @@ class AlterTable:
     parts: tuple[AlterPart, ...]
     if_exists: bool = False
     source: SourceText = field(compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreateView:
-    """``CREATE VIEW``.
-
-    :param definer: user and host; empty for the current user.
-    :param columns: the names that the statement lists itself.
-    :param query: without the check option.
-    :param check: LOCAL or CASCADED; empty without.
-    """
-
-    view: TableName
-    replacing: bool = False
-    algorithm: str = "UNDEFINED"
-    definer: tuple[str, ...] = ()
-    security: str = "DEFINER"
-    columns: tuple[str, ...] = ()
-    query: SourceText
-    check: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,77 +312,10 @@ def _unsent(verb: str, kind: Literal["SEQUENCE", "PLACEMENT POLICY"]) -> Callabl
     return read
 
 
-def _create_view(cursor: Cursor) -> CreateView:
-    """``CREATE … VIEW``, after CREATE."""
-    replacing = cursor.accept("OR", "REPLACE")
-    algorithm = _choice(cursor, "ALGORITHM", "UNDEFINED", "MERGE", "TEMPTABLE")
-    definer = _definer(cursor)
-    security = "DEFINER"
-    if cursor.accept("SQL", "SECURITY"):
-        security = _one_of(cursor, "DEFINER", "INVOKER")
-    cursor.expect("VIEW")
-    view = read_table_name(cursor)
-    columns = cursor.column_names() if cursor.word() == "(" else ()
-    cursor.expect("AS")
-    if cursor.word() not in ("SELECT", "WITH", "TABLE", "VALUES", "("):
-        raise cursor.error("expected SELECT")
-    query, check = _query_and_check(cursor)
-    return CreateView(
-        view=view,
-        replacing=replacing,
-        algorithm=algorithm,
-        definer=definer,
-        security=security,
-        columns=columns,
-        query=query,
-        check=check,
-    )
-
-
-def _query_and_check(cursor: Cursor) -> tuple[SourceText, str]:
-    """The rest of the statement, and the check option at its end."""
-    statement, start = cursor.statement, cursor.position
-    cursor.position = end = len(statement.tokens)
-    if (statement.word(end - 2), statement.word(end - 1)) != ("CHECK", "OPTION"):
-        return SourceText(statement, start, end), ""
-    kind = statement.word(end - 3) if statement.word(end - 3) in ("LOCAL", "CASCADED") else ""
-    end -= 4 if kind else 3
-    return SourceText(statement, start, end), kind or "CASCADED"
-
-
-def _choice(cursor: Cursor, word: str, default: str, *others: str) -> str:
-    if not cursor.accept(word):
-        return default
-    cursor.expect("=")
-    return _one_of(cursor, default, *others)
-
-
-def _one_of(cursor: Cursor, *choices: str) -> str:
-    choice = cursor.accept_any(*choices)
-    if not choice:
-        raise cursor.error(f"expected {' or '.join(choices)}")
-    return choice
-
-
-def _definer(cursor: Cursor) -> tuple[str, ...]:
-    if not cursor.accept("DEFINER"):
-        return ()
-    cursor.expect("=")
-    if cursor.accept("CURRENT_USER"):
-        cursor.accept("(", ")")
-        return ()
-    user = _user_part(cursor)
-    return user, _user_part(cursor) if cursor.accept("@") else "%"
-
-
-def _user_part(cursor: Cursor) -> str:
-    return cursor.string() if cursor.is_string() else cursor.identifier("a user")
-
-
 def _create(cursor: Cursor) -> DDL:
     """CREATE VIEW and CREATE INDEX, whose kind follows optional words."""
     if cursor.word() in ("OR", "ALGORITHM", "DEFINER", "SQL", "VIEW"):
-        return _create_view(cursor)
+        return read_create_view(cursor)
     if "INDEX" in (cursor.word(), cursor.word(1)) and cursor.word() in ("INDEX", *_KINDS):
         return _create_index(cursor)
     length = 2 if cursor.word() in _ADJECTIVES else 1
