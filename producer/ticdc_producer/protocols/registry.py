@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import EntryPoint
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ticdc_producer.errors import ChangefeedError, DecodeError, PluginError, ProducerError, nearest
@@ -199,9 +200,8 @@ class _Source:
     def each(self, call: Callable[[], Iterable[T]]) -> Iterator[T]:
         """Like ``run``, for a function that returns an iterable."""
         items = iter(self.run(call))
-        end = object()
-        while (item := self.run(lambda: next(items, end))) is not end:
-            yield item  # type: ignore[misc]  # the end is not one of them
+        while found := self.run(lambda: [*islice(items, 1)]):
+            yield from found
 
 
 def _package(point: EntryPoint) -> str:
