@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gc
 import signal
+import subprocess
 from collections.abc import Generator, Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
+from ticdc_producer.java import find_java
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.spark import session_settings
 from ticdc_producer.spark.session import spark_session
@@ -60,3 +62,11 @@ def kafka() -> Iterator[EmbeddedKafka]:
     """A real broker for all tests; each test uses its own topics."""
     with EmbeddedKafka() as broker:
         yield broker
+
+
+@pytest.fixture
+def base_archive() -> None:
+    """Java's own class archive, on which ours are built; some distributions ship a Java without one."""
+    started = subprocess.run([find_java().java, "-Xshare:on", "-version"], capture_output=True, check=False)
+    if started.returncode:
+        pytest.skip("not run: this Java has no archive to build on")

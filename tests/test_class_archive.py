@@ -21,14 +21,6 @@ def _java(*arguments: str) -> list[str]:
     return [str(find_java().java), *arguments]
 
 
-@pytest.fixture
-def base_archive() -> None:
-    """Java's own archive, on which a JVM's archive builds; a reduced Java may lack it."""
-    started = subprocess.run(_java("-Xshare:on", "-version"), capture_output=True, check=False)
-    if started.returncode:
-        pytest.skip("not run: this Java has no archive to build on")
-
-
 def test_it_is_written_at_the_second_start(archive: ClassArchive) -> None:
     assert [archive.is_due() for _ in range(3)] == [False, True, True]
     archive.path.write_bytes(b"")

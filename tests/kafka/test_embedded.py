@@ -115,13 +115,11 @@ def test_a_later_storage_has_ids_of_its_own_and_the_features_of_the_first(
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("base_archive")
 def test_the_second_broker_writes_the_class_archive_of_later_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A cache folder of its own, with the jars of the user's."""
-    base = subprocess.run([find_java().java, "-Xshare:on", "-version"], capture_output=True, check=False)
-    if base.returncode:
-        pytest.skip("not run: this Java has no archive to build on")
     (tmp_path / "jars").symlink_to(jars()[0].parent, target_is_directory=True)
     monkeypatch.setenv("TICDC_PRODUCER_CACHE", str(tmp_path))
     for archives in (0, 1, 1):
