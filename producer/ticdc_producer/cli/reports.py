@@ -50,7 +50,7 @@ def source_of(file: str, text: str) -> str:
 
 def scenario_source(scenario: str | None) -> str:
     """The text of a scenario file or of a shipped scenario, as ``source_of``; empty if it is very large."""
-    from ticdc_producer.scenario.library import shipped
+    from ticdc_producer.scenario.shipped import shipped
 
     if scenario is None:
         return ""

@@ -20,7 +20,7 @@ from ticdc_producer.cli.frames import frame
 from ticdc_producer.cli.reports import Reports, check_verified, scenario_source, source_of
 from ticdc_producer.cli.server_client import COMMANDS
 from ticdc_producer.errors import ArgumentError, ChangefeedError, FolderError, ScenarioError
-from ticdc_producer.scenario.library import shipped
+from ticdc_producer.scenario.shipped import shipped
 from ticdc_producer.serve.posted_files import PostedFiles
 from ticdc_producer.serve.submission import DecodeRequest, RunRequest, VerifyRequest
 

@@ -16,7 +16,7 @@ from ticdc_producer.errors import ScenarioError, nearest
 from ticdc_producer.scenario.data_step import Data
 from ticdc_producer.scenario.dump_step import DumpStep, divide_dump
 from ticdc_producer.scenario.generate.spec import Generate
-from ticdc_producer.scenario.library import shipped
+from ticdc_producer.scenario.shipped import shipped
 from ticdc_producer.scenario.spec import Fault, Step
 from ticdc_producer.scenario.sql.lexer import is_utf8_outside_of_strings
 from ticdc_producer.scenario.validate import validate_spec

@@ -17,8 +17,8 @@ from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.errors import ChangefeedError, RefusedRequest
 from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.runs.traps import with_traps
-from ticdc_producer.scenario.library import descriptions, shipped
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario, parse_scenario
+from ticdc_producer.scenario.shipped import descriptions, shipped
 from ticdc_producer.serve.policy import check_changefeed, check_scenario, check_sink_uri
 from ticdc_producer.serve.settings import ServeSettings
 from ticdc_producer.serve.submission import RunRequest, ScenarioOf
