@@ -15,6 +15,7 @@ from tests.kafka_topic import Message, read_topic
 from ticdc_producer.config import resolve
 from ticdc_producer.errors import DeliveryError, SparkError, TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.kafka.embedded.starting import StartingKafka
 from ticdc_producer.runs.run_topics import RunTopics
 from ticdc_producer.targets.kafka.topics import Topics
 
@@ -156,6 +157,30 @@ def test_speculative_execution_is_refused() -> None:
     with pytest.raises(SparkError, match="speculative") as rejected:
         target.write(events, None)
     assert "spark.speculation=false" in str(rejected.value)
+
+
+def test_the_broker_starts_beside_spark_and_ends_with_a_run_that_does_not_reach_it(
+    script: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker that would outlive the run ends, too, because no report has its address."""
+    starting: list[StartingKafka] = []
+    brokers: list[psutil.Process] = []
+
+    class Recorded(StartingKafka):
+        def __init__(self, *, keep: bool) -> None:
+            super().__init__(keep=keep)
+            starting.append(self)
+
+    def no_spark(**_: object) -> SparkSession:
+        brokers.extend(psutil.Process(one.running().pid) for one in starting)
+        raise SparkError("no Spark")
+
+    monkeypatch.setattr("ticdc_producer.runs.kafka_target.StartingKafka", Recorded)
+    monkeypatch.setattr("ticdc_producer.runs.run.spark_session", no_spark)
+    with pytest.raises(SparkError, match="no Spark"):
+        ticdc_producer.run(script, keep=True)
+    [broker] = brokers
+    assert not broker.is_running()
 
 
 @pytest.mark.slow

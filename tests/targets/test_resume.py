@@ -8,8 +8,10 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 from hypothesis import given
 from hypothesis import strategies as st
+from tenacity import stop_after_attempt
 
 from ticdc_producer.errors import DeliveryError, ForeignMessageError
+from ticdc_producer.kafka.retry import until_answered
 from ticdc_producer.model.event import Message
 from ticdc_producer.protocols.message_batch import from_messages
 from ticdc_producer.targets.kafka.resume import PartitionResume
@@ -49,7 +51,8 @@ def test_a_request_is_repeated_until_a_leader_exists(monkeypatch: pytest.MonkeyP
 
 
 def test_requests_end_after_the_last_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
-    _set_answers(monkeypatch, *[_refusal(KafkaError.LEADER_NOT_AVAILABLE)] * 100)
+    monkeypatch.setattr(until_answered, "stop", stop_after_attempt(2))
+    _set_answers(monkeypatch, *[_refusal(KafkaError.LEADER_NOT_AVAILABLE)] * 2)
     with pytest.raises(DeliveryError) as error:
         _NEW.check_end(3)
     assert (error.value.topic, error.value.partition) == ("orders", 0)

@@ -109,9 +109,9 @@ def serve(
 
 def _load(settings: ServeSettings, on_failure: Callable[[], None]) -> tuple[Service, ASGIApp]:
     """The service and its application. Kafka and Spark start while the modules load, which takes as long."""
-    from ticdc_producer.serve.kafka_start import KafkaStart
+    from ticdc_producer.kafka.embedded.starting import StartingKafka
 
-    kafka = None if settings.kafka else KafkaStart()
+    kafka = None if settings.kafka else StartingKafka()
     start_light_jvm()
     from ticdc_producer.cli.command_service import answer_command
     from ticdc_producer.serve.app import create_app

@@ -21,6 +21,14 @@ _RETRIABLE = (
     KafkaError.UNKNOWN_TOPIC_OR_PART,
     KafkaError.REQUEST_TIMED_OUT,
     KafkaError.NETWORK_EXCEPTION,
+    KafkaError.NOT_COORDINATOR,
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+    KafkaError._WAIT_COORD,
+    # How librdkafka itself reports a topic or a leader that its brokers do not know yet.
+    KafkaError._NOENT,
+    KafkaError._UNKNOWN_TOPIC,
+    KafkaError._UNKNOWN_PARTITION,
 )
 _FORBIDDEN = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED: "Describe, Read and Write on the topic",
@@ -66,10 +74,9 @@ def broker_error(brokers: Brokers, error: KafkaException) -> BrokerError:
     return _permanent_error(cause, address) or BrokerError(str(cause.str()), address=address)
 
 
-def is_retriable(error: KafkaException) -> bool:
+def is_retriable(error: BaseException) -> bool:
     """Whether a retry can succeed, for example because a broker restarts or a topic was just created."""
-    cause: KafkaError = error.args[0]
-    return cause.code() in _RETRIABLE
+    return isinstance(error, KafkaException) and error.args[0].code() in _RETRIABLE
 
 
 def hint_for(error: KafkaError) -> str:

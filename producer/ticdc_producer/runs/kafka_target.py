@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ticdc_producer.config.file_system import check_claim_storage
 from ticdc_producer.kafka.client import Brokers
-from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.kafka.embedded.starting import StartingKafka
 from ticdc_producer.runs.counts import Counts, rejected_rows
 from ticdc_producer.runs.encoded import Encoded, encode_once
 from ticdc_producer.runs.fault_frames import sent_events
@@ -33,6 +33,8 @@ class KafkaTarget(MessageTarget):
     """Known when the target is open."""
     _topics: RunTopics
     """Known when the topics are prepared."""
+    _kafka: StartingKafka | None = None
+    """The embedded broker of the run."""
 
     @property
     def name(self) -> str:
@@ -69,16 +71,27 @@ class KafkaTarget(MessageTarget):
         return bool(self.job.schemas and self.job.changefeed.schema_registry)
 
     @contextmanager
-    def opened(self) -> Iterator[None]:
-        if not self.job.changefeed.sink_uri.embedded:
-            self._brokers = self.job.changefeed.brokers
+    def started(self) -> Iterator[None]:
+        if not self.job.changefeed.sink_uri.embedded or self.options.dry_run:
             yield
             return
         self.options.on_status("starting the embedded Kafka broker")
-        with EmbeddedKafka(keep=self.options.keep) as broker:
+        self._kafka = StartingKafka(keep=self.options.keep)
+        try:
+            yield
+        finally:
+            if not self.broker_pid:
+                self._kafka.stop()
+
+    @contextmanager
+    def opened(self) -> Iterator[None]:
+        if self._kafka is None:
+            self._brokers = self.job.changefeed.brokers
+        else:
+            broker = self._kafka.running()
             self._brokers = broker.bootstrap
             self.broker_pid = broker.pid if self.options.keep else 0
-            yield
+        yield
 
     def register_schemas(self) -> None:
         self.job = with_registered_schemas(self.job)

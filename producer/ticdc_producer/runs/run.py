@@ -16,8 +16,8 @@ from ticdc_producer.runs.read_session import PRELOADED_MODULES
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status
 from ticdc_producer.runs.small_run import is_small, run_small
-from ticdc_producer.runs.target import MessageTarget
-from ticdc_producer.runs.targets import checked_targets
+from ticdc_producer.runs.target import MessageTarget, Target
+from ticdc_producer.runs.targets import checked_targets, started
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
 from ticdc_producer.spark.session import announce_start, save_class_archive, spark_session
 from ticdc_producer.spark.spark_errors import translate_worker_errors
@@ -123,6 +123,14 @@ def run_job(job: Job, options: RunOptions) -> RunReport:
     on_status(f"scenario {job.scenario.name}: {history.commits} commits, {history.row_changes} row changes")
     for note in history.passed_over.notes:
         on_status(f"{job.scenario.file}:{note.line}: note: {note.text}")
+    with started(targets):
+        report = _run_on(targets, job, options)
+    return replace(report, row_changes=0 if history.data else history.row_changes)
+
+
+def _run_on(targets: Sequence[Target], job: Job, options: RunOptions) -> RunReport:
+    """Start Spark, if it does not run, and execute a job."""
+    on_status, history = options.on_status, job.history
     announce_start(on_status)
     light = history.commits + history.row_changes < LIGHT_CHANGES and not history.data
     on_class_archive = partial(
@@ -143,4 +151,4 @@ def run_job(job: Job, options: RunOptions) -> RunReport:
     else:
         report = execute(job, change_log(spark, job.history), targets, options)
     save_class_archive(spark)
-    return replace(report, row_changes=0 if history.data else history.row_changes)
+    return report

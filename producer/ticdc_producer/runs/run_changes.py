@@ -19,7 +19,7 @@ from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status
 from ticdc_producer.runs.simulate import change_batch
 from ticdc_producer.runs.step_rows import StepRows
-from ticdc_producer.runs.targets import checked_targets
+from ticdc_producer.runs.targets import checked_targets, started
 from ticdc_producer.scenario.dataframe import Tables
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import ScenarioFile
@@ -90,9 +90,9 @@ def run_changes(
     )
     targets = checked_targets(job, options)
     shifted = changes.withColumn("commit_seq", F.col("commit_seq") + tables.commits)
-    return execute(
-        job, RunChangeLog(StepRows(changes.sparkSession), change_batch(()), shifted), targets, options
-    )
+    committed = RunChangeLog(StepRows(changes.sparkSession), change_batch(()), shifted)
+    with started(targets):
+        return execute(job, committed, targets, options)
 
 
 def _scenario(name: str, start: int, every_ms: int) -> ScenarioFile:

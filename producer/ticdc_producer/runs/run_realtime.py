@@ -87,16 +87,17 @@ def run_realtime(
     target = KafkaTarget(job, options)
     target.check()
     on_status(f"scenario {job.scenario.name}: {job.history.row_changes} row changes")
-    announce_start(on_status)
-    spark = spark_session()
-    # Sorted by commit, so that a slice reads only the batches with its changes.
-    committed = change_log(spark, job.history)
-    changes = committed.changes.repartition("commit_seq").sortWithinPartitions("commit_seq")
-    with materialized(changes, in_order=True) as changes:
-        on_status(f"generated {changes.count()} row changes")
-        with target.opened():
-            report = _run(job, committed, changes, target.brokers, options, wall_clock or SystemClock())
-            return replace(report, broker_pid=target.broker_pid)
+    with target.started():
+        announce_start(on_status)
+        spark = spark_session()
+        # Sorted by commit, so that a slice reads only the batches with its changes.
+        committed = change_log(spark, job.history)
+        changes = committed.changes.repartition("commit_seq").sortWithinPartitions("commit_seq")
+        with materialized(changes, in_order=True) as changes:
+            on_status(f"generated {changes.count()} row changes")
+            with target.opened():
+                report = _run(job, committed, changes, target.brokers, options, wall_clock or SystemClock())
+                return replace(report, broker_pid=target.broker_pid)
 
 
 def _run(

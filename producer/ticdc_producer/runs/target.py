@@ -28,8 +28,8 @@ from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
 class Target(ABC):
     """One target of a run.
 
-    A run checks its targets before Spark starts, encodes all events, and then opens, writes and verifies one
-    target after the other.
+    A run checks and starts its targets before Spark, encodes all events, and then opens, writes and verifies
+    one target after the other.
 
     :ivar job: the job; with the schema ids of a registry once they are known.
     """
@@ -81,8 +81,13 @@ class Target(ABC):
         """
 
     @contextmanager
+    def started(self) -> Iterator[None]:
+        """Start, in the background, what the target needs besides Spark. ``opened`` waits for it."""
+        yield
+
+    @contextmanager
     def opened(self) -> Iterator[None]:
-        """Open the target for writing and reading."""
+        """Open the target for writing and reading, in a block of ``started``."""
         yield
 
     @abstractmethod

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
 from ticdc_producer.config import SinkKind
 from ticdc_producer.runs.golden_target import GoldenTarget
 from ticdc_producer.runs.kafka_target import KafkaTarget
@@ -22,6 +25,15 @@ def checked_targets(job: Job, options: RunOptions) -> tuple[Target, ...]:
     for target in found:
         target.check()
     return tuple(target for target in found if not target.is_complete)
+
+
+@contextmanager
+def started(targets: Sequence[Target]) -> Iterator[None]:
+    """Start, in the background, what the targets need besides Spark, and end it with the block."""
+    with ExitStack() as stack:
+        for target in targets:
+            stack.enter_context(target.started())
+        yield
 
 
 def _targets(job: Job, options: RunOptions) -> list[Target]:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ticdc_producer.errors import ProducerError, RefusedRequest
+from ticdc_producer.kafka.embedded.starting import StartingKafka
 from ticdc_producer.runs.decode import decode
 from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.read_session import PRELOADED_MODULES
@@ -24,7 +25,6 @@ from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.small_run import is_small
 from ticdc_producer.runs.verify import verify
 from ticdc_producer.scenario.load import ScenarioFile
-from ticdc_producer.serve.kafka_start import KafkaStart
 from ticdc_producer.serve.policy import check_sink_uri, check_topic
 from ticdc_producer.serve.posted import (
     Uploads,
@@ -114,7 +114,7 @@ class Service:
         self,
         settings: ServeSettings,
         texts: Texts,
-        kafka: KafkaStart | None = None,
+        kafka: StartingKafka | None = None,
         on_failure: Callable[[], None] = lambda: None,
         on_status: Callable[[str], None] = lambda _line: None,
     ) -> None:
@@ -152,14 +152,14 @@ class Service:
     def _prepare(self) -> None:
         try:
             if not self.settings.kafka and self._kafka is None:
-                self._kafka = KafkaStart()
+                self._kafka = StartingKafka()
             on_class_archive = partial(self._on_status, _SAVES_ARCHIVE)
             self._spark = spark_session(
                 light=True, preload=PRELOADED_MODULES, lasting=True, on_class_archive=on_class_archive
             )
             self._on_status("Spark runs")
             if self._kafka is not None:
-                self.settings = replace(self.settings, kafka=self._kafka.bootstrap())
+                self.settings = replace(self.settings, kafka=self._kafka.running().bootstrap)
                 self._on_status(f"Kafka runs at {self.settings.kafka}")
         except ProducerError as error:
             if not self._stopping:

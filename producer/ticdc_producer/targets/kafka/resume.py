@@ -13,20 +13,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from time import monotonic
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as Delivered
 
-from ticdc_producer.errors import BrokerError, DeliveryError, ForeignMessageError
+from ticdc_producer.errors import DeliveryError, ForeignMessageError
 from ticdc_producer.kafka.client import CONNECT_SECONDS, OUTAGE_TIMEOUT_S, Brokers, connection
-from ticdc_producer.kafka.client_errors import broker_error, hint_for, is_retriable
+from ticdc_producer.kafka.client_errors import broker_error, hint_for
+from ticdc_producer.kafka.retry import until_answered
 from ticdc_producer.model.event import Message
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.targets.kafka.topics import Offsets
-
-_OFFSET_ATTEMPTS = 25
-_OFFSET_PAUSE_S, _LONGEST_PAUSE_S = 0.02, 0.5
 
 
 @dataclass(frozen=True)
@@ -46,17 +43,18 @@ class StartOffsets:
         :raises BrokerError: if the brokers reject them.
         """
         pending = [TopicPartition(*partition, offset) for partition, offset in starts.items()]
-        client, pause = self._client(), _OFFSET_PAUSE_S
+        client = self._client()
+
+        def commit() -> None:
+            # A topic that was just created may still be unknown to the group coordinator.
+            nonlocal pending
+            results = client.commit(offsets=pending, asynchronous=False)
+            pending = [result for result in results if result.error]
+            if pending:
+                raise KafkaException(pending[0].error)
+
         try:
-            for _ in range(_OFFSET_ATTEMPTS):
-                results = client.commit(offsets=pending, asynchronous=False)
-                pending = [result for result in results if result.error]
-                if not pending:
-                    return
-                # A topic that was just created may still be unknown to the group coordinator.
-                client.poll(pause)
-                pause = min(pause * 2, _LONGEST_PAUSE_S)
-            raise BrokerError(f"cannot store offsets of {pending[0].topic}", address=str(self.brokers))
+            until_answered(commit)
         except KafkaException as error:
             raise broker_error(self.brokers, error) from None
         finally:
@@ -69,11 +67,16 @@ class StartOffsets:
         """
         wanted = [TopicPartition(topic, number) for topic in topics for number in range(partitions)]
         client = self._client()
-        try:
+
+        def committed() -> list[TopicPartition]:
             found = client.committed(wanted, timeout=CONNECT_SECONDS)
             for one in found:
                 if one.error:
                     raise KafkaException(one.error)
+            return found
+
+        try:
+            found = until_answered(committed)
         except KafkaException as error:
             raise broker_error(self.brokers, error) from None
         finally:
@@ -88,9 +91,6 @@ class StartOffsets:
 
 # Messages can be as large as max-message-bytes; a fetch must hold at least one.
 _FETCH = {"fetch.message.max.bytes": 16 << 20, "enable.partition.eof": True, "auto.offset.reset": "error"}
-_ATTEMPTS = 80
-_FIRST_PAUSE_S = 0.01
-"""A new topic has its leader after some milliseconds. The pause doubles with each further attempt."""
 _HINT = "another program writes to the topic, but a run needs exclusive access: run again with another topic"
 
 
@@ -166,18 +166,12 @@ class PartitionResume:
         return Consumer({**connection(self.brokers), **_FETCH, "group.id": "ticdc-producer"})
 
     def _end(self, reader: Consumer) -> int:
-        partition, deadline = TopicPartition(self.topic, self.partition), monotonic() + OUTAGE_TIMEOUT_S
-        attempts, pause = _ATTEMPTS, _FIRST_PAUSE_S
-        while True:
-            try:
-                _, end = reader.get_watermark_offsets(partition, timeout=CONNECT_SECONDS)
-                return int(end)
-            except KafkaException as error:
-                attempts -= 1
-                if not attempts or monotonic() > deadline or not is_retriable(error):
-                    raise self._failure(error.args[0]) from None
-            reader.poll(pause)
-            pause = min(pause * 2, OUTAGE_TIMEOUT_S / _ATTEMPTS)
+        partition = TopicPartition(self.topic, self.partition)
+        try:
+            _, end = until_answered(reader.get_watermark_offsets, partition, timeout=CONNECT_SECONDS)
+        except KafkaException as error:
+            raise self._failure(error.args[0]) from None
+        return int(end)
 
     def _at(self, reader: Consumer, offset: int) -> Delivered | None:
         """The message at an offset; None if it no longer exists."""

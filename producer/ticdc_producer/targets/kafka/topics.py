@@ -17,14 +17,10 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import AuthorizationError, BrokerError, TopicError
 from ticdc_producer.kafka.client import CONNECT_SECONDS, OUTAGE_TIMEOUT_S, Brokers, connection
-from ticdc_producer.kafka.client_errors import (
-    ConnectionErrors,
-    broker_error,
-    invalid_properties,
-    is_retriable,
-)
+from ticdc_producer.kafka.client_errors import ConnectionErrors, broker_error, invalid_properties
+from ticdc_producer.kafka.retry import until_answered
 
-_PAUSE_SECONDS = 0.2
+_PAUSE_SECONDS = 0.02
 _FIRST_SECONDS = 0.5
 """Timeout of the first request; a rejection arrives soon. The timeout doubles with each further request."""
 
@@ -126,15 +122,15 @@ class Topics:
         if not partitions:
             return {}
         admin = self._admin()  # its futures are cancelled when it is garbage-collected
-        deadline = monotonic() + OUTAGE_TIMEOUT_S
-        while True:
+
+        def offsets() -> dict[tuple[str, int], int]:
             futures = admin.list_offsets(dict.fromkeys(partitions, spec), request_timeout=CONNECT_SECONDS)
-            try:
-                return {(p.topic, p.partition): int(future.result().offset) for p, future in futures.items()}
-            except KafkaException as error:
-                if not is_retriable(error) or monotonic() > deadline:
-                    raise broker_error(self.brokers, error) from None
-                admin.poll(_PAUSE_SECONDS)
+            return {(p.topic, p.partition): int(future.result().offset) for p, future in futures.items()}
+
+        try:
+            return until_answered(offsets)
+        except KafkaException as error:
+            raise broker_error(self.brokers, error) from None
 
     def _check_empty(self, ends: Offsets) -> None:
         for (topic, _), end in sorted(ends.items()):
@@ -158,7 +154,7 @@ class Topics:
         while left := sorted(set(present) & self.existing().keys()):
             if monotonic() > deadline:
                 raise TopicError("the brokers do not delete the topic", topic=left[0])
-            admin.poll(_PAUSE_SECONDS / 10)
+            admin.poll(_PAUSE_SECONDS)
 
     def _create(self, changefeed: Changefeed, topics: list[str]) -> None:
         # A message may be as large as the changefeed allows. Brokers count whole batches, which the client

@@ -1,18 +1,21 @@
-"""The embedded Kafka of a service, which starts while the service still loads its modules."""
+"""An embedded broker that starts while the program does something else, such as starting Spark."""
 
 from __future__ import annotations
 
 import threading
 
 from ticdc_producer.errors import ProducerError
-from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.kafka.embedded.broker import EmbeddedKafka
 
 
-class KafkaStart:
-    """An embedded Kafka that starts in a thread."""
+class StartingKafka:
+    """An embedded broker that starts in a thread.
 
-    def __init__(self) -> None:
-        self._kafka = EmbeddedKafka()
+    :param keep: whether it outlives this process, unless it is stopped.
+    """
+
+    def __init__(self, *, keep: bool = False) -> None:
+        self._kafka = EmbeddedKafka(keep=keep)
         self._error: ProducerError | None = None
         self._thread = threading.Thread(target=self._start, name="Kafka start")
         self._thread.start()
@@ -23,15 +26,15 @@ class KafkaStart:
         except ProducerError as error:
             self._error = error
 
-    def bootstrap(self) -> str:
-        """``HOST:PORT`` of the Kafka, when it accepts requests.
+    def running(self) -> EmbeddedKafka:
+        """The broker, when it accepts requests.
 
         :raises ProducerError: if it does not start.
         """
         self._thread.join()
         if self._error is not None:
             raise self._error
-        return self._kafka.bootstrap
+        return self._kafka
 
     def stop(self) -> None:
         """End it; one that still starts cannot be ended before it runs."""
