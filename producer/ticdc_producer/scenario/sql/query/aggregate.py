@@ -30,8 +30,6 @@ Arguments: TypeAlias = Sequence[SQLValue]
 _MOST_BYTES = 1024
 """TiDB's default of group_concat_max_len."""
 _ALL_BITS = (1 << 64) - 1
-_MAX_SCALE = 30
-_DIV_INCREMENT = 4
 
 
 def aggregate_value(call: Aggregate, group: Sequence[Combination], scope: QueryScope) -> SQLValue:
@@ -109,7 +107,7 @@ def _avg(rows: Sequence[Arguments], mode: SQLMode) -> SQLValue:
     if total is None or isinstance(total, float):
         return None if total is None else total / len(rows)
     exact = Decimal(total) if isinstance(total, int | Decimal) else Decimal(0)
-    scale = min(arithmetic.scale_of(exact) + _DIV_INCREMENT, _MAX_SCALE)
+    scale = min(arithmetic.scale_of(exact) + arithmetic.DIV_INCREMENT, arithmetic.MAX_SCALE)
     quotient = EXACT.divide(exact, Decimal(len(rows)))
     return quotient.quantize(Decimal(1).scaleb(-scale), context=EXACT)
 
