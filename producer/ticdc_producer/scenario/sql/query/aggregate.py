@@ -45,7 +45,7 @@ def aggregate_value(call: Aggregate, group: Sequence[Combination], scope: QueryS
         values = [row for row in values if None not in row]
     collations = [collation_of(argument, scope) or DEFAULT_COLLATION for argument in call.arguments]
     if call.distinct:
-        values = distinct(values, collations)
+        values = _distinct(values, collations)
     if call.name == "GROUP_CONCAT":
         return _group_concat(values, call.separator, scope.mode)
     if call.name in ("MIN", "MAX"):
@@ -79,7 +79,7 @@ def _arguments(call: Aggregate, combination: Combination, scope: QueryScope) -> 
     return [evaluate(argument, scope) for argument in call.arguments]
 
 
-def distinct(rows: Iterable[Arguments], collations: Sequence[str]) -> list[Arguments]:
+def _distinct(rows: Iterable[Arguments], collations: Sequence[str]) -> list[Arguments]:
     found: dict[object, Arguments] = {}
     for row in rows:
         key = tuple(distinct_key(*pair) for pair in zip(row, collations, strict=True))
