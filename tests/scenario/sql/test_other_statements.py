@@ -36,6 +36,20 @@ def test_similar_statements_are_errors(statement: str) -> None:
         Session().run(f"{T} {statement}")
 
 
+@pytest.mark.parametrize(
+    ("statement", "named"),
+    [
+        ("(select max(id) into @n from t)", "INTO a variable"),
+        ("with c as (select 1) select max(id) into @n from t", "INTO a variable"),
+        ("flush local tables with read lock", "READ LOCK"),
+        ("flush table t with read lock", "READ LOCK"),
+    ],
+)
+def test_statements_with_an_effect_are_refused_in_every_form(statement: str, named: str) -> None:
+    with pytest.raises(ScenarioError, match=named):
+        Session().run(f"{T} {statement}")
+
+
 def test_traditional_is_strict_without_only_full_group_by() -> None:
     session = Session()
     session.run(f"set sql_mode = 'traditional'; {T} insert into t (id, v) values (1, 'a'), (2, 'a')")

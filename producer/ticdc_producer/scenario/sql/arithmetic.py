@@ -14,11 +14,13 @@ from ticdc_producer.model.number_text import EXACT, as_number
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import BinaryLiteral, Member, SQLValue, Unsigned
 
+MAX_SCALE = 30
+"""Most digits of a DECIMAL behind the point."""
+DIV_INCREMENT = 4
+"""Digits behind the point that a division adds: ``div_precision_increment``."""
 _MAX_SIGNED = (1 << 63) - 1
 _MAX_UNSIGNED = (1 << 64) - 1
-_MAX_SCALE = 30
 _WORD = 9  # decimal digits per word of TiDB's MyDecimal
-_DIV_INCREMENT = 4  # div_precision_increment
 _DIVISION = Context(prec=300, rounding=ROUND_DOWN, Emax=999_999, Emin=-999_999)
 
 Number = int | Decimal | float
@@ -43,8 +45,8 @@ def subtract(left: SQLValue, right: SQLValue, _: SQLMode) -> SQLValue:
 
 def multiply(left: SQLValue, right: SQLValue, _: SQLMode) -> SQLValue:
     product = _exact_or_double(left, right, "*", lambda a, b: a * b, EXACT.multiply, lambda a, b: a * b)
-    if isinstance(product, Decimal) and scale_of(product) > _MAX_SCALE:
-        return product.quantize(Decimal(1).scaleb(-_MAX_SCALE), context=EXACT)
+    if isinstance(product, Decimal) and scale_of(product) > MAX_SCALE:
+        return product.quantize(Decimal(1).scaleb(-MAX_SCALE), context=EXACT)
     return product
 
 
@@ -166,4 +168,4 @@ def _quotient_scale(dividend: int, divisor: int) -> int:
         return -(-digits // _WORD) * _WORD
 
     spare = in_words(dividend) - dividend + in_words(divisor) - divisor
-    return in_words(in_words(dividend) + in_words(divisor) + max(0, _DIV_INCREMENT - spare))
+    return in_words(in_words(dividend) + in_words(divisor) + max(0, DIV_INCREMENT - spare))

@@ -172,8 +172,19 @@ _RULES: dict[type[exp.Expr], Callable[[exp.Expr], FunctionCall | None]] = {
 }
 
 
-CHOOSING = frozenset({"COALESCE", "GREATEST", "IF", "IFNULL", "LEAST"})
+CHOOSING = frozenset({"COALESCE", "GREATEST", "IFNULL", "LEAST"})
 """The functions whose result is one of their arguments, and has the type of all of them."""
+
+
+def choices_of(node: exp.Expr) -> tuple[exp.Expr, ...]:
+    """The expressions of which CASE, IF, COALESCE and the like take one; none for any other node."""
+    if isinstance(node, exp.Case):
+        return _present(*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default"))
+    if isinstance(node, exp.If):
+        return _present(node.args["true"], node.args.get("false"))
+    call = normalized_call(node)
+    return call.arguments if call is not None and call.name in CHOOSING else ()
+
 
 AGGREGATES = {
     "ANY_VALUE": (1, 1), "AVG": (1, 1), "BIT_AND": (1, 1), "BIT_OR": (1, 1), "BIT_XOR": (1, 1),

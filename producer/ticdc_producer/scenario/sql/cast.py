@@ -47,6 +47,12 @@ class CastType:
     sizes: tuple[int, ...] = ()
     charset: str = ""
 
+    @property
+    def decimal_sizes(self) -> tuple[int, int]:
+        """Digits of a DECIMAL, and those behind the point."""
+        precision, scale = (*self.sizes, *(10, 0)[len(self.sizes) :])
+        return precision, scale
+
 
 def target_of(to: exp.DataType) -> CastType:
     """The target of a CAST node.
@@ -117,7 +123,7 @@ def _as_column(code: MySQLType) -> Callable[[SQLValue, CastType, SQLMode], SQLVa
     """A cast that stores the value in a column of this type and reads it again."""
 
     def rule(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
-        length, scale = (*target.sizes, *(10, 0)[len(target.sizes) :]) if code == T.NEW_DECIMAL else (-1, -1)
+        length, scale = target.decimal_sizes if code == T.NEW_DECIMAL else (-1, -1)
         kind = T.DOUBLE if code == T.FLOAT and target.sizes and target.sizes[0] > 24 else code
         name = f"CAST AS {target.name}"
         column = ColumnInfo(name=name, type=kind, length=length, decimal=scale, unsigned=code == T.YEAR)

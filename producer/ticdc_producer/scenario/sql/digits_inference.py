@@ -11,31 +11,32 @@ from collections.abc import Callable, Iterable, Sequence
 
 from sqlglot import exp
 
+from ticdc_producer.scenario.sql.arithmetic import DIV_INCREMENT, MAX_SCALE
 from ticdc_producer.scenario.sql.call_normalizer import (
-    CHOOSING,
     Aggregate,
     FunctionCall,
     aggregate_of,
+    choices_of,
     normalized_call,
 )
 from ticdc_producer.scenario.sql.cast import target_of
 from ticdc_producer.scenario.sql.compare import SUBQUERIES
+from ticdc_producer.scenario.sql.function_types import OF_FIRST
 from ticdc_producer.scenario.sql.number_digits import OF_INTEGER, Digits, merged_digits
 from ticdc_producer.scenario.sql.scope import Scope
 
-_MAX_SCALE = 30
-_DEFAULT_SIZES = (10, 0)
-_DIVISION_INCREMENT = 4
 _DIGITS_OF_COUNT = 22
 _AGGREGATES = ("ANY_VALUE", "AVG", "MAX", "MIN", "SUM")
-_OF_FIRST = ("ABS", "NULLIF", "ROUND", "TRUNCATE")
 
 
 def digits_of(node: exp.Expr, scope: Scope) -> Digits | None:
     """The digits of an expression's type; None if this tool does not infer them."""
-    call, aggregate = normalized_call(node), aggregate_of(node)
+    aggregate = aggregate_of(node)
     if aggregate is not None:
         return _aggregate(aggregate, scope)
+    if choices := choices_of(node):
+        return _merged(choices, scope)
+    call = normalized_call(node)
     if call is not None:
         return _call(call, scope)
     if isinstance(node, SUBQUERIES):
@@ -50,16 +51,14 @@ def _aggregate(aggregate: Aggregate, scope: Scope) -> Digits | None:
     digits = digits_of(aggregate.arguments[0], scope)
     if digits is None or aggregate.name not in ("SUM", "AVG"):
         return digits
-    more = _DIVISION_INCREMENT if aggregate.name == "AVG" else 0
-    return Digits(digits.whole + _DIGITS_OF_COUNT, min(digits.decimals + more, _MAX_SCALE))
+    more = DIV_INCREMENT if aggregate.name == "AVG" else 0
+    return Digits(digits.whole + _DIGITS_OF_COUNT, min(digits.decimals + more, MAX_SCALE))
 
 
 def _call(call: FunctionCall, scope: Scope) -> Digits | None:
-    if call.name in CHOOSING:
-        return _merged(call.arguments[call.name == "IF" :], scope)
     if call.name == "MOD":
         return _merged(call.arguments, scope)
-    first = digits_of(call.arguments[0], scope) if call.name in _OF_FIRST and call.arguments else None
+    first = digits_of(call.arguments[0], scope) if call.name in OF_FIRST and call.arguments else None
     if first is None or call.name in ("ABS", "NULLIF"):
         return first
     return Digits(first.whole + 1, _rounded_decimals(call.arguments[1:], first))
@@ -73,7 +72,7 @@ def _rounded_decimals(decimals: Sequence[exp.Expr], first: Digits) -> int:
     if isinstance(number, exp.Neg):
         return 0
     written = str(number.this) if isinstance(number, exp.Literal) else ""
-    return min(int(written), _MAX_SCALE) if written.isdigit() else first.decimals
+    return min(int(written), MAX_SCALE) if written.isdigit() else first.decimals
 
 
 def _merged(nodes: Iterable[exp.Expr], scope: Scope) -> Digits | None:
@@ -100,18 +99,8 @@ def _cast(node: exp.Expr, _: Scope) -> Digits | None:
         return OF_INTEGER
     if target.name != "DECIMAL":
         return None
-    precision, scale = (*target.sizes, *_DEFAULT_SIZES[len(target.sizes) :])
+    precision, scale = target.decimal_sizes
     return Digits(precision - scale, scale)
-
-
-def _case(node: exp.Expr, scope: Scope) -> Digits | None:
-    chosen = [branch.args["true"] for branch in node.args["ifs"]]
-    default = node.args.get("default")
-    return _merged(chosen if default is None else [*chosen, default], scope)
-
-
-def _if(node: exp.Expr, scope: Scope) -> Digits | None:
-    return _merged([one for one in (node.args["true"], node.args.get("false")) if one is not None], scope)
 
 
 def _arithmetic(combine: Callable[[Digits, Digits], Digits]) -> Callable[[exp.Expr, Scope], Digits | None]:
@@ -127,11 +116,11 @@ def _sum(left: Digits, right: Digits) -> Digits:
 
 
 def _product(left: Digits, right: Digits) -> Digits:
-    return Digits(left.whole + right.whole, min(left.decimals + right.decimals, _MAX_SCALE))
+    return Digits(left.whole + right.whole, min(left.decimals + right.decimals, MAX_SCALE))
 
 
 def _quotient(left: Digits, right: Digits) -> Digits:
-    return Digits(left.whole + right.decimals, min(left.decimals + _DIVISION_INCREMENT, _MAX_SCALE))
+    return Digits(left.whole + right.decimals, min(left.decimals + DIV_INCREMENT, MAX_SCALE))
 
 
 _RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], Digits | None]] = {
@@ -140,8 +129,6 @@ _RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], Digits | None]] = {
     exp.Paren: _inner,
     exp.Neg: _inner,
     exp.Cast: _cast,
-    exp.Case: _case,
-    exp.If: _if,
     exp.Add: _arithmetic(_sum),
     exp.Sub: _arithmetic(_sum),
     exp.Mul: _arithmetic(_product),

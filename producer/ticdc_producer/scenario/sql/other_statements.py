@@ -38,14 +38,19 @@ def reads(statement: Statement) -> bool:
     return word in (_QUERIES if index else READ_ONLY)
 
 
+def is_query(statement: Statement) -> bool:
+    """Whether a statement that ``reads`` is a query, which may be in parentheses."""
+    return statement.verb == "(" or statement.verb in _QUERIES
+
+
 def refuse_running(statement: Statement) -> None:
-    """Refuse EXPLAIN ANALYZE, which runs the statement that it explains, and assignments outside of a SELECT.
+    """Refuse EXPLAIN ANALYZE, which runs the statement that it explains, and assignments outside of a query.
 
     :raises UnsupportedSQL: for these.
     """
     if statement.word(0) != "ANALYZE" and statement.word(1) == "ANALYZE":
         raise UnsupportedSQL(f"{statement.word(0)} ANALYZE is not supported", line=statement.line)
-    if statement.verb == "SELECT" and _INTO_VARIABLE.search(statement.shape):
+    if is_query(statement) and _INTO_VARIABLE.search(statement.shape):
         raise UnsupportedSQL("SELECT … INTO a variable is not supported", line=statement.line)
     if statement.verb == "DO" and ":=" in statement.shape:
         raise UnsupportedSQL("DO with an assignment is not supported", line=statement.line)
@@ -72,7 +77,7 @@ def administration(statement: Statement) -> Administration | None:
     :raises UnsupportedSQL: for FLUSH TABLES WITH READ LOCK, which TiDB does not have.
     """
     words = statement.verb, statement.word(1)
-    if words == ("FLUSH", "TABLES") and "READ LOCK" in " ".join(statement.shape.upper().split()):
+    if statement.verb == "FLUSH" and "READ LOCK" in " ".join(statement.shape.upper().split()):
         raise UnsupportedSQL("FLUSH TABLES WITH READ LOCK is not supported", line=statement.line)
     for known, commits in ((_ADMINISTRATION, True), (_ADMINISTRATION_IN_TRANSACTION, False)):
         for found in (words, words[:1]):

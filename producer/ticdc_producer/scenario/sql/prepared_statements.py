@@ -59,14 +59,14 @@ class PreparedStatements:
         :raises ScenarioError: for a text that cannot be prepared, or an unknown name.
         """
         if cursor.word() == "EXECUTE":
-            return self.execute(cursor)
+            return self._execute(cursor)
         if cursor.word() == "PREPARE":
-            self.prepare(cursor)
+            self._prepare(cursor)
         else:
-            self.deallocate(cursor)
+            self._deallocate(cursor)
         return None
 
-    def prepare(self, cursor: Cursor) -> None:
+    def _prepare(self, cursor: Cursor) -> None:
         """``PREPARE name FROM 'text'``, or ``FROM @variable``.
 
         :raises ScenarioError: for a text that cannot be prepared.
@@ -82,7 +82,7 @@ class PreparedStatements:
             self._parse(prepared.statement)
         self._prepared[name] = prepared
 
-    def execute(self, cursor: Cursor) -> Statement:
+    def _execute(self, cursor: Cursor) -> Statement:
         """``EXECUTE name [USING @variable, …]``; returns the statement to run.
 
         :raises ScenarioError: for an unknown name, or a wrong number of variables.
@@ -99,7 +99,7 @@ class PreparedStatements:
             raise ScenarioError("Wrong parameter count", hint=hint)
         return prepared.with_values(values, cursor.statement.line)
 
-    def deallocate(self, cursor: Cursor) -> None:
+    def _deallocate(self, cursor: Cursor) -> None:
         """``DEALLOCATE PREPARE name`` or ``DROP PREPARE name``."""
         cursor.accept_any("DEALLOCATE", "DROP")
         cursor.expect("PREPARE")

@@ -25,6 +25,7 @@ from ticdc_producer.scenario.sql.other_statements import (
     KNOWN_VERBS,
     Administration,
     administration,
+    is_query,
     pass_over_program,
     reads,
     refuse_running,
@@ -225,8 +226,6 @@ class Session:
         elif word == "USE":
             self._tables.use(Cursor(statement, 1))
         elif reads(statement):
-            refuse_running(statement)
-            self._passed_over.count("SELECT" if word == "(" else word)
             self._query(statement)
         elif word == "WITH":
             self._with(statement)
@@ -257,8 +256,10 @@ class Session:
         self._values.assign(name, evaluate(value, scope))
 
     def _query(self, statement: Statement) -> None:
-        """Skip a statement that changes no rows; a SELECT that assigns user variables is run."""
-        if statement.verb == "SELECT" and ":=" in statement.shape:
+        """Skip a statement that changes no rows; a query that assigns user variables is run."""
+        refuse_running(statement)
+        self._passed_over.count("SELECT" if statement.verb in ("(", "WITH") else statement.verb)
+        if is_query(statement) and ":=" in statement.shape:
             _, tree = self._statements.parsed(statement)
             self._context(tree).plan(tree, None).rows(None)
         self._values.end_statement(0 if statement.verb == "DO" else -1)

@@ -183,19 +183,19 @@ class TransactionControl:
         """Run BEGIN, COMMIT, ROLLBACK, or a statement about a savepoint; False for another statement."""
         line = cursor.statement.line
         if cursor.accept("BEGIN") or cursor.accept("START", "TRANSACTION"):
-            read_begin(cursor)
+            _read_begin(cursor)
             self.commit()
             self.begin(line)
         elif cursor.accept("COMMIT"):
-            chained = read_completion(cursor)
+            chained = _read_completion(cursor)
             self.commit()
             self._chain(chained, line)
         elif cursor.word() in ("SAVEPOINT", "RELEASE") or (
             cursor.word() == "ROLLBACK" and "TO" in (cursor.word(1), cursor.word(2))
         ):
-            run_savepoint(cursor, self.open)
+            _run_savepoint(cursor, self.open)
         elif cursor.accept("ROLLBACK"):
-            chained = read_completion(cursor)
+            chained = _read_completion(cursor)
             self.rollback()
             self._chain(chained, line)
         else:
@@ -208,7 +208,7 @@ class TransactionControl:
             self.begin(line)
 
 
-def run_savepoint(cursor: Cursor, transaction: OpenTransaction | None) -> None:
+def _run_savepoint(cursor: Cursor, transaction: OpenTransaction | None) -> None:
     """Run a statement about a savepoint.
 
     :param transaction: the open transaction; without one a new savepoint is forgotten at once.
@@ -245,7 +245,7 @@ def _name(cursor: Cursor) -> str:
     return name
 
 
-def read_begin(cursor: Cursor) -> None:
+def _read_begin(cursor: Cursor) -> None:
     """Read the rest of BEGIN or START TRANSACTION, which has no effect on one session.
 
     :raises UnsupportedSQL: for READ ONLY and other words.
@@ -257,7 +257,7 @@ def read_begin(cursor: Cursor) -> None:
     _end(cursor)
 
 
-def read_completion(cursor: Cursor) -> bool:
+def _read_completion(cursor: Cursor) -> bool:
     """Read the rest of COMMIT or ROLLBACK; whether ``AND CHAIN`` begins another transaction.
 
     :raises UnsupportedSQL: for RELEASE, which ends the session, and for a savepoint.

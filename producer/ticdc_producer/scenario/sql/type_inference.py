@@ -10,7 +10,13 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from ticdc_producer.scenario.sql.call_normalizer import CHOOSING, FunctionCall, aggregate_of, normalized_call
+from ticdc_producer.scenario.sql.call_normalizer import (
+    CHOOSING,
+    FunctionCall,
+    aggregate_of,
+    choices_of,
+    normalized_call,
+)
 from ticdc_producer.scenario.sql.cast import target_of
 from ticdc_producer.scenario.sql.compare import SUBQUERIES
 from ticdc_producer.scenario.sql.digits_inference import digits_of
@@ -45,18 +51,8 @@ def noted_type(node: exp.Expr, scope: Scope) -> EvalType:
     return noted[1]
 
 
-def _case(node: exp.Expr, scope: Scope) -> EvalType:
-    default = node.args.get("default")
-    chosen = [branch.args["true"] for branch in node.args["ifs"]]
-    return _merged(chosen if default is None else [*chosen, default], scope)
-
-
-def _if(node: exp.Expr, scope: Scope) -> EvalType:
-    return _merged([one for one in (node.args["true"], node.args.get("false")) if one is not None], scope)
-
-
-def _merged(nodes: Iterable[exp.Expr], scope: Scope) -> EvalType:
-    return merged_type(type_of(node, scope) for node in nodes)
+def _chosen(node: exp.Expr, scope: Scope) -> EvalType:
+    return merged_type(type_of(choice, scope) for choice in choices_of(node))
 
 
 def _inner(node: exp.Expr, scope: Scope) -> EvalType:
@@ -153,7 +149,7 @@ def _of_call(call: FunctionCall, node: exp.Expr, scope: Scope) -> EvalType:
     if fixed is not None:
         return fixed
     if call.name in CHOOSING:
-        return _merged(call.arguments[call.name == "IF" :], scope)
+        return _chosen(node, scope)
     if call.name in TEXT_FUNCTIONS:
         return _text(call.arguments, scope)
     if call.name in OF_FIRST:
@@ -184,11 +180,10 @@ _RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], EvalType]] = {
     exp.Paren: _inner,
     exp.Collate: _fixed(E.TEXT),
     exp.Cast: _cast,
-    exp.Case: _case,
-    exp.If: _if,
     exp.Neg: _negative,
     exp.Div: _division,
     exp.IntDiv: _whole_division,
+    **dict.fromkeys((exp.Case, exp.If), _chosen),
     **dict.fromkeys((exp.GroupConcat, exp.JSONObjectAgg), _aggregate),
     **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod), _operands),
     **dict.fromkeys(

@@ -26,7 +26,7 @@ SQL_MODES = frozenset({
     "ERROR_FOR_DIVISION_BY_ZERO", "ONLY_FULL_GROUP_BY", "NO_AUTO_CREATE_USER",
     "NO_ENGINE_SUBSTITUTION", "ALLOW_INVALID_DATES", "NO_AUTO_VALUE_ON_ZERO", "TRADITIONAL",
 })  # fmt: skip
-TRADITIONAL = (
+_TRADITIONAL = (
     "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_IN_DATE", "NO_ZERO_DATE",
     "ERROR_FOR_DIVISION_BY_ZERO", "NO_AUTO_CREATE_USER", "NO_ENGINE_SUBSTITUTION",
 )  # fmt: skip
@@ -208,7 +208,7 @@ def _set_time_zone(mode: SQLMode, value: SQLValue) -> SQLMode:
 def _set_sql_mode(mode: SQLMode, value: SQLValue) -> SQLMode:
     words = [flag.strip().upper() for flag in to_text(value).split(",") if flag.strip()]
     flags = dict.fromkeys(
-        flag for word in words for flag in ((*TRADITIONAL, word) if word == "TRADITIONAL" else (word,))
+        flag for word in words for flag in ((*_TRADITIONAL, word) if word == "TRADITIONAL" else (word,))
     )
     unknown = sorted(flags.keys() - SQL_MODES)
     if unknown:

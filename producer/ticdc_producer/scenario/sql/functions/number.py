@@ -13,10 +13,9 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.number_text import EXACT, as_float
 from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue, Unsigned
-from ticdc_producer.scenario.sql.arithmetic import modulo, negate, operand, to_bits
+from ticdc_producer.scenario.sql.arithmetic import MAX_SCALE, modulo, negate, operand, to_bits
 from ticdc_producer.scenario.sql.functions.function import Function, to_integer, value_function
 
-_MAX_SCALE = 30
 _INVERSE_LN2 = 1.44269504088896340736  # 1 / ln 2
 _LN2_OVER_LN10 = 0.30102999566398119521
 _INT64_RANGE = range(-(1 << 63), 1 << 63)
@@ -56,7 +55,7 @@ def _to_whole(value: SQLValue, rounding: str) -> SQLValue:
 
 
 def _round(value: SQLValue, digits: SQLValue = 0) -> SQLValue:
-    number, scale = operand(value), min(max(to_integer(digits), -100), _MAX_SCALE)
+    number, scale = operand(value), min(max(to_integer(digits), -100), MAX_SCALE)
     if isinstance(number, float):
         return _rounded_double(number, scale)
     if isinstance(number, int):
@@ -65,7 +64,7 @@ def _round(value: SQLValue, digits: SQLValue = 0) -> SQLValue:
 
 
 def _truncate(value: SQLValue, digits: SQLValue) -> SQLValue:
-    number, scale = operand(value), min(max(to_integer(digits), -100), _MAX_SCALE)
+    number, scale = operand(value), min(max(to_integer(digits), -100), MAX_SCALE)
     if isinstance(number, float):
         return _truncated_double(number, scale)
     if isinstance(number, int):

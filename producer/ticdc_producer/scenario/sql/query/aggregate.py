@@ -30,8 +30,6 @@ Arguments: TypeAlias = Sequence[SQLValue]
 _MOST_BYTES = 1024
 """TiDB's default of group_concat_max_len."""
 _ALL_BITS = (1 << 64) - 1
-_MAX_SCALE = 30
-_DIV_INCREMENT = 4
 
 
 def aggregate_value(call: Aggregate, group: Sequence[Combination], scope: QueryScope) -> SQLValue:
@@ -47,7 +45,7 @@ def aggregate_value(call: Aggregate, group: Sequence[Combination], scope: QueryS
         values = [row for row in values if None not in row]
     collations = [collation_of(argument, scope) or DEFAULT_COLLATION for argument in call.arguments]
     if call.distinct:
-        values = distinct(values, collations)
+        values = _distinct(values, collations)
     if call.name == "GROUP_CONCAT":
         return _group_concat(values, call.separator, scope.mode)
     if call.name in ("MIN", "MAX"):
@@ -81,7 +79,7 @@ def _arguments(call: Aggregate, combination: Combination, scope: QueryScope) -> 
     return [evaluate(argument, scope) for argument in call.arguments]
 
 
-def distinct(rows: Iterable[Arguments], collations: Sequence[str]) -> list[Arguments]:
+def _distinct(rows: Iterable[Arguments], collations: Sequence[str]) -> list[Arguments]:
     found: dict[object, Arguments] = {}
     for row in rows:
         key = tuple(distinct_key(*pair) for pair in zip(row, collations, strict=True))
@@ -109,7 +107,7 @@ def _avg(rows: Sequence[Arguments], mode: SQLMode) -> SQLValue:
     if total is None or isinstance(total, float):
         return None if total is None else total / len(rows)
     exact = Decimal(total) if isinstance(total, int | Decimal) else Decimal(0)
-    scale = min(arithmetic.scale_of(exact) + _DIV_INCREMENT, _MAX_SCALE)
+    scale = min(arithmetic.scale_of(exact) + arithmetic.DIV_INCREMENT, arithmetic.MAX_SCALE)
     quotient = EXACT.divide(exact, Decimal(len(rows)))
     return quotient.quantize(Decimal(1).scaleb(-scale), context=EXACT)
 

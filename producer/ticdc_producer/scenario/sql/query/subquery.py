@@ -11,8 +11,8 @@ from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, collation_of, compare, merged_collation
 from ticdc_producer.scenario.sql.evaluate import evaluate
-from ticdc_producer.scenario.sql.query.aggregate import distinct, extreme
-from ticdc_producer.scenario.sql.query.equality import ValueIndex
+from ticdc_producer.scenario.sql.query.aggregate import extreme
+from ticdc_producer.scenario.sql.query.equality import ValueIndex, distinct_key
 from ticdc_producer.scenario.sql.query.plan import QueryPlan
 from ticdc_producer.scenario.sql.scope import Scope
 
@@ -179,7 +179,7 @@ def _is_of_one_value(node: exp.Expr) -> bool:
 
 def _are_several(values: Sequence[SQLValue], collation: str) -> bool:
     """Whether there are two distinct values. Source: tidb ``handleEQAll`` and ``handleNEAny``."""
-    return len(distinct([(value,) for value in values if value is not None], [collation])) > 1
+    return len({distinct_key(value, collation) for value in values if value is not None}) > 1
 
 
 def _compared_values(
