@@ -16,8 +16,8 @@ from subprocess import Popen, TimeoutExpired
 
 from ticdc_producer.cache import cache_folder
 
-WRITE_SECONDS = 120
-"""How long the end of a program waits for the file at most; Spark's takes ten seconds, Kafka's two."""
+_WRITE_SECONDS = 120
+"""How long the end of a program waits at most for the file of Spark's JVM; about ten seconds are usual."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class ClassArchive:
         with suppress(OSError, TimeoutExpired, KeyboardInterrupt):
             if jvm.stdin is not None:
                 jvm.stdin.close()
-            jvm.wait(WRITE_SECONDS)
+            jvm.wait(_WRITE_SECONDS)
             self.temporary_file.replace(self.path)
         self._remove_temporary_files()
 

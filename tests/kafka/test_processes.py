@@ -132,9 +132,11 @@ def test_a_broker_that_does_not_end_is_killed() -> None:
         assert broker.wait(GONE_SECONDS) == -signal.SIGKILL
 
 
-@pytest.mark.parametrize(("status", "complete"), [(143, True), (1, False)])
-def test_the_class_archive_of_a_broker_that_ends_by_request_is_installed(
-    tmp_path: Path, status: int, complete: bool
+@pytest.mark.parametrize(
+    ("status", "was_ready", "complete"), [(143, True, True), (143, False, False), (1, True, False)]
+)
+def test_the_class_archive_of_a_broker_that_was_ready_and_ends_by_request_is_installed(
+    tmp_path: Path, status: int, was_ready: bool, complete: bool
 ) -> None:
     archive = ClassArchive(tmp_path / "kafka-0.jsa")
     writes = [sys.executable, "-c", WRITES_AT_ITS_END, str(archive.temporary_file), str(status)]
@@ -142,6 +144,8 @@ def test_the_class_archive_of_a_broker_that_ends_by_request_is_installed(
     running = process.launch(working_dir, writes, keep=False, archive=archive)
     while "up" not in working_dir.log_tail(1):
         os.sched_yield()
+    if was_ready:
+        running.send_signal(signal.SIGUSR1)
     process.end(running)
     assert running.returncode == status
     assert archive.exists == complete

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -173,6 +174,7 @@ class EmbeddedKafka:
             self._process = launch(folder, command, keep=self._keep, archive=written)
             address = f"{HOST}:{port}"
             if wait_until_ready(self._process, address, cluster, deadline):
+                self._process.send_signal(signal.SIGUSR1)  # the supervisor may install the class archive
                 self._bootstrap = address
                 self._admin = request_coordinator(address)
                 self._addresses = {one.name: f"{HOST}:{one.port}" for one in listeners}

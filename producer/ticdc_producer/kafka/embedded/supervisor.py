@@ -6,8 +6,9 @@ The parent's end of the supervisor's standard input closes when the parent stops
 parent is killed; the supervisor then ends the broker. PARENT is the parent's process id, or 0 for a broker
 that outlives its parent: then only SIGTERM ends it. FOLDER, empty for none, is removed after the supervisor
 has ended the broker; if the broker ended by itself, the folder remains and holds the log with the reason.
-WRITTEN, empty for none, is a file that the broker writes when it ends, which takes it some seconds more; a
-complete one is renamed to ARCHIVE.
+WRITTEN, empty for none, is a file that the broker writes when it ends, which takes it some seconds more. It is
+renamed to ARCHIVE if the parent had sent SIGUSR1, because the broker accepted requests: the file of a broker
+that was ended before lacks classes, and would never be replaced.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import sys
 import threading
 from pathlib import Path
 
-end_requested = threading.Event()
+end_requested, ready = threading.Event(), threading.Event()
 ENDED_BY_REQUEST = 128 + signal.SIGTERM
 """The status of a JVM that has received SIGTERM and has ended by itself."""
 
@@ -35,13 +36,14 @@ def main() -> int:
     """Run the broker to its end and return its exit status."""
     parent, folder, (written, archive, *command) = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
     grace = GRACE_SECONDS + (WRITE_SECONDS if written else 0)
+    signal.signal(signal.SIGUSR1, lambda *_: ready.set())
     broker = subprocess.Popen(command, stdin=subprocess.DEVNULL)
     signal.signal(signal.SIGTERM, lambda *_: threading.Thread(target=end, args=[broker, grace]).start())
     if parent:
         threading.Thread(target=end_with_parent, args=[broker, parent, grace], daemon=True).start()
     status = broker.wait()
     if written:
-        install(written, archive, complete=status == ENDED_BY_REQUEST)
+        install(written, archive, complete=ready.is_set() and status == ENDED_BY_REQUEST)
     if folder and end_requested.is_set():
         shutil.rmtree(folder, ignore_errors=True)
     return status if status >= 0 else 128 - status

@@ -37,7 +37,6 @@ class _Bytes(msgspec.Struct, forbid_unknown_fields=True):
 _JSONValue: TypeAlias = str | _Bytes | None
 _Image: TypeAlias = dict[str, _JSONValue]
 _Described: TypeAlias = tuple[tuple[str, str, Int], ...]
-_NO_COLUMNS = msgspec.Raw(b"null")
 _BYTES = b'"b64"'
 """In every line with such a value."""
 
@@ -55,7 +54,7 @@ class _EventLine(msgspec.Struct, gc=False):
     table: str | None = None
     table_id: Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)] | None = None
     op: Literal["insert", "update", "delete"] | None = None
-    columns: msgspec.Raw = _NO_COLUMNS
+    columns: msgspec.Raw = msgspec.Raw(b"null")
     before: _Image | None = None
     after: _Image | None = None
     query: str | None = None
@@ -87,15 +86,14 @@ def event_batches(path: Path) -> Iterator[pa.RecordBatch]:
         columns: dict[str, list[Any]] = {
             name: [*map(attrgetter(name), events)] for name in EXPECTED_EVENTS.names
         }
-        columns["columns"] = [_described(bytes(described)) for described in columns["columns"]]
         columns["handle_key_only"] = [
             int(one.handle_key_only) if one.kind == "row" else None for one in events
         ]
         yield batch_of_columns(columns, EXPECTED_EVENTS)
 
 
-def _described(columns: bytes) -> list[dict[str, Any]] | None:
-    """Column descriptions, parsed once for all rows of a table. Do not modify the result.
+def _described(columns: bytes) -> Any:
+    """Column descriptions or None, parsed once for all rows of a table. Do not modify the result.
 
     :param columns: JSON.
     :raises ValueError: if it does not describe columns.
@@ -151,8 +149,7 @@ _FAULT: msgspec.json.Decoder[FaultLine] = msgspec.json.Decoder(FaultLine)
 
 def _event(line: bytes) -> _EventLine:
     event = _EVENT.decode(line)
-    if event.columns != _NO_COLUMNS:
-        _described(bytes(event.columns))  # an error belongs to its line
+    event.columns = _described(bytes(event.columns))
     _check_members(event)
     if _BYTES in line:
         event.before, event.after = _with_bytes(event.before), _with_bytes(event.after)
@@ -163,8 +160,6 @@ def _check_members(event: _EventLine) -> None:
     """:raises ValueError: for an event without a member that all events of its kind have."""
     needed: tuple[str, ...] = ()
     if event.kind == "row":
-        if event.columns == _NO_COLUMNS:
-            raise ValueError("a row needs `columns`")
         needed = _ROW_MEMBERS[event.op]
     elif event.kind == "ddl":
         needed = _DDL_MEMBERS
@@ -175,7 +170,7 @@ def _check_members(event: _EventLine) -> None:
 
 _DDL_MEMBERS = ("schema", "table", "query", "ddl_type")
 _ROW_MEMBERS = {
-    op: ("schema", "table", "table_id", "op", "before" if op == "delete" else "after")
+    op: ("schema", "table", "table_id", "op", "columns", "before" if op == "delete" else "after")
     for op in ("insert", "update", "delete", None)
 }
 
