@@ -52,8 +52,9 @@ def short_collections() -> None:
 def spark() -> Iterator[SparkSession]:
     """A session as that of a service: its workers have the modules of their tasks when they start.
 
-    Spark ends a worker whose task fails or reads only a part of its rows, and each new one would spend a second
-    on imports. A program that a test starts has the workers of a single run, which import nothing in advance.
+    Spark ends a worker whose task fails or reads only a part of its rows, and each new one would spend a
+    second on imports. A program that a test starts has the workers of a single run, which import nothing in
+    advance.
     """
     session = spark_session("local[2]", light=True, lasting=True, preload=MODULES_OF_TASKS)
     yield session
