@@ -13,8 +13,10 @@ from pyspark.sql import SparkSession
 
 from ticdc_producer.java import find_java
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.spark import session_settings
 from ticdc_producer.spark.session import spark_session
+
+MODULES_OF_TASKS = ("pandas", "ticdc_producer.runs.run", "ticdc_producer.verifier.distributed")
+"""They import almost all that tasks use."""
 
 # No deadline: the time of an example depends on the other tests that use the cores.
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -50,9 +52,13 @@ def short_collections() -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(session_settings._LIGHT, "spark.python.daemon.module", "tests.spark_daemon")
-        session = spark_session("local[2]", light=True)
+    """A session as that of a service: its workers have the modules of their tasks when they start.
+
+    Spark ends a worker whose task fails or reads only a part of its rows, and each new one would spend a
+    second on imports. A program that a test starts has the workers of a single run, which import nothing in
+    advance.
+    """
+    session = spark_session("local[2]", light=True, lasting=True, preload=MODULES_OF_TASKS)
     yield session
     session.stop()
 

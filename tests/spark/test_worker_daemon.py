@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -62,11 +63,24 @@ def test_modules_are_imported_before_workers_are_forked() -> None:
     assert done.stdout == "True True\n"
 
 
-def test_a_lasting_session_names_the_modules_of_its_workers() -> None:
-    code = (
-        "import os; from ticdc_producer.spark.session import spark_session; "
-        "spark = spark_session(light=True, preload=('json', 'colorsys'), lasting=True); "
-        "print(spark.sparkContext.environment['TICDC_PRODUCER_WORKER_MODULES'])"
+LASTING = """
+import os
+from importlib import import_module
+from ticdc_producer.spark.session import spark_session
+from ticdc_producer.spark.task_results import run_in_one_task
+spark = spark_session(light=True, preload=("imported",), lasting=True)
+print(run_in_one_task(spark, lambda _batches: import_module("imported").PROCESS == os.getppid()))
+"""
+
+
+def test_workers_of_a_lasting_session_are_forked_with_their_modules(tmp_path: Path) -> None:
+    (tmp_path / "imported.py").write_text("import os\nPROCESS = os.getpid()\n")
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-c", LASTING],
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "json colorsys\n"
+    assert done.stdout == "True\n"

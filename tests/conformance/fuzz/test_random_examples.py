@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from contextlib import suppress
 from random import Random
 
+import psutil
 import pytest
 
 from ticdc_producer.conformance.fuzz.drawn import VARIATIONS, Examples, Settings
@@ -16,7 +18,7 @@ from ticdc_producer.conformance.fuzz.steering import Steering
 from ticdc_producer.conformance.fuzz.stream import AHEAD, BuiltExample, ExampleStream
 from ticdc_producer.conformance.fuzz.topic import build_topic
 from ticdc_producer.conformance.wire import ProtocolName
-from ticdc_producer.errors import ProducerError
+from ticdc_producer.errors import EnvironmentFailure, ProducerError
 from ticdc_producer.faults.catalogue import catalogue
 
 SETTINGS = Settings(seed=1, protocols=PROTOCOLS)
@@ -27,8 +29,11 @@ def drawn(histories: int, settings: Settings = SETTINGS) -> list[FuzzExample]:
     return [one for _ in range(histories) for one in examples.draw()]
 
 
-def survived(count: int, *, processes: int = 0) -> tuple[list[BuiltExample], int]:
-    """The first examples of a consumer that answers all of them rightly, and the number of rejected ones."""
+def survived(count: int, *, processes: int = 0, behind: int = 0) -> tuple[list[BuiltExample], int]:
+    """The first examples of a consumer that answers all of them rightly, and the number of rejected ones.
+
+    :param behind: number of further examples that are requested before an answer counts.
+    """
 
     async def examples() -> tuple[list[BuiltExample], int]:
         stream, found = ExampleStream(SETTINGS, processes=processes, examples=count), list[BuiltExample]()
@@ -36,8 +41,9 @@ def survived(count: int, *, processes: int = 0) -> tuple[list[BuiltExample], int
             while len(found) < count:
                 one = await stream.next()
                 assert one is not None
-                stream.survived(one)
                 found.append(one)
+                if len(found) > behind:
+                    stream.survived(found[len(found) - 1 - behind])
         finally:
             stream.close()
         return found, stream.rejected
@@ -57,9 +63,31 @@ def test_the_examples_of_a_history_differ_in_what_a_changefeed_decides() -> None
         assert len({repr(example) for example in of_history}) == VARIATIONS
 
 
-def test_the_examples_do_not_depend_on_the_number_of_processes() -> None:
+def test_the_examples_depend_on_neither_the_number_of_processes_nor_the_speed_of_answers() -> None:
+    """A campaign requests an example before the one before it is answered."""
     count = (AHEAD + 3) * VARIATIONS  # so that some depend on what the consumer has survived
-    assert survived(count) == survived(count, processes=2)
+    assert survived(count) == survived(count, processes=2, behind=3 * VARIATIONS)
+
+
+def test_a_process_that_ended_is_an_error_without_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    """It may end while nobody waits for it, for want of memory."""
+
+    async def examples() -> None:
+        stream = ExampleStream(SETTINGS, processes=1)
+        try:
+            assert await stream.next() is not None
+            (process,) = psutil.Process().children()
+            process.kill()
+            psutil.wait_procs([process])
+            while await stream.next() is not None:
+                pass
+        finally:
+            stream.close()
+
+    with pytest.raises(EnvironmentFailure, match="a process that builds examples has ended"):
+        asyncio.run(examples())
+    gc.collect()  # a future that nobody awaited logs its error then
+    assert caplog.text == ""
 
 
 def test_the_injected_traps_are_those_of_the_occurrences() -> None:

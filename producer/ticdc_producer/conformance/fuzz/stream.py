@@ -11,7 +11,7 @@ import gc
 import signal
 from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -128,12 +128,11 @@ class ExampleStream:
             self._histories.append(self._draw())
         if self._pool is None:
             return map(built, self._histories.popleft().drawn)
-        for one in self._histories:
-            if one.building is None and (self._wanted is None or one.drawn[0].number <= self._wanted):
-                one.start(self._pool)
-        history = self._histories.popleft()
         try:
-            return iter(await history.start(self._pool))
+            for one in self._histories:
+                if self._wanted is None or one.drawn[0].number <= self._wanted:
+                    one.start(self._pool)
+            return iter(await asyncio.wrap_future(self._histories.popleft().start(self._pool)))
         except BrokenProcessPool:
             raise EnvironmentFailure(
                 "a process that builds examples has ended", hint="--processes 0 builds them in this process"
@@ -164,11 +163,11 @@ class _History:
     """
 
     drawn: Sequence[Drawn]
-    building: asyncio.Future[list[BuiltExample]] | None = None
+    building: Future[list[BuiltExample]] | None = None
 
-    def start(self, pool: ProcessPoolExecutor) -> asyncio.Future[list[BuiltExample]]:
+    def start(self, pool: ProcessPoolExecutor) -> Future[list[BuiltExample]]:
         if self.building is None:
-            self.building = asyncio.get_running_loop().run_in_executor(pool, built_all, self.drawn)
+            self.building = pool.submit(built_all, self.drawn)
         return self.building
 
 
