@@ -132,11 +132,12 @@ class ExampleStream:
             for one in self._histories:
                 if self._wanted is None or one.drawn[0].number <= self._wanted:
                     one.start(self._pool)
-            return iter(await asyncio.wrap_future(self._histories.popleft().start(self._pool)))
+            examples = await asyncio.wrap_future(self._histories.popleft().start(self._pool))
         except BrokenProcessPool:
             raise EnvironmentFailure(
                 "a process that builds examples has ended", hint="--processes 0 builds them in this process"
             ) from None
+        return iter(examples)
 
     def _draw(self) -> _History:
         """Draw the examples of a history; the answers to the latest examples have no influence."""

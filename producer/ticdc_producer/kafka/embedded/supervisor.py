@@ -6,9 +6,9 @@ The parent's end of the supervisor's standard input closes when the parent stops
 parent is killed; the supervisor then ends the broker. PARENT is the parent's process id, or 0 for a broker
 that outlives its parent: then only SIGTERM ends it. FOLDER, empty for none, is removed after the supervisor
 has ended the broker; if the broker ended by itself, the folder remains and holds the log with the reason.
-WRITTEN, empty for none, is a file that the broker writes when it ends, which takes it some seconds more. It is
-renamed to ARCHIVE if the parent had sent SIGUSR1, because the broker accepted requests: the file of a broker
-that was ended before lacks classes, and would never be replaced.
+WRITTEN, empty for none, is a file that the broker writes when it ends, which takes it some seconds more. It
+is renamed to ARCHIVE if the parent had sent SIGUSR1, because the broker accepted requests: the file of a
+broker that was ended before lacks classes, and would never be replaced.
 """
 
 from __future__ import annotations
