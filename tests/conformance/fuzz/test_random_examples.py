@@ -73,10 +73,11 @@ def test_a_process_that_ended_is_an_error_without_a_traceback(caplog: pytest.Log
     """It may end while nobody waits for it, for want of memory."""
 
     async def examples() -> None:
+        of_other_tests = psutil.Process().children()
         stream = ExampleStream(SETTINGS, processes=1)
         try:
             assert await stream.next() is not None
-            (process,) = psutil.Process().children()
+            (process,) = set(psutil.Process().children()).difference(of_other_tests)
             process.kill()
             psutil.wait_procs([process])
             while await stream.next() is not None:
