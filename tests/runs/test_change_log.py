@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from tests.runs.test_generate import SCENARIO
+from ticdc_producer.faults.legal import moved_tables
+from ticdc_producer.faults.stage import EventFaults
 from ticdc_producer.model.shapes import EVENT_STREAM
 from ticdc_producer.pipeline.event_stream import event_stream
 from ticdc_producer.runs.change_log import RunChangeLog, change_log
@@ -35,25 +40,27 @@ RULES = {
 }
 
 
-def whole(job: Job) -> pa.Table:
+def whole(job: Job, faults: EventFaults | None = None) -> pa.Table:
     """The event stream of all changes, each of them drawn and then collapsed."""
     source = ChangeSource(plans=job.history.generated, expressions=no_expressions, net=False)
     changes = [change_batch(job.history.changes), *source.batches()]
-    return pa.Table.from_batches([event_stream(pa.concat_batches(changes), job.stream)])
+    return pa.Table.from_batches([event_stream(pa.concat_batches(changes), job.stream, faults)])
 
 
-def by_partition(job: Job) -> pa.Table:
+def by_partition(
+    job: Job, faults: EventFaults | None = None, moved: Mapping[int, int] = MappingProxyType({})
+) -> pa.Table:
     few = change_batch(job.history.changes)
-    partitions = GeneratedPartitions(job.stream, job.history.generated, few)
+    partitions = GeneratedPartitions(job.stream, job.history.generated, few, faults, moved)
     indexes = range(len(job.stream.topic_partitions))
     batches = [batch for index in indexes for batch in partitions.events(index, no_expressions)]
     return pa.Table.from_batches(batches)
 
 
-def in_partitions(committed: RunChangeLog, job: Job) -> DataFrame:
+def in_partitions(committed: RunChangeLog, job: Job, faults: EventFaults | None = None) -> DataFrame:
     """The events that a task of Spark draws for each partition."""
     schema = from_arrow_schema(EVENT_STREAM)
-    return committed.events(job.stream).mapped(lambda batches: batches, schema, EVENT_STREAM.names)
+    return committed.events(job.stream, faults).mapped(lambda batches: batches, schema, EVENT_STREAM.names)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -71,6 +78,33 @@ def test_a_partition_draws_what_all_changes_lead_to(tmp_path: Path, scenario: st
 def test_shipped_workloads_by_partition(name: str) -> None:
     job = prepare(name)
     assert whole(job).combine_chunks().equals(by_partition(job).combine_chunks())
+
+
+LEGAL = (
+    "duplicate-event:rate=0.1", "duplicate-ddl", "batch-boundaries:rate=0.1", "regrouped-batches:rate=0.5",
+    "replay-suffix:rate=0.2", "replay-partial:rate=0.2", "replay-one-table:rate=0.2", "resolved-lag:rate=0.1",
+    "resolved-fallback:rate=0.1", "ddl-at-resolved-ts",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "inject", [LEGAL, LEGAL[:4], (*LEGAL, "lost-row:times=2"), ("corrupt-bytes",)], ids=len
+)
+@pytest.mark.parametrize("name", ["sysbench", "ddl-mix"])
+def test_a_partition_has_the_faults_of_the_whole_stream(
+    spark: SparkSession, name: str, inject: tuple[str, ...]
+) -> None:
+    """Those that TiCDC would send, too; where they are depends on no other partition."""
+    job = prepare(name, inject=inject)
+    faults = job.event_faults(illegal=False)
+    assert faults is not None
+    everything = whole(job, faults)
+    assert pc.any(pc.is_valid(everything["fault"])).as_py() or inject == ("corrupt-bytes",)
+    moved = moved_tables(whole(job).to_batches(), faults.plan)
+    tables = {segment: table for segment, (_, table) in moved.items()}
+    assert by_partition(job, faults, tables).combine_chunks().equals(everything.combine_chunks())
+    drawn = in_partitions(change_log(spark, job.history), job, faults).toArrow().cast(EVENT_STREAM)
+    assert drawn.combine_chunks().equals(everything.combine_chunks())
 
 
 @pytest.mark.parametrize("scenario", [MOVING, HIDDEN], ids=["keys change", "hidden row ids"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +17,11 @@ from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.faults.illegal_event import EventGroup, IllegalEventTrap, with_illegal_fault
 from ticdc_producer.faults.legal import legal_faults, moved_tables, moves_tables
 from ticdc_producer.model.catalog import Catalog
+from ticdc_producer.model.whole_groups import whole_groups
+from ticdc_producer.pipeline.order import in_delivery_order
 from ticdc_producer.pipeline.row_images import Flags
+
+_SEGMENT = "segment"
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,30 @@ class EventFaults:
         faulty = self.with_legal_faults(unreserved, moved)
         return pa.concat_batches([faulty, *self._with_illegal_faults(chosen(events, reserved))])
 
+    @property
+    def is_local(self) -> bool:
+        """Whether no fault of a partition needs the events of another one, or of more than one segment."""
+        traps = (trap(one.trap) for one in self.plan.illegal)
+        return not self.illegal or not any(isinstance(one, IllegalEventTrap) for one in traps)
+
+    def in_partition(
+        self, batches: Iterable[pa.RecordBatch], moved: Mapping[int, int]
+    ) -> Iterator[pa.RecordBatch]:
+        """The events of a partition with faults that are local; a segment is in memory.
+
+        :param batches: shape ``EVENT_STREAM``, in delivery order.
+        :param moved: see ``with_legal_faults``.
+        :return: the same shape, in delivery order.
+        """
+        with_segments = (batch.append_column(_SEGMENT, pa.array(self._segments(batch))) for batch in batches)
+        whole = whole_groups(with_segments, (_SEGMENT,))
+        return self.reordered(self._locally(one.drop_columns([_SEGMENT]), moved) for one in whole)
+
+    def _locally(self, events: pa.RecordBatch, moved: Mapping[int, int]) -> pa.RecordBatch:
+        reserved = self.reserved(events)
+        faulty = self.with_legal_faults(chosen(events, ~reserved), moved)
+        return in_delivery_order(pa.concat_batches([faulty, self._in_epochs(chosen(events, reserved))]))
+
     def reserved(self, events: pa.RecordBatch) -> Flags:
         """Which events are in segments that are reserved for illegal faults.
 
@@ -68,7 +96,7 @@ class EventFaults:
             found[(segments >= fault.segments.start) & (segments < fault.segments.stop)] = number
         return found
 
-    def with_legal_faults(self, events: pa.RecordBatch, moved: dict[int, int]) -> pa.RecordBatch:
+    def with_legal_faults(self, events: pa.RecordBatch, moved: Mapping[int, int]) -> pa.RecordBatch:
         """Events of segments that are not reserved, with the legal faults other than a new order.
 
         :param events: shape ``EVENT_STREAM``, in any order.
@@ -110,14 +138,19 @@ class EventFaults:
         :return: the same shape, in no order; removed events have the kind ``illegal_event.DROPPED``.
         :param number: index of the fault in the plan.
         """
-        if self.plan.repeats:
-            events = replaced(events, {"restart_epoch": self._segments(events) * 2})
+        events = self._in_epochs(events)
         fault = self.plan.illegal[number]
         found = trap(fault.trap)
         if not self.illegal or not isinstance(found, IllegalEventTrap) or not events.num_rows:
             return events
         group = EventGroup(events, self._facts, self.partitions)
         return with_illegal_fault(group, found, fault, self.plan.seed)
+
+    def _in_epochs(self, reserved: pa.RecordBatch) -> pa.RecordBatch:
+        """Reserved events in the restart epochs of their segments."""
+        if not self.plan.repeats:
+            return reserved
+        return replaced(reserved, {"restart_epoch": self._segments(reserved) * 2})
 
     def _with_illegal_faults(self, reserved: pa.RecordBatch) -> list[pa.RecordBatch]:
         """All reserved events with the illegal faults; segments of legal faults by number are in none."""

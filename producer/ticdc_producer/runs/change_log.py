@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from ticdc_producer.faults.stage import EventFaults
+from ticdc_producer.model.shapes import EVENT_STREAM
 from ticdc_producer.pipeline.event_stream import StreamPlan
 from ticdc_producer.runs.generated_stream import (
     GeneratedPartitions,
@@ -23,7 +24,12 @@ from ticdc_producer.runs.step_rows import StepRows
 from ticdc_producer.scenario.dataframe.data import data_changes
 from ticdc_producer.scenario.history import History
 from ticdc_producer.spark.background_jobs import materialized
-from ticdc_producer.spark.event_stream import ordered_events
+from ticdc_producer.spark.event_stream import (
+    DRAWN_TABLES,
+    drawn_tables,
+    ordered_events,
+    tables_by_segment,
+)
 from ticdc_producer.spark.row_events import row_events
 from ticdc_producer.targets.encoding.ordered_events import EventFrame, OrderedEvents
 
@@ -66,10 +72,22 @@ class RunChangeLog:
 
         :param faults: the stage that injects faults; None: no faults.
         """
-        if faults is None and self.steps.plans and self.many is None:
-            partitions = GeneratedPartitions(plan, self.steps.plans, self.few)
-            return GeneratedStream(self.spark, partitions)
-        return EventFrame(ordered_events(self.rows(plan), plan, faults))
+        if self.shuffles(faults):
+            return EventFrame(ordered_events(self.rows(plan), plan, faults))
+        partitions = GeneratedPartitions(plan, self.steps.plans, self.few, faults)
+        if faults is not None and faults.moves_tables:
+            without = GeneratedStream(self.spark, replace(partitions, faults=None))
+            drawn = without.mapped(partial(tables_by_segment, faults), DRAWN_TABLES, EVENT_STREAM.names)
+            partitions = replace(partitions, moved=drawn_tables(drawn))
+        return GeneratedStream(self.spark, partitions)
+
+    def shuffles(self, faults: EventFaults | None) -> bool:
+        """Whether ``events`` orders its rows by a shuffle. With faults it evaluates the rows several times then.
+
+        :param faults: as for ``events``.
+        """
+        local = faults is None or faults.is_local
+        return not (local and self.steps.plans and self.many is None)
 
     def rows(self, plan: StreamPlan) -> DataFrame:
         """The row events (shape ``EVENT_STREAM``), without DDL and resolved events, unordered."""

@@ -30,9 +30,9 @@ def execute(job: Job, committed: RunChangeLog, targets: Sequence[Target], option
 
     :param targets: as returned by ``checked_targets``.
     """
-    with (
-        nullcontext(committed) if job.faults is None else committed.materialize_rows(job.stream) as committed
-    ):
+    faults = job.event_faults()
+    again = faults is not None and committed.shuffles(faults)
+    with committed.materialize_rows(job.stream) if again else nullcontext(committed) as committed:
         run = _Run(job, committed, targets, options, targets[0].events(committed))
         return run.only_messages() if options.messages_only else run.execute()
 

@@ -7,8 +7,8 @@ events into them. Nothing is shuffled, and nothing is sorted but the events of a
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from ticdc_producer.faults.stage import EventFaults
 from ticdc_producer.model.shapes import CHANGE_LOG, EVENT_STREAM
 from ticdc_producer.pipeline.control_events import regular_resolved_events
 from ticdc_producer.pipeline.event_stream import (
@@ -50,14 +51,22 @@ class GeneratedPartitions:
 
     :param plans: the plans of the ``generate`` steps.
     :param changes: the changes of SQL (shape ``CHANGE_LOG``).
+    :param faults: local faults; None: no faults.
+    :param moved: by segment whose trap concerns one table, the id of the table that was drawn.
     """
 
     stream: StreamPlan
     plans: Sequence[GeneratePlan]
     changes: pa.RecordBatch
+    faults: EventFaults | None = None
+    moved: Mapping[int, int] = field(default_factory=dict)
 
     def events(self, index: int, expressions: Expressions) -> Iterator[pa.RecordBatch]:
         """The ordered events of a partition (shape ``EVENT_STREAM``)."""
+        events = self._without_faults(index, expressions)
+        return events if self.faults is None else self.faults.in_partition(events, self.moved)
+
+    def _without_faults(self, index: int, expressions: Expressions) -> Iterator[pa.RecordBatch]:
         clock, others = self.stream.resolved.clock, _OtherEvents(self, index)
         for span, changes in self._source(index, expressions).spans():
             rows = [of_partition(net_row_events(batch, self.stream), index) for batch in changes]

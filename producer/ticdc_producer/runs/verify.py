@@ -294,9 +294,10 @@ def _expected(source: _Source, job: Job | None) -> Iterator[Expectation | None]:
         return
     with ExitStack() as stack:
         committed = change_log(source.spark, job.history)
-        if job.faults is not None:  # they are injected in several passes over the rows
+        faults = job.event_faults(illegal=False)
+        if faults is not None and committed.shuffles(faults):
             committed = stack.enter_context(committed.materialize_rows(job.stream))
-        events = committed.events(job.stream, job.event_faults(illegal=False))
+        events = committed.events(job.stream, faults)
         with encode_once(job, events, carried=True, faults=False) as encoded:
             skips = job.scenario.on_error == "skip"
             skipped = encoded.skipped_tables if skips else frozenset[str]()

@@ -6,6 +6,7 @@ The key is unique, so the order is the same on every run, independent of the par
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -62,7 +63,8 @@ def order(events: DataFrame, topic_partitions: TopicPartitions, *, faultless: bo
     return ordered.withColumns(derived).select(*events.columns)
 
 
-_MOVED = "segment long, hash long, table_id long"
+DRAWN_TABLES = "segment long, hash long, table_id long"
+"""The tables that are drawn among the events of a task."""
 _RESERVED = "fault_number"
 
 
@@ -104,21 +106,31 @@ def _with_faults(events: DataFrame, faults: EventFaults) -> DataFrame:
 
 
 def _moved_tables(events: DataFrame, faults: EventFaults) -> dict[int, int]:
-    """The table that is drawn in each segment whose trap concerns one table."""
-
-    def moved(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        unreserved = (chosen(batch, ~faults.reserved(batch)) for batch in batches)
-        found = [(segment, *drawn) for segment, drawn in moved_tables(unreserved, faults.plan).items()]
-        columns = [pa.array(column, pa.int64()) for column in zip(*found, strict=True)] if found else []
-        if columns:
-            yield pa.record_batch(columns, names=["segment", "hash", "table_id"])
-
     if not faults.moves_tables:
         return {}
-    drawn = (
-        events.mapInArrow(moved, _MOVED).groupBy("segment").agg(F.min_by("table_id", "hash").alias("table"))
-    )
-    return {row["segment"]: row["table"] for row in drawn.collect()}  # one row per segment
+    return drawn_tables(events.mapInArrow(partial(tables_by_segment, faults), DRAWN_TABLES))
+
+
+def tables_by_segment(faults: EventFaults, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The table that is drawn among some events in each segment whose trap concerns one table.
+
+    :param batches: shape ``EVENT_STREAM``, in any order.
+    :return: :data:`DRAWN_TABLES`.
+    """
+    unreserved = (chosen(batch, ~faults.reserved(batch)) for batch in batches)
+    found = [(segment, *drawn) for segment, drawn in moved_tables(unreserved, faults.plan).items()]
+    columns = [pa.array(column, pa.int64()) for column in zip(*found, strict=True)] if found else []
+    if columns:
+        yield pa.record_batch(columns, names=["segment", "hash", "table_id"])
+
+
+def drawn_tables(drawn: DataFrame) -> dict[int, int]:
+    """The table that is drawn in each segment among those that the tasks have drawn.
+
+    :param drawn: :data:`DRAWN_TABLES`.
+    """
+    found = drawn.groupBy("segment").agg(F.min_by("table_id", "hash").alias("table"))
+    return {row["segment"]: row["table"] for row in found.collect()}  # one row per segment
 
 
 def _with_illegal_faults(events: DataFrame, faults: EventFaults) -> DataFrame:
