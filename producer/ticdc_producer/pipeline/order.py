@@ -77,7 +77,7 @@ def _starts(columns: Sequence[Numbers]) -> Numbers:
 
 
 def _descends(events: pa.RecordBatch, order: Numbers, rows: Numbers) -> npt.NDArray[np.bool_]:
-    """Which of some rows have a higher ``txn_order_key`` or ``delivery_no`` than the next row of the order."""
+    """Which of some rows have a higher ``txn_order_key`` or ``delivery_no`` than the next row."""
     keys, copies = events.column("txn_order_key"), numbers(events.column("delivery_no"))
     at, after = order[rows], order[rows + 1]
     left, right = keys.take(pa.array(at)), keys.take(pa.array(after))

@@ -82,7 +82,7 @@ class RunChangeLog:
         return GeneratedStream(self.spark, partitions)
 
     def shuffles(self, faults: EventFaults | None) -> bool:
-        """Whether ``events`` orders its rows by a shuffle; it evaluates the rows several times to inject faults.
+        """Whether ``events`` orders its rows by a shuffle; to inject faults it evaluates them several times.
 
         :param faults: as for ``events``.
         """

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from ticdc_producer.model.dataframes import EXPECTED_EVENTS
 from ticdc_producer.model.shapes import CARRIED
-from ticdc_producer.pipeline.expected_events import ExpectedEvents
 from ticdc_producer.runs.counts import Counts
+from ticdc_producer.runs.expected_stream import expecting
 from ticdc_producer.runs.fault_occurrences import PartitionFaults
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.spark.background_jobs import materialized
@@ -31,11 +31,16 @@ from ticdc_producer.targets.encoding.encoded_stream import (
 )
 from ticdc_producer.targets.encoding.ordered_events import OrderedEvents, row_limited_batches
 from ticdc_producer.targets.kafka.delivery_stats import KindCount
+from ticdc_producer.verifier.distributed_comparison import ExpectedStream, observer_of
+from ticdc_producer.verifier.event_lookup import events_at
+from ticdc_producer.verifier.events import OBSERVED
+from ticdc_producer.verifier.options import VerifyOptions
+from ticdc_producer.verifier.violations import EventID
 
 
 @dataclass(frozen=True)
-class Encoded:
-    """An encoded event stream.
+class Encoded(ExpectedStream):
+    """An encoded event stream. If it has the events that messages carry, others are compared with them.
 
     :param events: the event stream, with the events that faults removed.
     :param entries: shape ``ENCODED``.
@@ -78,15 +83,21 @@ class Encoded:
 
     def expected_events(self) -> DataFrame:
         """The events that a reader of the messages must decode (shape ``EXPECTED_EVENTS``), in order."""
-        catalog, fidelity = self.job.catalog, self.job.encoder.fidelity
+        return self._carried.mapInArrow(expecting(self.job), EXPECTED_EVENTS)
 
-        def expected(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            reader = ExpectedEvents(catalog, fidelity)
-            return (reader.expected(batch) for batch in batches if batch.num_rows)
+    def observed(self, options: VerifyOptions) -> DataFrame:
+        expected, observe = expecting(self.job), observer_of(options, expected=True)
+        return self._carried.mapInArrow(
+            lambda batches: observe(expected(batches)), from_arrow_schema(OBSERVED)
+        )
 
+    def at(self, wanted: Collection[EventID]) -> dict[EventID, dict[str, Any]]:
+        return events_at(self.expected_events(), wanted)
+
+    @property
+    def _carried(self) -> DataFrame:
         columns = [name if name in ENCODED.names else f"event.{name}" for name in CARRIED.names]
-        carried = self.entries.where(F.col("type") == EVENT).select(*columns)
-        return carried.mapInArrow(expected, EXPECTED_EVENTS)
+        return self.entries.where(F.col("type") == EVENT).select(*columns)
 
 
 @contextmanager

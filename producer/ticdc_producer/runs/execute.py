@@ -106,7 +106,7 @@ class _Run:
         report = replace(report, target=target.name, broker_pid=target.broker_pid)
         if not self.options.verify_output:
             return report
-        expected = Expected(target.job, steps, correct.expected_events, encoded.skipped_tables)
+        expected = Expected(target.job, steps, correct, encoded.skipped_tables)
         return target.verified(expected, report)
 
     def only_messages(self) -> RunReport:

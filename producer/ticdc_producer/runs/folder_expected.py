@@ -25,7 +25,7 @@ from ticdc_producer.targets.golden.expectations import EVENTS, FaultLine, event_
 from ticdc_producer.verifier.check import CheckedStream
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.consumer_state.plan import ExpectedTable
-from ticdc_producer.verifier.distributed_comparison import ExpectedState
+from ticdc_producer.verifier.distributed_comparison import ExpectedFrame, ExpectedState
 from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.table_state import STATE, StateComparison
 
@@ -95,7 +95,11 @@ class FolderExpected(Expectation):
     job: None = None
     skipped: frozenset[str] = field(default=frozenset())
 
-    def expected_events(self) -> DataFrame | None:
+    def expected_events(self) -> ExpectedFrame | None:
+        events = self._events()
+        return None if events is None else ExpectedFrame(events)
+
+    def _events(self) -> DataFrame | None:
         """The events (shape ``EXPECTED_EVENTS``), read by one task from JSON, or by many from Parquet."""
         path = self.folder.events
         if path is None:
@@ -127,7 +131,7 @@ class FolderExpected(Expectation):
 
     def _event_facts(self) -> EventFacts:
         found = EventFacts()
-        events = self.expected_events() if self.folder.states else None
+        events = self._events() if self.folder.states else None
         if events is not None:
             found.merge(results_of(events, _facts))
         return found

@@ -180,6 +180,6 @@ def _with_verdict(
             warnings=(*job.changefeed.warnings, *job.stream.router.warnings),
         )
         skipped = frozenset(entry["table"] for entry in report.skipped)
-        expected = Expected(job, committed.steps, encoded.expected_events, skipped)
+        expected = Expected(job, committed.steps, encoded, skipped)
         storage = job.changefeed.claim_check_storage_uri
         return attach_verdict(expected, target.read(committed.spark), report, options, claims=storage)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
 
@@ -40,7 +40,7 @@ from ticdc_producer.targets.storage.write import (
     write_metadata,
     write_schema_files,
 )
-from ticdc_producer.verifier.distributed_comparison import compare_events
+from ticdc_producer.verifier.distributed_comparison import ExpectedStream, compare_events
 from ticdc_producer.verifier.finding import Example, Finding
 from ticdc_producer.verifier.verdict import Verdict
 
@@ -60,7 +60,7 @@ def storage_verdict(
     spark: SparkSession,
     changefeed: Changefeed,
     listing: Listing,
-    expected: Callable[[], DataFrame] | None = None,
+    expected: ExpectedStream | None = None,
     names: Names | None = None,
     *,
     scenario: str = "",
@@ -69,8 +69,7 @@ def storage_verdict(
     """Verify a storage folder.
 
     :param listing: its files.
-    :param expected: returns the events that must be in it (shape ``EXPECTED_EVENTS``), with their directory
-        as ``topic``.
+    :param expected: the events that must be in it, with their directory as ``topic``.
     :param names: the columns of the rows per directory; None: all columns of the schema files.
     """
     options = changefeed.codec_options()
@@ -84,7 +83,7 @@ def storage_verdict(
             findings=tuple(_findings(listing, stream, damaged)),
             checked=(LAYOUT, DECODE),
             kinds={"row": counted.get("row", 0), "ddl": listing.files},
-            comparison=None if expected is None else compare_events(expected(), stream),
+            comparison=None if expected is None else compare_events(expected, stream),
         )
         on_verdict(VerifiedStream(changefeed, scenario, lambda: stream, verdict))
         return verdict

@@ -27,6 +27,7 @@ from ticdc_producer.runs.small_verification import (
 from ticdc_producer.runs.step_rows import StepRows, run_with_generated_rows
 from ticdc_producer.runs.target import MessageTarget
 from ticdc_producer.runs.verification import Expected
+from ticdc_producer.verifier.distributed_comparison import ExpectedFrame
 from ticdc_producer.verifier.options import Strictness
 
 SMALL_CHANGES = 20_000
@@ -142,8 +143,8 @@ class _SmallRun:
         )
         found = run_with_generated_rows(self.spark, None, task.with_fetched_schemas())
         if found is None:  # too many bytes for one task
-            events = self.spark.createDataFrame(done.expected)
+            events = ExpectedFrame(self.spark.createDataFrame(done.expected))
             steps = StepRows(self.spark, self.job.history.generated)
-            return target.verified(Expected(target.job, steps, lambda: events, skipped), report)
+            return target.verified(Expected(target.job, steps, events, skipped), report)
         self.options.on_verdict(small_stream(self.spark, task, found))
         return replace(report, verdict=found.verdict, preview=found.preview)

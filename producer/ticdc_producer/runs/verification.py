@@ -25,7 +25,7 @@ from ticdc_producer.targets.decoding.dataframes import with_table_schemas
 from ticdc_producer.targets.decoding.decode import decoded, event_decoder
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.distributed import check_messages
-from ticdc_producer.verifier.distributed_comparison import ExpectedState
+from ticdc_producer.verifier.distributed_comparison import ExpectedState, ExpectedStream
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.findings import enabled_invariants
 from ticdc_producer.verifier.options import Strictness, VerifyOptions
@@ -47,8 +47,8 @@ class Expectation(ABC):
     skipped: frozenset[str]
 
     @abstractmethod
-    def expected_events(self) -> DataFrame | None:
-        """The expected events (shape ``EXPECTED_EVENTS``); None if they are unknown."""
+    def expected_events(self) -> ExpectedStream | None:
+        """The expected events; None if they are unknown."""
 
     @abstractmethod
     def states(self, facts: StreamFacts) -> list[ExpectedState]:
@@ -67,16 +67,15 @@ class Expected(Expectation):
     """What a scenario requires of a stream.
 
     :param steps: the rows of the scenario's ``generate`` and ``data`` steps.
-    :param events: returns the expected events (shape ``EXPECTED_EVENTS``).
     """
 
     job: Job
     steps: StepRows
-    events: Callable[[], DataFrame]
+    events: ExpectedStream
     skipped: frozenset[str]
 
-    def expected_events(self) -> DataFrame:
-        return self.events()
+    def expected_events(self) -> ExpectedStream:
+        return self.events
 
     def states(self, facts: StreamFacts) -> list[ExpectedState]:
         """The rows at the end, and at the job's ``state_at`` after all events up to that commit-ts."""

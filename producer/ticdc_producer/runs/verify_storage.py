@@ -49,7 +49,7 @@ def verify_storage(
             spark,
             changefeed,
             listing,
-            encoded.expected_events,
+            encoded,
             row_columns(job, plan),
             scenario=job.scenario.name,
             on_verdict=on_verdict,

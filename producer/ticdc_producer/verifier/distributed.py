@@ -31,10 +31,10 @@ from ticdc_producer.verifier.comparison import MATCHED, Comparison, Differences,
 from ticdc_producer.verifier.distributed_comparison import (
     KEY,
     ExpectedState,
+    ExpectedStream,
     add_out_of_order,
     compare_states,
     in_groups,
-    observed,
 )
 from ticdc_producer.verifier.event_lookup import LOCATION, events_at, messages_with
 from ticdc_producer.verifier.events import EventKind, Events
@@ -88,14 +88,13 @@ def check_messages(
     messages: DataFrame,
     decode: Decode,
     options: VerifyOptions,
-    expected: DataFrame | None = None,
+    expected: ExpectedStream | None = None,
     expected_states: Callable[[StreamFacts], Sequence[ExpectedState]] = lambda _facts: (),
 ) -> CheckedMessages:
     """Verify messages of any number.
 
     :param messages: shape ``MESSAGES``. A task has the messages of a partition in the order of their offsets,
         and those of two tasks do not overlap.
-    :param expected: the expected events (shape ``EXPECTED_EVENTS``).
     :param expected_states: returns the expected rows, given what one pass over the stream shows.
     """
     with ExitStack() as stack:
@@ -134,7 +133,7 @@ class _Run:
     decode: Decode
     observed: DataFrame
     reader: _Reader
-    expected: DataFrame | None
+    expected: ExpectedStream | None
 
     def checked(
         self, violations: ViolationCounts, states: Sequence[ExpectedState], stack: ExitStack
@@ -163,7 +162,7 @@ class _Run:
             kinds(self.reader.facts, found),
             None
             if self.expected is None
-            else differences.comparison(events_at(self.expected, differences.expected_examples), examples),
+            else differences.comparison(self.expected.at(differences.expected_examples), examples),
             compare_states(states, self._delivered(states, rows), self._decoded_at),
         )
 
@@ -192,7 +191,7 @@ class _Run:
 
         events = self.observed
         if self.expected is not None:
-            events = events.unionByName(observed(self.expected, self.reader.options, expected=True))
+            events = events.unionByName(self.expected.observed(self.reader.options))
         return with_results(in_groups(events), check, _GROUP_ROWS)
 
     def _delivered(self, states: Sequence[ExpectedState], rows: DataFrame) -> DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -51,8 +52,8 @@ class ExpectedState:
     until: int | None = None
 
 
-def observed(events: DataFrame, options: VerifyOptions, *, expected: bool) -> DataFrame:
-    """Decoded or expected events as ``events.OBSERVED``, without marks."""
+def observer_of(options: VerifyOptions, *, expected: bool) -> Callable[[_Batches], _Batches]:
+    """A function that makes ``events.OBSERVED``, without marks, of decoded or expected events."""
 
     def observe(batches: _Batches) -> _Batches:
         observer = Observer(options)
@@ -60,7 +61,36 @@ def observed(events: DataFrame, options: VerifyOptions, *, expected: bool) -> Da
             if batch.num_rows:
                 yield observer.observe(batch, expected=expected).events.batch()
 
-    return events.mapInArrow(observe, from_arrow_schema(OBSERVED))
+    return observe
+
+
+class ExpectedStream(ABC):
+    """The expected events of a stream of any size."""
+
+    @abstractmethod
+    def observed(self, options: VerifyOptions) -> DataFrame:
+        """The events as ``events.OBSERVED``, without marks, in any order."""
+
+    @abstractmethod
+    def at(self, wanted: Collection[EventID]) -> dict[EventID, dict[str, Any]]:
+        """The events at some positions (shape ``EXPECTED_EVENTS``)."""
+
+
+@dataclass(frozen=True)
+class ExpectedFrame(ExpectedStream):
+    """Expected events as a DataFrame.
+
+    :param frame: shape ``EXPECTED_EVENTS``, in any order.
+    """
+
+    frame: DataFrame
+
+    def observed(self, options: VerifyOptions) -> DataFrame:
+        observe = observer_of(options, expected=True)
+        return self.frame.mapInArrow(observe, from_arrow_schema(OBSERVED))
+
+    def at(self, wanted: Collection[EventID]) -> dict[EventID, dict[str, Any]]:
+        return events_at(self.frame, wanted)
 
 
 def in_groups(events: DataFrame) -> DataFrame:
@@ -68,10 +98,9 @@ def in_groups(events: DataFrame) -> DataFrame:
     return events.repartition(*KEY).sortWithinPartitions(*KEY)
 
 
-def compare_events(expected: DataFrame, decoded: DataFrame) -> Comparison:
+def compare_events(expected: ExpectedStream, decoded: DataFrame) -> Comparison:
     """Compare expected events with decoded ones, without any other check.
 
-    :param expected: shape ``EXPECTED_EVENTS``.
     :param decoded: shape ``DECODED``; messages that do not decode are ignored.
     """
     options = VerifyOptions()
@@ -84,13 +113,14 @@ def compare_events(expected: DataFrame, decoded: DataFrame) -> Comparison:
             yield matched
         return found
 
-    both = observed(expected, options, expected=True).unionByName(observed(decoded, options, expected=False))
+    delivered = decoded.mapInArrow(observer_of(options, expected=False), from_arrow_schema(OBSERVED))
+    both = expected.observed(options).unionByName(delivered)
     with materialized(with_results(in_groups(both), matches, MATCHED)) as grouped:
         differences = Differences()
         differences.merge(task_results(grouped))
         add_out_of_order(differences, task_rows(grouped))
     return differences.comparison(
-        events_at(expected, differences.expected_examples), events_at(decoded, differences.delivered_examples)
+        expected.at(differences.expected_examples), events_at(decoded, differences.delivered_examples)
     )
 
 

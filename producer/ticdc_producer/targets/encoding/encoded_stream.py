@@ -15,6 +15,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model import tso
@@ -28,7 +29,7 @@ from ticdc_producer.targets.encoding.encode import (
 )
 from ticdc_producer.targets.encoding.encode_partition import PartitionEventOffsets
 from ticdc_producer.targets.encoding.message_rows import CarriedEvents, MessageRows, chunks
-from ticdc_producer.targets.encoding.ordered_events import OrderedEvents, split_by_partition
+from ticdc_producer.targets.encoding.ordered_events import BatchFunction, OrderedEvents, split_by_partition
 from ticdc_producer.targets.encoding.row_batches import NEEDED
 from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats
 
@@ -120,6 +121,24 @@ def encoded_stream(events: OrderedEvents, plan: EncodePlan, wanted: Wanted) -> D
     return events.mapped(encode, from_arrow_schema(schema), columns)
 
 
+def carried_events(
+    events: OrderedEvents, plan: EncodePlan, function: BatchFunction, schema: StructType | str
+) -> DataFrame:
+    """The result of a function that is called with the events that the messages of each partition carry.
+
+    :param events: as for ``encoded_stream``, without events that faults removed.
+    :param function: gets the events of a partition (shape ``CARRIED``), in the order of the messages.
+    :param schema: that of the result.
+    """
+    wanted = Wanted(events=True)
+
+    def carried(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for (topic, partition), events in split_by_partition(batches):
+            yield from function(_PartitionEntries(plan, wanted, ENCODED, topic, partition).carried(events))
+
+    return events.mapped(carried, schema, NEEDED)
+
+
 def messages_of(entries: DataFrame) -> DataFrame:
     """The messages among the entries of an encoded stream (shape ``MESSAGES``)."""
     return entries.where(~F.col("type").isin(*NOT_MESSAGES)).select(*MESSAGES.names)
@@ -151,6 +170,11 @@ class _PartitionEntries:
             if self._faults is not None or self._wanted.events:
                 yield from self._of_events(batch)
         yield self._notes()
+
+    def carried(self, events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """The events that the messages carry (shape ``CARRIED``), without entries."""
+        for batch in self._encoder.batches(self._carried.passing(events)):
+            yield from self._carried.carried(self._offsets.carried(batch))
 
     def _of_messages(self, batch: MessageBatch) -> Iterator[pa.RecordBatch]:
         messages = self._messages.with_offsets(batch)
