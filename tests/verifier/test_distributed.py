@@ -18,7 +18,7 @@ from tests.verifier.topic import Topic, account, ts
 from ticdc_producer.verifier import VerifyOptions, check
 from ticdc_producer.verifier.check import CheckedStream
 from ticdc_producer.verifier.distributed import check_messages
-from ticdc_producer.verifier.distributed_comparison import ExpectedState
+from ticdc_producer.verifier.distributed_comparison import ExpectedFrame, ExpectedState
 from ticdc_producer.verifier.table_state import STATE
 
 IN_ORDER = ("topic", "partition", "offset", "index")
@@ -42,8 +42,12 @@ def streams() -> dict[str, Callable[[], Topic]]:
     return broken | information | legal
 
 
-@pytest.mark.parametrize("slices", [1, 7])
-def test_all_findings_are_those_of_one_task(spark: SparkSession, slices: int) -> None:
+@pytest.mark.parametrize(("slices", "few"), [(1, 1000), (7, 0)])
+def test_all_findings_are_those_of_one_task(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, slices: int, few: int
+) -> None:
+    """Suspected events are joined with their images, or a few of them read one by one."""
+    monkeypatch.setattr("ticdc_producer.verifier.distributed.FEW_SUSPECTED", few)
     topics = {name: build() for name, build in streams().items()}
     decoded, options = together(topics), on_topics(topics)
     options = dataclasses.replace(options, from_beginning=True, resolved_gap_ms=10_000)
@@ -89,7 +93,7 @@ def test_the_comparison_is_that_of_one_task(spark: SparkSession) -> None:
         in_slices(spark, delivered.table(), 3),
         as_they_are,
         options,
-        spark.createDataFrame(expected),
+        ExpectedFrame(spark.createDataFrame(expected)),
         lambda _facts: [
             ExpectedState(
                 spark.createDataFrame(rows), [("bank", "accounts")], {"bank.other": "a reason"}, until

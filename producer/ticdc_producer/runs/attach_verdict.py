@@ -10,11 +10,18 @@ from ticdc_producer.runs.preview import first_lines, first_messages
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.verification import Expected, verify_messages
+from ticdc_producer.verifier.event_lookup import MessagesAt
 from ticdc_producer.verifier.options import Strictness
 
 
 def attach_verdict(
-    expected: Expected, read_messages: DataFrame, report: RunReport, options: RunOptions, *, claims: str
+    expected: Expected,
+    read_messages: DataFrame,
+    report: RunReport,
+    options: RunOptions,
+    *,
+    claims: str,
+    read_at: MessagesAt | None = None,
 ) -> RunReport:
     """The report with the verdict and the first messages.
 
@@ -22,6 +29,7 @@ def attach_verdict(
     :param read_messages: the messages that were read from the target (shape ``MESSAGES``), in each task in
         the order of their offsets.
     :param claims: location of the claim-check objects, as URI or path.
+    :param read_at: reads a few of the messages; None: they are chosen from all.
     """
     options.on_status(f"reading {report.target} again and verifying it")
     changefeed = expected.job.changefeed
@@ -33,6 +41,7 @@ def attach_verdict(
         expected,
         strictness=Strictness(from_beginning=whole),
         claims=claims,
+        read_at=read_at,
         on_verdict=options.on_verdict,
     )
     has_preview = changefeed.spec.log_lines is not None

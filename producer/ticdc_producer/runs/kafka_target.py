@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -22,8 +23,10 @@ from ticdc_producer.runs.small_task import Outcome
 from ticdc_producer.runs.step_rows import StepRows
 from ticdc_producer.runs.target import MessageTarget
 from ticdc_producer.runs.topic_ranges import TopicRanges
+from ticdc_producer.targets.decoding.dataframes import kafka_messages_at
 from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
 from ticdc_producer.targets.kafka.topics import Topics
+from ticdc_producer.verifier.event_lookup import MessagesAt
 
 
 class KafkaTarget(MessageTarget):
@@ -147,6 +150,9 @@ class KafkaTarget(MessageTarget):
 
     def read(self, spark: SparkSession) -> DataFrame:
         return self._topics.read(spark)
+
+    def read_at(self, spark: SparkSession) -> MessagesAt:
+        return partial(kafka_messages_at, spark, self.brokers)
 
     def few_messages(self) -> TopicRanges:
         return TopicRanges(brokers=self.brokers, ranges=self._topics.ranges)

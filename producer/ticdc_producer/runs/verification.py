@@ -26,6 +26,7 @@ from ticdc_producer.targets.decoding.decode import decoded, event_decoder
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.distributed import check_messages
 from ticdc_producer.verifier.distributed_comparison import ExpectedState, ExpectedStream
+from ticdc_producer.verifier.event_lookup import MessagesAt
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.findings import enabled_invariants
 from ticdc_producer.verifier.options import Strictness, VerifyOptions
@@ -123,6 +124,7 @@ def verify_messages(
     skipped: Collection[str] = (),
     claims: str = "",
     schemas: Mapping[int, str] | None = None,
+    read_at: MessagesAt | None = None,
     on_verdict: OnVerdict = ignore_verdict,
 ) -> Verdict:
     """Verify messages, and compare them with what is expected.
@@ -134,6 +136,7 @@ def verify_messages(
     :param skipped: ``schema.table`` of tables with rejected rows, as far as known without a scenario.
     :param claims: location of the claim-check objects, as URI or path; empty: the objects are not read.
     :param schemas: Avro schemas stored in a folder, by the ids in its messages.
+    :param read_at: reads a few of the messages; None: they are chosen from all.
     :param on_verdict: called with the decoded stream and the verdict.
     """
     started = perf_counter()
@@ -159,6 +162,7 @@ def verify_messages(
         options,
         None if expected is None else expected.expected_events(),
         expected_states,
+        read_at,
     )
     comparison = checked.comparison if expected is None else expected.complete(checked.comparison)
     compared = {state.until: found for state, found in zip(states, checked.states, strict=True)}

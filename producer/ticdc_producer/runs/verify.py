@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,9 @@ from ticdc_producer.runs.write_golden import folder_messages, folder_table
 from ticdc_producer.scenario.load import ScenarioFile
 from ticdc_producer.spark.session import announce_start
 from ticdc_producer.spark.spark_errors import translate_worker_errors
+from ticdc_producer.targets.decoding.dataframes import kafka_messages_at
 from ticdc_producer.targets.golden import read as golden
+from ticdc_producer.verifier.event_lookup import MessagesAt
 from ticdc_producer.verifier.options import Strictness
 from ticdc_producer.verifier.verdict import Verdict
 
@@ -166,7 +169,8 @@ def verify(
     found = _small_verdict(source, messages, job, strictness, on_verdict) if few else None
     if found is not None:
         return found
-    return _verdict(source, message_frame(source.spark, messages), job, strictness, on_verdict)
+    read_at = partial(kafka_messages_at, source.spark, messages.brokers)
+    return _verdict(source, message_frame(source.spark, messages), job, strictness, on_verdict, read_at)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -272,6 +276,7 @@ def _verdict(
     job: Job | None,
     strictness: Strictness,
     on_verdict: OnVerdict,
+    read_at: MessagesAt | None = None,
 ) -> Verdict:
     with _expected(source, job) as expected:
         return verify_messages(
@@ -283,6 +288,7 @@ def _verdict(
             skipped=source.skipped,
             claims=source.claims,
             schemas=source.schemas,
+            read_at=read_at,
             on_verdict=on_verdict,
         )
 

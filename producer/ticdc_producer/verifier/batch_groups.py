@@ -6,14 +6,15 @@ their order, their transactions and their repetitions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.verifier.events import INDEX_BITS, NOTHING, OBSERVED, Events
-from ticdc_producer.verifier.fingerprint import Flags, Numbers
+from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined, text_hashes
 from ticdc_producer.verifier.key_groups import highest_before, late_in_groups, starts_of
 from ticdc_producer.verifier.options import VerifyOptions
 
@@ -116,6 +117,49 @@ class BatchGroups:
             last_step_before=step[end[replays]],
             last_position_before=rows.position[end[replays]],
         )
+
+
+MAX_GROUPS = 1 << 20
+"""Above this number of suspected groups, all of them are checked."""
+
+
+@dataclass
+class GroupNumbers:
+    """Numbers (hashes) of batching groups that may violate an invariant.
+
+    :param found: sorted; None: there are more than ``MAX_GROUPS``.
+    """
+
+    found: Numbers | None = field(default_factory=lambda: _NONE)
+
+    def __bool__(self) -> bool:
+        return self.found is None or len(self.found) > 0
+
+    def add(self, rows: Events) -> None:
+        """Add the groups of some rows."""
+        self.merge([GroupNumbers(group_numbers(rows))])
+
+    def merge(self, others: Iterable[GroupNumbers]) -> None:
+        """Add other groups."""
+        parts = [self.found, *(other.found for other in others)]
+        known = [part for part in parts if part is not None]
+        merged = np.unique(np.concatenate(known)) if len(known) == len(parts) else None
+        self.found = None if merged is None or len(merged) > MAX_GROUPS else merged
+
+    def chosen(self, groups: BatchGroups) -> BatchGroups:
+        """The rows that are in these groups."""
+        if self.found is None:
+            return groups
+        rows = np.isin(group_numbers(groups.events), self.found)
+        return BatchGroups(
+            groups.events.take(rows), groups.first_delivery[rows], groups.late_in_key[rows], groups.options
+        )
+
+
+def group_numbers(rows: Events) -> Numbers:
+    """A hash of the batching group of each row."""
+    texts = (text_hashes(getattr(rows, name)) for name in ("topic", "schema", "table"))
+    return combined(*texts, rows.partition, rows.table_id, rows.batch_value).view(np.int64)
 
 
 GROUP = ("topic", "partition", "schema", "table", "table_id", "batch_value")

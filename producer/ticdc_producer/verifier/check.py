@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -25,7 +25,7 @@ from ticdc_producer.verifier.invariants.registry import INVARIANTS
 from ticdc_producer.verifier.key_groups import KeyGroups
 from ticdc_producer.verifier.key_pass import KeyFindings, batch_groups
 from ticdc_producer.verifier.observe import Observer, with_left_keys
-from ticdc_producer.verifier.old_image import event_pair, old_image_violations, suspected
+from ticdc_producer.verifier.old_image import old_image_violations, suspected, with_images
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.partition_marks import PartitionMarks
 from ticdc_producer.verifier.row_history import KeyChecks
@@ -106,15 +106,9 @@ class CheckedStream:
                 if invariant.by_batch:
                     found.violations.add(invariant.id, invariant.by_batch(groups))
         if found.suspected:
-            rows = self._with_images(suspected(checks.history).to_pylist())
+            rows = with_images(suspected(checks.history).to_pylist(), self.rows_at)
             found.violations.add(row_state.OLD_IMAGE.id, old_image_violations(rows, self.options))
         return found
-
-    def _with_images(self, candidates: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        rows = self.rows_at(event for row in candidates for event in event_pair(row))
-        for candidate in candidates:
-            previous, event = event_pair(candidate)
-            yield {**rows[event], **candidate, "previous_after": rows[previous]["after"]}
 
     @cached_property
     def findings(self) -> list[Finding]:

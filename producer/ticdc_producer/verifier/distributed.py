@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -36,7 +37,7 @@ from ticdc_producer.verifier.distributed_comparison import (
     compare_states,
     in_groups,
 )
-from ticdc_producer.verifier.event_lookup import LOCATION, events_at, messages_with
+from ticdc_producer.verifier.event_lookup import LOCATION, MessagesAt, events_at, messages_at
 from ticdc_producer.verifier.events import EventKind, Events
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.findings import add_stream_violations, example_events, findings, kinds
@@ -44,7 +45,7 @@ from ticdc_producer.verifier.invariants import row_state
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
 from ticdc_producer.verifier.key_groups import KeyGroups
 from ticdc_producer.verifier.key_pass import KeyFindings, batch_groups
-from ticdc_producer.verifier.old_image import SUSPECTED, old_image_violations, suspected
+from ticdc_producer.verifier.old_image import SUSPECTED, old_image_violations, suspected, with_images
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.partition_marks import carried_marks
 from ticdc_producer.verifier.row_history import KeyChecks
@@ -90,12 +91,14 @@ def check_messages(
     options: VerifyOptions,
     expected: ExpectedStream | None = None,
     expected_states: Callable[[StreamFacts], Sequence[ExpectedState]] = lambda _facts: (),
+    read_at: MessagesAt | None = None,
 ) -> CheckedMessages:
     """Verify messages of any number.
 
     :param messages: shape ``MESSAGES``. A task has the messages of a partition in the order of their offsets,
         and those of two tasks do not overlap.
     :param expected_states: returns the expected rows, given what one pass over the stream shows.
+    :param read_at: reads a few messages; None: they are chosen from all.
     """
     with ExitStack() as stack:
         events = stack.enter_context(materialized(observed_events(messages, decode, options)))
@@ -104,7 +107,9 @@ def check_messages(
         facts.merge(one.facts for one in slices)
         violations.merge(one.violations for one in slices)
         reader = _Reader(facts, states_before(slices))
-        run = _Run(messages, decode, task_rows(events), reader, expected)
+        run = _Run(
+            messages, read_at or partial(messages_at, messages), decode, task_rows(events), reader, expected
+        )
         return run.checked(violations, expected_states(facts), stack)
 
 
@@ -130,6 +135,7 @@ class _Reader:
 @dataclass(frozen=True)
 class _Run:
     messages: DataFrame
+    read_at: MessagesAt
     decode: Decode
     observed: DataFrame
     reader: _Reader
@@ -148,7 +154,7 @@ class _Run:
             differences.merge([one.differences])
         add_stream_violations(found, self.reader.options)
         if found.batch_suspected:
-            found.violations.merge(self._checked_batches())
+            found.violations.merge(self._checked_batches(found.batch_suspected))
         rows = task_rows(grouped)
         if found.suspected:
             pairs = rows.where(sf.col("previous_offset").isNotNull()).select(*SUSPECTED.names)
@@ -221,12 +227,12 @@ class _Run:
         in_order = rows.repartition(*GROUP).sortWithinPartitions(*GROUP)
         return in_order.mapInArrow(final, from_arrow_schema(STATE_ROWS))
 
-    def _checked_batches(self) -> list[ViolationCounts]:
+    def _checked_batches(self, suspected_groups: batching.GroupNumbers) -> list[ViolationCounts]:
         reader = self.reader
 
         def rows(batches: _Batches) -> _Batches:
             for groups, _ in reader.groups(batches):
-                yield batching.to_batch(batch_groups(groups))
+                yield batching.to_batch(suspected_groups.chosen(batch_groups(groups)))
 
         def check(batches: _Batches) -> ViolationCounts:
             found = ViolationCounts(reader.options.examples)
@@ -252,6 +258,11 @@ class _Run:
         :param number: of rows in ``pairs``.
         """
         reader = self.reader
+        if number <= FEW_SUSPECTED:
+            few = ViolationCounts(reader.options.examples)
+            candidates = with_images(pairs.toArrow().to_pylist(), self._decoded_at)
+            few.add(row_state.OLD_IMAGE.id, old_image_violations(candidates, reader.options))
+            return [few]
 
         def check(batches: _Batches) -> ViolationCounts:
             found = ViolationCounts(reader.options.examples)
@@ -279,12 +290,16 @@ class _Run:
     def _decoded_at(self, events: Iterable[EventID]) -> dict[EventID, dict[str, Any]]:
         """The decoded events at some positions; only their messages are decoded."""
         wanted = set(events)
-        return events_at(self._decoded(messages_with(self.messages, wanted)), wanted) if wanted else {}
+        if not wanted:
+            return {}
+        return events_at(self._decoded(self.read_at(sorted({event[:3] for event in wanted}))), wanted)
 
 
 _GROUP_ROWS = pa.schema({field.name: field.type for field in (*SUSPECTED, *MATCHED, *STATE_ROWS)}.items())
 """Rows of :data:`SUSPECTED`, which alone have ``previous_offset``, of :data:`MATCHED`, and of
 :data:`STATE_ROWS`, which alone have ``state``."""
+FEW_SUSPECTED = 1000
+"""Up to this many suspected events, their messages are read one by one."""
 _BROADCAST = 100_000
 """Suspected events whose positions each task gets; more of them are joined by a sort."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -17,12 +17,16 @@ LOCATION = ("topic", "partition", "offset", "index")
 _TYPES = ("string", "int", "long", "int")
 
 
-def messages_with(messages: DataFrame, events: Iterable[EventID]) -> DataFrame:
-    """The messages that have some events.
+MessagesAt: TypeAlias = Callable[[Sequence[tuple[str, int, int]]], DataFrame]
+"""Reads the messages at some offsets, each with topic and partition, without reading others."""
+
+
+def messages_at(messages: DataFrame, offsets: Sequence[tuple[str, int, int]]) -> DataFrame:
+    """The messages at some offsets, each with topic and partition.
 
     :param messages: with ``topic``, ``partition`` and ``offset`` of ``MESSAGES``.
     """
-    return _at(messages, sorted({event[:3] for event in events}))
+    return _at(messages, offsets)
 
 
 def events_at(frame: DataFrame, events: Iterable[EventID]) -> dict[EventID, dict[str, Any]]:

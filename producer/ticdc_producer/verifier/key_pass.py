@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ticdc_producer.verifier.batch_groups import BatchGroups
+from ticdc_producer.verifier.batch_groups import BatchGroups, GroupNumbers
 from ticdc_producer.verifier.events import EventKind, Events
 from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants.invariant import Invariant
@@ -22,7 +22,7 @@ class KeyFindings:
 
     :param duplicates: number of events identical to an earlier one of their partition.
     :param suspected: number of events whose images must be compared for INV-OLD-IMAGE.
-    :param batch_suspected: number of rows that may violate an invariant of batching groups.
+    :param batch_suspected: the batching groups that may violate one of their invariants.
     """
 
     violations: ViolationCounts
@@ -30,7 +30,7 @@ class KeyFindings:
     uncovered: UncoveredRows = field(default_factory=UncoveredRows)
     duplicates: int = 0
     suspected: int = 0
-    batch_suspected: int = 0
+    batch_suspected: GroupNumbers = field(default_factory=GroupNumbers)
 
     def add(self, checks: KeyChecks, invariants: Sequence[Invariant]) -> None:
         """Check some groups."""
@@ -43,7 +43,7 @@ class KeyFindings:
         copies = ~groups.first_delivery & (groups.events.kind != EventKind.LEFT_KEY)
         self.duplicates += int(copies.sum())
         self.suspected += int(checks.history.wrong_old.sum())
-        self.batch_suspected += int(batch_suspected(groups).sum())
+        self.batch_suspected.add(groups.events.take(batch_suspected(groups)))
 
     def merge(self, others: Iterable[KeyFindings]) -> None:
         """Add what was found in other groups."""
@@ -53,7 +53,7 @@ class KeyFindings:
             self.uncovered.merge([other.uncovered])
             self.duplicates += other.duplicates
             self.suspected += other.suspected
-            self.batch_suspected += other.batch_suspected
+            self.batch_suspected.merge([other.batch_suspected])
 
 
 def batch_suspected(groups: KeyGroups) -> Flags:

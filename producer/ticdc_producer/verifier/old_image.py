@@ -7,7 +7,7 @@ both images have, JSON by value.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,6 +58,21 @@ def event_pair(row: Mapping[str, Any]) -> tuple[EventID, EventID]:
         (row["topic"], *(row[f"previous_{name}"] for name in names)),
         (row["topic"], *(row[name] for name in names)),
     )
+
+
+def with_images(
+    candidates: Sequence[Mapping[str, Any]],
+    rows_at: Callable[[Iterable[EventID]], Mapping[EventID, Mapping[str, Any]]],
+) -> Iterator[dict[str, Any]]:
+    """Few suspected events with what ``old_image_violations`` compares.
+
+    :param candidates: rows of :data:`SUSPECTED`.
+    :param rows_at: returns the decoded events at some positions.
+    """
+    rows = rows_at(event for row in candidates for event in event_pair(row))
+    for candidate in candidates:
+        previous, event = event_pair(candidate)
+        yield {**rows[event], **candidate, "previous_after": rows[previous]["after"]}
 
 
 def old_image_violations(rows: Iterable[Mapping[str, Any]], options: VerifyOptions) -> Violations:

@@ -6,8 +6,8 @@ A Spark task decodes a part of a partition, so it gets the table schemas of all 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from itertools import accumulate, islice
-from operator import attrgetter
+from itertools import accumulate, groupby, islice
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
@@ -19,7 +19,7 @@ from ticdc_producer.model.dataframes import MESSAGES
 from ticdc_producer.model.event import Record
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.spec import Options
-from ticdc_producer.targets.kafka.read import OffsetRange, read, slices
+from ticdc_producer.targets.kafka.read import OffsetRange, read, read_at, slices
 
 if TYPE_CHECKING:
     from ticdc_producer.targets.golden.read import MessageLine
@@ -46,6 +46,22 @@ def kafka_messages(spark: SparkSession, brokers: Brokers, ranges: Sequence[Offse
             yield from record_batches(read(brokers, part))
 
     return spread.mapInArrow(fetch, MESSAGES)
+
+
+def kafka_messages_at(
+    spark: SparkSession, brokers: Brokers, offsets: Sequence[tuple[str, int, int]]
+) -> DataFrame:
+    """A few messages of topics (shape ``MESSAGES``), read by one task.
+
+    :param offsets: their topics, partitions and offsets, in ascending order.
+    """
+
+    def fetch(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            for (topic, partition), same in groupby(offsets, key=itemgetter(0, 1)):
+                yield from record_batches(read_at(brokers, topic, partition, [one[2] for one in same]))
+
+    return spark.range(0, 1, 1, 1).mapInArrow(fetch, MESSAGES)
 
 
 def messages_dataframe(spark: SparkSession, records: Iterable[Record]) -> DataFrame:

@@ -19,6 +19,9 @@ _SLICE = 100_000
 # Messages can be as large as max-message-bytes; a fetch must hold at least one.
 _FETCH = {"fetch.message.max.bytes": 16 << 20, "queued.max.messages.kbytes": 64 << 10}
 
+# A broker sends at least one message, however large it is.
+_FETCH_ONE: Properties = {"fetch.message.max.bytes": 1 << 10, "queued.min.messages": 1}
+
 
 @dataclass(frozen=True, kw_only=True)
 class OffsetRange:
@@ -60,6 +63,23 @@ def read(brokers: Brokers, part: OffsetRange) -> Iterator[Record]:
                     yield record
                 if record.offset >= part.end - 1:
                     return
+    finally:
+        consumer.close()
+
+
+def read_at(brokers: Brokers, topic: str, partition: int, offsets: Sequence[int]) -> Iterator[Record]:
+    """Read single messages of a partition.
+
+    :param offsets: in ascending order; those without a message, because it was compacted, are left out.
+    :raises BrokerError: if the broker stops answering.
+    """
+    consumer = Consumer(_properties(brokers) | _FETCH_ONE)
+    try:
+        for offset in offsets:
+            consumer.assign([TopicPartition(topic, partition, offset)])
+            record = _next(consumer, brokers)[0]
+            if record.offset == offset:
+                yield record
     finally:
         consumer.close()
 
