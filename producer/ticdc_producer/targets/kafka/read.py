@@ -20,7 +20,7 @@ _SLICE = 100_000
 _FETCH = {"fetch.message.max.bytes": 16 << 20, "queued.max.messages.kbytes": 64 << 10}
 
 # A broker sends at least one message, however large it is.
-_FETCH_ONE: Properties = {"fetch.message.max.bytes": 1 << 10, "queued.min.messages": 1}
+_FETCH_FEW: Properties = {"fetch.message.max.bytes": 64 << 10}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +73,7 @@ def read_at(brokers: Brokers, topic: str, partition: int, offsets: Sequence[int]
     :param offsets: in ascending order; those without a message, because it was compacted, are left out.
     :raises BrokerError: if the broker stops answering.
     """
-    consumer = Consumer(_properties(brokers) | _FETCH_ONE)
+    consumer = Consumer(_properties(brokers) | _FETCH_FEW)
     try:
         for offset in offsets:
             consumer.assign([TopicPartition(topic, partition, offset)])
