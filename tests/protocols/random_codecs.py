@@ -14,7 +14,7 @@ from ticdc_producer.protocols.avro.decoder import AvroDecoder
 from ticdc_producer.protocols.avro.encoder import AvroEncoder
 from ticdc_producer.protocols.avro.names import Part
 from ticdc_producer.protocols.avro.options import AvroOptions
-from ticdc_producer.protocols.avro.table_schema import schema_of
+from ticdc_producer.protocols.avro.schemas import schema_of
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import DDLEvent, Op
@@ -215,16 +214,7 @@ def avro_table_forms(table: TableInfo, options: SimpleOptions) -> dict[tuple[Op,
 
 def _written(column: ColumnInfo, time_zone: str) -> Callable[[pa.Array], Fragments]:
     branch, writer = _branch(column, time_zone)
-    return partial(_in_branch, varint(branch), writer)
-
-
-def _in_branch(branch: bytes, writer: Callable[[pa.Array], Fragments], values: pa.Array) -> Fragments:
-    if not values.null_count:
-        return branch, *writer(values)
-    if values.null_count == len(values):
-        return (layout.NULL,)
-    present = concat((branch, *writer(values)), len(values))
-    return (pc.if_else(values.is_null(), pa.scalar(layout.NULL, pa.binary()), present),)
+    return partial(plan.nullable, written=writer, null=layout.NULL, other=varint(branch))
 
 
 def _branch(column: ColumnInfo, time_zone: str) -> tuple[int, Callable[[pa.Array], Fragments]]:
