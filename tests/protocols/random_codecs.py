@@ -14,7 +14,7 @@ from ticdc_producer.protocols.avro.decoder import AvroDecoder
 from ticdc_producer.protocols.avro.encoder import AvroEncoder
 from ticdc_producer.protocols.avro.names import Part
 from ticdc_producer.protocols.avro.options import AvroOptions
-from ticdc_producer.protocols.avro.table_schema import schema_of
+from ticdc_producer.protocols.avro.schemas import schema_of
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
@@ -28,8 +28,7 @@ from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
-from ticdc_producer.protocols.simple import avro_encoder
-from ticdc_producer.protocols.simple.control_encoder import bootstrap
+from ticdc_producer.protocols.simple import avro_encoder, json_encoder
 from ticdc_producer.protocols.simple.decoder import SimpleDecoder
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
 from ticdc_producer.protocols.simple.options import SimpleOptions
@@ -152,7 +151,7 @@ def _avro_decoder(options: AvroOptions, table: TableInfo | None) -> AvroDecoder:
 
 
 def _simple_decoder(options: SimpleOptions, table: TableInfo | None) -> SimpleDecoder:
-    describe = avro_encoder.bootstrap if options.encoding_format == "avro" else bootstrap
+    describe = (avro_encoder if options.encoding_format == "avro" else json_encoder).bootstrap
     return SimpleDecoder(None if table is None else [describe(table, 0, options)])
 
 

@@ -6,7 +6,7 @@ from tests.golden_events import GOLDEN, GoldenEvent, GoldenResolved, GoldenRow
 from tests.protocols.debezium_events import DebeziumDDL
 from tests.protocols.golden_messages import row_messages
 from ticdc_producer.model.event import Message
-from ticdc_producer.protocols.avro.cursor import AvroCursor
+from ticdc_producer.protocols.avro.field_reader import AvroCursor
 from ticdc_producer.protocols.craft.wire import varint
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
 from ticdc_producer.protocols.simple.envelope import BYTES, DML, DOUBLE, FLOAT, MESSAGE, STRING, TIMESTAMP

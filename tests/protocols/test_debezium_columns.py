@@ -14,16 +14,7 @@ from hypothesis import strategies as st
 
 from ticdc_producer.model.event import Value
 from ticdc_producer.protocols.arrow_text import NULL, Fragments, concat
-from ticdc_producer.protocols.debezium import (
-    temporal,
-    text,
-)
-from ticdc_producer.protocols.debezium import (
-    temporal as temporal_columns,
-)
-from ticdc_producer.protocols.debezium import (
-    values as member_columns,
-)
+from ticdc_producer.protocols.debezium import values as rendered
 from ticdc_producer.protocols.zone import zone_of
 
 DATES = st.dates().map(str) | st.sampled_from(
@@ -53,17 +44,17 @@ def _array(values: Sequence[Value]) -> pa.Array:
 
 @given(_columns(DATES) | _columns(DATES | IMPOSSIBLE))
 def test_dates(values: list[Value]) -> None:
-    column = temporal_columns.dates(_array(values), invalid=b"bad")
-    _holds(column, values, partial(temporal.date_json, invalid=b"bad"))
+    column = rendered.dates(_array(values), invalid=b"bad")
+    _holds(column, values, partial(rendered.date_json, invalid=b"bad"))
 
 
 @pytest.mark.parametrize("fsp", [0, 1, 3, 4, 6])
 def test_datetimes(fsp: int) -> None:
     @given(_columns(_datetimes(DATES, fsp)) | _columns(_datetimes(DATES | IMPOSSIBLE, fsp)))
     def check(values: list[Value]) -> None:
-        zero_and_invalid = {"fsp": fsp, "zero": b"zero", "invalid": temporal.REFUSED}
-        column = temporal_columns.datetimes(_array(values), **zero_and_invalid)
-        _holds(column, values, partial(temporal.datetime_json, **zero_and_invalid))
+        zero_and_invalid = {"fsp": fsp, "zero": b"zero", "invalid": rendered.REFUSED}
+        column = rendered.datetimes(_array(values), **zero_and_invalid)
+        _holds(column, values, partial(rendered.datetime_json, **zero_and_invalid))
 
     check()
 
@@ -77,8 +68,8 @@ def test_timestamps(fsp: int, zone: str) -> None:
     @given(_columns(_datetimes(some, fsp)) | _columns(_datetimes(some | IMPOSSIBLE, fsp)))
     @example([b"1970-01-01 00:00:00.999999", b"1970-01-01 00:00:01.000000", None])
     def check(values: list[Value]) -> None:
-        column = temporal_columns.timestamps(_array(values), zone_of(zone))
-        _holds(column, values, partial(temporal.timestamp_json, zone=zone_of(zone)))
+        column = rendered.timestamps(_array(values), zone_of(zone))
+        _holds(column, values, partial(rendered.timestamp_json, zone=zone_of(zone)))
 
     check()
 
@@ -94,7 +85,7 @@ def test_times(fsp: int) -> None:
     @given(_columns(times))
     @example([b"-00:00:00.1", b"01:00:00", None, b"00:00:00.123456"])
     def check(values: list[Value]) -> None:
-        _holds(temporal_columns.times(_array(values), fsp), values, temporal.time_json)
+        _holds(rendered.times(_array(values), fsp), values, rendered.time_json)
 
     check()
 
@@ -110,7 +101,7 @@ def test_decimals(scale: int) -> None:
 
     @given(_columns((st.integers(-short, short) | st.integers(-long, long)).map(decimal)))
     def check(values: list[Value]) -> None:
-        _holds(text.decimals(_array(values)), values, text.float64)
+        _holds(rendered.decimals(_array(values)), values, rendered.float64)
 
     check()
 
@@ -120,7 +111,7 @@ def test_unsigned_numbers_wrap(values: list[Value]) -> None:
     def signed(value: bytes) -> bytes:
         return b"%d" % int.from_bytes(int(value).to_bytes(8, "big"), "big", signed=True)
 
-    _holds(text.wrapped_integers(_array(values)), values, signed)
+    _holds(rendered.wrapped_integers(_array(values)), values, signed)
 
 
 @pytest.mark.parametrize("length", [1, 8, 9, 64])
@@ -133,7 +124,7 @@ def test_bits(length: int) -> None:
 
     @given(_columns(st.integers(0, 2**length - 1).map(str)))
     def check(values: list[Value]) -> None:
-        _holds(member_columns.bits(_array(values), length), values, boolean if length == 1 else little)
+        _holds(rendered.bits(_array(values), length), values, boolean if length == 1 else little)
 
     check()
 
@@ -141,5 +132,5 @@ def test_bits(length: int) -> None:
 @given(st.lists(st.none() | st.binary(max_size=9), max_size=9), st.integers(0, 9))
 def test_base64(values: list[Value], start: int) -> None:
     column = _array([*values, b"end"]).slice(start)
-    encoded = text.base64_strings(column)
+    encoded = rendered.base64_strings(column)
     _holds(encoded, [*values, b"end"][start:], lambda value: b'"%b"' % b64encode(value))

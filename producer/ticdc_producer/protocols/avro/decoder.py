@@ -17,8 +17,7 @@ from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Op, ResolvedEvent, RowEvent, Value
 from ticdc_producer.model.tso import LOGICAL_BITS, MAX_TS
-from ticdc_producer.protocols.avro.cursor import AvroCursor, Reader
-from ticdc_producer.protocols.avro.field_reader import BadSchema, field_reader
+from ticdc_producer.protocols.avro.field_reader import AvroCursor, BadSchema, Reader, field_reader
 from ticdc_producer.protocols.avro.names import (
     COMMIT_TS,
     DDL,

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +37,7 @@ from ticdc_producer.protocols.avro import plan as binary
 from ticdc_producer.protocols.avro.names import DDL, MAGIC, WATERMARK, Part, sanitized, tidb_type, type_text
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.plan import AvroTablePlan, table_plan
-from ticdc_producer.protocols.avro.table_schema import key_flag, schema_of
+from ticdc_producer.protocols.avro.schemas import SchemaID, key_flag, schema_of
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
 from ticdc_producer.protocols.go_json import STRINGS
@@ -125,8 +124,6 @@ def _set(members: Sequence[str], value: Value) -> Value:
     return b"%d" % sum(1 << index for index in chosen)
 
 
-SchemaID: TypeAlias = Callable[[TableInfo, Part, str], int]
-"""Looks up the registry's id of a schema, given the table, key or value, and the schema."""
 _OPS = {Op.INSERT: b"c", Op.UPDATE: b"u"}
 
 

@@ -1,23 +1,103 @@
-"""Reads fields of records as canonical text, by the schema of the field.
+"""Reads fields of records from Avro's binary encoding as canonical text, by the schema of the field.
 
 ``connect.parameters.tidb_type`` is the type of the column; the Avro type is the encoding of its values.
+
+Input is checked before it is used: a length beyond the end of the message is refused before anything is
+allocated, and errors have a byte position. (fastavro reads the same encoding, but accepts negative lengths,
+and its errors have no position.)
 """
 
 from __future__ import annotations
 
 import math
 import re
+import struct
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.number_text import plain_text
-from ticdc_producer.protocols.avro.cursor import AvroCursor, Reader
 from ticdc_producer.protocols.avro.names import type_text
 from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.member_text import escaped, member_indexes
 from ticdc_producer.protocols.value_parsers import parser_for
+
+_MAX_VARINT_SIZE = 10
+_FLOAT, _DOUBLE = struct.Struct("<f"), struct.Struct("<d")
+
+
+class AvroCursor:
+    """A position in a message part, which only moves forward.
+
+    :param part: ``key`` or ``value``, for errors.
+    :param protocol: prefix of error codes.
+    """
+
+    __slots__ = ("data", "part", "position", "protocol")
+
+    def __init__(self, data: bytes, part: str, position: int = 0, protocol: str = "AVRO") -> None:
+        self.data = data
+        self.part = part
+        self.position = position
+        self.protocol = protocol
+
+    def error(self, code: str, expected: str) -> DecodeError:
+        byte = min(self.position, len(self.data))
+        return DecodeError(f"{self.protocol}-{code}", expected, part=self.part, byte=byte)
+
+    def long(self) -> int:
+        """Read an Avro ``int`` or ``long``."""
+        number = 0
+        for count, byte in enumerate(self.data[self.position : self.position + _MAX_VARINT_SIZE]):
+            number |= (byte & 0x7F) << 7 * count
+            if byte < 0x80:
+                if number >> 64:
+                    break
+                self.position += count + 1
+                return number >> 1 ^ -(number & 1)
+        raise self.error("LONG", "a number of 64 bits, complete")
+
+    def take(self, size: int) -> bytes:
+        """Read ``size`` bytes."""
+        if not 0 <= size <= len(self.data) - self.position:
+            raise self.error("SHORT", f"{size} bytes more" if size >= 0 else "a length")
+        start, self.position = self.position, self.position + size
+        return self.data[start : self.position]
+
+    def length_prefixed(self) -> bytes:
+        """Read an Avro ``string`` or ``bytes``: a length and as many bytes."""
+        return self.take(self.long())
+
+    def text(self) -> str:
+        """Read an Avro ``string`` of UTF-8."""
+        try:
+            return self.length_prefixed().decode()
+        except UnicodeDecodeError:
+            raise self.error("TEXT", "UTF-8") from None
+
+    def branch(self) -> int:
+        """Read which of the two types of a union follows."""
+        branch = self.long()
+        if branch not in (0, 1):
+            raise self.error("UNION", "branch 0 or 1")
+        return branch
+
+    def binary32(self) -> float:
+        return float(_FLOAT.unpack(self.take(_FLOAT.size))[0])
+
+    def binary64(self) -> float:
+        return float(_DOUBLE.unpack(self.take(_DOUBLE.size))[0])
+
+    def end(self) -> None:
+        """:raises DecodeError: if there are bytes left."""
+        if self.position < len(self.data):
+            raise self.error("END", "the end of the record")
+
+
+Reader: TypeAlias = Callable[[AvroCursor], Value]
 
 _INTEGERS = {
     "INT": ("int",), "INT UNSIGNED": ("int", "long"), "BIGINT": ("long",),
@@ -46,8 +126,7 @@ def field_reader(schema: object) -> tuple[str, Reader]:
     :raises BadSchema: for any other schema.
     """
     if not isinstance(schema, list):
-        text, read = _typed(schema)
-        return text, read
+        return _typed(schema)
     if len(schema) != 2 or schema.count("null") != 1:
         raise BadSchema("a union of null and one type")
     null = schema.index("null")
@@ -56,10 +135,7 @@ def field_reader(schema: object) -> tuple[str, Reader]:
 
 
 def _nullable(read: Reader, null: int, cursor: AvroCursor) -> bytes | None:
-    branch = cursor.long()
-    if branch not in (0, 1):
-        raise cursor.error("UNION", "branch 0 or 1")
-    return None if branch == null else read(cursor)
+    return None if cursor.branch() == null else read(cursor)
 
 
 def _typed(schema: object) -> tuple[str, Reader]:
@@ -114,14 +190,7 @@ def _integer(name: str, written: str) -> Reader:
 def _text(kind: str) -> Reader:
     check = parser_for(kind)
 
-    def read(cursor: AvroCursor) -> bytes:
-        content = cursor.length_prefixed()
-        try:
-            return _checked(cursor, check, content.decode())
-        except UnicodeDecodeError:
-            raise cursor.error("TEXT", "UTF-8") from None
-
-    return read
+    return lambda cursor: _checked(cursor, check, cursor.text())
 
 
 def _checked(cursor: AvroCursor, check: Callable[[str], bytes], text: str) -> bytes:
@@ -185,14 +254,14 @@ def _members(name: str, parameters: Mapping[str, str]) -> Reader:
 
 
 def _enum_value(indexes: Mapping[str, int], cursor: AvroCursor) -> bytes:
-    index = indexes.get(escaped(_utf8(cursor)))
+    index = indexes.get(escaped(cursor.text()))
     if index is None:
         raise cursor.error("VALUE", "a member of the allowed ones")
     return b"%d" % index
 
 
 def _set_value(bits: Mapping[str, int], cursor: AvroCursor) -> bytes:
-    text = _utf8(cursor)
+    text = cursor.text()
     mask = 0
     for member in text.split(",") if text else ():
         bit = bits.get(escaped(member))
@@ -200,10 +269,3 @@ def _set_value(bits: Mapping[str, int], cursor: AvroCursor) -> bytes:
             raise cursor.error("VALUE", "members of the allowed ones")
         mask |= bit
     return b"%d" % mask
-
-
-def _utf8(cursor: AvroCursor) -> str:
-    try:
-        return cursor.length_prefixed().decode()
-    except UnicodeDecodeError:
-        raise cursor.error("TEXT", "UTF-8") from None

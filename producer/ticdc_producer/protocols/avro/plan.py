@@ -30,9 +30,8 @@ from ticdc_producer.protocols.arrow_text import (
     map_values,
 )
 from ticdc_producer.protocols.avro.options import AvroOptions
-from ticdc_producer.protocols.avro.table_schema import (
+from ticdc_producer.protocols.avro.schemas import (
     avro_type,
-    bit_literal,
     is_decimal,
     key_indexes,
     name_clash,
@@ -41,7 +40,7 @@ from ticdc_producer.protocols.avro.table_schema import (
 from ticdc_producer.protocols.member_text import member_text
 from ticdc_producer.protocols.varint_columns import varints
 
-FIRST, SECOND = b"\x00", b"\x02"
+_FIRST, _SECOND = b"\x00", b"\x02"
 """Indexes of the two branches of a union, as encoded."""
 
 
@@ -80,13 +79,15 @@ def literal(text: bytes) -> bytes:
     return bytes((len(text) << 1,)) + text
 
 
-def nullable(values: pa.Array, written: Callable[[pa.Array], Fragments], *, null_first: bool) -> Fragments:
-    """Values as a union of null and another type.
+def nullable(
+    values: pa.Array, written: Callable[[pa.Array], Fragments], null: bytes, other: bytes
+) -> Fragments:
+    """Values as a union of null and other types.
 
     :param written: encodes the values that are not NULL.
-    :param null_first: whether null is the first branch of the union.
+    :param null: the encoded index of the branch null.
+    :param other: the encoded index of the branch of the other values.
     """
-    null, other = (FIRST, SECOND) if null_first else (SECOND, FIRST)
     if not values.null_count:
         return other, *written(values)
     if values.null_count == len(values):
@@ -145,8 +146,8 @@ def _writer(column: ColumnInfo, options: AvroOptions) -> Writer:
     bare = _bare_writer(column, options)
     if not column.nullable:
         return bare
-    null_first = null_comes_first(column, options)
-    return partial(nullable, written=bare, null_first=null_first)
+    null, other = (_FIRST, _SECOND) if null_comes_first(column, options) else (_SECOND, _FIRST)
+    return partial(nullable, written=bare, null=null, other=other)
 
 
 def _bare_writer(column: ColumnInfo, options: AvroOptions) -> Writer:
@@ -162,10 +163,16 @@ def _bare_writer(column: ColumnInfo, options: AvroOptions) -> Writer:
             map_distinct(values, lambda value: member_text(column, value).encode())
         )
     if column.type == T.BIT:
-        return lambda values: length_prefixed(map_distinct(values, bit_literal))
+        return lambda values: length_prefixed(map_distinct(values, _bits))
     if is_decimal(column, options):
         return lambda values: length_prefixed(map_values(values, _unscaled))
     return length_prefixed
+
+
+def _bits(value: bytes) -> bytes:
+    """A BIT value in the fewest bytes, big-endian; at least one byte."""
+    number = int(value)
+    return number.to_bytes(max(1, (number.bit_length() + 7) // 8), "big")
 
 
 def _unscaled(value: bytes) -> bytes:

@@ -1,4 +1,8 @@
-"""The schemas of the tables of a changefeed, and their ids.
+"""The Avro schemas of a table version, one for keys and one for values, and their ids in a schema registry.
+
+Members have the order in which Go prints them: a type in the order of its struct, a field and
+``connect.parameters`` by name. Source: tiflow ``pkg/sink/codec/avro/avro.go`` (``columnToAvroSchema``,
+``columns2AvroSchema``, ``getKeySchemaCodec``, ``getValueSchemaCodec``).
 
 An encoder takes the option ``schema_ids`` (part and schema to id). A decoder takes ``schemas`` (id to schema)
 or ``schema_of`` (a function from id to schema).
@@ -6,16 +10,162 @@ or ``schema_of`` (a function from id to schema).
 
 from __future__ import annotations
 
+from base64 import b64encode
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.column import ColumnFlag, ColumnInfo
+from ticdc_producer.model.fidelity import replace_invalid
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, MySQLType
+from ticdc_producer.model.mysql_type import STRINGS as STRING_TYPES
+from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.avro.encoder import SchemaID
-from ticdc_producer.protocols.avro.names import Part, subject
+from ticdc_producer.protocols import go_json
+from ticdc_producer.protocols.avro.names import (
+    COMMIT_TS,
+    OP,
+    PHYSICAL,
+    Part,
+    namespace,
+    sanitized,
+    subject,
+    tidb_type,
+)
 from ticdc_producer.protocols.avro.options import AvroOptions
-from ticdc_producer.protocols.avro.table_schema import key_indexes, name_clash, schema_of
+from ticdc_producer.protocols.go_json import STRINGS
+from ticdc_producer.protocols.member_text import escaped, member_text, stored_bits
+
+T = MySQLType
+
+_AVRO = {T.FLOAT: "float", T.DOUBLE: "double", T.YEAR: "int", T.BIT: "bytes"}
+
+
+def avro_type(column: ColumnInfo, options: AvroOptions) -> str:
+    """The primitive Avro type of the values of a column."""
+    if column.type == T.LONGLONG:
+        text = column.unsigned and options.avro_bigint_unsigned_handling_mode == "string"
+        return "string" if text else "long"
+    if column.type in INTEGERS:
+        return "long" if column.type == T.LONG and column.unsigned else "int"
+    if column.type in STRING_TYPES | LOBS:
+        return "bytes" if column.binary else "string"
+    if is_decimal(column, options):
+        return "bytes"
+    return _AVRO.get(column.type, "string")
+
+
+def is_decimal(column: ColumnInfo, options: AvroOptions) -> bool:
+    """Whether the values have Avro's logical type ``decimal``."""
+    return column.type == T.NEW_DECIMAL and options.avro_decimal_handling_mode == "precise"
+
+
+def _field(column: ColumnInfo, options: AvroOptions) -> bytes:
+    """The field of a record for a column."""
+    written, default = _type(column, options), _default(column, options)
+    if column.nullable:
+        written = b'["null",%b]' % written if default is None else b'[%b,"null"]' % written
+    default_member = (
+        b'"default":%b,' % (default or b"null") if column.nullable or default is not None else b""
+    )
+    return b'{%b"name":%b,"type":%b}' % (default_member, STRINGS.literal(sanitized(column.name)), written)
+
+
+def null_comes_first(column: ColumnInfo, options: AvroOptions) -> bool:
+    """Whether null is the first branch of a nullable column's union: it is, unless there is a DEFAULT."""
+    return _default(column, options) is None
+
+
+def _type(column: ColumnInfo, options: AvroOptions) -> bytes:
+    parameters = [b'"tidb_type":"%b"' % tidb_type(column).encode()]
+    if column.type in (T.ENUM, T.SET):
+        allowed = ",".join(map(escaped, column.elements))
+        parameters.insert(0, b'"allowed":%b' % STRINGS.literal(allowed))
+    if column.type == T.BIT:
+        parameters.insert(0, b'"length":"%d"' % column.length)
+    logical = b""
+    if is_decimal(column, options):
+        logical = b',"logicalType":"decimal","precision":%d,"scale":%d' % (column.length, column.decimal)
+    return b'{"type":"%b","connect.parameters":{%b}%b}' % (
+        avro_type(column, options).encode(),
+        b",".join(parameters),
+        logical,
+    )
+
+
+def _default(column: ColumnInfo, options: AvroOptions) -> bytes | None:
+    """The DEFAULT as JSON; None if the schema has none. Logical types never have one."""
+    if is_decimal(column, options):
+        return None
+    if column.default_expression:
+        return STRINGS.literal(column.default_expression) if avro_type(column, options) == "string" else None
+    if column.default is None:
+        return None
+    return _default_json(column, column.default, options)
+
+
+def _default_json(column: ColumnInfo, default: bytes, options: AvroOptions) -> bytes:
+    if column.type in (T.ENUM, T.SET):
+        return STRINGS.literal(member_text(column, default))
+    if column.type in FLOATS:
+        # TiCDC parses the DEFAULT of a FLOAT as a 64-bit number, too.
+        return go_json.number(plain_text(float(column.default_text or default), T.DOUBLE))
+    match avro_type(column, options):
+        case "int" | "long":
+            number = int(column.metadata_default or default)
+            return b"%d" % (number - (1 << 64) if number >> 63 > 0 else number)
+        case "bytes":
+            return b'"%b"' % b64encode(stored_bits(column) if column.type == T.BIT else default)
+    # TiDB stores the text in JSON, which replaces bytes that are not UTF-8 by U+FFFD.
+    return STRINGS.literal(replace_invalid(column.metadata_default or default).decode())
+
+
+_EXTENSION = (
+    b'{"default":"","name":"%b","type":"string"}' % OP.encode(),
+    b'{"default":0,"name":"%b","type":"long"}' % COMMIT_TS.encode(),
+    b'{"default":0,"name":"%b","type":"long"}' % PHYSICAL.encode(),
+)
+
+
+def key_flag(options: AvroOptions) -> ColumnFlag:
+    """The flag of the columns in message keys."""
+    return ColumnFlag.HANDLE_KEY if options.profile == "classic" else ColumnFlag.PRIMARY_KEY
+
+
+def key_indexes(table: TableInfo, options: AvroOptions) -> tuple[int, ...]:
+    """Indexes of the key columns in a row image; empty if messages have no key."""
+    wanted = key_flag(options)
+    return tuple(index for index, flag in enumerate(table.sent_flags) if flag & wanted)
+
+
+def schema_of(part: Part, table: TableInfo, options: AvroOptions) -> str:
+    """The schema of the keys or values of a table's messages."""
+    columns, extension = table.sent_columns, _EXTENSION if options.enable_tidb_extension else ()
+    if part == "key":
+        columns, extension = tuple(columns[index] for index in key_indexes(table, options)), ()
+    return _record(table, [*(_field(column, options) for column in columns), *extension])
+
+
+def name_clash(part: Part, table: TableInfo, options: AvroOptions) -> str:
+    """The first field name of a schema that is duplicate or not allowed by Avro; empty if there is none."""
+    columns = table.sent_columns
+    if part == "key":
+        columns = tuple(columns[index] for index in key_indexes(table, options))
+    names = [sanitized(column.name) for column in columns]
+    extended = part == "value" and options.enable_tidb_extension
+    counts = Counter([*names, *((OP, COMMIT_TS, PHYSICAL) if extended else ())])
+    return next((name for name in names if counts[name] > 1 or not name.isascii()), "")
+
+
+def _record(table: TableInfo, fields: Sequence[bytes]) -> str:
+    text = b'{"type":"record","name":%b,"namespace":%b,"fields":[%b]}' % (
+        STRINGS.literal(sanitized(table.name)),
+        STRINGS.literal(namespace(table)),
+        b",".join(fields),
+    )
+    return text.decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +182,8 @@ class Schema:
 
 SchemaIDs: TypeAlias = Mapping[tuple[Part, str], int]
 """Part and schema to id."""
+SchemaID: TypeAlias = Callable[[TableInfo, Part, str], int]
+"""Looks up the registry's id of a schema, given the table, key or value, and the schema."""
 
 
 def schemas(

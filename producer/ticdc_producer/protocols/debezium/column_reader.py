@@ -1,7 +1,10 @@
 """Reads column values from Debezium's JSON as canonical text, by the schema of the column.
 
 With ``tidb_type`` the SQL type is known. Without it the type is derived from Kafka Connect's type and
-Debezium's name of the logical type; ``fidelity`` lists what remains ambiguous.
+Debezium's name of the logical type; ``DebeziumFidelity`` lists what remains ambiguous.
+
+Messages do not contain the number of fractional digits of a DATETIME or TIME column, so trailing zeros are
+omitted.
 """
 
 from __future__ import annotations
@@ -9,10 +12,10 @@ from __future__ import annotations
 import math
 import re
 from base64 import b64decode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import tzinfo
-from functools import partial
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from functools import lru_cache, partial
 from typing import TypeAlias
 
 import msgspec
@@ -28,17 +31,14 @@ from ticdc_producer.model.mysql_type import (
 )
 from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.protocols.base import BadValue
-from ticdc_producer.protocols.debezium import value_readers
-from ticdc_producer.protocols.debezium.value_readers import JSONValue
+from ticdc_producer.protocols.member_text import escaped, member_indexes
 
 T = MySQLType
 digits = msgspec.json.Encoder().encode  # for integers: three times as fast as %d
+JSONValue: TypeAlias = bool | int | float | str | None
 Reader: TypeAlias = Callable[[JSONValue], bytes]
 
 _MAX_FLOAT32 = 3.4028235677973366e38  # the first number that rounds to infinity
-_DEBEZIUM = "io.debezium."
-
-# SQL type for a schema without ``tidb_type``, by Connect's type and Debezium's name: the smallest that fits.
 _CONNECT_TYPES = {
     ("int16", ""): "smallint", ("int32", ""): "int", ("int64", ""): "bigint", ("float", ""): "float",
     ("double", ""): "double", ("boolean", ""): "bit", ("string", ""): "varchar",
@@ -48,6 +48,11 @@ _CONNECT_TYPES = {
     ("int64", "time.Timestamp"): "datetime", ("int64", "time.MicroTimestamp"): "datetime",
     ("string", "time.ZonedTimestamp"): "timestamp",
 }  # fmt: skip
+
+
+def type_name(connect_type: str, logical_name: str) -> str:
+    """The SQL type of a schema without ``tidb_type``: the smallest that fits; empty for unknown types."""
+    return _CONNECT_TYPES.get((connect_type, logical_name.removeprefix("io.debezium.")), "")
 
 
 def _codes() -> dict[str, tuple[MySQLType, bool, bool]]:
@@ -97,18 +102,62 @@ class ColumnReader:
         return None
 
 
+class _EnvelopeFieldJSON(msgspec.Struct):
+    field: str
+    fields: msgspec.Raw = msgspec.Raw(b"[]")
+
+
+class _EnvelopeJSON(msgspec.Struct):
+    fields: list[_EnvelopeFieldJSON]
+
+
+_ENVELOPE = msgspec.json.Decoder(_EnvelopeJSON)
+_FIELDS = msgspec.json.Decoder(list[FieldSchema])
+_MAX_CACHED_SCHEMA_SIZE = 1 << 20  # in bytes; larger schemas are not cached
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowReaders:
+    """Readers of the columns by name, virtual columns included."""
+
+    by_name: Mapping[str, ColumnReader]
+
+
+def row_readers(schema: bytes, zone: tzinfo) -> RowReaders:
+    """Readers of the columns that a schema describes.
+
+    :raises BadValue: for a schema that is not the schema of a row.
+    :raises msgspec.DecodeError: for a schema that does not parse.
+    """
+    return _cached_readers(schema, zone) if len(schema) <= _MAX_CACHED_SCHEMA_SIZE else _compile(schema, zone)
+
+
+def _compile(schema: bytes, zone: tzinfo) -> RowReaders:
+    images = (entry for entry in _ENVELOPE.decode(schema).fields if entry.field in ("after", "before"))
+    found = {bytes(image.fields) for image in images}
+    if len(found) != 1:
+        raise BadValue("one row schema, that of before and after")
+    entries: dict[str, FieldSchema] = {}  # TiCDC new architecture lists virtual columns twice
+    for entry in _FIELDS.decode(found.pop()):
+        if entries.setdefault(entry.field, entry) != entry:
+            raise BadValue(f"column {entry.field!r} once")
+    return RowReaders({name: column_reader(entry, zone) for name, entry in entries.items()})
+
+
+_cached_readers = lru_cache(maxsize=256)(_compile)
+
+
 def column_reader(schema: FieldSchema, zone: tzinfo) -> ColumnReader:
     """Make the reader of a column.
 
     :param zone: time zone of the changefeed; TIMESTAMP values are returned in it.
     :raises BadValue: for a type that Debezium does not know.
     """
-    connect = (schema.type, schema.name.removeprefix(_DEBEZIUM))
-    type_name = schema.tidb_type or _CONNECT_TYPES.get(connect, "")
-    if type_name not in _CODES:
+    name = schema.tidb_type or type_name(schema.type, schema.name)
+    if name not in _CODES:
         raise BadValue(f"a known type, not {schema.tidb_type or schema.name or schema.type!r}")
-    code, binary, unsigned = _CODES[type_name]
-    return ColumnReader(type_name, schema.optional, _reader(schema, code, binary, unsigned, zone))
+    code, binary, unsigned = _CODES[name]
+    return ColumnReader(name, schema.optional, _reader(schema, code, binary, unsigned, zone))
 
 
 def _reader(schema: FieldSchema, code: MySQLType, binary: bool, unsigned: bool, zone: tzinfo) -> Reader:
@@ -116,25 +165,25 @@ def _reader(schema: FieldSchema, code: MySQLType, binary: bool, unsigned: bool, 
         return _integer_reader(code, unsigned)
     match code:
         case T.FLOAT | T.DOUBLE:
-            return number_reader(code)
+            return _number_reader(code)
         case T.NEW_DECIMAL:
-            return number_reader(T.DOUBLE)
+            return _number_reader(T.DOUBLE)
         case T.YEAR:
             return _year
         case T.DATE:
-            return value_readers.date_text
+            return _date_text
         case T.DATETIME:
-            return partial(value_readers.datetime_text, 1000 if schema.name.endswith(".Timestamp") else 1)
+            return partial(_datetime_text, 1000 if schema.name.endswith(".Timestamp") else 1)
         case T.TIMESTAMP:
-            return partial(value_readers.timestamp_text, zone)
+            return partial(_timestamp_text, zone)
         case T.DURATION:
-            return value_readers.time_text
+            return _time_text
         case T.BIT:
-            return value_readers.bit_reader(schema.parameters) if schema.type == "bytes" else _boolean
+            return _bit_reader(schema.parameters) if schema.type == "bytes" else _boolean
         case T.ENUM:
-            return value_readers.enum_reader(schema.parameters)
+            return _enum_reader(schema.parameters)
         case T.SET:
-            return value_readers.set_reader(schema.parameters)
+            return _set_reader(schema.parameters)
         case T.VECTOR_FLOAT32:
             return _vector
     return _bytes if binary and code in CHARSET_BEARING else _text
@@ -153,7 +202,7 @@ def _integer_reader(code: MySQLType, unsigned: bool) -> Reader:
     return read
 
 
-def number_reader(code: MySQLType) -> Reader:
+def _number_reader(code: MySQLType) -> Reader:
     """Make the reader of a FLOAT or DOUBLE column."""
     limit = _MAX_FLOAT32 if code == T.FLOAT else math.inf
 
@@ -208,3 +257,135 @@ def _bytes(json: JSONValue) -> bytes:
         return b64decode(_text(json), validate=True)
     except ValueError:
         raise BadValue("Base64 with padding") from None
+
+
+_EPOCH = datetime(1970, 1, 1)  # DATETIME has no zone
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
+_MICRO = timedelta(microseconds=1)
+_MAX_TIME = (838 * 3600 + 59 * 60 + 59) * 1_000_000 + 999_999
+_ISO = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z")
+_SECONDS = len("2021-12-20T13:30:49")
+_ZERO = "1970-01-01T00:00:00Z"
+"""The zero TIMESTAMP; the smallest valid one is a second later."""
+_MOST_BITS = 64
+
+
+def _date_text(json: JSONValue) -> bytes:
+    """``YYYY-MM-DD`` from days since 1970."""
+    try:
+        return date.fromordinal(_integer(json) + _EPOCH_DAY).isoformat().encode()
+    except (ValueError, OverflowError):
+        raise BadValue("days since 1970 of the years 1 … 9999") from None
+
+
+def _datetime_text(unit: int, json: JSONValue) -> bytes:
+    """``YYYY-MM-DD HH:MM:SS[.f]`` from a number since 1970.
+
+    :param unit: microseconds per unit of the number.
+    """
+    try:
+        moment = _EPOCH + _integer(json) * unit * _MICRO
+    except OverflowError:
+        raise BadValue("a time since 1970 of the years 1 … 9999") from None
+    text = str(moment).encode()
+    return text.rstrip(b"0") if moment.microsecond else text
+
+
+def _time_text(json: JSONValue) -> bytes:
+    """``[-]HH:MM:SS[.f]`` from microseconds."""
+    micros = _integer(json)
+    if abs(micros) > _MAX_TIME:
+        raise BadValue("microseconds of at most 838:59:59.999999")
+    seconds, rest = divmod(abs(micros), 1_000_000)
+    clock = b"%02d:%02d:%02d" % (seconds // 3600, seconds // 60 % 60, seconds % 60)
+    return (b"-" if micros < 0 else b"") + clock + _fraction(rest)
+
+
+def _timestamp_text(zone: tzinfo, json: JSONValue) -> bytes:
+    """``YYYY-MM-DD HH:MM:SS[.f]`` in a time zone, from ISO 8601 in UTC."""
+    match = _ISO.fullmatch(json) if isinstance(json, str) else None
+    if match is None or not isinstance(json, str):
+        raise BadValue("YYYY-MM-DDTHH:MM:SS[.f]Z")
+    if json == _ZERO:
+        return b"0000-00-00 00:00:00"
+    try:
+        utc = datetime.fromisoformat(json[:_SECONDS])
+        local = utc if zone is UTC else utc.replace(tzinfo=UTC).astimezone(zone).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        raise BadValue("a date and time that exist") from None
+    return f"{local}{match[1] or ''}".encode()
+
+
+def _integer(json: JSONValue) -> int:
+    if isinstance(json, bool) or not isinstance(json, int):
+        raise BadValue("an integer")
+    return json
+
+
+def _fraction(micros: int) -> bytes:
+    return b".%b" % (b"%06d" % micros).rstrip(b"0") if micros else b""
+
+
+def _enum_reader(parameters: Mapping[str, str]) -> Reader:
+    """Make the reader of an ENUM: text to index; the error value, an empty text, to 0."""
+    indexes = member_indexes(_allowed(parameters))
+
+    def read(json: JSONValue) -> bytes:
+        if not isinstance(json, str):
+            raise BadValue("a member's text")
+        index = indexes.get(escaped(json), 0 if json == "" else None)
+        if index is None:
+            raise BadValue("a member of the allowed ones")
+        return b"%d" % index
+
+    return read
+
+
+def _set_reader(parameters: Mapping[str, str]) -> Reader:
+    """Make the reader of a SET: comma-separated texts to bit mask."""
+    bits = {member: 1 << index for index, member in enumerate(_allowed(parameters).split(","))}
+    single = {**{member: b"%d" % bit for member, bit in bits.items()}, "": b"0"}
+
+    def read(json: JSONValue) -> bytes:
+        if not isinstance(json, str):
+            raise BadValue("members' texts")
+        if json in single:
+            return single[json]
+        chosen = json.split(",")
+        if len(set(chosen)) < len(chosen) or not bits.keys() >= set(chosen):
+            raise BadValue("members of the allowed ones, each once")
+        return b"%d" % sum(bits[member] for member in chosen)
+
+    return read
+
+
+def _allowed(parameters: Mapping[str, str]) -> str:
+    if "allowed" not in parameters:
+        raise BadValue("the parameter allowed")
+    return parameters["allowed"]
+
+
+def _bit_reader(parameters: Mapping[str, str]) -> Reader:
+    """Make the reader of a BIT: Base64 of bytes, lowest first, to number."""
+    text = parameters.get("length", "")
+    if not re.fullmatch(r"[0-9]{1,2}", text) or not 1 <= int(text) <= _MOST_BITS:
+        raise BadValue("the parameter length, 1 … 64")
+    size, limit = (int(text) + 7) // 8, 1 << int(text)
+
+    def read(json: JSONValue) -> bytes:
+        number = int.from_bytes(_decoded(json, size), "little")
+        if number >= limit:
+            raise BadValue(f"{text} bits")
+        return b"%d" % number
+
+    return read
+
+
+def _decoded(json: JSONValue, size: int) -> bytes:
+    try:
+        data = b64decode(json, validate=True) if isinstance(json, str) else b""
+    except ValueError:
+        data = b""
+    if len(data) != size:
+        raise BadValue(f"Base64 of {size} bytes")
+    return data

@@ -7,20 +7,134 @@ DDL event, so it is decoded as 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
 
 import msgspec
 
 from ticdc_producer.errors import DecodeError
-from ticdc_producer.model.event import DDLEvent, Event, Op, ResolvedEvent
+from ticdc_producer.model.column import ColumnFlag
+from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Image, Op, ResolvedEvent, RowEvent, Value
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.compression import PLAIN_STARTS, Decompressor
-from ticdc_producer.protocols.debezium.message_json import ValueParts, parse_key, parse_value
-from ticdc_producer.protocols.debezium.row_reader import RowReaders, row_event, row_readers
-from ticdc_producer.protocols.debezium.value_readers import JSONValue
-from ticdc_producer.protocols.invalid_utf8 import Escapes
+from ticdc_producer.protocols.debezium.column_reader import JSONValue, RowReaders, digits, row_readers
+from ticdc_producer.protocols.invalid_utf8 import Escapes, escape
 from ticdc_producer.protocols.zone import zone_of
+
+
+class _SourceJSON(msgspec.Struct, gc=False):
+    commit_ts: int
+    db: str = ""
+    table: str = ""
+
+
+class _PayloadJSON(msgspec.Struct, gc=False):
+    source: _SourceJSON
+    op: str | None = None
+    before: dict[str, JSONValue] | None = None
+    after: dict[str, JSONValue] | None = None
+    ddl: str | None = None
+    database_name: str | None = msgspec.field(default=None, name="databaseName")
+
+
+_NO_SCHEMA = msgspec.Raw(b"null")
+
+
+class _ValueJSON(msgspec.Struct, gc=False):
+    payload: _PayloadJSON | msgspec.UnsetType = msgspec.UNSET
+    schema: msgspec.Raw = _NO_SCHEMA
+
+
+class _KeyJSON(msgspec.Struct, gc=False):
+    payload: dict[str, JSONValue] | msgspec.UnsetType = msgspec.UNSET
+
+
+_VALUE = msgspec.json.Decoder(_ValueJSON)
+_BARE_VALUE = msgspec.json.Decoder(_PayloadJSON)
+_KEY = msgspec.json.Decoder(_KeyJSON)
+_BARE_KEY = msgspec.json.Decoder(dict[str, JSONValue])
+_BAD_JSON = "DEBEZIUM-JSON"
+_BYTE_POSITION = re.compile(r"\(byte (\d+)\)")
+
+
+class ValueParts(msgspec.Struct, frozen=True, gc=False):
+    """A parsed message value.
+
+    :param json: the text; bytes that are not UTF-8 are replaced by ``escapes``.
+    :param schema: JSON of the schema; None if the value has none.
+    """
+
+    json: bytes
+    escapes: Escapes | None
+    payload: _PayloadJSON
+    schema: bytes | None
+
+
+def parse_value(value: bytes) -> ValueParts:
+    """Parse a value, with or without the ``payload`` wrapper.
+
+    :raises DecodeError: if it is not a value of this protocol.
+    """
+    wrapped, json, escapes = _parse_any(_VALUE, "value", value)
+    if wrapped.schema is _NO_SCHEMA and wrapped.payload is not msgspec.UNSET:
+        return ValueParts(json, escapes, wrapped.payload, None)
+    if wrapped.payload is msgspec.UNSET:
+        payload, json, escapes = _parse_any(_BARE_VALUE, "value", value)
+        return ValueParts(json, escapes, payload, None)
+    schema = bytes(wrapped.schema)
+    if not schema.isascii():  # msgspec.Raw is not checked for valid UTF-8
+        wrapped, json, escapes = _parse_escaped(_VALUE, "value", value)
+        schema = bytes(wrapped.schema)
+    return ValueParts(json, escapes, wrapped.payload, None if schema == b"null" else schema)
+
+
+def _parse_key(key: bytes) -> tuple[dict[str, JSONValue], Escapes | None]:
+    """Parse the members of a key, with or without the ``payload`` wrapper.
+
+    :raises DecodeError: if it is not a key of this protocol.
+    """
+    wrapped, _, escapes = _parse_any(_KEY, "key", key)
+    if wrapped.payload is not msgspec.UNSET:
+        return wrapped.payload, escapes
+    payload, _, escapes = _parse_any(_BARE_KEY, "key", key)
+    return payload, escapes
+
+
+def _parse_any(decoder: Any, part: str, json: bytes) -> tuple[Any, bytes, Escapes | None]:
+    """The parsed object, the text, and its escapes, or None if all bytes are UTF-8."""
+    try:
+        return decoder.decode(json), json, None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _parse_escaped(decoder, part, json)
+
+
+def _parse_escaped(decoder: Any, part: str, text: bytes) -> tuple[Any, bytes, Escapes | None]:
+    json, escapes = escape(part, text, _BAD_JSON)
+    return _parse(decoder, part, json), json, escapes
+
+
+def _parse(decoder: Any, part: str, json: bytes) -> Any:
+    """Decode a text with msgspec.
+
+    :raises DecodeError: for anything that the decoder refuses.
+    """
+    try:
+        return decoder.decode(json)
+    except msgspec.ValidationError as error:
+        raise DecodeError("DEBEZIUM-FORM", str(error), part=part, byte=0) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        found = _BYTE_POSITION.search(str(error))
+        byte = int(found[1]) if found else 0
+        reason = _BYTE_POSITION.sub("", str(error)).strip().rstrip(":")
+        raise DecodeError(_BAD_JSON, f"valid JSON ({reason})", part=part, byte=byte) from None
+    except RecursionError:
+        raise DecodeError(_BAD_JSON, "JSON of a few levels", part=part, byte=0) from None
+
 
 _OPS: dict[str | None, Op] = {"c": Op.INSERT, "u": Op.UPDATE, "d": Op.DELETE}
 _WATERMARK = "m"
@@ -43,7 +157,7 @@ class DebeziumDecoder:
         """
         if not ((key or b"{}").startswith(PLAIN_STARTS) and (value or b"{}").startswith(PLAIN_STARTS)):
             key, value = _texts(key, value)
-        named, escapes = ({}, None) if key is None else parse_key(key)
+        named, escapes = ({}, None) if key is None else _parse_key(key)
         if value is not None:
             yield self._event(parse_value(value), named, escapes)
         elif key is None:
@@ -54,14 +168,14 @@ class DebeziumDecoder:
         _check_source(parts)
         op = _OPS.get(payload.op)
         if op is not None:
-            return row_event(parts, op, key, key_escapes, self._readers(parts))
+            return _row_event(parts, op, key, key_escapes, self._readers(parts))
         if payload.op is None:
             return _ddl(parts, key)
         if payload.op == _WATERMARK:
             if key:
                 raise DecodeError("DEBEZIUM-KEY", "an empty key of a watermark", part="key", byte=0)
             return ResolvedEvent(commit_ts=payload.source.commit_ts)
-        raise _error(parts, "DEBEZIUM-OP", "an op c, u, d or m", b'"op"')
+        raise _error(parts, "DEBEZIUM-OP", "an op c, u, d or m")
 
     def _readers(self, parts: ValueParts) -> RowReaders | None:
         if parts.schema is None:
@@ -109,6 +223,147 @@ def _ddl(parts: ValueParts, key: Mapping[str, JSONValue]) -> DDLEvent:
     )
 
 
-def _error(parts: ValueParts, code: str, expected: str, near: bytes) -> DecodeError:
+Members = Mapping[str, JSONValue]
+_HANDLE_KEY = int(ColumnFlag.HANDLE_KEY)
+_MAX_CACHED_NAME_LENGTH = 1 << 16  # in characters; larger sets of names are not cached
+_MAX_CACHED = 256
+_INSERT, _, _DELETE = Op  # enum member lookup by attribute is slow
+_DOUBLE = MySQLType.DOUBLE
+Readers = RowReaders | None
+
+_latest: dict[tuple[str, str], tuple[tuple[str, ...], tuple[str, ...], Readers, tuple[EventColumn, ...]]] = {}
+
+_UNTYPED: Mapping[type, Callable[[Any], Value]] = {
+    int: digits,
+    bool: lambda json: b"1" if json else b"0",
+    float: lambda json: plain_text(json, _DOUBLE),
+    type(None): lambda _: None,
+}
+"""Converts the values of a message without a schema: numbers to digits, strings to text."""
+
+
+def _row_event(
+    parts: ValueParts, op: Op, key: Members, key_escapes: Escapes | None, readers: Readers
+) -> RowEvent:
+    """Decode a row event.
+
+    :param key: members of the message key.
+    :param readers: readers of the columns; None if the message has no schema.
+    :raises DecodeError: for images that do not fit the operation, the key or the schema.
+    """
+    before, after = _images(parts, op)
+    image = before if after is None else after
+    if image is None:
+        raise _error(parts, "DEBEZIUM-ROW", "an image")
+    _check_key(parts, key, key_escapes, image)
+    source = parts.payload.source
+    return RowEvent(
+        commit_ts=source.commit_ts,
+        schema=source.db,
+        table=source.table,
+        op=op,
+        columns=_columns((source.db, source.table), tuple(image), tuple(key), readers),
+        before=None if before is None else _image(parts, before, readers),
+        after=None if after is None else _image(parts, after, readers),
+    )
+
+
+def _images(parts: ValueParts, op: Op) -> tuple[Members | None, Members | None]:
+    """The two images, checked against the operation. An update may lack the old image."""
+    before, after = parts.payload.before, parts.payload.after
+    if op is _INSERT:
+        if before is not None or not after:
+            raise _error(parts, "DEBEZIUM-ROW", "columns in after alone for op c")
+    elif op is _DELETE:
+        if after is not None or not before:
+            raise _error(parts, "DEBEZIUM-ROW", "columns in before alone for op d")
+    elif not after or (before is not None and before.keys() != after.keys()):
+        raise _error(parts, "DEBEZIUM-ROW", "columns in after, and the same in before, for op u")
+    return before, after
+
+
+def _check_key(parts: ValueParts, key: Members, key_escapes: Escapes | None, image: Members) -> None:
+    marked = key_escapes is not None or parts.escapes is not None
+    for name, value in key.items():
+        other = image.get(name, value)
+        if value is other or (value == other and type(value) is type(other) and not marked):
+            continue
+        if _comparable(value, key_escapes) != _comparable(other, parts.escapes):
+            raise DecodeError("DEBEZIUM-KEY", f"the value's {name!r}", part="key", byte=0)
+
+
+def _comparable(value: JSONValue, escapes: Escapes | None) -> object:
+    """A form of the value for comparison: two parts of a message may escape the same bytes differently."""
+    if not isinstance(value, str):
+        return type(value), value
+    return value.encode() if escapes is None else escapes.unescape(value.encode())
+
+
+def _columns(
+    table: tuple[str, str], names: tuple[str, ...], key: tuple[str, ...], readers: Readers
+) -> tuple[EventColumn, ...]:
+    """The columns of the event, cached by column names, key and schema.
+
+    The number and size of cached entries are limited, because a message may contain any names.
+
+    :param table: database and table; the next message of a table usually has the same columns.
+    """
+    latest = _latest.get(table)
+    if latest is not None and latest[0] == names and latest[1] == key and latest[2] is readers:
+        return latest[3]
+    if sum(map(len, (*table, *names, *key))) > _MAX_CACHED_NAME_LENGTH:
+        return _event_columns(names, key, readers)
+    if len(_latest) >= _MAX_CACHED:
+        _latest.clear()
+    columns = _cached_event_columns(names, key, readers)
+    _latest[table] = names, key, readers, columns
+    return columns
+
+
+def _event_columns(names: tuple[str, ...], key: tuple[str, ...], readers: Readers) -> tuple[EventColumn, ...]:
+    types = {} if readers is None else {name: each.type for name, each in readers.by_name.items()}
+    keys = frozenset(key)
+    return tuple([EventColumn(n, types.get(n, ""), _HANDLE_KEY if n in keys else 0) for n in names])
+
+
+_cached_event_columns = lru_cache(maxsize=_MAX_CACHED)(_event_columns)
+
+
+def _image(parts: ValueParts, members: Members, readers: Readers) -> Image:
+    image: dict[str, Value] = {}
+    name = ""
+    try:
+        if readers is None:
+            for name, json in members.items():
+                image[name] = json.encode() if isinstance(json, str) else _UNTYPED[type(json)](json)
+        else:
+            by_name = readers.by_name
+            for name, json in members.items():
+                column = by_name[name]
+                image[name] = column.read(json) if json is not None else column.null()
+    except KeyError:
+        raise _bad_column(parts, name, "a column of the schema") from None
+    except BadValue as bad:
+        raise _bad_column(parts, name, bad.expected) from None
+    return image if parts.escapes is None else _unescaped(members, image, parts.escapes)
+
+
+def _unescaped(members: Members, image: dict[str, Value], escapes: Escapes) -> Image:
+    """Restore the original bytes of an image; only text can contain escapes, other types reject it."""
+    for name, json in members.items():
+        value = image[name]
+        if value is not None and isinstance(json, str) and escapes.occur_in(json):
+            image[name] = escapes.unescape(value)
+    return image
+
+
+def _bad_column(parts: ValueParts, name: str, expected: str) -> DecodeError:
+    from ticdc_producer.protocols.go_json import JSONITER_STRINGS
+
+    near = JSONITER_STRINGS.literal(name) + b":"
+    return _error(parts, "DEBEZIUM-COLUMN", f"{expected} in column {name!r}", near)
+
+
+def _error(parts: ValueParts, code: str, expected: str, near: bytes = b'"op"') -> DecodeError:
     """An error located at the member ``near`` of the value."""
     return DecodeError(code, expected, part="value", byte=max(parts.json.find(near), 0))

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.tso import physical
 
 InvalidUTF8: TypeAlias = Literal["raw", "replace"]
 
@@ -51,3 +52,7 @@ class DebeziumOptions:
                 parameter="debezium-include-start-ts",
                 hint="set profile=new",
             )
+
+    def ts_ms(self, commit_ts: int) -> int:
+        """``payload.ts_ms`` of the message of an event with this commit-ts."""
+        return physical(commit_ts) if self.build_ts_ms is None else self.build_ts_ms

@@ -1,34 +1,56 @@
-"""The compiled plan for encoding the rows of one table version, with Kafka Connect's schemas of its columns.
-
-Order of members: tidb_type (with the extension), type, optional, name, version, parameters, field,
-default. Source: tiflow ``debezium/codec.go`` (writeDebeziumFieldSchema), ``debezium/helper.go``
-(getTiDBType).
+"""The compiled plan for encoding the rows of one table version: per column its schema, NULL and DEFAULT.
 
 A plan holds the constant texts of the messages; only the values between them differ per row. Values are
 rendered column by column.
+
+Order of the members of a column's schema: tidb_type (with the extension), type, optional, name, version,
+parameters, field, default. TiCDC writes the DEFAULT of a column if the row contains NULL. Source: tiflow
+``debezium/codec.go`` (EncodeKey, EncodeValue, EncodeCheckpointEvent, writeDebeziumFieldSchema,
+writeDebeziumFieldValue), ``debezium/helper.go`` (getTiDBType, getValue), ``pkg/sink/codec/common/helper.go``
+(SanitizeName, SanitizeTopicName).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC
 from typing import TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
-from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.mysql_type import CHARSET_BEARING, FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
+from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols import member_text as members
+from ticdc_producer.model.temporal_text import two_digit_year
 from ticdc_producer.protocols.arrow_text import NULL, Fragment, Fragments, Renderer, concat
-from ticdc_producer.protocols.debezium import envelope, text
-from ticdc_producer.protocols.debezium.envelope import DebeziumSource, schema_prefix
+from ticdc_producer.protocols.debezium.ddl import (
+    DebeziumSource,
+    Schema,
+    compact,
+    fields,
+    source,
+    source_schema,
+)
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
-from ticdc_producer.protocols.debezium.values import default_text, null_text, renderer
+from ticdc_producer.protocols.debezium.values import (
+    EPOCH,
+    FIRST_TIMESTAMP,
+    REFUSED,
+    default_string,
+    float64,
+    renderer,
+    string,
+    timestamp_json,
+)
+from ticdc_producer.protocols.member_text import allowed, stored_default
 
 T = MySQLType
 
+_NOW = "CURRENT_TIMESTAMP"
 _TYPES = {
     T.TINY: "int16", T.INT24: "int32", T.LONGLONG: "int64", T.DOUBLE: "double", T.NEW_DECIMAL: "double",
     T.DATE: "int32", T.NEW_DATE: "int32", T.DATETIME: "int64", T.DURATION: "int64", T.YEAR: "int32",
@@ -41,68 +63,12 @@ _NAMES = {
 }  # fmt: skip
 
 
-def column_schema(column: ColumnInfo, options: DebeziumOptions) -> bytes:
-    """The schema object of a column."""
-    parts = []
-    if options.enable_tidb_extension:
-        parts.append(b'"tidb_type":%b' % text.string(tidb_type(column)))
-    parts.append(b'"type":"%b"' % connect_type(column).encode())
-    parts.append(b'"optional":true' if column.nullable else b'"optional":false')
-    parts += _logical_type(column)
-    parts.append(b'"field":%b' % text.string(column.name))
-    default = default_text(column, options)
-    if default is not None:
-        parts.append(b'"default":%b' % default)
-    return b"{%b}" % b",".join(parts)
-
-
-def tidb_type(column: ColumnInfo) -> str:
-    """The SQL type name without parameters; DECIMAL UNSIGNED is ``decimal``."""
-    return "decimal" if column.type == T.NEW_DECIMAL else column.type_name
-
-
-def connect_type(column: ColumnInfo) -> str:
-    """Kafka Connect's type of the values."""
-    match column.type:
-        case T.SHORT:
-            return "int32" if column.unsigned else "int16"
-        case T.LONG:
-            return "int64" if column.unsigned else "int32"
-        case T.FLOAT:
-            return "float" if column.decimal == -1 else "double"
-        case T.BIT:
-            return "boolean" if column.length == 1 else "bytes"
-    return _TYPES.get(column.type, "string")
-
-
-def _logical_type(column: ColumnInfo) -> list[bytes]:
-    name = _logical_name(column)
-    if not name:
-        return []
-    parts = [b'"name":"%b"' % name.encode()]
-    if column.type != T.VECTOR_FLOAT32:
-        parts.append(b'"version":1')
-    if column.type == T.BIT:
-        parts.append(b'"parameters":{"length":"%d"}' % column.length)
-    elif column.type in (T.ENUM, T.SET):
-        parts.append(b'"parameters":{"allowed":%b}' % text.string(members.allowed(column)))
-    return parts
-
-
-def _logical_name(column: ColumnInfo) -> str:
-    if column.type == T.BIT:
-        return "" if column.length == 1 else "io.debezium.data.Bits"
-    if column.type == T.DATETIME:
-        return f"io.debezium.time.{'Timestamp' if column.decimal <= 3 else 'MicroTimestamp'}"
-    return _NAMES.get(column.type, "")
-
-
 Image: TypeAlias = Sequence[pa.Array]
 """The images of many rows: one array of canonical texts per sent column."""
 Rendered: TypeAlias = Sequence[Fragments]
 """An ``Image`` rendered to JSON, one entry per sent column."""
 
-_MAY_BE_REFUSED = (MySQLType.DATETIME, MySQLType.TIMESTAMP)
+_MAY_BE_REFUSED = (T.DATETIME, T.TIMESTAMP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +137,13 @@ def table_plan(table: TableInfo, options: DebeziumOptions) -> DebeziumTablePlan:
     """Compile the plan of one table version."""
     key_tail, value_tail = b"}}", b"}}"
     if not options.debezium_disable_schema:
-        prefix = schema_prefix(options.cluster_id, table.schema, table.name)
-        key_tail = b'},"schema":%b}' % envelope.key_schema(prefix, _key_columns(table, options))
-        value_tail = b'},"schema":%b}' % envelope.row_schema(prefix, _columns(table, options), options)
+        prefix = _schema_prefix(options.cluster_id, table.schema, table.name)
+        key_tail = b'},"schema":%b}' % key_schema(prefix, _key_columns(table, options))
+        value_tail = b'},"schema":%b}' % _row_schema(prefix, _columns(table, options), options)
     return DebeziumTablePlan(
         columns=tuple(_column_plan(column, options) for column in table.sent_columns),
         key=tuple(_key_member(table, offset) for offset in _key_offsets(table, options)),
-        source=envelope.source(options.cluster_id, table.schema, table.name),
+        source=source(options.cluster_id, table.schema, table.name),
         key_tail=key_tail,
         value_tail=value_tail,
     )
@@ -185,9 +151,9 @@ def table_plan(table: TableInfo, options: DebeziumOptions) -> DebeziumTablePlan:
 
 def _column_plan(column: ColumnInfo, options: DebeziumOptions) -> DebeziumColumnPlan:
     return DebeziumColumnPlan(
-        prefix=text.string(column.name) + b":",
+        prefix=string(column.name) + b":",
         render=renderer(column, options),
-        null=null_text(column, options),
+        null=_null_text(column, options),
         may_be_refused=column.type in _MAY_BE_REFUSED,
         default=column.default or b"",
     )
@@ -203,12 +169,12 @@ def _key_offsets(table: TableInfo, options: DebeziumOptions) -> Iterator[int]:
 
 def _key_member(table: TableInfo, offset: int) -> int | bytes:
     index = table.image_index(offset)
-    return text.string(table.columns[offset].name) + b":" + NULL if index is None else index
+    return string(table.columns[offset].name) + b":" + NULL if index is None else index
 
 
 def _key_columns(table: TableInfo, options: DebeziumOptions) -> bytes:
     key = (table.columns[offset] for offset in _key_offsets(table, options))
-    return b",".join(column_schema(column, options) for column in key)
+    return b",".join(_column_schema(column, options) for column in key)
 
 
 def _columns(table: TableInfo, options: DebeziumOptions) -> bytes:
@@ -220,4 +186,220 @@ def _columns(table: TableInfo, options: DebeziumOptions) -> bytes:
     first = table.sent_columns
     if options.profile == "new":
         first = tuple(one for i, one in enumerate(table.columns) if i not in table.unselected)
-    return b",".join(column_schema(column, options) for column in first + virtual)
+    return b",".join(_column_schema(column, options) for column in first + virtual)
+
+
+_OUTSIDE_NAME = re.compile(r"[^A-Za-z0-9_]")
+_OUTSIDE_TABLE = re.compile(r"[^A-Za-z0-9_.]")
+
+
+def _schema_prefix(cluster: str, schema: str, table: str) -> str:
+    """``cluster.schema.table``, sanitized; the caller appends ``.Key``, ``.Value`` or ``.Envelope``."""
+    return f"{fit_name(cluster)}.{fit_name(schema)}.{_OUTSIDE_TABLE.sub('_', table)}"
+
+
+def fit_name(name: str) -> str:
+    """Sanitize the name of a cluster or database for use in the name of a schema."""
+    name = _OUTSIDE_NAME.sub("_", name)
+    return f"_{name}" if name[:1].isdigit() else name
+
+
+_TRANSACTION_SCHEMA: Schema = {
+    "type": "struct", "fields": fields("id:string total_order:int64 data_collection_order:int64"),
+    "optional": True, "name": "event.block", "version": 1, "field": "transaction",
+}  # fmt: skip
+
+
+def _common_fields(options: DebeziumOptions, *, of_rows: bool) -> list[bytes]:
+    listed = source_schema(options, of_rows=of_rows), *fields("op:string ts_ms:int64?"), _TRANSACTION_SCHEMA
+    return list(map(compact, listed))
+
+
+def key_schema(prefix: str, columns: bytes) -> bytes:
+    """The schema of the key of a row or watermark.
+
+    :param columns: the column schemas, joined by commas.
+    """
+    return b'{"type":"struct","name":"%b.Key","optional":false,"fields":[%b]}' % (prefix.encode(), columns)
+
+
+def _row_schema(prefix: str, columns: bytes, options: DebeziumOptions) -> bytes:
+    """The schema of the value of a row. It always lists both images."""
+    images = [
+        b'{"type":"struct","optional":true,"name":"%b.Value","field":"%b","fields":[%b]}'
+        % (prefix.encode(), image, columns)
+        for image in (b"before", b"after")
+    ]
+    return _envelope(prefix, images + _common_fields(options, of_rows=True))
+
+
+def watermark_schema(prefix: str, options: DebeziumOptions) -> bytes:
+    """The schema of the value of a watermark."""
+    return _envelope(prefix, _common_fields(options, of_rows=False))
+
+
+def _envelope(prefix: str, listed: list[bytes]) -> bytes:
+    return b'{"type":"struct","optional":false,"name":"%b.Envelope","version":1,"fields":[%b]}' % (
+        prefix.encode(),
+        b",".join(listed),
+    )
+
+
+def _column_schema(column: ColumnInfo, options: DebeziumOptions) -> bytes:
+    """The schema object of a column."""
+    parts = []
+    if options.enable_tidb_extension:
+        parts.append(b'"tidb_type":%b' % string(tidb_type(column)))
+    parts.append(b'"type":"%b"' % connect_type(column).encode())
+    parts.append(b'"optional":true' if column.nullable else b'"optional":false')
+    parts += _logical_type(column)
+    parts.append(b'"field":%b' % string(column.name))
+    default = _default_text(column, options)
+    if default is not None:
+        parts.append(b'"default":%b' % default)
+    return b"{%b}" % b",".join(parts)
+
+
+def tidb_type(column: ColumnInfo) -> str:
+    """The SQL type name without parameters; DECIMAL UNSIGNED is ``decimal``."""
+    return "decimal" if column.type == T.NEW_DECIMAL else column.type_name
+
+
+def connect_type(column: ColumnInfo) -> str:
+    """Kafka Connect's type of the values."""
+    match column.type:
+        case T.SHORT:
+            return "int32" if column.unsigned else "int16"
+        case T.LONG:
+            return "int64" if column.unsigned else "int32"
+        case T.FLOAT:
+            return "float" if column.decimal == -1 else "double"
+        case T.BIT:
+            return "boolean" if column.length == 1 else "bytes"
+    return _TYPES.get(column.type, "string")
+
+
+def _logical_type(column: ColumnInfo) -> list[bytes]:
+    name = logical_name(column)
+    if not name:
+        return []
+    parts = [b'"name":"%b"' % name.encode()]
+    if column.type != T.VECTOR_FLOAT32:
+        parts.append(b'"version":1')
+    if column.type == T.BIT:
+        parts.append(b'"parameters":{"length":"%d"}' % column.length)
+    elif column.type in (T.ENUM, T.SET):
+        parts.append(b'"parameters":{"allowed":%b}' % string(allowed(column)))
+    return parts
+
+
+def logical_name(column: ColumnInfo) -> str:
+    """Debezium's name of the logical type; empty if it has none."""
+    if column.type == T.BIT:
+        return "" if column.length == 1 else "io.debezium.data.Bits"
+    if column.type == T.DATETIME:
+        return f"io.debezium.time.{'Timestamp' if column.decimal <= 3 else 'MicroTimestamp'}"
+    return _NAMES.get(column.type, "")
+
+
+def _single_value(column: ColumnInfo, options: DebeziumOptions, value: bytes) -> bytes:
+    """Render a single value to JSON."""
+    (json,) = concat(renderer(column, options)(pa.array([value], pa.binary())), 1).to_pylist()
+    return bytes(json)
+
+
+def _null_text(column: ColumnInfo, options: DebeziumOptions) -> bytes:
+    """The JSON for NULL: the DEFAULT of the column, if it has one."""
+    if column.default_expression == _NOW:
+        return _now_for_null(column)
+    if column.default_expression and replaces_null_by_expression(column):
+        return string(column.default_expression)
+    default = text_default(column)
+    if default is None:
+        return NULL
+    if options.profile == "new" and reads_as_zero(column):
+        return b"0"
+    if options.profile == "classic":
+        if column.type == T.YEAR:  # the DEFAULT is written as text, unlike the values
+            return string(stored_default(column) or "")
+        if column.type in FLOATS:
+            return float64(default)
+    if column.type == T.NEW_DECIMAL:  # the digits of the DEFAULT as the user wrote them
+        return float64(default)
+    if column.type in FLOATS:
+        default = plain_text(float(default), column.type)
+    if column.type == T.TIMESTAMP and default[:19] < FIRST_TIMESTAMP:
+        return NULL
+    return _single_value(column, options, default)
+
+
+def text_default(column: ColumnInfo) -> bytes | None:
+    """The DEFAULT that TiCDC converts: for strings, DECIMAL and YEAR the text in TiDB's metadata."""
+    of_metadata = column.type in STRINGS | {T.NEW_DECIMAL, T.YEAR}
+    return column.metadata_default if of_metadata else column.default
+
+
+def _now_for_null(column: ColumnInfo) -> bytes:
+    if column.type == T.DATETIME:
+        return b"0"
+    return NULL if column.nullable else EPOCH
+
+
+def _default_text(column: ColumnInfo, options: DebeziumOptions) -> bytes | None:
+    """The ``default`` in the schema of a column; None if it has none."""
+    if column.default_expression == _NOW:
+        return _now_in_schema(column)
+    if column.default_expression:
+        return _expression_in_schema(column)
+    default = text_default(column)
+    if default is None:
+        return None
+    if column.type in CHARSET_BEARING - {T.ENUM, T.SET}:  # including byte strings, which are not Base64 here
+        return default_string(default)
+    if column.type in (T.DATE, T.NEW_DATE, T.DATETIME):
+        json = _single_value(column, options, default)
+        return b"0" if json == REFUSED else None if json == NULL else json
+    if column.type == T.TIMESTAMP:
+        return _timestamp_in_schema(column, default)
+    if column.type == T.YEAR:
+        return b"%d" % two_digit_year(int(default))
+    if column.type in INTEGERS | FLOATS | {T.NEW_DECIMAL}:
+        return float64(default)
+    return _single_value(column, options, default)
+
+
+def reads_as_zero(column: ColumnInfo) -> bool:
+    """Whether TiCDC new architecture reads 0 from a DEFAULT: from every TIME, and from numbers from 2^63.
+
+    Source: ticdc ``getValueFromDefault``.
+    """
+    if column.default is None:
+        return False
+    return column.type == T.DURATION or (column.type == T.LONGLONG and int(column.default) >= 1 << 63)
+
+
+def replaces_null_by_expression(column: ColumnInfo) -> bool:
+    """Whether NULL becomes the SQL text of the DEFAULT; numbers and dates cannot be read from it."""
+    return column.type == T.JSON or (column.type in STRINGS | LOBS and not column.binary)
+
+
+def _expression_in_schema(column: ColumnInfo) -> bytes | None:
+    """The DEFAULT that TiDB computes per row; TiCDC takes its SQL text for a value."""
+    if column.type == T.TIMESTAMP or (column.type in (T.DATE, T.DATETIME) and not column.nullable):
+        return b"0"
+    if column.type in CHARSET_BEARING | {T.JSON, T.BIT}:
+        return string(column.default_expression)
+    return None
+
+
+def _now_in_schema(column: ColumnInfo) -> bytes | None:
+    if column.type == T.DATETIME:
+        return b"0"
+    return None if column.nullable else EPOCH
+
+
+def _timestamp_in_schema(column: ColumnInfo, default: bytes) -> bytes | None:
+    """The DEFAULT of a TIMESTAMP: TiDB stores it in UTC, and TiCDC reads it as UTC here."""
+    if default[:19] < FIRST_TIMESTAMP:
+        return None if column.nullable else EPOCH
+    return timestamp_json(default, UTC) or b"0"

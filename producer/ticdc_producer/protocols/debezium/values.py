@@ -1,45 +1,168 @@
-"""Encodes the values of a column, its NULL and its DEFAULT.
+"""Values of columns as JSON: strings, numbers, members, bits, dates and times.
 
-Source: tidb ``types.ParseEnumValue``, ``types.ParseSetValue``; tiflow ``debezium/helper.go``
-(getBitFromUint64).
+Strings and numbers are written like TiCDC's value conversion followed by json-iterator. Source: tiflow
+``debezium/codec.go`` (writeDebeziumFieldValue), ``debezium/helper.go`` (getBitFromUint64); tidb
+``types.ParseEnumValue``, ``types.ParseSetValue``. Zero and impossible dates follow TiDB's
+``types.StrToDateTime`` and Go's ``time.Parse``, which TiCDC calls.
 
-TiCDC writes the DEFAULT of a column if the row contains NULL. Source: tiflow ``debezium/codec.go``
-(writeDebeziumFieldValue, writeDebeziumFieldSchema), ``debezium/helper.go`` (getValue).
+Arrow parses valid dates. Values with a year below 100, including the zero date, are converted one by one, as
+are all values of a column that contains a date that does not exist.
 """
 
 from __future__ import annotations
 
-from datetime import UTC
-from functools import partial
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from decimal import Decimal
+from functools import lru_cache, partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.mysql_type import CHARSET_BEARING, FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
-from ticdc_producer.model.number_text import plain_text
+from ticdc_producer.model.fidelity import replace_invalid
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
+from ticdc_producer.model.temporal_text import two_digit_year
 from ticdc_producer.protocols import go_json
 from ticdc_producer.protocols.arrow_text import (
     NULL,
     Fragments,
+    Numbers,
     Renderer,
+    as_int64,
+    base64_texts,
     concat,
+    contents,
     fixed_width,
+    integers,
+    lengths,
     map_distinct,
+    map_values_where,
     plain,
+    quoted,
+    surrounded,
+    text_array,
     with_nulls_of,
 )
-from ticdc_producer.protocols.debezium import temporal, text
-from ticdc_producer.protocols.debezium import temporal as temporal_columns
-from ticdc_producer.protocols.debezium.options import DebeziumOptions
-from ticdc_producer.protocols.member_text import member_text, stored_default
+from ticdc_producer.protocols.debezium.options import DebeziumOptions, InvalidUTF8
+from ticdc_producer.protocols.go_json import JSONStrings
+from ticdc_producer.protocols.member_text import member_text
 from ticdc_producer.protocols.zone import zone_of
+
+T = MySQLType
+
+REFUSED = b""
+"""Marks a value that TiCDC's encoder refuses; no JSON value is empty."""
+EPOCH = b'"1970-01-01T00:00:00Z"'
+"""The zero TIMESTAMP is sent as this value."""
+FIRST_TIMESTAMP = b"1970-01-01 00:00:01"
+_FIRST_FULL_YEAR = b"0100"
+"""Years before this one are taken for two-digit years."""
+_ZERO_DATE = b"0000-00-00"
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
+_EPOCH_CLOCK = EPOCH.removeprefix(b'"').removesuffix(b'Z"')
+_MICROS = 1_000_000
+_DATE, _DATETIME = len("YYYY-MM-DD"), len("YYYY-MM-DD HH:MM:SS")
+_STEP = 900
+"""Seconds in a span for which an offset is looked up. Most zones change theirs between two spans."""
+_STRINGS: dict[InvalidUTF8, JSONStrings] = {
+    "raw": go_json.JSONITER_STRINGS,
+    "replace": go_json.JSONITER_VALID_STRINGS,
+}
+_SURELY_SIGNED = 18  # every number with so few digits fits a signed 64-bit integer
+_EXACT_DIGITS = 15  # with at most 15 digits, a decimal is the shortest text of its float64
+
+
+def renderer(column: ColumnInfo, options: DebeziumOptions) -> Renderer:
+    """The function that renders a column to JSON; values that TiCDC refuses become ``REFUSED``.
+
+    Classic TiCDC (tiflow) refuses a DATETIME with a zero month or day.
+    """
+    match column.type:
+        case T.BIT:
+            return partial(bits, length=column.length)
+        case T.ENUM | T.SET:
+            return partial(member_strings, column=column)
+        case T.NEW_DECIMAL:
+            return decimals
+        case T.DATE | T.NEW_DATE:
+            return partial(dates, invalid=_zero(column))
+        case T.DATETIME:
+            zero, refused = _zero(column), options.profile == "classic"
+            return partial(datetimes, fsp=column.decimal, zero=zero, invalid=REFUSED if refused else zero)
+        case T.TIMESTAMP:
+            return partial(timestamps, zone=zone_of(options.time_zone))
+        case T.DURATION:
+            return partial(times, fsp=column.decimal)
+        case T.LONGLONG if column.unsigned:
+            return wrapped_integers
+    if column.type in FLOATS:
+        return go_json.jsoniter_floats
+    if column.type in INTEGERS or column.type == T.YEAR:
+        return plain
+    if column.type in STRINGS | LOBS and column.binary:
+        return base64_strings
+    return partial(strings, invalid_utf8=options.invalid_utf8)
+
+
+def _zero(column: ColumnInfo) -> bytes:
+    """The JSON of a zero DATE or DATETIME."""
+    return NULL if column.nullable else b"0"
+
+
+def string(text: str) -> bytes:
+    """One string literal."""
+    return go_json.JSONITER_STRINGS.literal(text)
+
+
+def default_string(value: bytes) -> bytes:
+    """The string literal of a DEFAULT as TiDB stores it: bytes that are not UTF-8 are replaced by U+FFFD."""
+    return string(replace_invalid(value).decode())
+
+
+def strings(values: pa.Array, invalid_utf8: InvalidUTF8 = "raw") -> Fragments:
+    """String literals of a column."""
+    return _STRINGS[invalid_utf8].literals(values)
+
+
+def base64_strings(values: pa.Array) -> Fragments:
+    """Byte strings as Base64 with padding, quoted."""
+    return quoted(base64_texts(values))
+
+
+def decimals(values: pa.Array) -> Fragments:
+    """DECIMAL values converted to float64, as TiCDC sends them.
+
+    Digits beyond 15 to 17 are lost, and so are trailing zeros of the fraction.
+    """
+    points = contents(values).count(b".")
+    if points == len(values) - values.null_count:
+        long = pc.greater(pc.binary_length(values), _EXACT_DIGITS + 1)
+        digits = pc.ascii_rtrim(pc.ascii_rtrim(values.cast(pa.string()), "0"), ".").cast(pa.binary())
+    else:  # columns without a fraction
+        long, digits = pc.greater(pc.binary_length(values), 0 if points else _EXACT_DIGITS), values
+    return plain(map_values_where(pc.or_(long, go_json.may_need_exponent(digits)), digits, float64))
+
+
+def float64(text: bytes) -> bytes:
+    """The JSON number of the float64 nearest to a decimal number."""
+    digits = repr(float(text))
+    if "e" in digits:
+        return go_json.jsoniter_number(format(Decimal(digits), "f").encode())
+    return digits.removesuffix(".0").encode()
+
+
+def wrapped_integers(values: pa.Array) -> Fragments:
+    """BIGINT UNSIGNED as the signed number with the same 64 bits: Debezium has no larger type."""
+    if (pc.max(pc.binary_length(values)).as_py() or 0) <= _SURELY_SIGNED:
+        return plain(values)
+    return plain(integers(values.cast(pa.string()).cast(pa.uint64()).view(pa.int64())))
 
 
 def member_strings(values: pa.Array, column: ColumnInfo) -> Fragments:
     """ENUM and SET values as the texts of their members."""
-    return (map_distinct(values, lambda value: text.string(member_text(column, value))),)
+    return (map_distinct(values, lambda value: string(member_text(column, value))),)
 
 
 def bits(values: pa.Array, length: int) -> Fragments:
@@ -49,160 +172,199 @@ def bits(values: pa.Array, length: int) -> Fragments:
     size = (length + 7) // 8
     numbers = pc.fill_null(values, b"0").cast(pa.string()).cast(pa.uint64()).to_numpy()
     all_bytes = numbers.astype("<u8").view(np.uint8).reshape(-1, 8)
-    return text.base64_strings(with_nulls_of(values, fixed_width(all_bytes[:, :size].tobytes(), size)))
+    return base64_strings(with_nulls_of(values, fixed_width(all_bytes[:, :size].tobytes(), size)))
 
 
-T = MySQLType
+def date_json(value: bytes, invalid: bytes) -> bytes:
+    """A DATE as days since 1970-01-01.
 
-_NOW = "CURRENT_TIMESTAMP"
-_FIRST_TIMESTAMP = b"1970-01-01 00:00:01"
-
-
-def renderer(column: ColumnInfo, options: DebeziumOptions) -> Renderer:
-    """The function that renders a column to JSON; values that TiCDC refuses become ``temporal.REFUSED``."""
-    match column.type:
-        case T.BIT:
-            return partial(bits, length=column.length)
-        case T.ENUM | T.SET:
-            return partial(member_strings, column=column)
-        case T.NEW_DECIMAL:
-            return text.decimals
-        case T.DATE | T.NEW_DATE:
-            return partial(temporal_columns.dates, invalid=_zero(column))
-        case T.DATETIME:
-            return partial(
-                temporal_columns.datetimes,
-                fsp=column.decimal,
-                zero=_zero(column),
-                invalid=_invalid(column, options),
-            )
-        case T.TIMESTAMP:
-            return partial(temporal_columns.timestamps, zone=zone_of(options.time_zone))
-        case T.DURATION:
-            return partial(temporal_columns.times, fsp=column.decimal)
-        case T.LONGLONG if column.unsigned:
-            return text.wrapped_integers
-    if column.type in FLOATS:
-        return go_json.jsoniter_floats
-    if column.type in INTEGERS or column.type == T.YEAR:
-        return plain
-    if column.type in STRINGS | LOBS and column.binary:
-        return text.base64_strings
-    return partial(text.strings, invalid_utf8=options.invalid_utf8)
-
-
-def _single_value(column: ColumnInfo, options: DebeziumOptions, value: bytes) -> bytes:
-    """Render a single value to JSON."""
-    (json,) = concat(renderer(column, options)(pa.array([value], pa.binary())), 1).to_pylist()
-    return bytes(json)
-
-
-def null_text(column: ColumnInfo, options: DebeziumOptions) -> bytes:
-    """The JSON for NULL: the DEFAULT of the column, if it has one."""
-    if column.default_expression == _NOW:
-        return _now_for_null(column)
-    if column.default_expression and replaces_null_by_expression(column):
-        return text.string(column.default_expression)
-    default = text_default(column)
-    if default is None:
-        return NULL
-    if options.profile == "new" and reads_as_zero(column):
-        return b"0"
-    if options.profile == "classic":
-        if column.type == T.YEAR:  # the DEFAULT is written as text, unlike the values
-            return text.string(stored_default(column) or "")
-        if column.type in FLOATS:
-            return text.float64(default)
-    if column.type == T.NEW_DECIMAL:  # the digits of the DEFAULT as the user wrote them
-        return text.float64(default)
-    if column.type in FLOATS:
-        default = plain_text(float(default), column.type)
-    if column.type == T.TIMESTAMP and default[:19] < _FIRST_TIMESTAMP:
-        return NULL
-    return _single_value(column, options, default)
-
-
-def text_default(column: ColumnInfo) -> bytes | None:
-    """The DEFAULT that TiCDC converts: for strings, DECIMAL and YEAR the text in TiDB's metadata."""
-    of_metadata = column.type in STRINGS | {T.NEW_DECIMAL, T.YEAR}
-    return column.metadata_default if of_metadata else column.default
-
-
-def _now_for_null(column: ColumnInfo) -> bytes:
-    if column.type == T.DATETIME:
-        return b"0"
-    return NULL if column.nullable else temporal.EPOCH
-
-
-def default_text(column: ColumnInfo, options: DebeziumOptions) -> bytes | None:
-    """The ``default`` in the schema of a column; None if it has none."""
-    if column.default_expression == _NOW:
-        return _now_in_schema(column)
-    if column.default_expression:
-        return _expression_in_schema(column)
-    default = text_default(column)
-    if default is None:
-        return None
-    if column.type in CHARSET_BEARING - {T.ENUM, T.SET}:  # including byte strings, which are not Base64 here
-        return text.default_string(default)
-    if column.type in (T.DATE, T.NEW_DATE, T.DATETIME):
-        json = _single_value(column, options, default)
-        return b"0" if json == temporal.REFUSED else None if json == NULL else json
-    if column.type == T.TIMESTAMP:
-        return _timestamp_in_schema(column, default)
-    if column.type == T.YEAR:
-        return b"%d" % _full_year(int(default))
-    if column.type in INTEGERS | FLOATS | {T.NEW_DECIMAL}:
-        return text.float64(default)
-    return _single_value(column, options, default)
-
-
-def reads_as_zero(column: ColumnInfo) -> bool:
-    """Whether TiCDC new architecture reads 0 from a DEFAULT: from every TIME, and from numbers from 2^63.
-
-    Source: ticdc ``getValueFromDefault``.
+    :param invalid: the result for a zero or impossible date.
     """
-    if column.default is None:
+    day = _day(value)
+    return invalid if day is None else b"%d" % day
+
+
+def _unit_of(fsp: int) -> str:
+    """The unit of DATETIME: milliseconds for up to three fractional digits, else microseconds."""
+    return "ms" if fsp <= 3 else "us"
+
+
+def datetime_json(value: bytes, fsp: int, zero: bytes, invalid: bytes) -> bytes:
+    """A DATETIME, taken as UTC, as milliseconds or microseconds since 1970.
+
+    :param zero: the result for the zero date.
+    :param invalid: the result for any other invalid date.
+    """
+    day = _day(value[:10])
+    if day is None:
+        return zero if value.startswith(_ZERO_DATE) else invalid
+    micros = day * 86400 * _MICROS + _micros(value[11:])
+    return b"%d" % (micros // 1000 if _unit_of(fsp) == "ms" else micros)
+
+
+def timestamp_json(value: bytes, zone: tzinfo) -> bytes:
+    """A TIMESTAMP as ISO 8601 in UTC, with the fractional digits of the column.
+
+    :param zone: the time zone of the value.
+    """
+    if value[:19] < FIRST_TIMESTAMP:
+        return EPOCH
+    if _day(value[:10]) is None:
+        return REFUSED
+    moment = value[:19] if zone is UTC else _to_utc(value[:19], zone)
+    return b'"%bT%b%bZ"' % (moment[:10], moment[11:], value[19:])
+
+
+@lru_cache(maxsize=1 << 16)
+def _to_utc(text: bytes, zone: tzinfo) -> bytes:
+    wall = int(datetime.fromisoformat(text.decode()).replace(tzinfo=UTC).timestamp())
+    instant = wall - _zone_offset(wall - _zone_offset(wall, zone), zone)
+    return datetime.fromtimestamp(instant, UTC).strftime("%Y-%m-%d %H:%M:%S").encode()
+
+
+def time_json(value: bytes) -> bytes:
+    """A TIME as microseconds; it may be negative or longer than a day."""
+    return b"%d" % (-_micros(value[1:]) if value.startswith(b"-") else _micros(value))
+
+
+def _day(text: bytes) -> int | None:
+    """Days since 1970-01-01, or None for an invalid date; two-digit years are in 1970 … 2069."""
+    try:
+        year, month, day = int(text[:4]), int(text[5:7]), int(text[8:10])
+        return date(two_digit_year(year), month, day).toordinal() - _EPOCH_DAY
+    except ValueError:
+        return None
+
+
+def _micros(clock: bytes) -> int:
+    """Microseconds of ``HH:MM:SS[.f]``."""
+    whole, _, fraction = clock.partition(b".")
+    hours, minutes, seconds = map(int, whole.split(b":"))
+    return (hours * 3600 + minutes * 60 + seconds) * _MICROS + int(fraction.ljust(6, b"0"))
+
+
+def dates(values: pa.Array, invalid: bytes) -> Fragments:
+    """DATE; see ``date_json``."""
+    return (_as_numbers(values, pa.date32(), pa.int32(), partial(date_json, invalid=invalid)),)
+
+
+def datetimes(values: pa.Array, fsp: int, zero: bytes, invalid: bytes) -> Fragments:
+    """DATETIME; see ``datetime_json``."""
+    one = partial(datetime_json, fsp=fsp, zero=zero, invalid=invalid)
+    return (_as_numbers(values, pa.timestamp(_unit_of(fsp)), pa.int64(), one),)
+
+
+def _as_numbers(
+    values: pa.Array, arrow_type: pa.DataType, number: pa.DataType, one: Callable[[bytes], bytes]
+) -> pa.Array:
+    """Dates or times as numbers.
+
+    :param arrow_type: Arrow's type of the values.
+    :param number: the integer type by which Arrow stores ``arrow_type``.
+    :param one: converts a single value.
+    """
+    before_range = pc.less(values, _FIRST_FULL_YEAR)
+    any_before = pc.any(before_range).as_py()
+    usual = pc.if_else(before_range, None, values) if any_before else values
+    try:
+        texts = integers(usual.cast(pa.string()).cast(arrow_type).view(number))
+    except pa.ArrowInvalid:
+        return map_distinct(values, one)
+    return (
+        pc.if_else(before_range, map_distinct(pc.if_else(before_range, values, None), one), texts)
+        if any_before
+        else texts
+    )
+
+
+def timestamps(values: pa.Array, zone: tzinfo) -> Fragments:
+    """TIMESTAMP; see ``timestamp_json``."""
+    before_range = pc.less(values, FIRST_TIMESTAMP)
+    any_before = pc.any(before_range).as_py()
+    usual = pc.if_else(before_range, None, values) if any_before else values
+    if not _are_dates(usual):
+        return (map_distinct(values, partial(timestamp_json, zone=zone)),)
+    utc = usual if zone is UTC else _in_utc(usual, zone)
+    texts = pc.binary_replace_slice(utc, _DATE, _DATE + 1, b"T")
+    return surrounded(b'"', pc.if_else(before_range, _EPOCH_CLOCK, texts) if any_before else texts, b'Z"')
+
+
+def _in_utc(values: pa.Array, zone: tzinfo) -> pa.Array:
+    """Convert to UTC; the fractional digits stay unchanged."""
+    local = pc.binary_slice(values, 0, _DATETIME).cast(pa.string()).cast(pa.timestamp("s"))
+    instants = pa.array(_all_to_utc(as_int64(local.view(pa.int64())), zone)).view(pa.timestamp("s"))
+    fractions = pc.binary_replace_slice(values, 0, _DATETIME, b"")
+    return concat((instants.cast(pa.string()).cast(pa.binary()), fractions), len(values), null=None)
+
+
+def _are_dates(values: pa.Array) -> bool:
+    try:
+        values.cast(pa.string()).cast(pa.timestamp("us"))
+    except pa.ArrowInvalid:
         return False
-    return column.type == T.DURATION or (column.type == T.LONGLONG and int(column.default) >= 1 << 63)
+    return True
 
 
-def replaces_null_by_expression(column: ColumnInfo) -> bool:
-    """Whether NULL becomes the SQL text of the DEFAULT; numbers and dates cannot be read from it."""
-    return column.type == T.JSON or (column.type in STRINGS | LOBS and not column.binary)
+def times(values: pa.Array, fsp: int) -> Fragments:
+    """TIME; see ``time_json``.
+
+    :param fsp: fractional digits; if a value has a different number, all values are converted one by one.
+    """
+    filled = pc.fill_null(values, b"00:00:00.%b" % (b"0" * fsp) if fsp > 0 else b"00:00:00")
+    clocks, sizes = contents(filled), lengths(filled)
+    if not _have_fraction(clocks, sizes, fsp):
+        return (map_distinct(values, time_json),)
+    digits = text_array(clocks.translate(None, b":."), sizes - (3 if fsp > 0 else 2))
+    micros = _column_micros(digits.cast(pa.string()).cast(pa.int64()).to_numpy(), max(fsp, 0))
+    return (with_nulls_of(values, integers(pa.array(micros))),)
 
 
-def _expression_in_schema(column: ColumnInfo) -> bytes | None:
-    """The DEFAULT that TiDB computes per row; TiCDC takes its SQL text for a value."""
-    if column.type == T.TIMESTAMP or (column.type in (T.DATE, T.DATETIME) and not column.nullable):
-        return b"0"
-    if column.type in CHARSET_BEARING | {T.JSON, T.BIT}:
-        return text.string(column.default_expression)
-    return None
+def _have_fraction(clocks: bytes, sizes: Numbers, fsp: int) -> bool:
+    """Whether every text has exactly ``fsp`` fractional digits."""
+    if fsp <= 0:
+        return b"." not in clocks
+    points = np.frombuffer(clocks, np.uint8)[np.cumsum(sizes) - fsp - 1]
+    return clocks.count(b".") == len(sizes) and bool((points == ord(".")).all())
 
 
-def _now_in_schema(column: ColumnInfo) -> bytes | None:
-    if column.type == T.DATETIME:
-        return b"0"
-    return None if column.nullable else temporal.EPOCH
+def _column_micros(digits: Numbers, fsp: int) -> Numbers:
+    """Microseconds of numbers whose digits are hours, two of minutes, two of seconds, ``fsp`` of fraction."""
+    clock, fraction = np.divmod(np.abs(digits), 10**fsp)
+    minutes, seconds = np.divmod(clock, 100)
+    hours, minutes = np.divmod(minutes, 100)
+    whole = (hours * 60 + minutes) * 60 + seconds
+    micros: Numbers = np.sign(digits) * (whole * _MICROS + fraction * 10 ** (6 - fsp))
+    return micros
 
 
-def _timestamp_in_schema(column: ColumnInfo, default: bytes) -> bytes | None:
-    """The DEFAULT of a TIMESTAMP: TiDB stores it in UTC, and TiCDC reads it as UTC here."""
-    if default[:19] < _FIRST_TIMESTAMP:
-        return None if column.nullable else temporal.EPOCH
-    return temporal.timestamp_json(default, UTC) or b"0"
+def _all_to_utc(walls: Numbers, zone: tzinfo) -> Numbers:
+    """Convert wall times to UTC, both in seconds since 1970.
+
+    A wall time that occurs twice or never becomes the instant that Go's ``time.Date`` returns.
+    """
+    return walls - _offsets(walls - _offsets(walls, zone), zone)
 
 
-def _full_year(year: int) -> int:
-    return year + 2000 if year < 70 else year + 1900 if year < 100 else year
+def _offsets(instants: Numbers, zone: tzinfo) -> Numbers:
+    spans, inverse = np.unique(instants // _STEP, return_inverse=True)
+    known = [_offset_of_span(span, zone) for span in spans.tolist()]
+    if None not in known:
+        return np.array(known, np.int64)[inverse]
+    each = zip(instants.tolist(), inverse.tolist(), strict=True)
+    found = (
+        known[span_index] if known[span_index] is not None else _zone_offset(instant, zone)
+        for instant, span_index in each
+    )
+    return np.fromiter(found, np.int64, len(instants))
 
 
-def _invalid(column: ColumnInfo, options: DebeziumOptions) -> bytes:
-    """The JSON of a DATETIME with a zero month or day. Classic TiCDC (tiflow) refuses it."""
-    return temporal.REFUSED if options.profile == "classic" else _zero(column)
+@lru_cache(maxsize=1 << 16)
+def _offset_of_span(span: int, zone: tzinfo) -> int | None:
+    """The offset during a span; None if it changes within the span."""
+    first, last = (_zone_offset(instant, zone) for instant in (span * _STEP, span * _STEP + _STEP - 1))
+    return first if first == last else None
 
 
-def _zero(column: ColumnInfo) -> bytes:
-    """The JSON of a zero DATE or DATETIME."""
-    return NULL if column.nullable else b"0"
+def _zone_offset(instant: int, zone: tzinfo) -> int:
+    moment = datetime.fromtimestamp(instant, UTC)
+    return (moment.astimezone(zone).utcoffset() or timedelta()) // timedelta(seconds=1)

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import partial
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import DDLEvent, Op
@@ -27,13 +26,13 @@ from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.craft.wire import varint
 from ticdc_producer.protocols.member_text import stored_bits, stored_default
 from ticdc_producer.protocols.simple import envelope as layout
-from ticdc_producer.protocols.simple.control_encoder import (
-    build_ts,
+from ticdc_producer.protocols.simple.envelope import (
+    ddl_pre_table,
     ddl_schema_table,
+    ddl_type_name,
     listed_columns,
     listed_indexes,
 )
-from ticdc_producer.protocols.simple.envelope import EXCHANGE_PARTITION, ddl_type_name
 from ticdc_producer.protocols.simple.options import SimpleOptions
 
 T = MySQLType
@@ -42,12 +41,12 @@ _NUMERIC = INTEGERS | FLOATS | {T.NEW_DECIMAL, T.BIT, T.YEAR}
 """Types whose schema has the members UNSIGNED and ZEROFILL."""
 
 
-def head(kind: int) -> bytes:
+def _head(kind: int) -> bytes:
     """The start of a message, up to and including its version."""
     return layout.MESSAGE + varint(kind) + varint(kind) + _VERSION
 
 
-def length_prefixed(text: str) -> bytes:
+def _text(text: str) -> bytes:
     """A text, preceded by its length in bytes."""
     content = text.encode()
     return varint(len(content)) + content
@@ -55,7 +54,7 @@ def length_prefixed(text: str) -> bytes:
 
 def watermark(ts: int, options: SimpleOptions) -> bytes:
     """The value of a WATERMARK message: all events up to ``ts`` were sent."""
-    return head(layout.AVRO_WATERMARK) + varint(ts) + varint(build_ts(ts, options))
+    return _head(layout.AVRO_WATERMARK) + varint(ts) + varint(options.build_ts(ts))
 
 
 def bootstrap(table: TableInfo, ts: int, options: SimpleOptions) -> bytes:
@@ -63,7 +62,7 @@ def bootstrap(table: TableInfo, ts: int, options: SimpleOptions) -> bytes:
 
     :param ts: commit-ts of the row before which it is sent; it sets ``buildTs`` only.
     """
-    return head(layout.AVRO_BOOTSTRAP) + varint(build_ts(ts, options)) + _table(table, options.profile)
+    return _head(layout.AVRO_BOOTSTRAP) + varint(options.build_ts(ts)) + _table(table, options.profile)
 
 
 def ddl(event: DDLEvent, table: TableInfo | None, before: TableInfo | None, options: SimpleOptions) -> bytes:
@@ -73,11 +72,12 @@ def ddl(event: DDLEvent, table: TableInfo | None, before: TableInfo | None, opti
     :param before: the table before the DDL.
     """
     type_name = ddl_type_name(event.ddl_type, options.profile)
-    old = before if options.profile == "classic" or event.ddl_type == EXCHANGE_PARTITION else None
+    previous = ddl_pre_table(event, before, options.profile)
     return b"".join((
-        head(layout.DDL), varint(layout.DDL_TYPES.index(type_name)), length_prefixed(event.query),
-        varint(event.commit_ts), varint(build_ts(event.commit_ts, options)),
-        _optional(ddl_schema_table(event, table, before), options.profile), _optional(old, options.profile),
+        _head(layout.DDL), varint(layout.DDL_TYPES.index(type_name)), _text(event.query),
+        varint(event.commit_ts), varint(options.build_ts(event.commit_ts)),
+        _optional(ddl_schema_table(event, table, before), options.profile),
+        _optional(previous, options.profile),
     ))  # fmt: skip
 
 
@@ -86,10 +86,11 @@ def _optional(table: TableInfo | None, profile: Profile) -> bytes:
 
 
 def _table(table: TableInfo, profile: Profile) -> bytes:
-    return b"".join(( length_prefixed(table.schema),
-length_prefixed(table.name), varint(table.table_id), varint(table.update_ts), _array([_column(column) for
-column in listed_columns(table, profile)]), _array([_index(table, *listed) for listed in
-listed_indexes(table)]), ))  # fmt: skip
+    return b"".join((
+        _text(table.schema), _text(table.name), varint(table.table_id), varint(table.update_ts),
+        _array(_column(column) for column in listed_columns(table, profile)),
+        _array(_index(table, *listed) for listed in listed_indexes(table)),
+    ))  # fmt: skip
 
 
 def _array(items: Iterable[bytes]) -> bytes:
@@ -105,23 +106,21 @@ def _boolean(value: bool) -> bytes:
 def _column(column: ColumnInfo) -> bytes:
     default = _default(column)
     optional_default = layout.NULL if default is None else layout.PRESENT + varint(len(default)) + default
-    return length_prefixed(column.name) + _data_type(column) + _boolean(column.nullable) + optional_default
+    return _text(column.name) + _data_type(column) + _boolean(column.nullable) + optional_default
 
 
 def _data_type(column: ColumnInfo) -> bytes:
     if column.type == T.UNSPECIFIED:  # columns of a view
-        return length_prefixed("unspecified") + length_prefixed("") * 2 + varint(0) + layout.NULL * 4
+        return _text("unspecified") + _text("") * 2 + varint(0) + layout.NULL * 4
     name = bare_name(column.type, binary=column.binary, unsigned=False)
     parts = [
-        length_prefixed(name),
-        length_prefixed(column.charset),
-        length_prefixed(column.collation),
+        _text(name),
+        _text(column.charset),
+        _text(column.collation),
         varint(column.length),
     ]
     decimal = layout.PRESENT + varint(column.decimal) if column.type == T.NEW_DECIMAL else layout.NULL
-    elements = (
-        layout.PRESENT + _array(map(length_prefixed, column.elements)) if column.elements else layout.NULL
-    )
+    elements = layout.PRESENT + _array(map(_text, column.elements)) if column.elements else layout.NULL
     parts += [decimal, elements]
     for flag in (column.unsigned, column.zerofill):
         parts.append(layout.PRESENT + _boolean(flag) if column.type in _NUMERIC else layout.NULL)
@@ -139,8 +138,8 @@ def _default(column: ColumnInfo) -> bytes | None:
 def _index(table: TableInfo, index: IndexInfo, name: str, primary: bool) -> bytes:
     columns = [table.columns[offset] for offset in index.offsets]
     flags = (index.unique, primary, any(column.nullable for column in columns))
-    names = _array([length_prefixed(column.name) for column in columns])
-    return length_prefixed(name) + b"".join(map(_boolean, flags)) + names
+    names = _array([_text(column.name) for column in columns])
+    return _text(name) + b"".join(map(_boolean, flags)) + names
 
 
 _PLAIN = (INTEGERS | {T.YEAR, T.ENUM}) - {T.LONGLONG}
@@ -202,29 +201,19 @@ class AvroRowForm:
         yield varint(0)
 
 
-def avro_table_forms(table: TableInfo, options: SimpleOptions) -> dict[tuple[Op, bool], AvroRowForm]:
+def table_forms(table: TableInfo, options: SimpleOptions) -> dict[tuple[Op, bool], AvroRowForm]:
     """Compile the form of every operation for one table version; no form has only the handle key."""
-    start = head(layout.DML) + length_prefixed(table.schema) + length_prefixed(table.name)
+    start = _head(layout.DML) + _text(table.schema) + _text(table.name)
     ordered = sorted(enumerate(table.sent_columns), key=lambda each: each[1].name.encode())
     entries = tuple(
-        _Entry(index, length_prefixed(column.name), _written(column, options.time_zone))
-        for index, column in ordered
+        _Entry(index, _text(column.name), _written(column, options.time_zone)) for index, column in ordered
     )
     return {(op, False): AvroRowForm(start, table.update_ts, op, entries, options) for op in Op}
 
 
 def _written(column: ColumnInfo, time_zone: str) -> Callable[[pa.Array], Fragments]:
     branch, writer = _branch(column, time_zone)
-    return partial(_in_branch, varint(branch), writer)
-
-
-def _in_branch(branch: bytes, writer: Callable[[pa.Array], Fragments], values: pa.Array) -> Fragments:
-    if not values.null_count:
-        return branch, *writer(values)
-    if values.null_count == len(values):
-        return (layout.NULL,)
-    present = concat((branch, *writer(values)), len(values))
-    return (pc.if_else(values.is_null(), pa.scalar(layout.NULL, pa.binary()), present),)
+    return partial(plan.nullable, written=writer, null=layout.NULL, other=varint(branch))
 
 
 def _branch(column: ColumnInfo, time_zone: str) -> tuple[int, Callable[[pa.Array], Fragments]]:
@@ -239,7 +228,7 @@ def _branch(column: ColumnInfo, time_zone: str) -> tuple[int, Callable[[pa.Array
         case T.DOUBLE:
             return layout.DOUBLE, plan.doubles
         case T.TIMESTAMP:
-            zone = length_prefixed(time_zone)
+            zone = _text(time_zone)
             return layout.TIMESTAMP, lambda values: (zone, *plan.length_prefixed(values))
     if column.type in _PLAIN:
         return layout.LONG, plan.signed

@@ -9,7 +9,7 @@ from typing import NamedTuple, TypeVar, cast
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, NUMBERED, STRINGS, MySQLType, type_names
 from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.model.tso import MAX_TS
-from ticdc_producer.protocols.avro.cursor import AvroCursor
+from ticdc_producer.protocols.avro.field_reader import AvroCursor
 from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.simple import envelope as layout
 from ticdc_producer.protocols.simple.envelope import (
@@ -123,7 +123,7 @@ def _bootstrap(cursor: AvroCursor) -> SimpleEnvelope:
 
 
 def _ddl(cursor: AvroCursor) -> SimpleEnvelope:
-    ddl_type, sql = layout.DDL_TYPES[_member(cursor, len(layout.DDL_TYPES))], _text(cursor)
+    ddl_type, sql = layout.DDL_TYPES[_member(cursor, len(layout.DDL_TYPES))], cursor.text()
     ts = _tso(cursor)
     cursor.long()
     after, before = _optional(cursor, _table), _optional(cursor, _table)
@@ -133,7 +133,7 @@ def _ddl(cursor: AvroCursor) -> SimpleEnvelope:
 
 
 def _dml(cursor: AvroCursor) -> SimpleEnvelope:
-    database, table, table_id = _text(cursor), _text(cursor), cursor.long()
+    database, table, table_id = cursor.text(), cursor.text(), cursor.long()
     op_name, ts = layout.OP_NAMES[_member(cursor, len(layout.OP_NAMES))], _tso(cursor)
     cursor.long()
     version = _tso(cursor)
@@ -170,13 +170,6 @@ def _tso(cursor: AvroCursor) -> int:
     return number
 
 
-def _text(cursor: AvroCursor) -> str:
-    try:
-        return cursor.length_prefixed().decode()
-    except UnicodeDecodeError:
-        raise cursor.error("TEXT", "UTF-8") from None
-
-
 def _boolean(cursor: AvroCursor) -> bool:
     content = cursor.take(1)
     if content > b"\x01":
@@ -185,10 +178,7 @@ def _boolean(cursor: AvroCursor) -> bool:
 
 
 def _optional(cursor: AvroCursor, read: Callable[[AvroCursor], T]) -> T | None:
-    branch = cursor.long()
-    if branch not in (0, 1):
-        raise cursor.error("UNION", "branch 0 or 1")
-    return read(cursor) if branch else None
+    return read(cursor) if cursor.branch() else None
 
 
 def _block_items(cursor: AvroCursor, read: Callable[[AvroCursor], T]) -> list[T]:
@@ -203,7 +193,7 @@ def _block_items(cursor: AvroCursor, read: Callable[[AvroCursor], T]) -> list[T]
 
 def _row(cursor: AvroCursor) -> RowJSON:
     """Read an image, sorted by column name as in JSON. TiCDC writes the columns in random order."""
-    entries = _block_items(cursor, lambda one: (_text(one), _cell(one)))
+    entries = _block_items(cursor, lambda one: (one.text(), _cell(one)))
     row = dict(sorted(entries, key=lambda entry: entry[0].encode()))
     if len(row) < len(entries):
         raise cursor.error("COLUMN", "each column once")
@@ -224,12 +214,12 @@ def _cell(cursor: AvroCursor) -> AvroCell | None:
         case layout.STRING | layout.BYTES:
             return AvroCell(branch, cursor.length_prefixed())
         case layout.TIMESTAMP:
-            return AvroCell(branch, (_text(cursor), _text(cursor)))
+            return AvroCell(branch, (cursor.text(), cursor.text()))
     raise cursor.error("UNION", "a branch of 0 … 7")
 
 
 def _table(cursor: AvroCursor) -> TableSchema:
-    schema, table, table_id = _text(cursor), _text(cursor), cursor.long()
+    schema, table, table_id = cursor.text(), cursor.text(), cursor.long()
     del table_id
     version = _tso(cursor)
     return TableSchema(
@@ -242,10 +232,10 @@ def _table(cursor: AvroCursor) -> TableSchema:
 
 
 def _column(cursor: AvroCursor) -> SchemaColumnJSON:
-    name, kind, charset, _ = (_text(cursor) for _ in range(4))
+    name, kind, charset, _ = (cursor.text() for _ in range(4))
     cursor.long()
     _optional(cursor, AvroCursor.long)
-    _optional(cursor, lambda one: _block_items(one, _text))
+    _optional(cursor, lambda one: _block_items(one, AvroCursor.text))
     unsigned, _zerofill = _optional(cursor, _boolean), _optional(cursor, _boolean)
     nullable, _default = _boolean(cursor), _optional(cursor, AvroCursor.length_prefixed)
     data_type = DataType(mysql_type=kind, charset=charset, unsigned=bool(unsigned))
@@ -253,7 +243,7 @@ def _column(cursor: AvroCursor) -> SchemaColumnJSON:
 
 
 def _index(cursor: AvroCursor) -> IndexJSON:
-    name = _text(cursor)
+    name = cursor.text()
     unique, primary, nullable = _boolean(cursor), _boolean(cursor), _boolean(cursor)
-    columns = _block_items(cursor, _text)
+    columns = _block_items(cursor, AvroCursor.text)
     return IndexJSON(name=name, unique=unique, primary=primary, nullable=nullable, columns=columns)

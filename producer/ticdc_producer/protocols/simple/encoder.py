@@ -34,12 +34,9 @@ from ticdc_producer.protocols.large_message import (
 )
 from ticdc_producer.protocols.large_message_handle import claim_name
 from ticdc_producer.protocols.message_batch import MessageBatch, interleave, one_message_per_row
-from ticdc_producer.protocols.simple import avro_encoder, control_encoder
-from ticdc_producer.protocols.simple.avro_encoder import avro_table_forms
-from ticdc_producer.protocols.simple.control_encoder import ddl_schema_table
-from ticdc_producer.protocols.simple.envelope import action_of, ddl_type_name
+from ticdc_producer.protocols.simple import avro_encoder, json_encoder
+from ticdc_producer.protocols.simple.envelope import action_of, ddl_schema_table, ddl_type_name
 from ticdc_producer.protocols.simple.options import SimpleOptions
-from ticdc_producer.protocols.simple.row_form import table_forms
 
 
 @dataclass(slots=True)
@@ -141,7 +138,7 @@ class SimpleEncoder:
 
     def __init__(self, options: SimpleOptions | None = None, *, name_claim: NameClaim = claim_name) -> None:
         self.options = options or SimpleOptions()
-        self._others = avro_encoder if self.options.encoding_format == "avro" else control_encoder
+        self._encoding = avro_encoder if self.options.encoding_format == "avro" else json_encoder
         self._large = LargeMessages(self.options, name_claim)
         self._forms: dict[TableInfo, tuple[int, Mapping[tuple[Op, bool], RowTexts]]] = {}
         self._bootstraps = BootstrapSchedule(self.options)
@@ -149,7 +146,7 @@ class SimpleEncoder:
     def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
         """Encode rows of one table version; see ``protocols.base.Encoder``. Row keys are empty."""
         if table not in self._forms:
-            self._forms[table] = len(self._forms), self._compiled(table)
+            self._forms[table] = len(self._forms), self._encoding.table_forms(table, self.options)
         number, compiled = self._forms[table]
         method = self.options.large_message_handle_compression
         forms = KeylessMessages(compiled, batch, method, go_json.STRINGS.literal)
@@ -157,11 +154,6 @@ class SimpleEncoder:
         return self._large.apply_size_limit(rows, table, forms).with_column(
             "table", pa.repeat(number, len(batch))
         )
-
-    def _compiled(self, table: TableInfo) -> Mapping[tuple[Op, bool], RowTexts]:
-        if self.options.encoding_format == "avro":
-            return avro_table_forms(table, self.options)
-        return table_forms(table, self.options)
 
     def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
         """One message per row, without a key, and BOOTSTRAP messages before the rows that need one.
@@ -181,7 +173,7 @@ class SimpleEncoder:
         return interleave(batch, bootstraps, np.array(list(due)))
 
     def _bootstrap(self, table: TableInfo, ts: int) -> Message:
-        value = self._sent(self._others.bootstrap(table, ts, self.options), table.schema, table.name, ts)
+        value = self._sent(self._encoding.bootstrap(table, ts, self.options), table.schema, table.name, ts)
         return Message(None, value, _BOOTSTRAP, ts, events=0)
 
     def ddl(
@@ -193,14 +185,14 @@ class SimpleEncoder:
         :param before: the table before the DDL.
         :raises EncodeError: if the message exceeds ``max-message-bytes``.
         """
-        text = self._others.ddl(event, table, before, self.options)
+        text = self._encoding.ddl(event, table, before, self.options)
         value = self._sent(text, event.schema, event.table, event.commit_ts)
         return Message(None, value, Kind.DDL.label, event.commit_ts)
 
     def resolved(self, ts: int) -> Message:
         """The WATERMARK message."""
         value = compressed(
-            self._others.watermark(ts, self.options), self.options.large_message_handle_compression
+            self._encoding.watermark(ts, self.options), self.options.large_message_handle_compression
         )
         return Message(None, value, Kind.RESOLVED.label, ts)
 

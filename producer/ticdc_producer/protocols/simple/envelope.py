@@ -1,4 +1,4 @@
-"""The members of a message: its JSON object, validated by msgspec, and the values of ``type``.
+"""The members of a message: its JSON object, validated by msgspec, the values of ``type``, what schemas list.
 
 The Avro encoding has symbols and branches for them. All its messages have the same schema, which readers must
 have: a union of named types, of which the message is the last. A message therefore starts with the index of
@@ -9,18 +9,23 @@ tidb ``pkg/meta/model/job.go``; ``message.json``, ``avro.go``; the indexes were 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import Annotated, TypeAlias
 
 import msgspec
 
 from ticdc_producer.errors import DecodeError
-from ticdc_producer.model.event import Op
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
+from ticdc_producer.model.event import DDLEvent, Op
+from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.protocols.craft.wire import varint
 from ticdc_producer.protocols.ddl_keywords import DDLKeywords
 
-EXCHANGE_PARTITION = 42
+_EXCHANGE_PARTITION = 42
+_DROP_TABLE, _DROP_VIEW = 4, 24
 WATERMARK, BOOTSTRAP = "WATERMARK", "BOOTSTRAP"
 OPS = {op.name: op for op in Op}
 
@@ -31,7 +36,7 @@ action_of = _DDLS.action_code
 
 def ddl_type_name(action: int, profile: Profile) -> str:
     """``type`` of a DDL with TiDB's action code; for EXCHANGE PARTITION it depends on the profile."""
-    if action == EXCHANGE_PARTITION and profile == "new":
+    if action == _EXCHANGE_PARTITION and profile == "new":
         return "ALTER"
     return _DDLS.of(action)
 
@@ -39,6 +44,45 @@ def ddl_type_name(action: int, profile: Profile) -> str:
 def is_message_type(name: str) -> bool:
     """Whether messages of the protocol can have this type."""
     return name in OPS or name in DDL_TYPE_NAMES or name in (WATERMARK, BOOTSTRAP)
+
+
+def ddl_schema_table(event: DDLEvent, table: TableInfo | None, before: TableInfo | None) -> TableInfo | None:
+    """The table in ``tableSchema``: the table after the DDL, or before it for DROP TABLE and DROP VIEW."""
+    return before if table is None and event.ddl_type in (_DROP_TABLE, _DROP_VIEW) else table
+
+
+def ddl_pre_table(event: DDLEvent, before: TableInfo | None, profile: Profile) -> TableInfo | None:
+    """The table in ``preTableSchema``, which new architecture sends only for EXCHANGE PARTITION."""
+    return before if profile == "classic" or event.ddl_type == _EXCHANGE_PARTITION else None
+
+
+def listed_columns(table: TableInfo, profile: Profile) -> Sequence[ColumnInfo]:
+    """The columns of ``tableSchema``: sorted by column id in classic TiCDC (tiflow), else in table order."""
+    return table.columns if profile == "new" else sorted(table.columns, key=lambda column: column.id)
+
+
+def listed_indexes(table: TableInfo) -> Iterator[tuple[IndexInfo, str, bool]]:
+    """The indexes of ``tableSchema``: each with its name and whether it is primary.
+
+    These are the indexes that TiDB stores. If none of them is the primary key, TiCDC adds an index
+    ``primary``: the primary key if it is the integer handle of the rows, which TiDB does not store as an
+    index, else the first unique index without NULLs, which may not be the handle key.
+    """
+    stored = [index for index in table.indexes if not _is_handle(table, index)]
+    for index in stored:
+        yield index, index.name, index.primary
+    if not any(index.primary for index in stored):
+        key = table.primary_key or next((index for index in stored if _never_null(table, index)), None)
+        if key is not None:
+            yield key, "primary", True
+
+
+def _never_null(table: TableInfo, index: IndexInfo) -> bool:
+    return index.unique and not any(table.columns[offset].nullable for offset in index.offsets)
+
+
+def _is_handle(table: TableInfo, index: IndexInfo) -> bool:
+    return index.clustered and len(index.offsets) == 1 and table.columns[index.offsets[0]].type in INTEGERS
 
 
 MESSAGE = varint(11)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.tso import physical
 from ticdc_producer.protocols.large_message_handle import (
     DEFAULT_MAX_MESSAGE_BYTES,
     LargeMessageHandle,
@@ -62,6 +63,10 @@ class SimpleOptions:
                     parameter=option,
                     hint="leave it at none, or encoding-format at json",
                 )
+
+    def build_ts(self, ts: int) -> int:
+        """``buildTs`` of the message of an event with this commit-ts, in Unix milliseconds."""
+        return physical(ts) if self.build_ts_ms is None else self.build_ts_ms
 
     @property
     def sends_bootstrap(self) -> bool:
