@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from tests.verifier import test_invariants, test_row_history
 from tests.verifier.test_comparison import row_of, stream
@@ -19,15 +19,16 @@ from ticdc_producer.verifier import VerifyOptions, check
 from ticdc_producer.verifier.check import CheckedStream
 from ticdc_producer.verifier.distributed import check_messages
 from ticdc_producer.verifier.distributed_comparison import ExpectedFrame, ExpectedState
+from ticdc_producer.verifier.messages import MessageFrame
 from ticdc_producer.verifier.table_state import STATE
 
 IN_ORDER = ("topic", "partition", "offset", "index")
 
 
-def in_slices(spark: SparkSession, decoded: pa.Table, slices: int) -> DataFrame:
+def in_slices(spark: SparkSession, decoded: pa.Table, slices: int) -> MessageFrame:
     """Decoded events in slices of partitions, each in its order."""
     frame = spark.createDataFrame(decoded)
-    return frame.repartitionByRange(slices, *IN_ORDER).sortWithinPartitions(*IN_ORDER)
+    return MessageFrame(frame.repartitionByRange(slices, *IN_ORDER).sortWithinPartitions(*IN_ORDER))
 
 
 def as_they_are(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

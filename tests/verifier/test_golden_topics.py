@@ -13,6 +13,7 @@ from ticdc_producer.config import resolve
 from ticdc_producer.model.event import Record
 from ticdc_producer.runs.verification import verify_messages
 from ticdc_producer.targets.decoding.dataframes import messages_dataframe
+from ticdc_producer.verifier.messages import MessageFrame
 
 VARIANTS = {
     "open-protocol": ("open.max-batch-size-1", "max-batch-size=1"),
@@ -49,7 +50,8 @@ def test_streams_of_real_ticdc_have_no_error(spark: SparkSession, protocol: str)
     topics = sent(variant)
     assert len(topics) >= 16
     uri = f"kafka:///golden?protocol={protocol}&partition-num=1&{options}"
-    found = verify_messages(resolve(uri, None, name="golden"), messages_dataframe(spark, [*records(topics)]))
+    messages = MessageFrame(messages_dataframe(spark, [*records(topics)]))
+    found = verify_messages(resolve(uri, None, name="golden"), messages)
     # The topic of a file is not the changefeed's topic.
     errors = [one for one in found.of_severity("error") if one.id != "INV-TOPIC"]
     assert not errors

@@ -10,6 +10,7 @@ from tests.verifier.test_distributed import as_they_are
 from tests.verifier.topic import FIELDS, HANDLE, PLAIN, Topic, ts
 from ticdc_producer.verifier import ExpectedDispatch, VerifyOptions
 from ticdc_producer.verifier.distributed import check_messages
+from ticdc_producer.verifier.messages import MessageFrame
 
 KEYS = 5_000
 PARTITIONS = 4
@@ -93,7 +94,7 @@ def test_one_swap_among_many_events_is_found_and_nothing_else(spark: SparkSessio
     in_order = ("topic", "partition", "offset", "index")
     events = sound.union(swapped(unsound, early, late)).repartitionByRange(7, *in_order)
     decoded = events.sortWithinPartitions(*in_order).persist()
-    findings = check_messages(decoded, as_they_are, OPTIONS).findings
+    findings = check_messages(MessageFrame(decoded), as_they_are, OPTIONS).findings
     decoded.unpersist()
     by_id = {finding.id: finding for finding in findings if finding.severity != "not checked"}
     assert by_id.keys() == {"INV-ORDER-TABLE", "INV-ORDER-KEY", "INV-RESOLVED"}

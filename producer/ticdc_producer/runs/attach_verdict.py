@@ -4,32 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pyspark.sql import DataFrame
-
 from ticdc_producer.runs.preview import first_lines, first_messages
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.verification import Expected, verify_messages
-from ticdc_producer.verifier.event_lookup import MessagesAt
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.options import Strictness
 
 
 def attach_verdict(
-    expected: Expected,
-    read_messages: DataFrame,
-    report: RunReport,
-    options: RunOptions,
-    *,
-    claims: str,
-    read_at: MessagesAt | None = None,
+    expected: Expected, messages: Messages, report: RunReport, options: RunOptions, *, claims: str
 ) -> RunReport:
     """The report with the verdict and the first messages.
 
     :param expected: what the run's scenario requires.
-    :param read_messages: the messages that were read from the target (shape ``MESSAGES``), in each task in
-        the order of their offsets.
+    :param messages: those that were read from the target.
     :param claims: location of the claim-check objects, as URI or path.
-    :param read_at: reads a few of the messages; None: they are chosen from all.
     """
     options.on_status(f"reading {report.target} again and verifying it")
     changefeed = expected.job.changefeed
@@ -37,13 +27,12 @@ def attach_verdict(
     whole = options.from_beginning and not options.append
     verdict = verify_messages(
         changefeed,
-        read_messages,
+        messages,
         expected,
         strictness=Strictness(from_beginning=whole),
         claims=claims,
-        read_at=read_at,
         on_verdict=options.on_verdict,
     )
     has_preview = changefeed.spec.log_lines is not None
-    preview = first_lines(first_messages(read_messages), changefeed) if has_preview else []
+    preview = first_lines(first_messages(messages.frame), changefeed) if has_preview else []
     return replace(report, verdict=verdict, preview=preview)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from ticdc_producer.errors import FolderError
 from ticdc_producer.runs.counts import Counts, discarded
@@ -28,6 +28,7 @@ from ticdc_producer.runs.write_golden import (
 from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
 from ticdc_producer.targets.golden import read as source
 from ticdc_producer.targets.golden.write import check_replaceable, is_empty
+from ticdc_producer.verifier.messages import MessageFrame
 
 
 def write_small_folder(path: Path, job: Job) -> None:
@@ -97,9 +98,9 @@ class GoldenTarget(MessageTarget):
         self.options.on_status(f"writing {self.folder}")
         return write_only_messages(self.folder, self.job, events, replace=self.options.replace)
 
-    def read(self, spark: SparkSession) -> DataFrame:
+    def read(self, spark: SparkSession) -> MessageFrame:
         source.manifest(self.folder)  # checks all files
-        return folder_messages(spark, self.folder)
+        return MessageFrame(folder_messages(spark, self.folder))
 
     def few_messages(self) -> pa.Table:
         source.manifest(self.folder)  # checks all files

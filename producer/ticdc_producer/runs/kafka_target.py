@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from ticdc_producer.config.file_system import check_claim_storage
 from ticdc_producer.kafka.client import Brokers
@@ -22,11 +21,9 @@ from ticdc_producer.runs.run_topics import RunTopics, prepare_topics
 from ticdc_producer.runs.small_task import Outcome
 from ticdc_producer.runs.step_rows import StepRows
 from ticdc_producer.runs.target import MessageTarget
-from ticdc_producer.runs.topic_ranges import TopicRanges
-from ticdc_producer.targets.decoding.dataframes import kafka_messages_at
+from ticdc_producer.runs.topic_ranges import TopicMessages, TopicRanges
 from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
 from ticdc_producer.targets.kafka.topics import Topics
-from ticdc_producer.verifier.event_lookup import MessagesAt
 
 
 class KafkaTarget(MessageTarget):
@@ -148,11 +145,8 @@ class KafkaTarget(MessageTarget):
         topics = ", ".join(self.job.stream.topic_partitions.topics)
         self.options.on_status(f"writing {what}to {self.brokers}, topic {topics}")
 
-    def read(self, spark: SparkSession) -> DataFrame:
+    def read(self, spark: SparkSession) -> TopicMessages:
         return self._topics.read(spark)
-
-    def read_at(self, spark: SparkSession) -> MessagesAt:
-        return partial(kafka_messages_at, spark, self.brokers)
 
     def few_messages(self) -> TopicRanges:
         return TopicRanges(brokers=self.brokers, ranges=self._topics.ranges)

@@ -23,7 +23,7 @@ from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.runs.counts import Counts
 from ticdc_producer.runs.offset_ranges import offset_ranges
 from ticdc_producer.runs.prepare import Job
-from ticdc_producer.targets.decoding.dataframes import kafka_messages
+from ticdc_producer.runs.topic_ranges import TopicMessages
 from ticdc_producer.targets.encoding.encode import EncodePlan
 from ticdc_producer.targets.encoding.ordered_events import OrderedEvents, row_limited_batches
 from ticdc_producer.targets.kafka.delivery_stats import KindCount
@@ -205,9 +205,9 @@ class RunTopics:
         topics = dict.fromkeys((topic for topic, _ in self.starts), self.changefeed.partition_num)
         return Topics(self.brokers).ends(topics)
 
-    def read(self, spark: SparkSession) -> DataFrame:
-        """The messages at and after the offsets ``starts`` (shape ``MESSAGES``), in each task by offset."""
-        return kafka_messages(spark, self.brokers, self.ranges)
+    def read(self, spark: SparkSession) -> TopicMessages:
+        """The messages at and after the offsets ``starts``."""
+        return TopicMessages(spark=spark, brokers=self.brokers, ranges=self.ranges)
 
     @property
     def ranges(self) -> list[OffsetRange]:

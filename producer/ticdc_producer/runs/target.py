@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.runs.attach_verdict import attach_verdict
@@ -23,7 +23,7 @@ from ticdc_producer.runs.step_rows import StepRows
 from ticdc_producer.runs.topic_ranges import TopicRanges
 from ticdc_producer.runs.verification import Expected
 from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
-from ticdc_producer.verifier.event_lookup import MessagesAt
+from ticdc_producer.verifier.messages import Messages
 
 
 class Target(ABC):
@@ -137,8 +137,8 @@ class MessageTarget(Target):
         """
 
     @abstractmethod
-    def read(self, spark: SparkSession) -> DataFrame:
-        """The messages that are in the target (shape ``MESSAGES``), in each task by offset."""
+    def read(self, spark: SparkSession) -> Messages:
+        """The messages that are in the target."""
 
     @abstractmethod
     def few_messages(self) -> pa.Table | TopicRanges:
@@ -150,16 +150,5 @@ class MessageTarget(Target):
         """Location of the claim-check objects, as URI or path; empty if there are none."""
 
     def verified(self, expected: Expected, report: RunReport) -> RunReport:
-        spark = expected.steps.spark
-        return attach_verdict(
-            expected,
-            self.read(spark),
-            report,
-            self.options,
-            claims=self.claims,
-            read_at=self.read_at(spark),
-        )
-
-    def read_at(self, spark: SparkSession) -> MessagesAt | None:  # noqa: ARG002  # for targets to override
-        """Reads a few messages that are in the target; None: they are chosen from all."""
-        return None
+        messages = self.read(expected.steps.spark)
+        return attach_verdict(expected, messages, report, self.options, claims=self.claims)

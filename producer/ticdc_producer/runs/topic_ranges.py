@@ -1,17 +1,25 @@
-"""Few messages of topics, read by one process."""
+"""Messages of topics: few of them, read by one process, or any number, read by Spark tasks."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model.shapes import MESSAGES
-from ticdc_producer.targets.decoding.dataframes import record_batches
+from ticdc_producer.targets.decoding.dataframes import (
+    mapped_kafka_messages,
+    mapped_kafka_messages_at,
+    record_batches,
+)
+from ticdc_producer.targets.encoding.ordered_events import BatchFunction
 from ticdc_producer.targets.kafka.read import OffsetRange, read
+from ticdc_producer.verifier.messages import Messages, Offset
 
 SMALL_BYTES = 64 << 20
 """Up to this many bytes of keys and values, one task reads and verifies messages."""
@@ -34,6 +42,34 @@ class TopicRanges:
                     return None
                 batches.append(batch)
         return pa.Table.from_batches(batches, MESSAGES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicMessages(Messages):
+    """Messages of topics, read by the tasks that need them."""
+
+    spark: SparkSession
+    brokers: Brokers
+    ranges: Sequence[OffsetRange]
+
+    def mapped(self, function: BatchFunction, schema: StructType) -> DataFrame:
+        return mapped_kafka_messages(self.spark, self.brokers, self.ranges, function, schema)
+
+    def at(self, offsets: Sequence[Offset]) -> Messages:
+        return _MessagesAt(spark=self.spark, brokers=self.brokers, offsets=offsets)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _MessagesAt(Messages):
+    spark: SparkSession
+    brokers: Brokers
+    offsets: Sequence[Offset]
+
+    def mapped(self, function: BatchFunction, schema: StructType) -> DataFrame:
+        return mapped_kafka_messages_at(self.spark, self.brokers, self.offsets, function, schema)
+
+    def at(self, offsets: Sequence[Offset]) -> Messages:
+        return replace(self, offsets=offsets)
 
 
 def _size(batch: pa.RecordBatch) -> int:

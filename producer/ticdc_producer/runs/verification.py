@@ -12,6 +12,7 @@ from typing import TypeAlias
 from pyspark.sql import DataFrame
 
 from ticdc_producer.config import Changefeed
+from ticdc_producer.model.dataframes import DECODED
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.spec import Options
 from ticdc_producer.runs.expected_state import expected_rows
@@ -22,13 +23,13 @@ from ticdc_producer.runs.step_rows import StepRows
 from ticdc_producer.runs.unverifiable_tables import unverifiable_tables, with_keys_of_ddls
 from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.targets.decoding.dataframes import with_table_schemas
-from ticdc_producer.targets.decoding.decode import decoded, event_decoder
+from ticdc_producer.targets.decoding.decode import event_decoder
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.distributed import check_messages
 from ticdc_producer.verifier.distributed_comparison import ExpectedState, ExpectedStream
-from ticdc_producer.verifier.event_lookup import MessagesAt
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.findings import enabled_invariants
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.options import Strictness, VerifyOptions
 from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.table_state import StateComparison
@@ -116,7 +117,7 @@ def ignore_verdict(_verified: VerifiedStream) -> None:
 
 def verify_messages(
     changefeed: Changefeed,
-    read_messages: DataFrame,
+    messages: Messages,
     expected: Expectation | None = None,
     *,
     topics: Sequence[str] | None = None,
@@ -124,22 +125,19 @@ def verify_messages(
     skipped: Collection[str] = (),
     claims: str = "",
     schemas: Mapping[int, str] | None = None,
-    read_at: MessagesAt | None = None,
     on_verdict: OnVerdict = ignore_verdict,
 ) -> Verdict:
     """Verify messages, and compare them with what is expected.
 
-    :param read_messages: messages read from a topic or folder (shape ``MESSAGES``). A task has the messages
-        of a partition in the order of their offsets, and those of two tasks do not overlap.
+    :param messages: those that were read from a topic or folder.
     :param expected: what a scenario or folder requires; None: no comparison.
     :param topics: the topics that were read; None: the scenario's, or those in the messages.
     :param skipped: ``schema.table`` of tables with rejected rows, as far as known without a scenario.
     :param claims: location of the claim-check objects, as URI or path; empty: the objects are not read.
     :param schemas: Avro schemas stored in a folder, by the ids in its messages.
-    :param read_at: reads a few of the messages; None: they are chosen from all.
     :param on_verdict: called with the decoded stream and the verdict.
     """
-    started = perf_counter()
+    started, read_messages = perf_counter(), messages.frame
     job = None if expected is None else expected.job
     decode_options: Options = changefeed.codec_options()
     fidelity = registry.fidelity(changefeed.protocol, decode_options)
@@ -157,12 +155,11 @@ def verify_messages(
         return states
 
     checked = check_messages(
-        read_messages,
+        messages,
         event_decoder(changefeed.protocol, decode_options, claims),
         options,
         None if expected is None else expected.expected_events(),
         expected_states,
-        read_at,
     )
     comparison = checked.comparison if expected is None else expected.complete(checked.comparison)
     compared = {state.until: found for state, found in zip(states, checked.states, strict=True)}
@@ -170,7 +167,7 @@ def verify_messages(
     found = verdict(options, findings, checked.kinds, comparison, compared)
 
     def stream() -> DataFrame:
-        return decoded(read_messages, changefeed.protocol, decode_options, claims)
+        return messages.mapped(event_decoder(changefeed.protocol, decode_options, claims), DECODED)
 
     scenario = "" if job is None else job.scenario.name
     on_verdict(VerifiedStream(changefeed, scenario, stream, found, perf_counter() - started))

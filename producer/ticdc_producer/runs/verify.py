@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from ticdc_producer.config import Changefeed, SinkKind
 from ticdc_producer.errors import ChangefeedError, ScenarioError
@@ -29,11 +28,10 @@ from ticdc_producer.runs.small_verification import (
     SmallExpected,
     SmallVerification,
     is_small_folder,
-    message_frame,
     small_stream,
 )
 from ticdc_producer.runs.step_rows import run_with_generated_rows
-from ticdc_producer.runs.topic_ranges import SMALL_BYTES, TopicRanges
+from ticdc_producer.runs.topic_ranges import SMALL_BYTES, TopicMessages, TopicRanges
 from ticdc_producer.runs.traps import settings_of
 from ticdc_producer.runs.verification import Expectation, Expected, OnVerdict, ignore_verdict, verify_messages
 from ticdc_producer.runs.verify_storage import verify_storage
@@ -41,9 +39,8 @@ from ticdc_producer.runs.write_golden import folder_messages, folder_table
 from ticdc_producer.scenario.load import ScenarioFile
 from ticdc_producer.spark.session import announce_start
 from ticdc_producer.spark.spark_errors import translate_worker_errors
-from ticdc_producer.targets.decoding.dataframes import kafka_messages_at
 from ticdc_producer.targets.golden import read as golden
-from ticdc_producer.verifier.event_lookup import MessagesAt
+from ticdc_producer.verifier.messages import MessageFrame, Messages
 from ticdc_producer.verifier.options import Strictness
 from ticdc_producer.verifier.verdict import Verdict
 
@@ -169,8 +166,8 @@ def verify(
     found = _small_verdict(source, messages, job, strictness, on_verdict) if few else None
     if found is not None:
         return found
-    read_at = partial(kafka_messages_at, source.spark, messages.brokers)
-    return _verdict(source, message_frame(source.spark, messages), job, strictness, on_verdict, read_at)
+    topics = TopicMessages(spark=source.spark, brokers=messages.brokers, ranges=ranges)
+    return _verdict(source, topics, job, strictness, on_verdict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,7 +229,7 @@ def _verify_folder(
         found = _small_verdict(source, messages, job, strictness, on_verdict)
         if found is not None:
             return found
-    return _verdict(source, folder_messages(source.spark, folder), job, strictness, on_verdict)
+    return _verdict(source, MessageFrame(folder_messages(source.spark, folder)), job, strictness, on_verdict)
 
 
 def _small_verdict(
@@ -272,23 +269,21 @@ def _small_verdict(
 
 def _verdict(
     source: _Source,
-    read_messages: DataFrame,
+    messages: Messages,
     job: Job | None,
     strictness: Strictness,
     on_verdict: OnVerdict,
-    read_at: MessagesAt | None = None,
 ) -> Verdict:
     with _expected(source, job) as expected:
         return verify_messages(
             source.changefeed,
-            read_messages,
+            messages,
             expected,
             topics=source.topics,
             strictness=strictness,
             skipped=source.skipped,
             claims=source.claims,
             schemas=source.schemas,
-            read_at=read_at,
             on_verdict=on_verdict,
         )
 

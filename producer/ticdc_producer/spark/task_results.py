@@ -17,6 +17,7 @@ from ticdc_producer.errors import ProducerError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 
 _Result = TypeVar("_Result")
@@ -28,11 +29,15 @@ _ONLY_RESULT = pa.schema([(_COLUMN, pa.binary())])
 TaskFunction: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Generator[pa.RecordBatch, None, "_Result"]]
 """Yields the rows of a task, and returns its result."""
 
+_BatchFunction: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+MapInArrow: TypeAlias = Callable[[_BatchFunction, "StructType"], "DataFrame"]
+"""Applies a function to the batches of each task."""
 
-def with_results(frame: DataFrame, function: TaskFunction[Any], shape: pa.Schema) -> DataFrame:
+
+def with_results(mapped: MapInArrow, function: TaskFunction[Any], shape: pa.Schema) -> DataFrame:
     """Apply a function to the rows of each task.
 
-    :param frame: any columns; a task has the rows of one partition in their order.
+    :param mapped: ``mapInArrow`` of a DataFrame, or what does the same.
     :param shape: the columns of the rows that the function yields.
     :return: these rows, and one more per task with its result: see :func:`task_rows`, :func:`task_results`.
     """
@@ -49,7 +54,7 @@ def with_results(frame: DataFrame, function: TaskFunction[Any], shape: pa.Schema
             empty = pa.nulls(batch.num_rows, pa.binary())
             yield pa.record_batch([*batch.columns, empty], schema=schema)
 
-    return frame.mapInArrow(call, from_arrow_schema(schema))
+    return mapped(call, from_arrow_schema(schema))
 
 
 def _result_row(result: bytes, schema: pa.Schema) -> pa.RecordBatch:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -37,7 +36,7 @@ from ticdc_producer.verifier.distributed_comparison import (
     compare_states,
     in_groups,
 )
-from ticdc_producer.verifier.event_lookup import LOCATION, MessagesAt, events_at, messages_at
+from ticdc_producer.verifier.event_lookup import LOCATION, events_at
 from ticdc_producer.verifier.events import EventKind, Events
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.findings import add_stream_violations, example_events, findings, kinds
@@ -45,6 +44,7 @@ from ticdc_producer.verifier.invariants import row_state
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
 from ticdc_producer.verifier.key_groups import KeyGroups
 from ticdc_producer.verifier.key_pass import KeyFindings, batch_groups
+from ticdc_producer.verifier.messages import MessageFrame, Messages
 from ticdc_producer.verifier.old_image import SUSPECTED, old_image_violations, suspected, with_images
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.partition_marks import carried_marks
@@ -86,19 +86,15 @@ class _Groups:
 
 
 def check_messages(
-    messages: DataFrame,
+    messages: Messages,
     decode: Decode,
     options: VerifyOptions,
     expected: ExpectedStream | None = None,
     expected_states: Callable[[StreamFacts], Sequence[ExpectedState]] = lambda _facts: (),
-    read_at: MessagesAt | None = None,
 ) -> CheckedMessages:
     """Verify messages of any number.
 
-    :param messages: shape ``MESSAGES``. A task has the messages of a partition in the order of their offsets,
-        and those of two tasks do not overlap.
     :param expected_states: returns the expected rows, given what one pass over the stream shows.
-    :param read_at: reads a few messages; None: they are chosen from all.
     """
     with ExitStack() as stack:
         events = stack.enter_context(materialized(observed_events(messages, decode, options)))
@@ -107,9 +103,7 @@ def check_messages(
         facts.merge(one.facts for one in slices)
         violations.merge(one.violations for one in slices)
         reader = _Reader(facts, states_before(slices))
-        run = _Run(
-            messages, read_at or partial(messages_at, messages), decode, task_rows(events), reader, expected
-        )
+        run = _Run(messages, decode, task_rows(events), reader, expected)
         return run.checked(violations, expected_states(facts), stack)
 
 
@@ -134,8 +128,7 @@ class _Reader:
 
 @dataclass(frozen=True)
 class _Run:
-    messages: DataFrame
-    read_at: MessagesAt
+    messages: Messages
     decode: Decode
     observed: DataFrame
     reader: _Reader
@@ -198,7 +191,7 @@ class _Run:
         events = self.observed
         if self.expected is not None:
             events = events.unionByName(self.expected.observed(self.reader.options))
-        return with_results(in_groups(events), check, _GROUP_ROWS)
+        return with_results(in_groups(events).mapInArrow, check, _GROUP_ROWS)
 
     def _delivered(self, states: Sequence[ExpectedState], rows: DataFrame) -> DataFrame:
         """The delivered rows (``table_state.STATE_ROWS``) of all tables.
@@ -223,7 +216,7 @@ class _Run:
             for batch in whole_groups(batches, GROUP):
                 yield from followed_state(batch, replica, number, tables)
 
-        rows = self.messages.mapInArrow(changes, from_arrow_schema(ROWS))
+        rows = self.messages.mapped(changes, from_arrow_schema(ROWS))
         in_order = rows.repartition(*GROUP).sortWithinPartitions(*GROUP)
         return in_order.mapInArrow(final, from_arrow_schema(STATE_ROWS))
 
@@ -274,8 +267,8 @@ class _Run:
         own = pairs.select(*LOCATION[:3])
         before = pairs.select("topic", *previous[:2]).toDF(*LOCATION[:3])
         where = own.union(before).distinct().hint("broadcast" if number <= _BROADCAST else "merge")
-        messages = self.messages.join(where, [*LOCATION[:3]], "left_semi")
-        with materialized(self._decoded(messages).where("kind = 'row'")) as rows:
+        messages = self.messages.frame.join(where, [*LOCATION[:3]], "left_semi")
+        with materialized(self._decoded(MessageFrame(messages)).where("kind = 'row'")) as rows:
             after = rows.select(
                 "topic", *(rows[name].alias(f"previous_{name}") for name in (*LOCATION[1:], "after"))
             )
@@ -284,15 +277,15 @@ class _Run:
             )
             return results_of(images, check)
 
-    def _decoded(self, messages: DataFrame) -> DataFrame:
-        return messages.mapInArrow(self.decode, DECODED)
+    def _decoded(self, messages: Messages) -> DataFrame:
+        return messages.mapped(self.decode, DECODED)
 
     def _decoded_at(self, events: Iterable[EventID]) -> dict[EventID, dict[str, Any]]:
         """The decoded events at some positions; only their messages are decoded."""
         wanted = set(events)
         if not wanted:
             return {}
-        return events_at(self._decoded(self.read_at(sorted({event[:3] for event in wanted}))), wanted)
+        return events_at(self._decoded(self.messages.at(sorted({event[:3] for event in wanted}))), wanted)
 
 
 _GROUP_ROWS = pa.schema({field.name: field.type for field in (*SUSPECTED, *MATCHED, *STATE_ROWS)}.items())

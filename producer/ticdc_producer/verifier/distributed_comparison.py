@@ -115,7 +115,7 @@ def compare_events(expected: ExpectedStream, decoded: DataFrame) -> Comparison:
 
     delivered = decoded.mapInArrow(observer_of(options, expected=False), from_arrow_schema(OBSERVED))
     both = expected.observed(options).unionByName(delivered)
-    with materialized(with_results(in_groups(both), matches, MATCHED)) as grouped:
+    with materialized(with_results(in_groups(both).mapInArrow, matches, MATCHED)) as grouped:
         differences = Differences()
         differences.merge(task_results(grouped))
         add_out_of_order(differences, task_rows(grouped))

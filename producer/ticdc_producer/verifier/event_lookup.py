@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,18 +17,6 @@ LOCATION = ("topic", "partition", "offset", "index")
 _TYPES = ("string", "int", "long", "int")
 
 
-MessagesAt: TypeAlias = Callable[[Sequence[tuple[str, int, int]]], DataFrame]
-"""Reads the messages at some offsets, each with topic and partition, without reading others."""
-
-
-def messages_at(messages: DataFrame, offsets: Sequence[tuple[str, int, int]]) -> DataFrame:
-    """The messages at some offsets, each with topic and partition.
-
-    :param messages: with ``topic``, ``partition`` and ``offset`` of ``MESSAGES``.
-    """
-    return _at(messages, offsets)
-
-
 def events_at(frame: DataFrame, events: Iterable[EventID]) -> dict[EventID, dict[str, Any]]:
     """The decoded or expected events at some positions.
 
@@ -37,11 +25,16 @@ def events_at(frame: DataFrame, events: Iterable[EventID]) -> dict[EventID, dict
     wanted = sorted(set(events))
     if not wanted:
         return {}
-    rows = _at(frame, wanted).toArrow().to_pylist()
+    rows = rows_at(frame, wanted).toArrow().to_pylist()
     return {tuple(row[name] for name in LOCATION): row for row in rows}
 
 
-def _at(frame: DataFrame, keys: Sequence[tuple[Any, ...]]) -> DataFrame:
+def rows_at(frame: DataFrame, keys: Sequence[tuple[Any, ...]]) -> DataFrame:
+    """The rows at some positions.
+
+    :param frame: with the columns of ``LOCATION``, or the first three of them.
+    :param keys: their values.
+    """
     names = LOCATION[: len(keys[0])]
     schema = ", ".join(f"`{name}` {kind}" for name, kind in zip(names, _TYPES, strict=False))
     wanted = frame.sparkSession.createDataFrame(keys, schema)

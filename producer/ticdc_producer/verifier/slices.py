@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame
 from ticdc_producer.spark.task_results import with_results
 from ticdc_producer.verifier.events import OBSERVED
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.observe import Observer, with_left_keys
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.partition_marks import PartitionMarks, PartitionState
@@ -41,7 +42,7 @@ class Slices:
     states: dict[tuple[str, int], PartitionState]
 
 
-def observed_events(messages: DataFrame, decode: Decode, options: VerifyOptions) -> DataFrame:
+def observed_events(messages: Messages, decode: Decode, options: VerifyOptions) -> DataFrame:
     """The events of messages (shape ``events.OBSERVED``), with a result of type ``Slices`` per task."""
 
     def observe(batches: Iterator[pa.RecordBatch]) -> Generator[pa.RecordBatch, None, Slices]:
@@ -62,7 +63,7 @@ def observed_events(messages: DataFrame, decode: Decode, options: VerifyOptions)
         found.states = marks.states
         return found
 
-    return with_results(messages, observe, OBSERVED)
+    return with_results(messages.mapped, observe, OBSERVED)
 
 
 def states_before(slices: Iterable[Slices]) -> SliceStates:

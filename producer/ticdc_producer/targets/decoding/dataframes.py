@@ -6,12 +6,13 @@ A Spark task decodes a part of a partition, so it gets the table schemas of all 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from itertools import accumulate, groupby, islice
+from itertools import accumulate, groupby
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model import shapes
@@ -24,14 +25,32 @@ from ticdc_producer.targets.kafka.read import OffsetRange, read, read_at, slices
 if TYPE_CHECKING:
     from ticdc_producer.targets.golden.read import MessageLine
 
-_CHUNK = 1000
+_ROWS, _BYTES = 8192, 16 << 20
+"""A batch of messages ends with the message that reaches one of them."""
 _PLAIN = ("topic", "partition", "offset", "key", "value")
+
+
+_Function: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def kafka_messages(spark: SparkSession, brokers: Brokers, ranges: Sequence[OffsetRange]) -> DataFrame:
     """The messages of the offset ranges (shape ``MESSAGES``).
 
     A task reads a part of one range, in the order of the offsets.
+    """
+    return mapped_kafka_messages(spark, brokers, ranges, lambda batches: batches, MESSAGES)
+
+
+def mapped_kafka_messages(
+    spark: SparkSession,
+    brokers: Brokers,
+    ranges: Sequence[OffsetRange],
+    function: _Function,
+    schema: StructType,
+) -> DataFrame:
+    """The result of a function on the messages that each task of ``kafka_messages`` reads.
+
+    :param schema: that of the result.
     """
     parts = slices(ranges, spark.sparkContext.defaultParallelism)
     rows = [(n, part.topic, part.partition, part.start, part.end) for n, part in enumerate(parts)]
@@ -45,15 +64,20 @@ def kafka_messages(spark: SparkSession, brokers: Brokers, ranges: Sequence[Offse
             )
             yield from record_batches(read(brokers, part))
 
-    return spread.mapInArrow(fetch, MESSAGES)
+    return spread.mapInArrow(lambda batches: function(fetch(batches)), schema)
 
 
-def kafka_messages_at(
-    spark: SparkSession, brokers: Brokers, offsets: Sequence[tuple[str, int, int]]
+def mapped_kafka_messages_at(
+    spark: SparkSession,
+    brokers: Brokers,
+    offsets: Sequence[tuple[str, int, int]],
+    function: _Function,
+    schema: StructType,
 ) -> DataFrame:
-    """A few messages of topics (shape ``MESSAGES``), read by one task.
+    """The result of a function on a few messages of topics, which one task reads.
 
     :param offsets: their topics, partitions and offsets, in ascending order.
+    :param schema: that of the result.
     """
 
     def fetch(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -61,7 +85,7 @@ def kafka_messages_at(
             for (topic, partition), same in groupby(offsets, key=itemgetter(0, 1)):
                 yield from record_batches(read_at(brokers, topic, partition, [one[2] for one in same]))
 
-    return spark.range(0, 1, 1, 1).mapInArrow(fetch, MESSAGES)
+    return spark.range(0, 1, 1, 1).mapInArrow(lambda batches: function(fetch(batches)), schema)
 
 
 def messages_dataframe(spark: SparkSession, records: Iterable[Record]) -> DataFrame:
@@ -77,8 +101,7 @@ def record_batches(records: Iterable[Record | MessageLine]) -> Iterator[pa.Recor
 
     :return: shape ``MESSAGES``, in the same order; ``timestamp`` is 0 if it is unknown, ``events`` is NULL.
     """
-    remaining = iter(records)
-    while chunk := list(islice(remaining, _CHUNK)):
+    for chunk in _chunks(records):
         columns: dict[str, list[Any]] = {name: [*map(attrgetter(name), chunk)] for name in _PLAIN}
         columns["timestamp"] = [record.timestamp or 0 for record in chunk]
         columns["type"] = [record.type or None for record in chunk]
@@ -92,6 +115,19 @@ def record_batches(records: Iterable[Record | MessageLine]) -> Iterator[pa.Recor
             ],
             schema=shapes.MESSAGES,
         )
+
+
+def _chunks(records: Iterable[Record | MessageLine]) -> Iterator[list[Record | MessageLine]]:
+    chunk: list[Record | MessageLine] = []
+    size = 0
+    for record in records:
+        chunk.append(record)
+        size += len(record.key or b"") + len(record.value or b"")
+        if len(chunk) == _ROWS or size >= _BYTES:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
 
 
 def _headers(of_messages: Sequence[Sequence[tuple[str, bytes]]]) -> pa.ListArray:
