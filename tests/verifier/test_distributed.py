@@ -97,7 +97,10 @@ def test_the_comparison_is_that_of_one_task(spark: SparkSession) -> None:
         ExpectedFrame(spark.createDataFrame(expected)),
         lambda _facts: [
             ExpectedState(
-                spark.createDataFrame(rows), [("bank", "accounts")], {"bank.other": "a reason"}, until
+                spark.createDataFrame(rows).mapInArrow,
+                [("bank", "accounts")],
+                {"bank.other": "a reason"},
+                until,
             )
             for rows, until in states
         ],

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.step_rows import StepRows, state_rows
 from ticdc_producer.runs.write_golden import replicated_state
+from ticdc_producer.spark.task_results import BatchFunction, MapInArrow
 from ticdc_producer.verifier.distributed_comparison import ExpectedState
 from ticdc_producer.verifier.table_state import STATE
 
@@ -47,18 +50,16 @@ def sql_state(job: Job, left_out: Collection[str], ts: int | None) -> pa.Table:
     return pa.Table.from_pylist(records, STATE)
 
 
-def _of_steps(steps: StepRows, job: Job, ts: int | None) -> Iterator[tuple[TableInfo, DataFrame]]:
-    """Rows of the tables that ``generate`` and ``data`` steps filled (``STATE``)."""
-    commits = job.sent if ts is None else job.commits_until(ts)
-    for table, rows in steps.at(job, commits):
-        yield table, _state(job, table, rows)
+def _state_of(job: Job, table: TableInfo, rows: MapInArrow) -> MapInArrow:
+    """Applies functions to the rows of a step's table (shape ``STATE``).
 
+    :param rows: applies functions to the rows (shape ``ROWS``).
+    """
 
-def _state(job: Job, table: TableInfo, rows: DataFrame) -> DataFrame:
-    def records(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return (state_rows(job, table, batch) for batch in batches)
+    def mapped(function: BatchFunction, schema: StructType | str) -> DataFrame:
+        return rows(lambda batches: function(state_rows(job, table, one) for one in batches), schema)
 
-    return rows.mapInArrow(records, from_arrow_schema(STATE))
+    return mapped
 
 
 def expected_rows(
@@ -72,13 +73,18 @@ def expected_rows(
     left_out, visible = {*unverifiable, *skipped}, job.encoder.fidelity.visible_name
     rows = sql_state(job, left_out, ts)
     tables = set(zip(*(rows.column(name).to_pylist() for name in ("schema", "table")), strict=True))
-    found = (
+    of_sql = (
         steps.spark.createDataFrame(rows)
         if rows.num_rows
         else steps.spark.createDataFrame([], from_arrow_schema(STATE))
     )
-    for table, frame in _of_steps(steps, job, ts):
+    parts: list[MapInArrow] = [of_sql.mapInArrow]
+    for table, of_table in steps.at(job, job.sent if ts is None else job.commits_until(ts)):
         if table.qualified_name not in left_out:
             tables.add((visible(table.schema), visible(table.name)))
-            found = found.unionByName(frame)
-    return ExpectedState(found, tables, unverifiable, ts)
+            parts.append(_state_of(job, table, of_table))
+
+    def mapped(function: BatchFunction, schema: StructType | str) -> DataFrame:
+        return reduce(DataFrame.unionByName, [part(function, schema) for part in parts])
+
+    return ExpectedState(mapped, tables, unverifiable, ts)

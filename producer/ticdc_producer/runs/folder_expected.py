@@ -123,7 +123,7 @@ class FolderExpected(Expectation):
             left_out = {name: reason for name, reason in reasons.items() if name in names}
             compared = [table for table in tables if table.qualified_name not in left_out]
             visible = {self.folder.visible_name(table) for table in compared}
-            found.append(ExpectedState(self._rows(compared), visible, left_out, ts))
+            found.append(ExpectedState(self._rows(compared).mapInArrow, visible, left_out, ts))
         return found
 
     def complete(self, comparison: Comparison | None) -> Comparison | None:

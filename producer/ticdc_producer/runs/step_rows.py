@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
 
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.decoded_images import project_values
@@ -32,7 +33,7 @@ from ticdc_producer.scenario.generate.expressions import (
 )
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.history import RowImage
-from ticdc_producer.spark.task_results import run_in_one_task
+from ticdc_producer.spark.task_results import BatchFunction, MapInArrow, run_in_one_task
 from ticdc_producer.verifier.table_state import STATE
 
 
@@ -59,24 +60,31 @@ class StepRows:
     plans: Sequence[GeneratePlan] = ()
     data: Sequence[DataPlan | DumpPlan] = ()
 
-    def at(self, job: Job, commits: int | None) -> Iterator[tuple[TableInfo, DataFrame]]:
-        """The replicated tables and their rows (shape ``ROWS``), as the changefeed sends them.
+    def at(self, job: Job, commits: int | None) -> Iterator[tuple[TableInfo, MapInArrow]]:
+        """The replicated tables, and what applies functions to their rows (shape ``ROWS``) as they are sent.
 
         :param commits: the number of commits after which the rows are taken; None: after the last one.
         """
         for plan in self.plans:
             table = plan.table_after(commits)
             if _is_compared(job, table, plan.first_commit, commits):
-                yield job.stream.selection.of(table), self._generated(job, plan, commits)
+                yield job.stream.selection.of(table), partial(self._generated, job, plan, commits)
         for source in self.data:
             if _is_compared(job, source.table, source.first_commit, commits):
-                yield job.stream.selection.of(source.table), self._read(job, source, commits)
+                yield job.stream.selection.of(source.table), partial(self._read, job, source, commits)
 
-    def _generated(self, job: Job, plan: GeneratePlan, commits: int | None) -> DataFrame:
+    def _generated(
+        self,
+        job: Job,
+        plan: GeneratePlan,
+        commits: int | None,
+        function: BatchFunction,
+        schema: StructType | str,
+    ) -> DataFrame:
         tasks = self.spark.sparkContext.defaultParallelism
         table = plan.table_after(commits)
 
-        def made(task: int, expressions: Expressions) -> Iterator[pa.RecordBatch]:
+        def rows(task: int, expressions: Expressions) -> Iterator[pa.RecordBatch]:
             source = ChangeSource(
                 plans=[plan],
                 expressions=expressions,
@@ -86,13 +94,23 @@ class StepRows:
             for batch in rows_of_table(source, plan, commits, of_sql=task == 0):
                 yield replicated_rows(job, table, batch)
 
-        return made_in_tasks(self.spark, [plan], tasks, made, made, from_arrow_schema(ROWS))
+        def made(task: int, expressions: Expressions) -> Iterator[pa.RecordBatch]:
+            return function(rows(task, expressions))
 
-    def _read(self, job: Job, source: DataPlan | DumpPlan, commits: int | None) -> DataFrame:
-        def replicated(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            return (replicated_rows(job, source.table, batch) for batch in batches)
+        return made_in_tasks(self.spark, [plan], tasks, made, rows, schema)
 
-        return data_rows(self.spark, source, commits).mapInArrow(replicated, from_arrow_schema(ROWS))
+    def _read(
+        self,
+        job: Job,
+        source: DataPlan | DumpPlan,
+        commits: int | None,
+        function: BatchFunction,
+        schema: StructType | str,
+    ) -> DataFrame:
+        def made(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            return function(replicated_rows(job, source.table, batch) for batch in batches)
+
+        return data_rows(self.spark, source, commits).mapInArrow(made, schema)
 
 
 def generated_at(

@@ -52,7 +52,7 @@ class TopicMessages(Messages):
     brokers: Brokers
     ranges: Sequence[OffsetRange]
 
-    def mapped(self, function: BatchFunction, schema: StructType) -> DataFrame:
+    def mapped(self, function: BatchFunction, schema: StructType | str) -> DataFrame:
         return mapped_kafka_messages(self.spark, self.brokers, self.ranges, function, schema)
 
     def at(self, offsets: Sequence[Offset]) -> Messages:
@@ -65,7 +65,7 @@ class _MessagesAt(Messages):
     brokers: Brokers
     offsets: Sequence[Offset]
 
-    def mapped(self, function: BatchFunction, schema: StructType) -> DataFrame:
+    def mapped(self, function: BatchFunction, schema: StructType | str) -> DataFrame:
         return mapped_kafka_messages_at(self.spark, self.brokers, self.offsets, function, schema)
 
     def at(self, offsets: Sequence[Offset]) -> Messages:

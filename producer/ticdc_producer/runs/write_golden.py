@@ -25,6 +25,7 @@ from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.small_task import Outcome
 from ticdc_producer.runs.step_rows import StepRows, local_rows
+from ticdc_producer.scenario.generate.changes import ROWS
 from ticdc_producer.scenario.history import RowImage, State
 from ticdc_producer.spark.background_jobs import background_jobs
 from ticdc_producer.targets.decoding.dataframes import messages_dataframe, record_batches
@@ -77,7 +78,8 @@ def _in_key_order(job: Job, steps: StepRows, ts: int | None) -> Iterator[_TableL
     Tasks make the lines, and the driver writes them: the disk is its own.
     """
     for table, rows in steps.at(job, None if ts is None else job.commits_until(ts)):
-        yield table, _lines(table, rows.orderBy("row_key"))
+        in_order = rows(lambda batches: batches, from_arrow_schema(ROWS)).orderBy("row_key")
+        yield table, _lines(table, in_order)
 
 
 def _lines(table: TableInfo, rows: DataFrame) -> Iterator[bytes]:

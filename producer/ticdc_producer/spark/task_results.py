@@ -29,8 +29,8 @@ _ONLY_RESULT = pa.schema([(_COLUMN, pa.binary())])
 TaskFunction: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Generator[pa.RecordBatch, None, "_Result"]]
 """Yields the rows of a task, and returns its result."""
 
-_BatchFunction: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-MapInArrow: TypeAlias = Callable[[_BatchFunction, "StructType"], "DataFrame"]
+BatchFunction: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+MapInArrow: TypeAlias = Callable[[BatchFunction, "StructType | str"], "DataFrame"]
 """Applies a function to the batches of each task."""
 
 

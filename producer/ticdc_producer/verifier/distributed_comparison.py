@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from ticdc_producer.model.whole_groups import whole_groups
 from ticdc_producer.spark.background_jobs import materialized
-from ticdc_producer.spark.task_results import results_of, task_results, task_rows, with_results
+from ticdc_producer.spark.task_results import MapInArrow, results_of, task_results, task_rows, with_results
 from ticdc_producer.verifier.comparison import MATCHED, Comparison, DeliveryOrder, Differences, match
 from ticdc_producer.verifier.event_lookup import events_at, rows_with
 from ticdc_producer.verifier.events import OBSERVED, Events
@@ -40,13 +40,13 @@ _Batches: TypeAlias = Iterator[pa.RecordBatch]
 class ExpectedState:
     """The expected rows at a time.
 
-    :param rows: shape ``table_state.STATE``.
+    :param rows: applies functions to the rows (shape ``table_state.STATE``).
     :param tables: schema and table of the tables that are compared.
     :param not_compared: other tables, for the report, with the reason.
     :param until: the time as TSO; None: the end.
     """
 
-    rows: DataFrame
+    rows: MapInArrow
     tables: Collection[tuple[str, str]]
     not_compared: Mapping[str, str]
     until: int | None = None
@@ -171,11 +171,11 @@ def compare_states(
     ]
 
 
-def _numbered(state: DataFrame, number: int) -> DataFrame:
+def _numbered(state: MapInArrow, number: int) -> DataFrame:
     def rows(batches: _Batches) -> _Batches:
         return (expected_state(batch, number) for batch in batches)
 
-    return state.mapInArrow(rows, from_arrow_schema(STATE_ROWS))
+    return state(rows, from_arrow_schema(STATE_ROWS))
 
 
 def _differences(batches: _Batches) -> dict[int, RowDifferences]:

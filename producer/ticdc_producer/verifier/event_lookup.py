@@ -9,8 +9,10 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
 
-from ticdc_producer.verifier.table_state import MAX_EXAMPLES, expected_state
+from ticdc_producer.spark.task_results import MapInArrow
+from ticdc_producer.verifier.table_state import MAX_EXAMPLES, STATE, expected_state
 from ticdc_producer.verifier.violations import EventID
 
 LOCATION = ("topic", "partition", "offset", "index")
@@ -41,8 +43,11 @@ def rows_at(frame: DataFrame, keys: Sequence[tuple[Any, ...]]) -> DataFrame:
     return frame.join(sf.broadcast(wanted), [*names], "left_semi")
 
 
-def rows_with(state: DataFrame, contents: Collection[int]) -> list[dict[str, Any]]:
-    """Rows of a state (shape ``table_state.STATE``) with some contents, at most as many as are listed."""
+def rows_with(state: MapInArrow, contents: Collection[int]) -> list[dict[str, Any]]:
+    """Rows of a state (shape ``table_state.STATE``) with some contents, at most as many as are listed.
+
+    :param state: applies functions to the rows.
+    """
     if not contents:
         return []
 
@@ -52,7 +57,6 @@ def rows_with(state: DataFrame, contents: Collection[int]) -> list[dict[str, Any
             numbers = rows.column("position").to_numpy()
             yield batch.take(pa.array(numbers[np.isin(rows.column("content").to_numpy(), list(contents))]))
 
-    found: list[dict[str, Any]] = (
-        state.mapInArrow(chosen, state.schema).limit(MAX_EXAMPLES).toArrow().to_pylist()
-    )
+    rows = state(chosen, from_arrow_schema(STATE)).limit(MAX_EXAMPLES)
+    found: list[dict[str, Any]] = rows.toArrow().to_pylist()
     return found

@@ -27,7 +27,9 @@ class Messages(ABC):
 
     @abstractmethod
     def mapped(
-        self, function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: StructType
+        self,
+        function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+        schema: StructType | str,
     ) -> DataFrame:
         """The result of a function on the messages of each task.
 
@@ -57,7 +59,9 @@ class MessageFrame(Messages):
     messages: DataFrame
 
     def mapped(
-        self, function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]], schema: StructType
+        self,
+        function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+        schema: StructType | str,
     ) -> DataFrame:
         return self.messages.mapInArrow(function, schema)
 

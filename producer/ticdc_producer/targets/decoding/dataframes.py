@@ -46,7 +46,7 @@ def mapped_kafka_messages(
     brokers: Brokers,
     ranges: Sequence[OffsetRange],
     function: _Function,
-    schema: StructType,
+    schema: StructType | str,
 ) -> DataFrame:
     """The result of a function on the messages that each task of ``kafka_messages`` reads.
 
@@ -72,7 +72,7 @@ def mapped_kafka_messages_at(
     brokers: Brokers,
     offsets: Sequence[tuple[str, int, int]],
     function: _Function,
-    schema: StructType,
+    schema: StructType | str,
 ) -> DataFrame:
     """The result of a function on a few messages of topics, which one task reads.
 
