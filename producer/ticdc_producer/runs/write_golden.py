@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from ticdc_producer.errors import FolderError
 from ticdc_producer.model.shapes import IMAGE, MESSAGES
