@@ -27,7 +27,7 @@ class Messages(ABC):
     @abstractmethod
     def mapped(
         self,
-        function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+        function: BatchFunction,
         schema: StructType | str,
     ) -> DataFrame:
         """The result of a function on the messages of each task.
@@ -59,7 +59,7 @@ class MessageFrame(Messages):
 
     def mapped(
         self,
-        function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]],
+        function: BatchFunction,
         schema: StructType | str,
     ) -> DataFrame:
         return self.messages.mapInArrow(function, schema)
