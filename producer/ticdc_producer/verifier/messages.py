@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from ticdc_producer.model.dataframes import MESSAGES
+from ticdc_producer.spark.task_results import BatchFunction
 from ticdc_producer.verifier.event_lookup import rows_at
 
 Offset: TypeAlias = tuple[str, int, int]
