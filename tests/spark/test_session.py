@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from ticdc_producer.class_archive import ClassArchive
 from ticdc_producer.java import spark_java_home
-from ticdc_producer.spark import session_settings
+from ticdc_producer.spark import session, session_settings
 from ticdc_producer.spark.session import CLASS_ARCHIVE, save_class_archive
 
 
@@ -41,6 +41,26 @@ def test_the_jvm_prints_nothing_to_stdout(settings: dict[str, str]) -> None:
         [java, "-XX:+UseLargePages", *options, "-version"], capture_output=True, text=True, check=True
     )
     assert output.stdout == ""
+
+
+@pytest.mark.parametrize("light", [True, False])
+def test_every_session_reads_the_archive_of_the_small_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, light: bool
+) -> None:
+    archive = ClassArchive(tmp_path / "spark-0.jsa")
+    archive.path.touch()
+    started: list[dict[str, str]] = []
+
+    def start(_master: str, settings: dict[str, str], _gateway: object = None) -> None:
+        started.append(settings)
+
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    monkeypatch.setattr(session, "session_runs", lambda: False)
+    monkeypatch.setattr(session, "_class_archive", lambda _java: archive)
+    monkeypatch.setattr(session, "_start", start)
+    session.spark_session(light=light)
+    [settings] = started
+    assert archive.read_option in settings[session_settings.JVM_OPTIONS]
 
 
 def test_a_session_that_writes_an_archive_saves_it_at_exit(

@@ -110,8 +110,8 @@ def spark_session(
     if not light:
         if started is not None:
             started.stop()
-        _find_java()
-        spark = _start(master, session_settings.heavy(rows) | _in_new_workers(preload))
+        archive = _class_archive(_find_java())
+        spark = _start(master, _reading(archive, session_settings.heavy(rows) | _in_new_workers(preload)))
     else:
         gateway = None if started is None else started.take()
         settings = session_settings.light(rows) | (_in_new_workers(preload) if lasting else {})
