@@ -62,7 +62,7 @@ class ReencodedEvents(ExpectedStream):
             by_partition[topic, partition].append(offset)
 
         def chosen(batches: _Batches) -> _Batches:
-            for batch in batches:
+            for batch in batches:  # of one partition, as a task has no other
                 offsets = by_partition.get(tuple(batch.column(name)[0].as_py() for name in LOCATION[:2]), [])
                 own = batch.column("offset").to_numpy()
                 yield from expected(iter([batch.filter(pa.array(np.isin(own, offsets)))]))

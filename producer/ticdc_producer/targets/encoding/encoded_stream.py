@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -127,14 +128,18 @@ def carried_events(
     """The result of a function that is called with the events that the messages of each partition carry.
 
     :param events: as for ``encoded_stream``, without events that faults removed.
-    :param function: gets the events of a partition (shape ``CARRIED``), in the order of the messages.
+    :param function: gets the events of a partition (shape ``CARRIED``), in the order of the messages. Events
+        that it leaves unread are not encoded.
     :param schema: that of the result.
     """
     wanted = Wanted(events=True)
 
     def carried(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for (topic, partition), events in split_by_partition(batches):
-            yield from function(_PartitionEntries(plan, wanted, ENCODED, topic, partition).carried(events))
+        partitions = (
+            _PartitionEntries(plan, wanted, ENCODED, *partition).carried(events)
+            for partition, events in split_by_partition(batches)
+        )
+        return function(chain.from_iterable(partitions))
 
     return events.mapped(carried, schema, NEEDED)
 
