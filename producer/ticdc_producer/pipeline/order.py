@@ -30,6 +30,7 @@ def commit_ts(clock: CommitClock, commit_seq: Numbers) -> Numbers:
 
 
 _KIND_BITS = 2
+"""Values of ``kind_order`` are -1, for what illegal faults put before everything else of its time, to 2."""
 
 
 def in_delivery_order(events: pa.RecordBatch) -> pa.RecordBatch:
@@ -52,7 +53,7 @@ def _delivery_order(events: pa.RecordBatch) -> Numbers:
     Arrow compares column by column for each pair of rows. Most rows differ in their time, most others are in
     order already, and the few that are left are sorted by their bytes.
     """
-    times = numbers(events.column("deliver_after_ts")) << _KIND_BITS | numbers(events.column("kind_order"))
+    times = (numbers(events.column("deliver_after_ts")) << _KIND_BITS) + numbers(events.column("kind_order"))
     groups = [times, *(numbers(events.column(name)) for name in ("restart_epoch", "partition_index"))]
     varying = [one for one in groups if (one != one[0]).any()] or groups[:1]
     order: Numbers = np.lexsort(varying)
