@@ -166,12 +166,16 @@ class PartitionResume:
         return Consumer({**connection(self.brokers), **_FETCH, "group.id": "ticdc-producer"})
 
     def _end(self, reader: Consumer) -> int:
-        partition = TopicPartition(self.topic, self.partition)
+        def end() -> int:
+            # A new client without metadata waits 0.7 s for the leader, once in some ten times.
+            reader.list_topics(self.topic, timeout=CONNECT_SECONDS)
+            partition = TopicPartition(self.topic, self.partition)
+            return int(reader.get_watermark_offsets(partition, timeout=CONNECT_SECONDS)[1])
+
         try:
-            _, end = until_answered(reader.get_watermark_offsets, partition, timeout=CONNECT_SECONDS)
+            return until_answered(end)
         except KafkaException as error:
             raise self._failure(error.args[0]) from None
-        return int(end)
 
     def _at(self, reader: Consumer, offset: int) -> Delivered | None:
         """The message at an offset; None if it no longer exists."""

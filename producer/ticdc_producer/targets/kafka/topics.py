@@ -124,6 +124,9 @@ class Topics:
         admin = self._admin()  # its futures are cancelled when it is garbage-collected
 
         def offsets() -> dict[tuple[str, int], int]:
+            # A new client without metadata waits three seconds for the leaders, once in some thirty times.
+            for topic in topics:
+                admin.list_topics(topic, timeout=CONNECT_SECONDS)
             futures = admin.list_offsets(dict.fromkeys(partitions, spec), request_timeout=CONNECT_SECONDS)
             return {(p.topic, p.partition): int(future.result().offset) for p, future in futures.items()}
 
