@@ -50,10 +50,9 @@ def check_broker_options(uri: SinkURI, options: RunOptions) -> None:
 
     :raises ArgumentError: for an option that has no effect in this run.
     """
-    given = [name for name in ("append", "replace", "resume") if getattr(options, name)]
-    if len(given) > 1:
-        name, other, *_ = given
-        raise _refused(name, f"cannot be combined with `{other}`", "choose one of them")
+    for name in ("append", "resume"):
+        if getattr(options, name) and options.replace:
+            raise _refused(name, "cannot be combined with `replace`", "choose one of them")
     for name in ("append", "replace", "keep"):
         if getattr(options, name) and options.dry_run:
             raise _refused(name, "cannot be combined with `dry_run`", "a dry run writes nothing")
