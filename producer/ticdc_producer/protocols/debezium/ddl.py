@@ -1,108 +1,24 @@
-"""The DDL message: Debezium's schema change event; and ``source``, which all messages have.
+"""The DDL message: Debezium's schema change event.
 
 Scalars of the schema are written in the order field, optional, type. Readers recognise the message by its
-lack of an ``op``. Source: tiflow ``debezium/codec.go`` (EncodeDDLEvent, writeSourceSchema),
+lack of an ``op``. Source: tiflow ``debezium/codec.go`` (EncodeDDLEvent),
 ``debezium/helper.go``; JDBC codes: tiflow ``pkg/sink/codec/internal/java.go`` (MySQLType2JdbcType).
 """
 
 from __future__ import annotations
-
-import json
-from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import ColumnDefinition, DDLEvent, Kind, Message
 from ticdc_producer.model.fidelity import replace_invalid
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType, bare_name
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.tso import physical
-from ticdc_producer.protocols.arrow_text import NULL, Fragment, Fragments
+from ticdc_producer.protocols.arrow_text import NULL
+from ticdc_producer.protocols.debezium.envelope import Schema, compact, fields, source, source_schema
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.debezium.values import default_string, string
 from ticdc_producer.protocols.member_text import member_text, stored_bits
 
 T = MySQLType
-
-Schema: TypeAlias = dict[str, Any]
-
-
-def compact(schema: Schema) -> bytes:
-    """The schema as JSON without spaces; its names are ASCII."""
-    return json.dumps(schema, separators=(",", ":")).encode()
-
-
-def fields(listed: str) -> list[Schema]:
-    """The schemas of scalar fields.
-
-    :param listed: ``name:type`` of each, with ``?`` behind it if the field is optional.
-    """
-    return [
-        {"type": kind.removesuffix("?"), "optional": kind.endswith("?"), "field": name}
-        for name, kind in (one.split(":") for one in listed.split())
-    ]
-
-
-_SNAPSHOT: Schema = {
-    "type": "string", "optional": True, "name": "io.debezium.data.Enum", "version": 1,
-    "parameters": {"allowed": "true,last,false,incremental"}, "default": "false", "field": "snapshot",
-}  # fmt: skip
-_SOURCE_FIELDS = [
-    *fields("version:string connector:string name:string ts_ms:int64"),
-    _SNAPSHOT,
-    *fields("db:string sequence:string? table:string? server_id:int64 gtid:string? file:string pos:int64"),
-    *fields("row:int32 thread:int64? query:string?"),
-]
-
-
-def source_schema(options: DebeziumOptions, *, of_rows: bool = False) -> Schema:
-    """The schema of ``source``.
-
-    TiCDC new architecture also lists TiCDC's own fields, if its options enable them.
-    """
-    listed = [*_SOURCE_FIELDS]
-    if options.profile == "new" and options.enable_tidb_extension:
-        listed += fields("commit_ts:int64 cluster_id:string")
-    if options.debezium_include_start_ts and of_rows:
-        listed += fields("start_ts:int64")
-    name = "io.debezium.connector.mysql.Source"
-    return {"type": "struct", "fields": listed, "optional": False, "name": name, "field": "source"}
-
-
-@dataclass(frozen=True, slots=True)
-class DebeziumSource:
-    """The ``source`` object of a table.
-
-    The fields of Debezium's binlog position are empty. ``commit_ts``, ``start_ts`` and ``cluster_id`` are
-    TiCDC's.
-
-    :param head: JSON before ``ts_ms``, the commit time in Unix milliseconds.
-    :param middle: JSON between ``ts_ms`` and ``commit_ts``, the commit TSO.
-    :param tail: JSON after ``commit_ts`` and ``start_ts``.
-    """
-
-    head: bytes
-    middle: bytes
-    tail: bytes
-
-    def fragments(self, ts_ms: Fragment, commit_ts: Fragment, start_ts: Fragment | None = None) -> Fragments:
-        start = () if start_ts is None else (b',"start_ts":', start_ts)
-        return self.head, ts_ms, self.middle, commit_ts, *start, self.tail
-
-    def text(self, ts: int) -> bytes:
-        """The ``source`` object of one event."""
-        return b"%b%d%b%d%b" % (self.head, physical(ts), self.middle, ts, self.tail)
-
-
-def source(cluster: str, schema: str, table: str) -> DebeziumSource:
-    name, db, tbl = map(string, (cluster, schema, table))
-    return DebeziumSource(
-        head=b'{"version":"2.4.0.Final","connector":"TiCDC","name":' + name + b',"ts_ms":',
-        middle=b',"snapshot":"false","db":' + db + b',"table":' + tbl
-        + b',"server_id":0,"gtid":null,"file":"","pos":0,"row":0,"thread":0,"query":null,"commit_ts":',
-        tail=b',"cluster_id":' + name + b"}",
-    )  # fmt: skip
-
 
 _NAME = "io.debezium.connector.schema."
 

@@ -25,21 +25,19 @@ from ticdc_producer.protocols.arrow_text import Fragment, Fragments, concat, int
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.compression import all_compressed, compressed
 from ticdc_producer.protocols.debezium.column_reader import type_name
-from ticdc_producer.protocols.debezium.ddl import ddl_message, has_message, source
+from ticdc_producer.protocols.debezium.ddl import ddl_message, has_message
+from ticdc_producer.protocols.debezium.envelope import fit_name, key_schema, source, watermark_schema
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.debezium.plan import (
     DebeziumTablePlan,
     Rendered,
     connect_type,
-    fit_name,
-    key_schema,
     logical_name,
     reads_as_zero,
     replaces_null_by_expression,
     table_plan,
     text_default,
     tidb_type,
-    watermark_schema,
 )
 from ticdc_producer.protocols.debezium.values import (
     FIRST_TIMESTAMP,

@@ -5,14 +5,12 @@ rendered column by column.
 
 Order of the members of a column's schema: tidb_type (with the extension), type, optional, name, version,
 parameters, field, default. TiCDC writes the DEFAULT of a column if the row contains NULL. Source: tiflow
-``debezium/codec.go`` (EncodeKey, EncodeValue, EncodeCheckpointEvent, writeDebeziumFieldSchema,
-writeDebeziumFieldValue), ``debezium/helper.go`` (getTiDBType, getValue), ``pkg/sink/codec/common/helper.go``
-(SanitizeName, SanitizeTopicName).
+``debezium/codec.go`` (EncodeKey, EncodeValue, writeDebeziumFieldSchema, writeDebeziumFieldValue),
+``debezium/helper.go`` (getTiDBType, getValue).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC
@@ -27,13 +25,12 @@ from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.temporal_text import two_digit_year
 from ticdc_producer.protocols.arrow_text import NULL, Fragment, Fragments, Renderer, concat
-from ticdc_producer.protocols.debezium.ddl import (
+from ticdc_producer.protocols.debezium.envelope import (
     DebeziumSource,
-    Schema,
-    compact,
-    fields,
+    key_schema,
+    row_schema,
+    schema_prefix,
     source,
-    source_schema,
 )
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.debezium.values import (
@@ -137,9 +134,9 @@ def table_plan(table: TableInfo, options: DebeziumOptions) -> DebeziumTablePlan:
     """Compile the plan of one table version."""
     key_tail, value_tail = b"}}", b"}}"
     if not options.debezium_disable_schema:
-        prefix = _schema_prefix(options.cluster_id, table.schema, table.name)
+        prefix = schema_prefix(options.cluster_id, table.schema, table.name)
         key_tail = b'},"schema":%b}' % key_schema(prefix, _key_columns(table, options))
-        value_tail = b'},"schema":%b}' % _row_schema(prefix, _columns(table, options), options)
+        value_tail = b'},"schema":%b}' % row_schema(prefix, _columns(table, options), options)
     return DebeziumTablePlan(
         columns=tuple(_column_plan(column, options) for column in table.sent_columns),
         key=tuple(_key_member(table, offset) for offset in _key_offsets(table, options)),
@@ -187,62 +184,6 @@ def _columns(table: TableInfo, options: DebeziumOptions) -> bytes:
     if options.profile == "new":
         first = tuple(one for i, one in enumerate(table.columns) if i not in table.unselected)
     return b",".join(_column_schema(column, options) for column in first + virtual)
-
-
-_OUTSIDE_NAME = re.compile(r"[^A-Za-z0-9_]")
-_OUTSIDE_TABLE = re.compile(r"[^A-Za-z0-9_.]")
-
-
-def _schema_prefix(cluster: str, schema: str, table: str) -> str:
-    """``cluster.schema.table``, sanitized; the caller appends ``.Key``, ``.Value`` or ``.Envelope``."""
-    return f"{fit_name(cluster)}.{fit_name(schema)}.{_OUTSIDE_TABLE.sub('_', table)}"
-
-
-def fit_name(name: str) -> str:
-    """Sanitize the name of a cluster or database for use in the name of a schema."""
-    name = _OUTSIDE_NAME.sub("_", name)
-    return f"_{name}" if name[:1].isdigit() else name
-
-
-_TRANSACTION_SCHEMA: Schema = {
-    "type": "struct", "fields": fields("id:string total_order:int64 data_collection_order:int64"),
-    "optional": True, "name": "event.block", "version": 1, "field": "transaction",
-}  # fmt: skip
-
-
-def _common_fields(options: DebeziumOptions, *, of_rows: bool) -> list[bytes]:
-    listed = source_schema(options, of_rows=of_rows), *fields("op:string ts_ms:int64?"), _TRANSACTION_SCHEMA
-    return list(map(compact, listed))
-
-
-def key_schema(prefix: str, columns: bytes) -> bytes:
-    """The schema of the key of a row or watermark.
-
-    :param columns: the column schemas, joined by commas.
-    """
-    return b'{"type":"struct","name":"%b.Key","optional":false,"fields":[%b]}' % (prefix.encode(), columns)
-
-
-def _row_schema(prefix: str, columns: bytes, options: DebeziumOptions) -> bytes:
-    """The schema of the value of a row. It always lists both images."""
-    images = [
-        b'{"type":"struct","optional":true,"name":"%b.Value","field":"%b","fields":[%b]}'
-        % (prefix.encode(), image, columns)
-        for image in (b"before", b"after")
-    ]
-    return _envelope(prefix, images + _common_fields(options, of_rows=True))
-
-
-def watermark_schema(prefix: str, options: DebeziumOptions) -> bytes:
-    """The schema of the value of a watermark."""
-    return _envelope(prefix, _common_fields(options, of_rows=False))
-
-
-def _envelope(prefix: str, listed: list[bytes]) -> bytes:
-    return b'{"type":"struct","optional":false,"name":"%b.Envelope","version":1,"fields":[%b]}' % (
-        prefix.encode(),
-        b",".join(listed),
-    )
 
 
 def _column_schema(column: ColumnInfo, options: DebeziumOptions) -> bytes:

@@ -1,0 +1,152 @@
+"""What surrounds the columns in every message: ``source``, and the schemas of keys and values.
+
+Source: tiflow ``debezium/codec.go`` (EncodeKey, EncodeValue, EncodeCheckpointEvent, writeSourceSchema),
+``pkg/sink/codec/common/helper.go`` (SanitizeName, SanitizeTopicName).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from ticdc_producer.model.tso import physical
+from ticdc_producer.protocols.arrow_text import Fragment, Fragments
+from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.debezium.values import string
+
+Schema: TypeAlias = dict[str, Any]
+
+
+def compact(schema: Schema) -> bytes:
+    """The schema as JSON without spaces; its names are ASCII."""
+    return json.dumps(schema, separators=(",", ":")).encode()
+
+
+def fields(listed: str) -> list[Schema]:
+    """The schemas of scalar fields.
+
+    :param listed: ``name:type`` of each, with ``?`` behind it if the field is optional.
+    """
+    return [
+        {"type": kind.removesuffix("?"), "optional": kind.endswith("?"), "field": name}
+        for name, kind in (one.split(":") for one in listed.split())
+    ]
+
+
+_SNAPSHOT: Schema = {
+    "type": "string", "optional": True, "name": "io.debezium.data.Enum", "version": 1,
+    "parameters": {"allowed": "true,last,false,incremental"}, "default": "false", "field": "snapshot",
+}  # fmt: skip
+_SOURCE_FIELDS = [
+    *fields("version:string connector:string name:string ts_ms:int64"),
+    _SNAPSHOT,
+    *fields("db:string sequence:string? table:string? server_id:int64 gtid:string? file:string pos:int64"),
+    *fields("row:int32 thread:int64? query:string?"),
+]
+
+
+def source_schema(options: DebeziumOptions, *, of_rows: bool = False) -> Schema:
+    """The schema of ``source``.
+
+    TiCDC new architecture also lists TiCDC's own fields, if its options enable them.
+    """
+    listed = [*_SOURCE_FIELDS]
+    if options.profile == "new" and options.enable_tidb_extension:
+        listed += fields("commit_ts:int64 cluster_id:string")
+    if options.debezium_include_start_ts and of_rows:
+        listed += fields("start_ts:int64")
+    name = "io.debezium.connector.mysql.Source"
+    return {"type": "struct", "fields": listed, "optional": False, "name": name, "field": "source"}
+
+
+@dataclass(frozen=True, slots=True)
+class DebeziumSource:
+    """The ``source`` object of a table.
+
+    The fields of Debezium's binlog position are empty. ``commit_ts``, ``start_ts`` and ``cluster_id`` are
+    TiCDC's.
+
+    :param head: JSON before ``ts_ms``, the commit time in Unix milliseconds.
+    :param middle: JSON between ``ts_ms`` and ``commit_ts``, the commit TSO.
+    :param tail: JSON after ``commit_ts`` and ``start_ts``.
+    """
+
+    head: bytes
+    middle: bytes
+    tail: bytes
+
+    def fragments(self, ts_ms: Fragment, commit_ts: Fragment, start_ts: Fragment | None = None) -> Fragments:
+        start = () if start_ts is None else (b',"start_ts":', start_ts)
+        return self.head, ts_ms, self.middle, commit_ts, *start, self.tail
+
+    def text(self, ts: int) -> bytes:
+        """The ``source`` object of one event."""
+        return b"%b%d%b%d%b" % (self.head, physical(ts), self.middle, ts, self.tail)
+
+
+def source(cluster: str, schema: str, table: str) -> DebeziumSource:
+    name, db, tbl = map(string, (cluster, schema, table))
+    return DebeziumSource(
+        head=b'{"version":"2.4.0.Final","connector":"TiCDC","name":' + name + b',"ts_ms":',
+        middle=b',"snapshot":"false","db":' + db + b',"table":' + tbl
+        + b',"server_id":0,"gtid":null,"file":"","pos":0,"row":0,"thread":0,"query":null,"commit_ts":',
+        tail=b',"cluster_id":' + name + b"}",
+    )  # fmt: skip
+
+
+_OUTSIDE_NAME = re.compile(r"[^A-Za-z0-9_]")
+_OUTSIDE_TABLE = re.compile(r"[^A-Za-z0-9_.]")
+
+
+def schema_prefix(cluster: str, schema: str, table: str) -> str:
+    """``cluster.schema.table``, sanitized; the caller appends ``.Key``, ``.Value`` or ``.Envelope``."""
+    return f"{fit_name(cluster)}.{fit_name(schema)}.{_OUTSIDE_TABLE.sub('_', table)}"
+
+
+def fit_name(name: str) -> str:
+    """Sanitize the name of a cluster or database for use in the name of a schema."""
+    name = _OUTSIDE_NAME.sub("_", name)
+    return f"_{name}" if name[:1].isdigit() else name
+
+
+_TRANSACTION_SCHEMA: Schema = {
+    "type": "struct", "fields": fields("id:string total_order:int64 data_collection_order:int64"),
+    "optional": True, "name": "event.block", "version": 1, "field": "transaction",
+}  # fmt: skip
+
+
+def _common_fields(options: DebeziumOptions, *, of_rows: bool) -> list[bytes]:
+    listed = source_schema(options, of_rows=of_rows), *fields("op:string ts_ms:int64?"), _TRANSACTION_SCHEMA
+    return list(map(compact, listed))
+
+
+def key_schema(prefix: str, columns: bytes) -> bytes:
+    """The schema of the key of a row or watermark.
+
+    :param columns: the column schemas, joined by commas.
+    """
+    return b'{"type":"struct","name":"%b.Key","optional":false,"fields":[%b]}' % (prefix.encode(), columns)
+
+
+def row_schema(prefix: str, columns: bytes, options: DebeziumOptions) -> bytes:
+    """The schema of the value of a row. It always lists both images."""
+    images = [
+        b'{"type":"struct","optional":true,"name":"%b.Value","field":"%b","fields":[%b]}'
+        % (prefix.encode(), image, columns)
+        for image in (b"before", b"after")
+    ]
+    return _envelope(prefix, images + _common_fields(options, of_rows=True))
+
+
+def watermark_schema(prefix: str, options: DebeziumOptions) -> bytes:
+    """The schema of the value of a watermark."""
+    return _envelope(prefix, _common_fields(options, of_rows=False))
+
+
+def _envelope(prefix: str, listed: list[bytes]) -> bytes:
+    return b'{"type":"struct","optional":false,"name":"%b.Envelope","version":1,"fields":[%b]}' % (
+        prefix.encode(),
+        b",".join(listed),
+    )
