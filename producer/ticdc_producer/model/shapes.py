@@ -5,7 +5,13 @@ A stage takes and returns exactly these columns. ``model.dataframes`` has the sa
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
 import pyarrow as pa
+
+BatchFunction: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
+"""Makes batches of one shape of those of another."""
 
 IMAGE = pa.list_(pa.binary())
 """A row image: canonical values in table order, virtual generated columns absent."""

@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from ticdc_producer.model.dataframes import EXPECTED_EVENTS
 from ticdc_producer.model.shapes import CARRIED
 from ticdc_producer.runs.counts import Counts
-from ticdc_producer.runs.expected_stream import expecting
+from ticdc_producer.runs.expected_stream import expecting, observing
 from ticdc_producer.runs.fault_occurrences import PartitionFaults
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.spark.background_jobs import materialized
@@ -31,7 +31,7 @@ from ticdc_producer.targets.encoding.encoded_stream import (
 )
 from ticdc_producer.targets.encoding.ordered_events import OrderedEvents, row_limited_batches
 from ticdc_producer.targets.kafka.delivery_stats import KindCount
-from ticdc_producer.verifier.distributed_comparison import ExpectedStream, observer_of
+from ticdc_producer.verifier.distributed_comparison import ExpectedStream
 from ticdc_producer.verifier.event_lookup import events_at
 from ticdc_producer.verifier.events import OBSERVED
 from ticdc_producer.verifier.options import VerifyOptions
@@ -86,10 +86,7 @@ class Encoded(ExpectedStream):
         return self._carried.mapInArrow(expecting(self.job), EXPECTED_EVENTS)
 
     def observed(self, options: VerifyOptions) -> DataFrame:
-        expected, observe = expecting(self.job), observer_of(options, expected=True)
-        return self._carried.mapInArrow(
-            lambda batches: observe(expected(batches)), from_arrow_schema(OBSERVED)
-        )
+        return self._carried.mapInArrow(observing(self.job, options), from_arrow_schema(OBSERVED))
 
     def at(self, wanted: Collection[EventID]) -> dict[EventID, dict[str, Any]]:
         return events_at(self.expected_events(), wanted)

@@ -11,11 +11,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.step_rows import StepRows, state_rows
 from ticdc_producer.runs.write_golden import replicated_state
-from ticdc_producer.spark.task_results import BatchFunction, MapInArrow
+from ticdc_producer.spark.task_results import MapInArrow
 from ticdc_producer.verifier.distributed_comparison import ExpectedState
 from ticdc_producer.verifier.table_state import STATE
 

@@ -12,11 +12,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from ticdc_producer.model.shapes import EXPECTED_EVENTS
+from ticdc_producer.model.shapes import EXPECTED_EVENTS, BatchFunction
 from ticdc_producer.pipeline.expected_events import ExpectedEvents
 from ticdc_producer.runs.prepare import Job
 from ticdc_producer.targets.encoding.encoded_stream import carried_events
-from ticdc_producer.targets.encoding.ordered_events import BatchFunction, OrderedEvents
+from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
 from ticdc_producer.verifier.distributed_comparison import ExpectedStream, observer_of
 from ticdc_producer.verifier.event_lookup import LOCATION
 from ticdc_producer.verifier.events import OBSERVED
@@ -37,6 +37,15 @@ def expecting(job: Job) -> BatchFunction:
     return expected
 
 
+def observing(job: Job, options: VerifyOptions) -> BatchFunction:
+    """A function that makes expected events of those that messages carry, as the verifier moves them.
+
+    The function returns ``events.OBSERVED``.
+    """
+    expected, observe = expecting(job), observer_of(options, expected=True)
+    return lambda batches: observe(expected(batches))
+
+
 @dataclass(frozen=True)
 class ReencodedEvents(ExpectedStream):
     """The events that a reader of a job's messages must decode; encoded anew whenever they are needed.
@@ -50,8 +59,7 @@ class ReencodedEvents(ExpectedStream):
     events: OrderedEvents
 
     def observed(self, options: VerifyOptions) -> DataFrame:
-        expected, observe = expecting(self.job), observer_of(options, expected=True)
-        return self._carried(lambda batches: observe(expected(batches)), OBSERVED)
+        return self._carried(observing(self.job, options), OBSERVED)
 
     def at(self, wanted: Collection[EventID]) -> dict[EventID, dict[str, Any]]:
         if not wanted:

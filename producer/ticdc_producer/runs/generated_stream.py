@@ -18,7 +18,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from ticdc_producer.faults.stage import EventFaults
-from ticdc_producer.model.shapes import CHANGE_LOG, EVENT_STREAM
+from ticdc_producer.model.shapes import CHANGE_LOG, EVENT_STREAM, BatchFunction
 from ticdc_producer.pipeline.control_events import regular_resolved_events
 from ticdc_producer.pipeline.event_stream import (
     StreamPlan,
@@ -36,7 +36,7 @@ from ticdc_producer.scenario.generate.cells import Expressions
 from ticdc_producer.scenario.generate.changes import ChangeSource, part_of_rows
 from ticdc_producer.scenario.generate.expressions import made_in_tasks, needs_expressions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
-from ticdc_producer.targets.encoding.ordered_events import BatchFunction, OrderedEvents
+from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
 
 _NO_EVENTS = pa.RecordBatch.from_pylist([], EVENT_STREAM)
 _FOLLOWED = 8

@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.decoded_images import project_values
 from ticdc_producer.pipeline.event_filter import reduced_tables
@@ -33,7 +34,7 @@ from ticdc_producer.scenario.generate.expressions import (
 )
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.history import RowImage
-from ticdc_producer.spark.task_results import BatchFunction, MapInArrow, run_in_one_task
+from ticdc_producer.spark.task_results import MapInArrow, run_in_one_task
 from ticdc_producer.verifier.table_state import STATE
 
 

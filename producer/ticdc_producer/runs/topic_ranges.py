@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,13 +12,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from ticdc_producer.kafka.client import Brokers
-from ticdc_producer.model.shapes import MESSAGES
+from ticdc_producer.model.shapes import MESSAGES, BatchFunction
+from ticdc_producer.spark.task_results import MapInArrow
 from ticdc_producer.targets.decoding.dataframes import (
     mapped_kafka_messages,
     mapped_kafka_messages_at,
     record_batches,
 )
-from ticdc_producer.targets.encoding.ordered_events import BatchFunction
 from ticdc_producer.targets.kafka.read import OffsetRange, read
 from ticdc_producer.verifier.messages import Messages, Offset
 
@@ -55,21 +56,8 @@ class TopicMessages(Messages):
     def mapped(self, function: BatchFunction, schema: StructType | str) -> DataFrame:
         return mapped_kafka_messages(self.spark, self.brokers, self.ranges, function, schema)
 
-    def at(self, offsets: Sequence[Offset]) -> Messages:
-        return _MessagesAt(spark=self.spark, brokers=self.brokers, offsets=offsets)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _MessagesAt(Messages):
-    spark: SparkSession
-    brokers: Brokers
-    offsets: Sequence[Offset]
-
-    def mapped(self, function: BatchFunction, schema: StructType | str) -> DataFrame:
-        return mapped_kafka_messages_at(self.spark, self.brokers, self.offsets, function, schema)
-
-    def at(self, offsets: Sequence[Offset]) -> Messages:
-        return replace(self, offsets=offsets)
+    def at(self, offsets: Sequence[Offset]) -> MapInArrow:
+        return partial(mapped_kafka_messages_at, self.spark, self.brokers, offsets)
 
 
 def _size(batch: pa.RecordBatch) -> int:

@@ -14,6 +14,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from ticdc_producer.errors import ProducerError
+from ticdc_producer.model.shapes import BatchFunction
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -29,7 +30,6 @@ _ONLY_RESULT = pa.schema([(_COLUMN, pa.binary())])
 TaskFunction: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Generator[pa.RecordBatch, None, "_Result"]]
 """Yields the rows of a task, and returns its result."""
 
-BatchFunction: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 MapInArrow: TypeAlias = Callable[[BatchFunction, "StructType | str"], "DataFrame"]
 """Applies a function to the batches of each task."""
 

@@ -119,7 +119,7 @@ class BatchGroups:
         )
 
 
-MAX_GROUPS = 1 << 20
+_MAX_GROUPS = 1 << 20
 """Above this number of suspected groups, all of them are checked."""
 
 
@@ -127,7 +127,7 @@ MAX_GROUPS = 1 << 20
 class GroupNumbers:
     """Numbers (hashes) of batching groups that may violate an invariant.
 
-    :param found: sorted; None: there are more than ``MAX_GROUPS``.
+    :param found: sorted; None: there are more than ``_MAX_GROUPS``.
     """
 
     found: Numbers | None = field(default_factory=lambda: _NONE)
@@ -144,7 +144,7 @@ class GroupNumbers:
         parts = [self.found, *(other.found for other in others)]
         known = [part for part in parts if part is not None]
         merged = np.unique(np.concatenate(known)) if len(known) == len(parts) else None
-        self.found = None if merged is None or len(merged) > MAX_GROUPS else merged
+        self.found = None if merged is None or len(merged) > _MAX_GROUPS else merged
 
     def chosen(self, groups: BatchGroups) -> BatchGroups:
         """The rows that are in these groups."""

@@ -22,6 +22,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from ticdc_producer.model.dataframes import DECODED
+from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.model.whole_groups import whole_groups
 from ticdc_producer.replica.rows import GROUP, ROWS, Replica, row_changes
 from ticdc_producer.spark.background_jobs import materialized
@@ -44,12 +45,12 @@ from ticdc_producer.verifier.invariants import row_state
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
 from ticdc_producer.verifier.key_groups import KeyGroups
 from ticdc_producer.verifier.key_pass import KeyFindings, batch_groups
-from ticdc_producer.verifier.messages import MessageFrame, Messages
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.old_image import SUSPECTED, old_image_violations, suspected, with_images
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.partition_marks import carried_marks
 from ticdc_producer.verifier.row_history import KeyChecks
-from ticdc_producer.verifier.slices import Decode, Slices, SliceStates, observed_events, states_before
+from ticdc_producer.verifier.slices import Slices, SliceStates, observed_events, states_before
 from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.table_state import (
     STATE_ROWS,
@@ -87,13 +88,14 @@ class _Groups:
 
 def check_messages(
     messages: Messages,
-    decode: Decode,
+    decode: BatchFunction,
     options: VerifyOptions,
     expected: ExpectedStream | None = None,
     expected_states: Callable[[StreamFacts], Sequence[ExpectedState]] = lambda _facts: (),
 ) -> CheckedMessages:
     """Verify messages of any number.
 
+    :param decode: decodes messages (shape ``MESSAGES``) to events (shape ``DECODED``).
     :param expected_states: returns the expected rows, given what one pass over the stream shows.
     """
     with ExitStack() as stack:
@@ -129,7 +131,7 @@ class _Reader:
 @dataclass(frozen=True)
 class _Run:
     messages: Messages
-    decode: Decode
+    decode: BatchFunction
     observed: DataFrame
     reader: _Reader
     expected: ExpectedStream | None
@@ -268,7 +270,7 @@ class _Run:
         before = pairs.select("topic", *previous[:2]).toDF(*LOCATION[:3])
         where = own.union(before).distinct().hint("broadcast" if number <= _BROADCAST else "merge")
         messages = self.messages.frame.join(where, [*LOCATION[:3]], "left_semi")
-        with materialized(self._decoded(MessageFrame(messages)).where("kind = 'row'")) as rows:
+        with materialized(messages.mapInArrow(self.decode, DECODED).where("kind = 'row'")) as rows:
             after = rows.select(
                 "topic", *(rows[name].alias(f"previous_{name}") for name in (*LOCATION[1:], "after"))
             )
@@ -277,15 +279,13 @@ class _Run:
             )
             return results_of(images, check)
 
-    def _decoded(self, messages: Messages) -> DataFrame:
-        return messages.mapped(self.decode, DECODED)
-
     def _decoded_at(self, events: Iterable[EventID]) -> dict[EventID, dict[str, Any]]:
         """The decoded events at some positions; only their messages are decoded."""
         wanted = set(events)
         if not wanted:
             return {}
-        return events_at(self._decoded(self.messages.at(sorted({event[:3] for event in wanted}))), wanted)
+        messages = self.messages.at(sorted({event[:3] for event in wanted}))
+        return events_at(messages(self.decode, DECODED), wanted)
 
 
 _GROUP_ROWS = pa.schema({field.name: field.type for field in (*SUSPECTED, *MATCHED, *STATE_ROWS)}.items())

@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.model.whole_groups import whole_groups
 from ticdc_producer.spark.background_jobs import materialized
 from ticdc_producer.spark.task_results import MapInArrow, results_of, task_results, task_rows, with_results
@@ -52,7 +53,7 @@ class ExpectedState:
     until: int | None = None
 
 
-def observer_of(options: VerifyOptions, *, expected: bool) -> Callable[[_Batches], _Batches]:
+def observer_of(options: VerifyOptions, *, expected: bool) -> BatchFunction:
     """A function that makes ``events.OBSERVED``, without marks, of decoded or expected events."""
 
     def observe(batches: _Batches) -> _Batches:

@@ -11,7 +11,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from ticdc_producer.model.dataframes import MESSAGES
-from ticdc_producer.spark.task_results import BatchFunction
+from ticdc_producer.model.shapes import BatchFunction
+from ticdc_producer.spark.task_results import MapInArrow
 from ticdc_producer.verifier.event_lookup import rows_at
 
 Offset: TypeAlias = tuple[str, int, int]
@@ -37,8 +38,8 @@ class Messages(ABC):
         """
 
     @abstractmethod
-    def at(self, offsets: Sequence[Offset]) -> Messages:
-        """A few of the messages.
+    def at(self, offsets: Sequence[Offset]) -> MapInArrow:
+        """Applies functions to a few of the messages.
 
         :param offsets: in ascending order.
         """
@@ -65,8 +66,8 @@ class MessageFrame(Messages):
     ) -> DataFrame:
         return self.messages.mapInArrow(function, schema)
 
-    def at(self, offsets: Sequence[Offset]) -> Messages:
-        return MessageFrame(rows_at(self.messages, offsets))
+    def at(self, offsets: Sequence[Offset]) -> MapInArrow:
+        return rows_at(self.messages, offsets).mapInArrow
 
     @property
     def frame(self) -> DataFrame:

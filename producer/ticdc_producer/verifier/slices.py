@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 
+from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.spark.task_results import with_results
 from ticdc_producer.verifier.events import OBSERVED
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
@@ -22,8 +23,6 @@ from ticdc_producer.verifier.partition_marks import PartitionMarks, PartitionSta
 from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.violations import ViolationCounts
 
-Decode: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-"""Decodes messages (shape ``MESSAGES``) to events (shape ``DECODED``)."""
 SliceStates: TypeAlias = Mapping[tuple[int, str, int], PartitionState]
 """By slice, topic and partition the state at the start of the slice."""
 
@@ -42,7 +41,7 @@ class Slices:
     states: dict[tuple[str, int], PartitionState]
 
 
-def observed_events(messages: Messages, decode: Decode, options: VerifyOptions) -> DataFrame:
+def observed_events(messages: Messages, decode: BatchFunction, options: VerifyOptions) -> DataFrame:
     """The events of messages (shape ``events.OBSERVED``), with a result of type ``Slices`` per task."""
 
     def observe(batches: Iterator[pa.RecordBatch]) -> Generator[pa.RecordBatch, None, Slices]:

@@ -18,6 +18,7 @@ from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model import shapes
 from ticdc_producer.model.dataframes import MESSAGES
 from ticdc_producer.model.event import Record
+from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.spec import Options
 from ticdc_producer.targets.kafka.read import OffsetRange, read, read_at, slices
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 _ROWS, _BYTES = 8192, 16 << 20
 """A batch of messages ends with the message that reaches one of them."""
 _PLAIN = ("topic", "partition", "offset", "key", "value")
-
-
-_Function: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 def kafka_messages(spark: SparkSession, brokers: Brokers, ranges: Sequence[OffsetRange]) -> DataFrame:
@@ -45,7 +43,7 @@ def mapped_kafka_messages(
     spark: SparkSession,
     brokers: Brokers,
     ranges: Sequence[OffsetRange],
-    function: _Function,
+    function: BatchFunction,
     schema: StructType | str,
 ) -> DataFrame:
     """The result of a function on the messages that each task of ``kafka_messages`` reads.
@@ -71,7 +69,7 @@ def mapped_kafka_messages_at(
     spark: SparkSession,
     brokers: Brokers,
     offsets: Sequence[tuple[str, int, int]],
-    function: _Function,
+    function: BatchFunction,
     schema: StructType | str,
 ) -> DataFrame:
     """The result of a function on a few messages of topics, which one task reads.

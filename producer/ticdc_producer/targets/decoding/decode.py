@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.model.shapes import DECODED
+from ticdc_producer.model.shapes import DECODED, BatchFunction
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.arrow_text import lengths
 from ticdc_producer.protocols.base import Decoder
@@ -70,11 +70,10 @@ _NESTED: Mapping[str, Callable[[_Cells], pa.Array]] = {
 }
 
 
-Decode: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 _CHUNK = 8192
 
 
-def event_decoder(protocol: str, options: Options, claims: str = "") -> Decode:
+def event_decoder(protocol: str, options: Options, claims: str = "") -> BatchFunction:
     """Returns a function from messages (shape ``MESSAGES``) to events (shape ``DECODED``), in their order.
 
     A message that does not decode gives a row of kind ``error`` after the events before the error. The events

@@ -20,7 +20,7 @@ from pyspark.sql.types import StructType
 
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model import tso
-from ticdc_producer.model.shapes import CARRIED, MESSAGES
+from ticdc_producer.model.shapes import CARRIED, MESSAGES, BatchFunction
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.targets.encoding.encode import (
     MAX_LISTED_REFUSED,
@@ -30,7 +30,7 @@ from ticdc_producer.targets.encoding.encode import (
 )
 from ticdc_producer.targets.encoding.encode_partition import PartitionEventOffsets
 from ticdc_producer.targets.encoding.message_rows import CarriedEvents, MessageRows, chunks
-from ticdc_producer.targets.encoding.ordered_events import BatchFunction, OrderedEvents, split_by_partition
+from ticdc_producer.targets.encoding.ordered_events import OrderedEvents, split_by_partition
 from ticdc_producer.targets.encoding.row_batches import NEEDED
 from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats
 

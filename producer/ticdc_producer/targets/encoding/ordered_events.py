@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from ticdc_producer.model.catalog import Catalog
+from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.model.table import max_row_bytes
 from ticdc_producer.protocols.arrow_text import as_int64
 
@@ -49,9 +49,6 @@ def _are_small(catalog: Catalog, rows: int) -> bool:
     """Whether ``rows`` changes of any table, with both images, always stay below the byte limit."""
     sizes = [max_row_bytes(table) for table in catalog.tables]
     return rows > 0 and all(size is not None and 2 * size * rows <= _MAX_BYTES for size in sizes)
-
-
-BatchFunction: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 class OrderedEvents(ABC):

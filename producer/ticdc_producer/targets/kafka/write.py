@@ -20,10 +20,11 @@ from pyspark.sql import DataFrame
 from ticdc_producer.errors import DeliveryError, ForeignMessageError, ProducerError
 from ticdc_producer.kafka.client import CONNECT_SECONDS, Brokers, Properties
 from ticdc_producer.kafka.client_errors import hint_for
+from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.targets.encoding.claims import ClaimWriter
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
-from ticdc_producer.targets.encoding.ordered_events import BatchFunction, OrderedEvents
+from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
 from ticdc_producer.targets.encoding.row_batches import NEEDED
 from ticdc_producer.targets.encoding.stored_messages import sendable, stored_messages
 from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats

@@ -7,7 +7,7 @@ of the others are paired. The same plan serves ten rows and a billion.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession, Window
 from pyspark.sql import functions as sf
 
 from ticdc_producer.model.event import Value
+from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.verifier.consumer_state.plan import Comparable, TablePlan
 
 COMPARABLE_ROWS = "number int, key array<binary>, row array<binary>"
@@ -45,7 +46,7 @@ def json_lines(spark: SparkSession, path: str) -> DataFrame:
     return spark.read.option("lineSep", "\n").text(path)
 
 
-def _read_expected(plan: TablePlan) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _read_expected(plan: TablePlan) -> BatchFunction:
     def read(read_batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         row = plan.expected_row()
         lines = (line for batch in read_batches for line in batch.column(0).to_pylist())
