@@ -18,6 +18,8 @@ from ticdc_producer.spark.session import spark_session
 MODULES_OF_TASKS = ("pandas", "ticdc_producer.runs.run", "ticdc_producer.verifier.distributed")
 """They import almost all that tasks use."""
 
+SLOW_SECONDS = 3 * 3600
+
 # No deadline: the time of an example depends on the other tests that use the cores.
 settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any-machine")
@@ -41,6 +43,13 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A fast test hangs if it takes longer than ``timeout`` of ``pyproject.toml``; a slow one may take hours."""
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
 
 
 @pytest.fixture(scope="module")
