@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 from pyspark.sql import SparkSession
@@ -12,7 +13,7 @@ import ticdc_producer
 from tests.kafka_topic import read_topic
 from ticdc_producer.config import resolve
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.kafka.embedded.process import free_ports
+from ticdc_producer.kafka.embedded.process import is_free
 from ticdc_producer.model.event import Message
 from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
 from ticdc_producer.runs.progress import Progress
@@ -33,7 +34,8 @@ resolved: {every: 1m}
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[EmbeddedKafka]:
     """A broker that has its address and its topics again when it is started again."""
-    (port,) = free_ports(1)
+    # Below the ports of outgoing connections: one of them could take it while the broker is away.
+    port = next(port for port in Random().sample(range(20_000, 30_000), 100) if is_free(port))
     with EmbeddedKafka(data_dir=tmp_path / "kafka", port=port) as running:
         yield running
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 
-from ticdc_producer.errors import ProducerError
 from ticdc_producer.kafka.embedded.broker import EmbeddedKafka
 
 
@@ -16,14 +15,14 @@ class StartingKafka:
 
     def __init__(self, *, keep: bool = False) -> None:
         self._kafka = EmbeddedKafka(keep=keep)
-        self._error: ProducerError | None = None
+        self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._start, name="Kafka start")
         self._thread.start()
 
     def _start(self) -> None:
         try:
             self._kafka.start()
-        except ProducerError as error:
+        except BaseException as error:  # raised in the thread that waits
             self._error = error
 
     def running(self) -> EmbeddedKafka:
