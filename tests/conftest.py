@@ -46,7 +46,7 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let slow tests take hours; a fast one that takes longer than ``timeout`` in ``pyproject.toml`` hangs."""
+    """Let slow tests take hours; a fast one beyond ``timeout`` in ``pyproject.toml`` hangs."""
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
