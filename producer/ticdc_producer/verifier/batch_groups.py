@@ -7,16 +7,39 @@ their order, their transactions and their repetitions.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.verifier.events import INDEX_BITS, NOTHING, OBSERVED, Events
+from ticdc_producer.verifier.event_columns import EventColumns
+from ticdc_producer.verifier.events import INDEX_BITS, NOTHING, Events
 from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined, text_hashes
 from ticdc_producer.verifier.key_groups import highest_before, late_in_groups, starts_of
 from ticdc_producer.verifier.options import VerifyOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchedRows(EventColumns):
+    """Rows with what decides their batching group and their order in it; columns as in ``Events``."""
+
+    table_id: Numbers
+    op: Numbers
+    rule: Numbers
+    batch_value: Numbers
+
+    @classmethod
+    def of(cls, events: Events) -> Self:
+        """These columns of events."""
+        return cls(**{field.name: getattr(events, field.name) for field in fields(cls)})
+
+    @cached_property
+    def group(self) -> Numbers:
+        """A hash of the batching group of each row."""
+        texts = (text_hashes(getattr(self, name)) for name in ("topic", "schema", "table"))
+        return combined(*texts, self.partition, self.table_id, self.batch_value).view(np.int64)
 
 
 @dataclass(frozen=True)
@@ -56,13 +79,13 @@ class BatchGroups:
     :param late_in_key: the row is known to be older than an earlier one with its row key.
     """
 
-    events: Events
+    events: BatchedRows
     first_delivery: Flags
     late_in_key: Flags
     options: VerifyOptions
 
     @cached_property
-    def rows(self) -> Events:
+    def rows(self) -> BatchedRows:
         """First deliveries."""
         return self.events.take(self.first_delivery)
 
@@ -78,7 +101,7 @@ class BatchGroups:
         return late & by_value & ~self.late_in_key[self.first_delivery], ts, position
 
     @cached_property
-    def transactions(self) -> tuple[Events, Numbers]:
+    def transactions(self) -> tuple[BatchedRows, Numbers]:
         """First deliveries by transaction, in their order, and where each transaction starts."""
         rows = self.rows
         keys = (*_group_columns(rows), rows.commit_ts)
@@ -135,9 +158,9 @@ class GroupNumbers:
     def __bool__(self) -> bool:
         return self.found is None or len(self.found) > 0
 
-    def add(self, rows: Events) -> None:
+    def add(self, rows: BatchedRows) -> None:
         """Add the groups of some rows."""
-        self.merge([GroupNumbers(group_numbers(rows))])
+        self.merge([GroupNumbers(rows.group)])
 
     def merge(self, others: Iterable[GroupNumbers]) -> None:
         """Add other groups."""
@@ -146,62 +169,58 @@ class GroupNumbers:
         merged = np.unique(np.concatenate(known)) if len(known) == len(parts) else None
         self.found = None if merged is None or len(merged) > _MAX_GROUPS else merged
 
-    def chosen(self, groups: BatchGroups) -> BatchGroups:
-        """The rows that are in these groups."""
-        if self.found is None:
-            return groups
-        rows = np.isin(group_numbers(groups.events), self.found)
-        return BatchGroups(
-            groups.events.take(rows), groups.first_delivery[rows], groups.late_in_key[rows], groups.options
-        )
+    def contain(self, rows: BatchedRows) -> Flags:
+        """Which rows are in these groups."""
+        return np.ones(len(rows), bool) if self.found is None else np.isin(rows.group, self.found)
 
 
-def group_numbers(rows: Events) -> Numbers:
-    """A hash of the batching group of each row."""
-    texts = (text_hashes(getattr(rows, name)) for name in ("topic", "schema", "table"))
-    return combined(*texts, rows.partition, rows.table_id, rows.batch_value).view(np.int64)
+MARKS = pa.schema([("batch_group", pa.int64()), ("batch_position", pa.int64()), ("batch_mark", pa.int8())])
+"""What is known of a row by its row key; group and position identify the row."""
+_UNMARKED, _COPY, _LATE_IN_KEY = 0, 1, 2
+PACKED = pa.schema([*MARKS, ("texts", pa.string()), ("numbers", pa.binary())])
+"""Unmarked rows (:class:`BatchedRows`, packed) and :data:`MARKS`, which have neither texts nor numbers."""
+ORDER = PACKED.names[:3]
+"""A mark follows its row."""
 
 
-GROUP = ("topic", "partition", "schema", "table", "table_id", "batch_value")
-"""The columns that the rows of a batching group share."""
-GROUPED = pa.schema(
-    [
-        *OBSERVED,
-        ("topic", pa.string()),
-        ("partition", pa.int64()),
-        ("schema", pa.string()),
-        ("table", pa.string()),
-        ("table_id", pa.int64()),
-        ("batch_value", pa.int64()),
-        ("first_delivery", pa.bool_()),
-        ("late_in_key", pa.bool_()),
-    ]
-)
-"""Rows with what :class:`BatchGroups` needs to know of them."""
+def marks(groups: BatchGroups) -> pa.RecordBatch:
+    """The rows that are copies, or late in their row key (:data:`MARKS`)."""
+    mark = np.where(groups.first_delivery, _UNMARKED, _COPY) + _LATE_IN_KEY * groups.late_in_key
+    marked = np.flatnonzero(mark)
+    rows = groups.events.take(marked)
+    columns = (rows.group, rows.position, mark[marked].astype(np.int8))
+    return pa.record_batch([pa.array(column) for column in columns], schema=MARKS)
 
 
-def to_batch(groups: BatchGroups) -> pa.RecordBatch:
-    """Rows (:data:`GROUPED`) in their order, to be brought together by :data:`GROUP`."""
-    columns = [getattr(groups.events, name) for name in GROUP]
-    columns += [groups.first_delivery, groups.late_in_key]
-    return pa.record_batch(
-        [*groups.events.batch().columns, *(pa.array(column) for column in columns)], schema=GROUPED
+def packed(rows: BatchedRows) -> pa.RecordBatch:
+    """Rows without marks (:data:`PACKED`)."""
+    unmarked = pa.array(np.full(len(rows), _UNMARKED, np.int8))
+    return pa.record_batch([pa.array(rows.group), pa.array(rows.position), unmarked, *rows.packed()], PACKED)
+
+
+def with_marks(batch: pa.RecordBatch, options: VerifyOptions) -> BatchGroups:
+    """Rows in whole groups.
+
+    :param batch: :data:`PACKED`, sorted by :data:`ORDER`.
+    """
+    mark = batch.column("batch_mark").to_numpy()
+    own = mark == _UNMARKED
+    of_row = np.zeros(int(own.sum()), np.int8)
+    of_row[np.cumsum(own)[~own] - 1] = mark[~own]
+    rows = batch.filter(pa.array(own))
+    return BatchGroups(
+        BatchedRows.unpacked(rows.column("texts"), rows.column("numbers")),
+        of_row & _COPY == 0,
+        of_row & _LATE_IN_KEY != 0,
+        options,
     )
 
 
-def from_batch(rows: pa.RecordBatch, options: VerifyOptions) -> BatchGroups:
-    """Whole groups of rows (:data:`GROUPED`)."""
-    first, late = (
-        rows.column(name).to_numpy(zero_copy_only=False) for name in ("first_delivery", "late_in_key")
-    )
-    return BatchGroups(Events.of(rows.select(OBSERVED.names)), first, late, options)
-
-
-def _group_columns(rows: Events) -> tuple[Numbers, ...]:
+def _group_columns(rows: BatchedRows) -> tuple[Numbers, ...]:
     return (rows.topics[0], rows.partition, rows.tables[0], rows.table_id, rows.batch_value)
 
 
-def _steps(events: Events, first_delivery: Flags) -> tuple[Events, Numbers, Numbers, Flags]:
+def _steps(events: BatchedRows, first_delivery: Flags) -> tuple[BatchedRows, Numbers, Numbers, Flags]:
     """The rows of the groups with copies in the order of their position: number of the group, and step."""
     columns = _group_columns(events)
     by_ts = np.lexsort((events.commit_ts, *reversed(columns)))

@@ -148,13 +148,14 @@ class _Run:
             found.merge([one.findings])
             differences.merge([one.differences])
         add_stream_violations(found, self.reader.options)
-        if found.batch_suspected:
-            found.violations.merge(self._checked_batches(found.batch_suspected))
         rows = task_rows(grouped)
+        if found.batch_suspected:
+            marks = rows.where(sf.col("batch_mark").isNotNull()).select(*batching.MARKS.names)
+            found.violations.merge(self._checked_batches(marks, found.batch_suspected))
         if found.suspected:
             pairs = rows.where(sf.col("previous_offset").isNotNull()).select(*SUSPECTED.names)
             found.violations.merge(self._checked_old_images(pairs, found.suspected))
-        rows = rows.where(sf.col("previous_offset").isNull())
+        rows = rows.where(sf.col("previous_offset").isNull() & sf.col("batch_mark").isNull())
         if self.expected is not None:
             add_out_of_order(differences, rows.where(sf.col("state").isNull()))
         examples = self._decoded_at([*example_events(found.violations), *differences.delivered_examples])
@@ -181,6 +182,7 @@ class _Run:
                 checks = KeyChecks(groups)
                 found.findings.add(checks, INVARIANTS)
                 yield _padded(suspected(checks.history))
+                yield _padded(batching.marks(batch_groups(groups)))
                 if compares:
                     differences, matched = match(both)
                     found.differences.merge([differences])
@@ -222,26 +224,35 @@ class _Run:
         in_order = rows.repartition(*GROUP).sortWithinPartitions(*GROUP)
         return in_order.mapInArrow(final, from_arrow_schema(STATE_ROWS))
 
-    def _checked_batches(self, suspected_groups: batching.GroupNumbers) -> list[ViolationCounts]:
+    def _checked_batches(
+        self, marks: DataFrame, suspected_groups: batching.GroupNumbers
+    ) -> list[ViolationCounts]:
+        """Check batching groups.
+
+        :param marks: ``batch_groups.MARKS`` of all rows.
+        """
         reader = self.reader
 
         def rows(batches: _Batches) -> _Batches:
-            for groups, _ in reader.groups(batches):
-                yield batching.to_batch(suspected_groups.chosen(batch_groups(groups)))
+            for batch in batches:
+                events = Events.of(batch)
+                own = batching.BatchedRows.of(events)
+                chosen = (events.kind == EventKind.ROW) & suspected_groups.contain(own)
+                yield batching.packed(own.take(chosen))
 
         def check(batches: _Batches) -> ViolationCounts:
             found = ViolationCounts(reader.options.examples)
-            for batch in whole_groups(batches, batching.GROUP):
-                groups = batching.from_batch(batch, reader.options)
+            for batch in whole_groups(batches, batching.ORDER[:1]):
+                groups = batching.with_marks(batch, reader.options)
                 for invariant in INVARIANTS:
                     if invariant.by_batch:
                         found.add(invariant.id, invariant.by_batch(groups))
             return found
 
-        shape = from_arrow_schema(batching.GROUPED)
-        grouped = in_groups(self.observed).mapInArrow(rows, shape)
-        in_order = grouped.repartition(*batching.GROUP).sortWithinPartitions(*batching.GROUP)
-        return results_of(in_order, check)
+        unmarked = self.observed.mapInArrow(rows, from_arrow_schema(batching.PACKED))
+        both = unmarked.unionByName(marks, allowMissingColumns=True)
+        group = batching.ORDER[:1]
+        return results_of(both.repartition(*group).sortWithinPartitions(*batching.ORDER), check)
 
     def _checked_old_images(self, pairs: DataFrame, number: int) -> list[ViolationCounts]:
         """Compare the images of suspected events with those of the events before them.
@@ -288,9 +299,11 @@ class _Run:
         return events_at(messages(self.decode, DECODED), wanted)
 
 
-_GROUP_ROWS = pa.schema({field.name: field.type for field in (*SUSPECTED, *MATCHED, *STATE_ROWS)}.items())
-"""Rows of :data:`SUSPECTED`, which alone have ``previous_offset``, of :data:`MATCHED`, and of
-:data:`STATE_ROWS`, which alone have ``state``."""
+_GROUP_ROWS = pa.schema(
+    {field.name: field.type for field in (*SUSPECTED, *batching.MARKS, *MATCHED, *STATE_ROWS)}.items()
+)
+"""Rows of :data:`SUSPECTED`, which alone have ``previous_offset``, of ``batch_groups.MARKS``, which alone
+have ``batch_mark``, of :data:`MATCHED`, and of :data:`STATE_ROWS`, which alone have ``state``."""
 FEW_SUSPECTED = 1000
 """Up to this many suspected events, their messages are read one by one."""
 _BROADCAST = 100_000

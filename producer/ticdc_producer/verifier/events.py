@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from enum import IntEnum
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ticdc_producer.model.event import MAX_EVENTS
+from ticdc_producer.verifier.event_columns import EventColumns
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 
 INDEX_BITS = MAX_EVENTS.bit_length() - 1
@@ -57,11 +56,9 @@ class Effect(IntEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Events:
+class Events(EventColumns):
     """Observed events, one element of each column per event.
 
-    :param position: offset and index in the message in one number, see :func:`positions`.
-    :param commit_ts: 0 for none.
     :param op: ``model.event.Op``; 0 for other events than rows.
     :param key, key_check: 128 bits of the row key of a row with handle key; of the content of a row without;
         of kind and time stamp of other events. Events of one group are processed together.
@@ -88,14 +85,8 @@ class Events:
     :param insert_ts: commit-ts of the newest insert before it in its partition, -1 if none.
     """
 
-    topic: pa.Array
-    schema: pa.Array
-    table: pa.Array
     key_change: pa.Array
-    partition: Numbers
-    position: Numbers
     kind: Numbers
-    commit_ts: Numbers
     table_id: Numbers
     op: Numbers
     key: Numbers
@@ -125,31 +116,6 @@ class Events:
     table_position: Numbers
     insert_ts: Numbers
 
-    def __len__(self) -> int:
-        return len(self.position)
-
-    def take(self, rows: Numbers | Flags) -> Events:
-        """Some of the events, by number or by flag."""
-        indexes = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
-        chosen = pa.array(indexes)
-        return Events(
-            **{
-                field.name: column.take(chosen) if isinstance(column, pa.Array) else column[indexes]
-                for field in fields(self)
-                for column in [getattr(self, field.name)]
-            }
-        )
-
-    @cached_property
-    def topics(self) -> tuple[Numbers, list[str]]:
-        """For each event the number of its topic, and the topics in the order of their numbers."""
-        return numbered(self.topic)
-
-    @cached_property
-    def tables(self) -> tuple[Numbers, list[tuple[str, str]]]:
-        """For each event the number of its table, and ``(schema, table)`` by number."""
-        return numbered_pairs(self.schema, self.table)
-
     @cached_property
     def batch_value(self) -> Numbers:
         """The value that rows of a table share to be in one batch; -1 if the table alone decides.
@@ -161,34 +127,12 @@ class Events:
 
     def batch(self) -> pa.RecordBatch:
         """The events as an Arrow batch (:data:`OBSERVED`)."""
-        rows = np.empty(len(self), _ROW)
-        for name in _ROW.names or ():
-            rows[name] = getattr(self, name)
-        offsets = np.arange(0, (len(self) + 1) * _ROW.itemsize, _ROW.itemsize, dtype=np.int32)
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(rows)]
-        numbers = pa.Array.from_buffers(pa.binary(), len(self), buffers)
-        # A hostile message may have the separator in a name.
-        parts = (pc.replace_substring(getattr(self, name), _SEPARATOR, "\ufffd") for name in _TEXTS)
-        texts = pc.binary_join_element_wise(*parts, _SEPARATOR)
-        columns = [pa.array(self.key), pa.array(self.key_check), texts, numbers]
-        return pa.record_batch(columns, schema=OBSERVED)
+        return pa.record_batch([pa.array(self.key), pa.array(self.key_check), *self.packed()], OBSERVED)
 
     @classmethod
     def of(cls, batch: pa.RecordBatch) -> Events:
         """The events of an Arrow batch (:data:`OBSERVED`)."""
-        numbers, encoded = batch.column("numbers"), batch.column("texts").dictionary_encode()
-        content = np.frombuffer(numbers.buffers()[2] or b"", np.uint8)
-        start = numbers.offset * _ROW.itemsize
-        rows = content[start : start + len(numbers) * _ROW.itemsize].view(_ROW)
-        columns: dict[str, Any] = {
-            name: rows[name].astype(np.bool_ if rows.dtype[name] == np.bool_ else np.int64)
-            for name in _ROW.names or ()
-        }
-        distinct = [text.split(_SEPARATOR) for text in encoded.dictionary.to_pylist()]
-        for number, name in enumerate(_TEXTS):
-            texts = pa.array([one[number] for one in distinct], pa.string())
-            columns[name] = texts.take(encoded.indices)
-        return cls(**columns)
+        return cls.unpacked(batch.column("texts"), batch.column("numbers"))
 
     @classmethod
     def joined(cls, parts: Sequence[Events]) -> Events:
@@ -196,27 +140,16 @@ class Events:
         columns = {field.name: [getattr(part, field.name) for part in parts] for field in fields(cls)}
         return cls(
             **{
-                name: pa.concat_arrays(arrays) if name in _TEXTS else np.concatenate(arrays)
+                name: pa.concat_arrays(arrays) if isinstance(arrays[0], pa.Array) else np.concatenate(arrays)
                 for name, arrays in columns.items()
             }
         )
 
 
-_TEXTS = ("topic", "schema", "table", "key_change")
-_SEPARATOR = "\0"
-_SMALL = {"kind": "i1", "op": "i1", "rule": "i1", "effect": "i1", "partition": "<i4", "slice": "<i4"}
-_ROW = np.dtype(
-    [
-        (field.name, "?" if str(field.type) == "Flags" else _SMALL.get(field.name, "<i8"))
-        for field in fields(Events)
-        if field.name not in _TEXTS
-    ]
-)
 OBSERVED = pa.schema(
     [("key", pa.int64()), ("key_check", pa.int64()), ("texts", pa.string()), ("numbers", pa.binary())]
 )
-"""The columns of :class:`Events` as Spark moves them: the numbers are one binary value, and the texts are one
-text, because each field of a row costs Spark some time."""
+"""The columns of :class:`Events` as Spark moves them, packed."""
 
 
 def positions(offsets: Numbers, indexes: Numbers) -> Numbers:
@@ -231,22 +164,3 @@ def positions(offsets: Numbers, indexes: Numbers) -> Numbers:
 def offset_and_index(position: int) -> tuple[int, int]:
     """The offset of an event's message, and its index in the message."""
     return position >> INDEX_BITS, position & ((1 << INDEX_BITS) - 1)
-
-
-def numbered(texts: pa.Array) -> tuple[Numbers, list[str]]:
-    """Numbers of texts, in the order of the texts, and the texts."""
-    encoded = texts.dictionary_encode()
-    names = encoded.dictionary.to_pylist()
-    order = sorted(range(len(names)), key=names.__getitem__)
-    ranks = np.empty(len(names), np.int64)
-    ranks[order] = np.arange(len(names))
-    codes: Numbers = ranks[encoded.indices.to_numpy(zero_copy_only=False)] if names else np.zeros(0, np.int64)
-    return codes, [names[number] for number in order]
-
-
-def numbered_pairs(schemas: pa.Array, tables: pa.Array) -> tuple[Numbers, list[tuple[str, str]]]:
-    """Numbers of pairs of texts, and the pairs."""
-    (of_schema, schema_names), (of_table, table_names) = numbered(schemas), numbered(tables)
-    codes, found = np.unique(of_schema * max(len(table_names), 1) + of_table, return_inverse=True)
-    pairs = [divmod(code, len(table_names)) for code in codes.tolist()]
-    return found, [(schema_names[schema], table_names[table]) for schema, table in pairs]

@@ -7,6 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ticdc_producer.verifier.event_columns import EventColumns
 from ticdc_producer.verifier.events import NOTHING, EventKind, Events
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.options import VerifyOptions
@@ -104,7 +105,7 @@ class KeyGroups:
         return order, np.flatnonzero(starts_of(*(key[order] for key in keys))) if len(order) else order
 
 
-def late_in_groups(rows: Events, keys: tuple[Numbers, ...]) -> tuple[Flags, Numbers, Numbers]:
+def late_in_groups(rows: EventColumns, keys: tuple[Numbers, ...]) -> tuple[Flags, Numbers, Numbers]:
     """Rows older than an earlier one of their group.
 
     :param keys: the columns that the rows of a group share, among them topic and partition.

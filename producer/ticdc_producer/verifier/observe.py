@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.event import Op
-from ticdc_producer.verifier.events import NOTHING, EventKind, Events, Rule, numbered_pairs, positions
+from ticdc_producer.verifier.event_columns import numbered_pairs
+from ticdc_producer.verifier.events import NOTHING, EventKind, Events, Rule, positions
 from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, text_hashes, value_hashes
 from ticdc_producer.verifier.forms import Descriptions, Form, Images, row_forms
 from ticdc_producer.verifier.options import ExpectedDispatch, VerifyOptions

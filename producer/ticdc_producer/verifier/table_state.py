@@ -17,12 +17,12 @@ import pyarrow as pa
 
 from ticdc_producer.model.event import Op
 from ticdc_producer.replica.rows import Replica
+from ticdc_producer.verifier.event_columns import numbered_pairs
 from ticdc_producer.verifier.events import (
     NOTHING,
     Effect,
     EventKind,
     Events,
-    numbered_pairs,
     offset_and_index,
 )
 from ticdc_producer.verifier.fingerprint import Flags, Numbers

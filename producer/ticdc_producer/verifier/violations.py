@@ -10,7 +10,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ticdc_producer.verifier.events import NOTHING, Events, offset_and_index
+from ticdc_producer.verifier.event_columns import EventColumns
+from ticdc_producer.verifier.events import NOTHING, offset_and_index
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 
 EventID: TypeAlias = tuple[str, int, int, int]
@@ -50,7 +51,7 @@ class Violations:
     @classmethod
     def of_events(
         cls,
-        events: Events,
+        events: EventColumns,
         wrong: Flags,
         severity: str | npt.NDArray[np.str_],
         detail: Callable[[int], str],

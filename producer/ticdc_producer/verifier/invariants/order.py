@@ -10,7 +10,8 @@ from collections.abc import Callable
 import numpy as np
 
 from ticdc_producer.verifier.batch_groups import BatchGroups
-from ticdc_producer.verifier.events import EventKind, Events, Rule
+from ticdc_producer.verifier.event_columns import EventColumns
+from ticdc_producer.verifier.events import EventKind, Rule
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.invariants import preconditions
 from ticdc_producer.verifier.invariants.invariant import Invariant
@@ -70,7 +71,7 @@ ORDER_KEY = Invariant(
 )
 
 
-def _comes_after(events: Events, newest: Numbers) -> Callable[[int], str]:
+def _comes_after(events: EventColumns, newest: Numbers) -> Callable[[int], str]:
     def detail(number: int) -> str:
         ts, before = int(events.commit_ts[number]), int(newest[number])
         later = (before >> 18) - (ts >> 18)
