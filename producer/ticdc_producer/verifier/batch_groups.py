@@ -7,11 +7,12 @@ their order, their transactions and their repetitions.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Self
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_producer.verifier.event_columns import EventColumns
@@ -142,36 +143,41 @@ class BatchGroups:
         )
 
 
-_MAX_GROUPS = 1 << 20
-"""Above this number of suspected groups, all of them are checked."""
+_SLOTS = 1 << 20
 
 
-@dataclass
-class GroupNumbers:
-    """Numbers (hashes) of batching groups that may violate an invariant.
+class SuspectedGroups:
+    """Batching groups that may violate an invariant.
 
-    :param found: sorted; None: there are more than ``_MAX_GROUPS``.
+    They are marked in a table of fixed size by their hash, so a group can be among them by chance. Such one
+    is checked without need; if there are many more groups than slots, all are.
     """
 
-    found: Numbers | None = field(default_factory=lambda: _NONE)
+    def __init__(self) -> None:
+        self._marked = np.zeros(_SLOTS, bool)
 
     def __bool__(self) -> bool:
-        return self.found is None or len(self.found) > 0
+        return bool(self._marked.any())
+
+    def __getstate__(self) -> npt.NDArray[np.uint8]:
+        return np.packbits(self._marked)
+
+    def __setstate__(self, packed: npt.NDArray[np.uint8]) -> None:
+        self._marked = np.unpackbits(packed).view(bool)
 
     def add(self, rows: BatchedRows) -> None:
         """Add the groups of some rows."""
-        self.merge([GroupNumbers(rows.group)])
+        self._marked[rows.group % _SLOTS] = True
 
-    def merge(self, others: Iterable[GroupNumbers]) -> None:
+    def merge(self, others: Iterable[SuspectedGroups]) -> None:
         """Add other groups."""
-        parts = [self.found, *(other.found for other in others)]
-        known = [part for part in parts if part is not None]
-        merged = np.unique(np.concatenate(known)) if len(known) == len(parts) else None
-        self.found = None if merged is None or len(merged) > _MAX_GROUPS else merged
+        for other in others:
+            self._marked |= other._marked
 
     def contain(self, rows: BatchedRows) -> Flags:
         """Which rows are in these groups."""
-        return np.ones(len(rows), bool) if self.found is None else np.isin(rows.group, self.found)
+        found: Flags = self._marked[rows.group % _SLOTS]
+        return found
 
 
 MARKS = pa.schema([("batch_group", pa.int64()), ("batch_position", pa.int64()), ("batch_mark", pa.int8())])

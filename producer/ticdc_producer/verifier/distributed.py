@@ -225,7 +225,7 @@ class _Run:
         return in_order.mapInArrow(final, from_arrow_schema(STATE_ROWS))
 
     def _checked_batches(
-        self, marks: DataFrame, suspected_groups: batching.GroupNumbers
+        self, marks: DataFrame, suspected_groups: batching.SuspectedGroups
     ) -> list[ViolationCounts]:
         """Check batching groups.
 

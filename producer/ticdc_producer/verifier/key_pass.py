@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ticdc_producer.verifier.batch_groups import BatchedRows, BatchGroups, GroupNumbers
+from ticdc_producer.verifier.batch_groups import BatchedRows, BatchGroups, SuspectedGroups
 from ticdc_producer.verifier.events import EventKind, Events
 from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants.invariant import Invariant
@@ -30,7 +30,7 @@ class KeyFindings:
     uncovered: UncoveredRows = field(default_factory=UncoveredRows)
     duplicates: int = 0
     suspected: int = 0
-    batch_suspected: GroupNumbers = field(default_factory=GroupNumbers)
+    batch_suspected: SuspectedGroups = field(default_factory=SuspectedGroups)
 
     def add(self, checks: KeyChecks, invariants: Sequence[Invariant]) -> None:
         """Check some groups."""
