@@ -23,7 +23,7 @@ from ticdc_producer.verifier.options import VerifyOptions
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchedRows(EventColumns):
+class GroupedRows(EventColumns):
     """Rows with what decides their batching group and their order in it; columns as in ``Events``."""
 
     table_id: Numbers
@@ -80,13 +80,13 @@ class BatchGroups:
     :param late_in_key: the row is known to be older than an earlier one with its row key.
     """
 
-    events: BatchedRows
+    events: GroupedRows
     first_delivery: Flags
     late_in_key: Flags
     options: VerifyOptions
 
     @cached_property
-    def rows(self) -> BatchedRows:
+    def rows(self) -> GroupedRows:
         """First deliveries."""
         return self.events.take(self.first_delivery)
 
@@ -102,7 +102,7 @@ class BatchGroups:
         return late & by_value & ~self.late_in_key[self.first_delivery], ts, position
 
     @cached_property
-    def transactions(self) -> tuple[BatchedRows, Numbers]:
+    def transactions(self) -> tuple[GroupedRows, Numbers]:
         """First deliveries by transaction, in their order, and where each transaction starts."""
         rows = self.rows
         keys = (*_group_columns(rows), rows.commit_ts)
@@ -165,7 +165,7 @@ class SuspectedGroups:
     def __setstate__(self, packed: npt.NDArray[np.uint8]) -> None:
         self._marked = np.unpackbits(packed).view(bool)
 
-    def add(self, rows: BatchedRows) -> None:
+    def add(self, rows: GroupedRows) -> None:
         """Add the groups of some rows."""
         self._marked[rows.group % _SLOTS] = True
 
@@ -174,7 +174,7 @@ class SuspectedGroups:
         for other in others:
             self._marked |= other._marked
 
-    def contain(self, rows: BatchedRows) -> Flags:
+    def contain(self, rows: GroupedRows) -> Flags:
         """Which rows are in these groups."""
         found: Flags = self._marked[rows.group % _SLOTS]
         return found
@@ -184,7 +184,7 @@ MARKS = pa.schema([("batch_group", pa.int64()), ("batch_position", pa.int64()), 
 """What is known of a row by its row key; group and position identify the row."""
 _UNMARKED, _COPY, _LATE_IN_KEY = 0, 1, 2
 PACKED = pa.schema([*MARKS, ("texts", pa.string()), ("numbers", pa.binary())])
-"""Unmarked rows (:class:`BatchedRows`, packed) and :data:`MARKS`, which have neither texts nor numbers."""
+"""Unmarked rows (:class:`GroupedRows`, packed) and :data:`MARKS`, which have neither texts nor numbers."""
 ORDER = PACKED.names[:3]
 """A mark follows its row."""
 
@@ -198,7 +198,7 @@ def marks(groups: BatchGroups) -> pa.RecordBatch:
     return pa.record_batch([pa.array(column) for column in columns], schema=MARKS)
 
 
-def packed(rows: BatchedRows) -> pa.RecordBatch:
+def packed(rows: GroupedRows) -> pa.RecordBatch:
     """Rows without marks (:data:`PACKED`)."""
     unmarked = pa.array(np.full(len(rows), _UNMARKED, np.int8))
     return pa.record_batch([pa.array(rows.group), pa.array(rows.position), unmarked, *rows.packed()], PACKED)
@@ -215,18 +215,18 @@ def with_marks(batch: pa.RecordBatch, options: VerifyOptions) -> BatchGroups:
     of_row[np.cumsum(own)[~own] - 1] = mark[~own]
     rows = batch.filter(pa.array(own))
     return BatchGroups(
-        BatchedRows.unpacked(rows.column("texts"), rows.column("numbers")),
+        GroupedRows.unpacked(rows.column("texts"), rows.column("numbers")),
         of_row & _COPY == 0,
         of_row & _LATE_IN_KEY != 0,
         options,
     )
 
 
-def _group_columns(rows: BatchedRows) -> tuple[Numbers, ...]:
+def _group_columns(rows: GroupedRows) -> tuple[Numbers, ...]:
     return (rows.topics[0], rows.partition, rows.tables[0], rows.table_id, rows.batch_value)
 
 
-def _steps(events: BatchedRows, first_delivery: Flags) -> tuple[BatchedRows, Numbers, Numbers, Flags]:
+def _steps(events: GroupedRows, first_delivery: Flags) -> tuple[GroupedRows, Numbers, Numbers, Flags]:
     """The rows of the groups with copies in the order of their position: number of the group, and step."""
     columns = _group_columns(events)
     by_ts = np.lexsort((events.commit_ts, *reversed(columns)))

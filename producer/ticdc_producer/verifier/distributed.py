@@ -236,7 +236,7 @@ class _Run:
         def rows(batches: _Batches) -> _Batches:
             for batch in batches:
                 events = Events.of(batch)
-                own = batching.BatchedRows.of(events)
+                own = batching.GroupedRows.of(events)
                 chosen = (events.kind == EventKind.ROW) & suspected_groups.contain(own)
                 yield batching.packed(own.take(chosen))
 
