@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ticdc_producer.verifier.batch_groups import GroupedRows, BatchGroups, SuspectedGroups
+from ticdc_producer.verifier.batch_groups import BatchGroups, GroupedRows, SuspectedGroups
 from ticdc_producer.verifier.events import EventKind, Events
 from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants.invariant import Invariant

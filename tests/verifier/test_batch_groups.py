@@ -1,0 +1,76 @@
+"""Rows of batching groups on their way between two tasks: what one found is known to the other."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ticdc_producer.verifier import VerifyOptions
+from ticdc_producer.verifier.batch_groups import (
+    ORDER,
+    BatchGroups,
+    GroupedRows,
+    SuspectedGroups,
+    marks,
+    packed,
+    with_marks,
+)
+from ticdc_producer.verifier.events import positions
+
+OPTIONS = VerifyOptions()
+
+
+def rows(count: int, *, table: str = "t", batch_value: int = -1) -> GroupedRows:
+    numbers = np.arange(count)
+    return GroupedRows(
+        topic=pa.array(["topic"] * count),
+        schema=pa.array(["test"] * count),
+        table=pa.array([table] * count),
+        partition=np.full(count, 3),
+        position=positions(numbers // 2, numbers % 2),
+        commit_ts=429918007904436226 + numbers,
+        table_id=np.full(count, 105),
+        op=1 + numbers % 3,
+        rule=np.full(count, 1),
+        batch_value=np.full(count, batch_value),
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_mark_finds_its_row(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    groups = [rows(int(random.integers(1, 40)), table=table) for table in ("a", "b", "c")]
+    found = [
+        BatchGroups(one, random.random(len(one)) < 0.5, random.random(len(one)) < 0.5, OPTIONS)
+        for one in groups
+    ]
+    parts = [*(packed(one.events) for one in found), *(marks(one) for one in found)]
+    moved = pa.concat_tables(
+        map(pa.Table.from_batches, ([part] for part in parts)), promote_options="default"
+    )
+    (batch,) = moved.sort_by([(name, "ascending") for name in ORDER]).combine_chunks().to_batches()
+    got = with_marks(batch, OPTIONS)
+    for one in found:
+        own = np.flatnonzero(np.array(got.events.table.to_pylist()) == one.events.table[0].as_py())
+        assert got.first_delivery[own].tolist() == one.first_delivery.tolist()
+        assert got.late_in_key[own].tolist() == one.late_in_key.tolist()
+        taken = got.events.take(own)
+        assert taken.tables[1] == one.events.tables[1]
+        for name in ("partition", "position", "commit_ts", "table_id", "op", "rule", "batch_value", "group"):
+            assert getattr(taken, name).tolist() == getattr(one.events, name).tolist()
+
+
+def test_suspected_groups_are_those_of_all_tasks() -> None:
+    tasks = [SuspectedGroups(), SuspectedGroups()]
+    tasks[0].add(rows(3, table="a"))
+    tasks[1].add(rows(3, table="b", batch_value=7))
+    total = SuspectedGroups()
+    assert not total
+    total.merge(pickle.loads(pickle.dumps(one)) for one in tasks)
+    assert total
+    assert total.contain(rows(2, table="a")).all()
+    assert total.contain(rows(2, table="b", batch_value=7)).all()
+    assert not total.contain(rows(2, table="b", batch_value=8)).any()
