@@ -51,6 +51,12 @@ def moves_tables(plan: FaultPlan) -> bool:
     return any(one.of_one_table for one in _segment_traps(plan))
 
 
+def draws_table(plan: FaultPlan, segments: Numbers) -> Flags:
+    """Whether the trap of each of some segments concerns one table."""
+    names = [one.id for one in _segment_traps(plan) if one.of_one_table]
+    return np.isin(_segment_faults(plan, segments), names)
+
+
 def moved_tables(batches: Iterable[pa.RecordBatch], plan: FaultPlan) -> dict[int, tuple[int, int]]:
     """The table that is drawn in each segment whose trap concerns one table, from those with rows in it.
 
@@ -61,10 +67,9 @@ def moved_tables(batches: Iterable[pa.RecordBatch], plan: FaultPlan) -> dict[int
     found: dict[int, tuple[int, int]] = {}
     if not moves_tables(plan):
         return found
-    names = [one.id for one in _segment_traps(plan) if one.of_one_table]
     for events in batches:
         segments = plan.segments.numbers(integers(events, "deliver_after_ts"))
-        rows = is_kind(events, Kind.ROW) & np.isin(_segment_faults(plan, segments), names)
+        rows = is_kind(events, Kind.ROW) & draws_table(plan, segments)
         tables = np.stack([segments[rows], integers(events, "table_id")[rows]], axis=1)
         pairs = np.unique(tables, axis=0)
         hashes = seeded_hash(plan.seed, "table", len(pairs), *map(pa.array, pairs.T))

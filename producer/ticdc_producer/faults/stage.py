@@ -15,11 +15,11 @@ from ticdc_producer.faults.event_traps import OrderTrap
 from ticdc_producer.faults.facts import TableFacts, table_facts
 from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.faults.illegal_event import EventGroup, IllegalEventTrap, with_illegal_fault
-from ticdc_producer.faults.legal import legal_faults, moved_tables, moves_tables
+from ticdc_producer.faults.legal import draws_table, legal_faults, moved_tables, moves_tables
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.whole_groups import whole_groups
 from ticdc_producer.pipeline.order import in_delivery_order
-from ticdc_producer.pipeline.row_images import Flags
+from ticdc_producer.pipeline.row_images import Flags, Numbers
 
 _SEGMENT = "segment"
 
@@ -109,6 +109,10 @@ class EventFaults:
     def moves_tables(self) -> bool:
         """Whether a table is drawn in any segment."""
         return moves_tables(self.plan)
+
+    def draws_table(self, times: Numbers) -> Flags:
+        """Whether a table is drawn in the segments of some TSOs."""
+        return draws_table(self.plan, self.plan.segments.numbers(times))
 
     @property
     def reorders(self) -> bool:

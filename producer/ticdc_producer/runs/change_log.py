@@ -76,7 +76,7 @@ class RunChangeLog:
             return EventFrame(ordered_events(self.rows(plan), plan, faults))
         partitions = GeneratedPartitions(plan, self.steps.plans, self.few, faults)
         if faults is not None and faults.moves_tables:
-            without = GeneratedStream(self.spark, replace(partitions, faults=None))
+            without = GeneratedStream(self.spark, replace(partitions, faults=None, wanted=faults.draws_table))
             drawn = without.mapped(partial(tables_by_segment, faults), DRAWN_TABLES, EVENT_STREAM.names)
             partitions = replace(partitions, moved=drawn_tables(drawn))
         return GeneratedStream(self.spark, partitions)

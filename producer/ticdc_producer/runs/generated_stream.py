@@ -29,13 +29,15 @@ from ticdc_producer.pipeline.event_stream import (
 )
 from ticdc_producer.pipeline.go_sort import go_sort_order
 from ticdc_producer.pipeline.mutations import in_key_order
-from ticdc_producer.pipeline.order import in_delivery_order
+from ticdc_producer.pipeline.order import commit_ts, in_delivery_order
 from ticdc_producer.pipeline.row_images import numbers
 from ticdc_producer.runs.target_partitions import TargetPartition
+from ticdc_producer.scenario.generate.arrays import Flags, Longs
 from ticdc_producer.scenario.generate.cells import Expressions
-from ticdc_producer.scenario.generate.changes import ChangeSource, part_of_rows
+from ticdc_producer.scenario.generate.changes import ChangeFilter, ChangeSource, part_of_rows
 from ticdc_producer.scenario.generate.expressions import made_in_tasks, needs_expressions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
+from ticdc_producer.scenario.generate.row_history import RowChanges
 from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
 
 _NO_EVENTS = pa.RecordBatch.from_pylist([], EVENT_STREAM)
@@ -53,6 +55,7 @@ class GeneratedPartitions:
     :param changes: the changes of SQL (shape ``CHANGE_LOG``).
     :param faults: local faults; None: no faults.
     :param moved: by segment whose trap concerns one table, the id of the table that was drawn.
+    :param wanted: whether changes with some commit-ts are drawn; None: all are.
     """
 
     stream: StreamPlan
@@ -60,6 +63,7 @@ class GeneratedPartitions:
     changes: pa.RecordBatch
     faults: EventFaults | None = None
     moved: Mapping[int, int] = field(default_factory=dict)
+    wanted: Callable[[Longs], Flags] | None = None
 
     def events(self, index: int, expressions: Expressions) -> Iterator[pa.RecordBatch]:
         """The ordered events of a partition (shape ``EVENT_STREAM``)."""
@@ -91,9 +95,19 @@ class GeneratedPartitions:
             expressions=expressions,
             drawn=is_drawn,
             rows=target.rows,
-            changes=target.changes,
+            changes=self._wanted(target.changes),
             share=self._share(target),
         )
+
+    def _wanted(self, changes: ChangeFilter) -> ChangeFilter:
+        wanted, clock = self.wanted, self.stream.resolved.clock
+        if wanted is None:
+            return changes
+
+        def chosen(plan: GeneratePlan, found: RowChanges) -> RowChanges:
+            return changes(plan, found.take(np.flatnonzero(wanted(commit_ts(clock, found.commit)))))
+
+        return chosen
 
     def _share(self, target: TargetPartition) -> int:
         """How many times more changes there are than the task draws; with all rows it follows all changes."""

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.model.shapes import DECODED, EXPECTED_EVENTS
 from ticdc_producer.replica.rows import row_changes
-from ticdc_producer.verifier.comparison import Comparison, DeliveryOrder, Differences, match
+from ticdc_producer.verifier.comparison import ComparedEvents, Comparison, DeliveryOrder, Differences, match
 from ticdc_producer.verifier.events import EventKind, Events
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.findings import add_stream_violations, example_events, findings, kinds
@@ -129,8 +129,11 @@ class CheckedStream:
         batch = by_position(expected)
         if self._rows.select(_COMPARED).equals(batch.select(_COMPARED)):  # then no event needs its partner
             return Differences(expected=batch.num_rows).comparison({}, {})
-        wanted = Observer(self.options).observe(batch, expected=True).events
-        differences, matched = match(Events.joined([self._checks.groups.events, wanted]))
+        wanted = Observer(self.options).observe(batch).events
+        delivered = ComparedEvents.of(self._checks.groups.events, expected=False)
+        differences, matched = match(
+            ComparedEvents.joined([delivered, ComparedEvents.of(wanted, expected=True)])
+        )
         in_order = [(name, "ascending") for name in ("topic", "partition", "expected_position")]
         for part in pa.Table.from_batches([matched]).sort_by(in_order).to_batches():
             differences.merge([DeliveryOrder().add(part)])

@@ -7,16 +7,17 @@ copies than expected are duplicates, which at-least-once delivery allows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model.event_line import event_text
-from ticdc_producer.verifier.events import NOTHING, EventKind, Events, offset_and_index
-from ticdc_producer.verifier.fingerprint import Numbers
+from ticdc_producer.verifier.event_columns import EventColumns
+from ticdc_producer.verifier.events import NOTHING, OBSERVED, EventKind, Events, offset_and_index
+from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.key_groups import highest_before, starts_of
 from ticdc_producer.verifier.violations import EventID
 
@@ -119,7 +120,32 @@ class Differences:
         )
 
 
-def match(events: Events) -> tuple[Differences, pa.RecordBatch]:
+@dataclass(frozen=True, kw_only=True)
+class ComparedEvents(EventColumns):
+    """Expected and delivered events with what decides whether they match; columns as in ``Events``.
+
+    :param expected: an expected event; not one that was read.
+    """
+
+    kind: Numbers
+    key: Numbers
+    key_check: Numbers
+    identity: Numbers
+    shape: Numbers
+    expected: Flags
+
+    @classmethod
+    def of(cls, events: Events, *, expected: bool) -> Self:
+        """These columns of expected or delivered events."""
+        own = {one.name: getattr(events, one.name) for one in fields(cls) if one.name != "expected"}
+        return cls(**own, expected=np.full(len(events), expected))
+
+    def batch(self) -> pa.RecordBatch:
+        """The events as an Arrow batch (``events.OBSERVED``)."""
+        return pa.record_batch([pa.array(self.key), pa.array(self.key_check), *self.packed()], OBSERVED)
+
+
+def match(events: ComparedEvents) -> tuple[Differences, pa.RecordBatch]:
     """Match expected and delivered events.
 
     :param events: both, in whole groups of equal ``key``.

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -28,7 +29,7 @@ from ticdc_producer.replica.rows import GROUP, ROWS, Replica, row_changes
 from ticdc_producer.spark.background_jobs import materialized
 from ticdc_producer.spark.task_results import results_of, task_results, task_rows, with_results
 from ticdc_producer.verifier import batch_groups as batching
-from ticdc_producer.verifier.comparison import MATCHED, Comparison, Differences, match
+from ticdc_producer.verifier.comparison import MATCHED, ComparedEvents, Comparison, Differences, match
 from ticdc_producer.verifier.distributed_comparison import (
     KEY,
     ExpectedState,
@@ -120,12 +121,19 @@ class _Reader:
     def options(self) -> VerifyOptions:
         return self.facts.options
 
-    def groups(self, batches: _Batches) -> Iterator[tuple[KeyGroups, Events]]:
+    def groups(self, batches: _Batches) -> Iterator[tuple[KeyGroups, ComparedEvents]]:
         """Groups of delivered events, and the same with the expected events."""
         for batch in whole_groups(batches, KEY):
-            both = carried_marks(Events.of(batch), self.states_before)
-            own = both.take(~both.expected & (both.kind != EventKind.ERROR))
-            yield KeyGroups(own, self.options, self.facts), both
+            sizes = pc.binary_length(batch.column("numbers"))
+            expected = pc.equal(sizes, ComparedEvents.packed_size())
+            delivered = carried_marks(Events.of(batch.filter(pc.invert(expected))), self.states_before)
+            wanted = batch.filter(expected)
+            both = [
+                ComparedEvents.of(delivered, expected=False),
+                ComparedEvents.unpacked(wanted.column("texts"), wanted.column("numbers")),
+            ]
+            own = delivered.take(delivered.kind != EventKind.ERROR)
+            yield KeyGroups(own, self.options, self.facts), ComparedEvents.joined(both)
 
 
 @dataclass(frozen=True)

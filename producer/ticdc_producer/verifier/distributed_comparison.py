@@ -16,9 +16,16 @@ from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.model.whole_groups import whole_groups
 from ticdc_producer.spark.background_jobs import materialized
 from ticdc_producer.spark.task_results import MapInArrow, results_of, task_results, task_rows, with_results
-from ticdc_producer.verifier.comparison import MATCHED, Comparison, DeliveryOrder, Differences, match
+from ticdc_producer.verifier.comparison import (
+    MATCHED,
+    ComparedEvents,
+    Comparison,
+    DeliveryOrder,
+    Differences,
+    match,
+)
 from ticdc_producer.verifier.event_lookup import events_at, rows_with
-from ticdc_producer.verifier.events import OBSERVED, Events
+from ticdc_producer.verifier.events import OBSERVED
 from ticdc_producer.verifier.observe import Observer
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.table_state import (
@@ -54,13 +61,13 @@ class ExpectedState:
 
 
 def observer_of(options: VerifyOptions, *, expected: bool) -> BatchFunction:
-    """A function that makes ``events.OBSERVED``, without marks, of decoded or expected events."""
+    """A function that makes ``events.OBSERVED`` (``ComparedEvents``) of decoded or expected events."""
 
     def observe(batches: _Batches) -> _Batches:
         observer = Observer(options)
         for batch in batches:
             if batch.num_rows:
-                yield observer.observe(batch, expected=expected).events.batch()
+                yield ComparedEvents.of(observer.observe(batch).events, expected=expected).batch()
 
     return observe
 
@@ -70,7 +77,7 @@ class ExpectedStream(ABC):
 
     @abstractmethod
     def observed(self, options: VerifyOptions) -> DataFrame:
-        """The events as ``events.OBSERVED``, without marks, in any order."""
+        """The events as ``events.OBSERVED`` (``ComparedEvents``), in any order."""
 
     @abstractmethod
     def at(self, wanted: Collection[EventID]) -> dict[EventID, dict[str, Any]]:
@@ -109,7 +116,8 @@ def compare_events(expected: ExpectedStream, decoded: DataFrame) -> Comparison:
     def matches(batches: _Batches) -> Generator[pa.RecordBatch, None, Differences]:
         found = Differences()
         for batch in whole_groups(batches, KEY):
-            differences, matched = match(Events.of(batch))
+            events = ComparedEvents.unpacked(batch.column("texts"), batch.column("numbers"))
+            differences, matched = match(events)
             found.merge([differences])
             yield matched
         return found

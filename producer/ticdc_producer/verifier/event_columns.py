@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, Self
@@ -57,6 +57,17 @@ class EventColumns:
         """For each event the number of its table, and ``(schema, table)`` by number."""
         return numbered_pairs(self.schema, self.table)
 
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """The events of all parts."""
+        columns = {field.name: [getattr(part, field.name) for part in parts] for field in fields(cls)}
+        return cls(
+            **{
+                name: pa.concat_arrays(arrays) if isinstance(arrays[0], pa.Array) else np.concatenate(arrays)
+                for name, arrays in columns.items()
+            }
+        )
+
     def packed(self) -> tuple[pa.Array, pa.Array]:
         """All texts of an event as one text, and all numbers as one binary value.
 
@@ -76,6 +87,11 @@ class EventColumns:
             pc.replace_substring(getattr(self, name), _SEPARATOR, "\ufffd") for name in _texts(type(self))
         ]
         return pc.binary_join_element_wise(*parts, _SEPARATOR), numbers
+
+    @classmethod
+    def packed_size(cls) -> int:
+        """Bytes of the numbers of one event."""
+        return _number_type(cls).itemsize
 
     @classmethod
     def unpacked(cls, texts: pa.Array, numbers: pa.Array) -> Self:

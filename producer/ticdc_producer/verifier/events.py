@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
@@ -75,7 +74,6 @@ class Events(EventColumns):
     :param dispatch_key: -1 if unknown.
     :param untracked: the rows of the table cannot be tracked.
     :param effect: ``Effect`` of a DDL; 0 for other events.
-    :param expected: an expected event; not one that was read.
     :param slice: number of the part of the stream that was read in one piece. The following are relative to
         it until ``carried_marks`` adds what came before.
     :param resolved_ts, resolved_position: the newest resolved event before it in its partition, -1 if none.
@@ -104,7 +102,6 @@ class Events(EventColumns):
     dispatch_key: Numbers
     untracked: Flags
     effect: Numbers
-    expected: Flags
     slice: Numbers
     resolved_ts: Numbers
     resolved_position: Numbers
@@ -134,22 +131,11 @@ class Events(EventColumns):
         """The events of an Arrow batch (:data:`OBSERVED`)."""
         return cls.unpacked(batch.column("texts"), batch.column("numbers"))
 
-    @classmethod
-    def joined(cls, parts: Sequence[Events]) -> Events:
-        """The events of all parts."""
-        columns = {field.name: [getattr(part, field.name) for part in parts] for field in fields(cls)}
-        return cls(
-            **{
-                name: pa.concat_arrays(arrays) if isinstance(arrays[0], pa.Array) else np.concatenate(arrays)
-                for name, arrays in columns.items()
-            }
-        )
-
 
 OBSERVED = pa.schema(
     [("key", pa.int64()), ("key_check", pa.int64()), ("texts", pa.string()), ("numbers", pa.binary())]
 )
-"""The columns of :class:`Events` as Spark moves them, packed."""
+"""Events as Spark moves them: their key, and all columns packed (:class:`Events`, or a part of them)."""
 
 
 def positions(offsets: Numbers, indexes: Numbers) -> Numbers:

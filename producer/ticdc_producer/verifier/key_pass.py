@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ticdc_producer.verifier.batch_groups import BatchGroups, GroupedRows, SuspectedGroups
-from ticdc_producer.verifier.events import EventKind, Events
+from ticdc_producer.verifier.events import EventKind
 from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants.invariant import Invariant
 from ticdc_producer.verifier.key_groups import KeyGroups
@@ -76,8 +76,3 @@ def batch_groups(groups: KeyGroups) -> BatchGroups:
         groups.late_in_key[0][rows],
         groups.options,
     )
-
-
-def delivered(events: Events) -> Events:
-    """The events that were read, without the expected ones."""
-    return events.take(~events.expected) if events.expected.any() else events

@@ -59,13 +59,12 @@ class Observer:
         self._options = options
         self._rules = TableRules(options)
 
-    def observe(self, decoded: pa.RecordBatch, *, expected: bool = False) -> Observation:
+    def observe(self, decoded: pa.RecordBatch) -> Observation:
         """Reduce a batch.
 
         :param decoded: events of shape ``DECODED`` or ``EXPECTED_EVENTS``.
-        :param expected: whether they are expected events.
         """
-        return _Batch(decoded, self._options, self._rules, expected).observation()
+        return _Batch(decoded, self._options, self._rules).observation()
 
 
 @dataclass
@@ -73,7 +72,6 @@ class _Batch:
     decoded: pa.RecordBatch
     options: VerifyOptions
     rules: TableRules
-    expected: bool
 
     def observation(self) -> Observation:
         columns = self._empty_columns()
@@ -176,7 +174,6 @@ class _Batch:
             "content": np.where(row, self.new.hashes, 0),
             "effect": self._effects(),
             "untracked": self._untracked(),
-            "expected": np.full(len(row), self.expected),
             "rule": np.array([_code(rule) for rule in rules], np.int64)[codes],
             # TiCDC hashes the handle key if a rule lists no columns.
             "hashes_handle": np.array([rule is None or rule.columns is None for rule in rules], bool)[codes],
