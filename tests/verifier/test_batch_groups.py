@@ -19,6 +19,7 @@ from ticdc_producer.verifier.batch_groups import (
     with_marks,
 )
 from ticdc_producer.verifier.events import positions
+from ticdc_producer.verifier.invariants.registry import INVARIANTS
 
 OPTIONS = VerifyOptions()
 
@@ -26,9 +27,9 @@ OPTIONS = VerifyOptions()
 def rows(count: int, *, table: str = "t", batch_value: int = -1) -> GroupedRows:
     numbers = np.arange(count)
     return GroupedRows(
-        topic=pa.array(["topic"] * count),
-        schema=pa.array(["test"] * count),
-        table=pa.array([table] * count),
+        topic=pa.array(["topic"] * count, pa.string()),
+        schema=pa.array(["test"] * count, pa.string()),
+        table=pa.array([table] * count, pa.string()),
         partition=np.full(count, 3),
         position=positions(numbers // 2, numbers % 2),
         commit_ts=429918007904436226 + numbers,
@@ -61,6 +62,22 @@ def test_a_mark_finds_its_row(seed: int) -> None:
         assert taken.tables[1] == one.events.tables[1]
         for name in ("partition", "position", "commit_ts", "table_id", "op", "rule", "batch_value", "group"):
             assert getattr(taken, name).tolist() == getattr(one.events, name).tolist()
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_mark_without_its_row_marks_no_other_row(alone: bool) -> None:
+    """A row that is late in its key need not be late in its batching group, which is then not suspected."""
+    marked = marks(BatchGroups(rows(4), np.zeros(4, bool), np.ones(4, bool), OPTIONS))
+    others = [] if alone else [packed(rows(3, table=table)) for table in ("a", "b", "c", "d")]
+    tables = [pa.Table.from_batches([part]) for part in (packed(rows(0)), marked, *others)]
+    moved = pa.concat_tables(tables, promote_options="default")
+    got = with_marks(
+        moved.sort_by([(name, "ascending") for name in ORDER]).combine_chunks().to_batches()[0], OPTIONS
+    )
+    assert len(got.events) == 3 * len(others)
+    assert got.first_delivery.all()
+    assert not got.late_in_key.any()
+    assert not any(len(invariant.by_batch(got)) for invariant in INVARIANTS if invariant.by_batch)
 
 
 def test_suspected_groups_are_those_of_all_tasks() -> None:

@@ -207,15 +207,20 @@ def packed(rows: GroupedRows) -> pa.RecordBatch:
 def with_marks(batch: pa.RecordBatch, options: VerifyOptions) -> BatchGroups:
     """Rows in whole groups.
 
-    :param batch: :data:`PACKED`, sorted by :data:`ORDER`.
+    :param batch: :data:`PACKED`, sorted by :data:`ORDER`. A mark lacks its row if the group is not suspected.
     """
-    mark = batch.column("batch_mark").to_numpy()
+    group, position, mark = (batch.column(name).to_numpy() for name in ORDER)
     own = mark == _UNMARKED
-    of_row = np.zeros(int(own.sum()), np.int8)
-    of_row[np.cumsum(own)[~own] - 1] = mark[~own]
-    rows = batch.filter(pa.array(own))
+    rows, marked = np.flatnonzero(own), np.flatnonzero(~own)
+    latest = np.cumsum(own)[marked] - 1
+    has_row = latest >= 0
+    latest, marked = latest[has_row], marked[has_row]
+    has_row = (group[rows[latest]] == group[marked]) & (position[rows[latest]] == position[marked])
+    of_row = np.zeros(len(rows), np.int8)
+    of_row[latest[has_row]] = mark[marked[has_row]]
+    unmarked = batch.filter(pa.array(own))
     return BatchGroups(
-        GroupedRows.unpacked(rows.column("texts"), rows.column("numbers")),
+        GroupedRows.unpacked(unmarked.column("texts"), unmarked.column("numbers")),
         of_row & _COPY == 0,
         of_row & _LATE_IN_KEY != 0,
         options,
