@@ -7,16 +7,15 @@ their order, their transactions and their repetitions.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from ticdc_producer.verifier.event_columns import EventColumns
-from ticdc_producer.verifier.events import INDEX_BITS, NOTHING, Events
+from ticdc_producer.verifier.events import INDEX_BITS, NOTHING
 from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined, text_hashes
 from ticdc_producer.verifier.key_groups import highest_before, late_in_groups, starts_of
 from ticdc_producer.verifier.options import VerifyOptions
@@ -30,11 +29,6 @@ class GroupedRows(EventColumns):
     op: Numbers
     rule: Numbers
     batch_value: Numbers
-
-    @classmethod
-    def of(cls, events: Events) -> Self:
-        """These columns of events."""
-        return cls(**{field.name: getattr(events, field.name) for field in fields(cls)})
 
     @cached_property
     def group(self) -> Numbers:

@@ -130,9 +130,9 @@ class CheckedStream:
         if self._rows.select(_COMPARED).equals(batch.select(_COMPARED)):  # then no event needs its partner
             return Differences(expected=batch.num_rows).comparison({}, {})
         wanted = Observer(self.options).observe(batch).events
-        delivered = ComparedEvents.of(self._checks.groups.events, expected=False)
+        delivered = ComparedEvents.chosen(self._checks.groups.events, expected=False)
         differences, matched = match(
-            ComparedEvents.joined([delivered, ComparedEvents.of(wanted, expected=True)])
+            ComparedEvents.joined([delivered, ComparedEvents.chosen(wanted, expected=True)])
         )
         in_order = [(name, "ascending") for name in ("topic", "partition", "expected_position")]
         for part in pa.Table.from_batches([matched]).sort_by(in_order).to_batches():

@@ -7,7 +7,7 @@ copies than expected are duplicates, which at-least-once delivery allows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Self
 
@@ -15,8 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model.event_line import event_text
-from ticdc_producer.verifier.event_columns import EventColumns
-from ticdc_producer.verifier.events import NOTHING, OBSERVED, EventKind, Events, offset_and_index
+from ticdc_producer.verifier.events import NOTHING, EventKind, Events, KeyedEvents, offset_and_index
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.key_groups import highest_before, starts_of
 from ticdc_producer.verifier.violations import EventID
@@ -121,28 +120,21 @@ class Differences:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ComparedEvents(EventColumns):
+class ComparedEvents(KeyedEvents):
     """Expected and delivered events with what decides whether they match; columns as in ``Events``.
 
     :param expected: an expected event; not one that was read.
     """
 
     kind: Numbers
-    key: Numbers
-    key_check: Numbers
     identity: Numbers
     shape: Numbers
     expected: Flags
 
     @classmethod
-    def of(cls, events: Events, *, expected: bool) -> Self:
+    def chosen(cls, events: Events, *, expected: bool) -> Self:
         """These columns of expected or delivered events."""
-        own = {one.name: getattr(events, one.name) for one in fields(cls) if one.name != "expected"}
-        return cls(**own, expected=np.full(len(events), expected))
-
-    def batch(self) -> pa.RecordBatch:
-        """The events as an Arrow batch (``events.OBSERVED``)."""
-        return pa.record_batch([pa.array(self.key), pa.array(self.key_check), *self.packed()], OBSERVED)
+        return cls.part_of(events, expected=np.full(len(events), expected))
 
 
 def match(events: ComparedEvents) -> tuple[Differences, pa.RecordBatch]:

@@ -127,10 +127,9 @@ class _Reader:
             sizes = pc.binary_length(batch.column("numbers"))
             expected = pc.equal(sizes, ComparedEvents.packed_size())
             delivered = carried_marks(Events.of(batch.filter(pc.invert(expected))), self.states_before)
-            wanted = batch.filter(expected)
             both = [
-                ComparedEvents.of(delivered, expected=False),
-                ComparedEvents.unpacked(wanted.column("texts"), wanted.column("numbers")),
+                ComparedEvents.chosen(delivered, expected=False),
+                ComparedEvents.of(batch.filter(expected)),
             ]
             own = delivered.take(delivered.kind != EventKind.ERROR)
             yield KeyGroups(own, self.options, self.facts), ComparedEvents.joined(both)
@@ -244,7 +243,7 @@ class _Run:
         def rows(batches: _Batches) -> _Batches:
             for batch in batches:
                 events = Events.of(batch)
-                own = batching.GroupedRows.of(events)
+                own = batching.GroupedRows.part_of(events)
                 chosen = (events.kind == EventKind.ROW) & suspected_groups.contain(own)
                 yield batching.packed(own.take(chosen))
 

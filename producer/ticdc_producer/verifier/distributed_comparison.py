@@ -67,7 +67,7 @@ def observer_of(options: VerifyOptions, *, expected: bool) -> BatchFunction:
         observer = Observer(options)
         for batch in batches:
             if batch.num_rows:
-                yield ComparedEvents.of(observer.observe(batch).events, expected=expected).batch()
+                yield ComparedEvents.chosen(observer.observe(batch).events, expected=expected).batch()
 
     return observe
 
@@ -116,8 +116,7 @@ def compare_events(expected: ExpectedStream, decoded: DataFrame) -> Comparison:
     def matches(batches: _Batches) -> Generator[pa.RecordBatch, None, Differences]:
         found = Differences()
         for batch in whole_groups(batches, KEY):
-            events = ComparedEvents.unpacked(batch.column("texts"), batch.column("numbers"))
-            differences, matched = match(events)
+            differences, matched = match(ComparedEvents.of(batch))
             found.merge([differences])
             yield matched
         return found

@@ -58,6 +58,18 @@ class EventColumns:
         return numbered_pairs(self.schema, self.table)
 
     @classmethod
+    def part_of(cls, events: EventColumns, **others: Numbers | Flags) -> Self:
+        """These columns of events that have more of them.
+
+        :param others: the columns that ``events`` lack.
+        """
+        columns: dict[str, Any] = dict(others)
+        for field in fields(cls):
+            if field.name not in others:
+                columns[field.name] = getattr(events, field.name)
+        return cls(**columns)
+
+    @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
         """The events of all parts."""
         columns = {field.name: [getattr(part, field.name) for part in parts] for field in fields(cls)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -54,13 +55,38 @@ class Effect(IntEnum):
     CHANGES = 4
 
 
+OBSERVED = pa.schema(
+    [("key", pa.int64()), ("key_check", pa.int64()), ("texts", pa.string()), ("numbers", pa.binary())]
+)
+"""Events as Spark moves them: their key, and all columns packed (:class:`KeyedEvents`)."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class Events(EventColumns):
+class KeyedEvents(EventColumns):
+    """Events that Spark brings together by key.
+
+    :param key, key_check: 128 bits of the row key of a row with handle key; of the content of a row without;
+        of kind and time stamp of other events. Events of one group are processed together.
+    """
+
+    key: Numbers
+    key_check: Numbers
+
+    def batch(self) -> pa.RecordBatch:
+        """The events as an Arrow batch (:data:`OBSERVED`)."""
+        return pa.record_batch([pa.array(self.key), pa.array(self.key_check), *self.packed()], OBSERVED)
+
+    @classmethod
+    def of(cls, batch: pa.RecordBatch) -> Self:
+        """The events of an Arrow batch (:data:`OBSERVED`) that was made from events of this class."""
+        return cls.unpacked(batch.column("texts"), batch.column("numbers"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Events(KeyedEvents):
     """Observed events, one element of each column per event.
 
     :param op: ``model.event.Op``; 0 for other events than rows.
-    :param key, key_check: 128 bits of the row key of a row with handle key; of the content of a row without;
-        of kind and time stamp of other events. Events of one group are processed together.
     :param keyed: a row with handle key.
     :param identity: 64 bits that identical events of a group share.
     :param shape: 64 bits of names, types and flags of the columns, 0 without columns.
@@ -87,8 +113,6 @@ class Events(EventColumns):
     kind: Numbers
     table_id: Numbers
     op: Numbers
-    key: Numbers
-    key_check: Numbers
     keyed: Flags
     identity: Numbers
     shape: Numbers
@@ -121,21 +145,6 @@ class Events(EventColumns):
         """
         by_value = (self.rule == Rule.INDEX_VALUE) | (self.rule == Rule.COLUMNS)
         return np.where(by_value, self.dispatch_key, NOTHING)
-
-    def batch(self) -> pa.RecordBatch:
-        """The events as an Arrow batch (:data:`OBSERVED`)."""
-        return pa.record_batch([pa.array(self.key), pa.array(self.key_check), *self.packed()], OBSERVED)
-
-    @classmethod
-    def of(cls, batch: pa.RecordBatch) -> Events:
-        """The events of an Arrow batch (:data:`OBSERVED`)."""
-        return cls.unpacked(batch.column("texts"), batch.column("numbers"))
-
-
-OBSERVED = pa.schema(
-    [("key", pa.int64()), ("key_check", pa.int64()), ("texts", pa.string()), ("numbers", pa.binary())]
-)
-"""Events as Spark moves them: their key, and all columns packed (:class:`Events`, or a part of them)."""
 
 
 def positions(offsets: Numbers, indexes: Numbers) -> Numbers:

@@ -43,7 +43,7 @@ class KeyFindings:
         copies = ~groups.first_delivery & (groups.events.kind != EventKind.LEFT_KEY)
         self.duplicates += int(copies.sum())
         self.suspected += int(checks.history.wrong_old.sum())
-        self.batch_suspected.add(GroupedRows.of(groups.events).take(batch_suspected(groups)))
+        self.batch_suspected.add(GroupedRows.part_of(groups.events).take(batch_suspected(groups)))
 
     def merge(self, others: Iterable[KeyFindings]) -> None:
         """Add what was found in other groups."""
@@ -71,7 +71,7 @@ def batch_groups(groups: KeyGroups) -> BatchGroups:
     """The rows of these groups, to be grouped by batching group."""
     rows = groups.events.kind == EventKind.ROW
     return BatchGroups(
-        GroupedRows.of(groups.events).take(rows),
+        GroupedRows.part_of(groups.events).take(rows),
         groups.first_delivery[rows],
         groups.late_in_key[0][rows],
         groups.options,
