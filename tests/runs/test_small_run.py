@@ -14,11 +14,13 @@ from py4j.protocol import MEMORY_COMMAND_NAME
 from pyspark.sql import SparkSession
 
 import ticdc_producer.runs.run as run_module
+import ticdc_producer.runs.verify as verify_module
 from tests.golden_events import GOLDEN
 from ticdc_producer import api
 from ticdc_producer.errors import TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs import simulate
+from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.targets.golden import json_lines
 from ticdc_producer.targets.golden import write as golden_write
 from ticdc_producer.targets.kafka.write import PartitionWriter
@@ -109,11 +111,33 @@ def test_the_verdict_is_on_what_was_read(
     assert not report.verdict.ok
 
 
-def test_a_worker_verifies(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_verifies_a_topic(
+    spark: SparkSession, kafka: EmbeddedKafka, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(CheckedStream, "findings", property(_not_here))
-    report = api.run("seed_t1", out=tmp_path / "verified")
-    assert report.ok
-    assert api.verify(folder=tmp_path / "verified", scenario="seed_t1").ok
+    uri = f"kafka://{kafka.bootstrap}/verified-by-a-worker?protocol=open-protocol&partition-num=2"
+    assert api.run("bank", sink_uri=uri).ok
+    assert api.verify(sink_uri=uri, scenario="bank").ok
+
+
+@pytest.mark.parametrize("scenario", [None, "seed_t1", "bank"])
+def test_a_folder_of_few_messages_is_verified_without_spark(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scenario: str | None
+) -> None:
+    folder = tmp_path / "verified"
+    api.run(scenario or "seed_t1", out=folder, verify_output=False)
+    monkeypatch.setattr(verify_module, "folder_session", _not_here)
+    assert api.verify(folder=folder, scenario=scenario).ok
+
+
+def test_a_worker_verifies_a_folder_for_a_service(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A verification in this process could not be cancelled."""
+    monkeypatch.setattr(CheckedStream, "findings", property(_not_here))
+    options = RunOptions(out=tmp_path / "verified", from_beginning=True, verify_in_worker=True)
+    assert run_module.run_job(run_module.prepare("seed_t1"), options).ok
+    assert api.verify(folder=tmp_path / "verified", in_worker=True).ok
 
 
 PARTITIONS = "&partition-num=3"

@@ -139,7 +139,8 @@ def _run_on(targets: Sequence[Target], job: Job, options: RunOptions) -> RunRepo
     )
     takes_messages = [target for target in targets if isinstance(target, MessageTarget)]
     small = bool(takes_messages) and is_small(job) and not options.messages_only
-    one_task = small and (options.dry_run or not options.verify_output)
+    here = all(target.takes_files for target in takes_messages) and not options.verify_in_worker
+    one_task = small and (options.dry_run or not options.verify_output or here)
     spark = spark_session(
         light=light,
         rows=history.row_changes,

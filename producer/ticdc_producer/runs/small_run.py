@@ -1,4 +1,4 @@
-"""Runs a small history: one Spark task encodes and sends, the driver writes a golden folder.
+"""Runs a small history: one Spark task encodes and sends, the driver writes and verifies a golden folder.
 
 Nothing is written before everything was encoded.
 """
@@ -23,6 +23,7 @@ from ticdc_producer.runs.small_verification import (
     SmallExpected,
     SmallVerification,
     small_stream,
+    small_verdict,
 )
 from ticdc_producer.runs.step_rows import StepRows, run_with_generated_rows
 from ticdc_producer.runs.target import MessageTarget
@@ -141,10 +142,14 @@ class _SmallRun:
             strictness=Strictness(from_beginning=self.options.from_beginning and not self.options.append),
             claims=target.claims,
         )
-        found = run_with_generated_rows(self.spark, None, task.with_fetched_schemas())
+
+        def session() -> SparkSession:
+            return self.spark
+
+        found = small_verdict(task, None, session, in_worker=self.options.verify_in_worker)
         if found is None:  # too many bytes for one task
             events = ExpectedFrame(self.spark.createDataFrame(done.expected))
             steps = StepRows(self.spark, self.job.history.generated)
             return target.verified(Expected(target.job, steps, events, skipped), report)
-        self.options.on_verdict(small_stream(self.spark, task, found))
+        self.options.on_verdict(small_stream(session, task, found))
         return replace(report, verdict=found.verdict, preview=found.preview)

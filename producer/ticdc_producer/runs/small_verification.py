@@ -1,12 +1,17 @@
-"""Verifies few messages in one Spark task; the plain functions of ``verifier.check`` do the work."""
+"""Verifies few messages; the plain functions of ``verifier.check`` do the work.
+
+The driver verifies what it has read itself, which are the messages of a folder. Those of a topic are read and
+verified in one Spark task.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
+from typing import TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -23,7 +28,14 @@ from ticdc_producer.runs.preview import first_lines
 from ticdc_producer.runs.protocol_hint import with_protocol_hint
 from ticdc_producer.runs.schemas import fetched_schemas, with_schemas
 from ticdc_producer.runs.simulate import simulate
-from ticdc_producer.runs.step_rows import GeneratedRows, StepStates, state_rows, table_marker
+from ticdc_producer.runs.step_rows import (
+    GeneratedRows,
+    StepStates,
+    call_with_generated_rows,
+    run_with_generated_rows,
+    state_rows,
+    table_marker,
+)
 from ticdc_producer.runs.topic_ranges import SMALL_BYTES, TopicRanges
 from ticdc_producer.runs.verification import VerifiedStream, not_compared, verdict
 from ticdc_producer.runs.verify_options import verify_options
@@ -36,11 +48,14 @@ from ticdc_producer.verifier.table_state import STATE, StateComparison
 from ticdc_producer.verifier.verdict import Verdict
 
 SMALL_MESSAGES = 100_000
-"""Up to this many messages, one task is faster than many."""
+"""Up to this many messages, one process is faster than many."""
+
+Session: TypeAlias = Callable[[], SparkSession]
+"""Returns the Spark session, and starts it if it does not run."""
 
 
 class SmallExpectation(ABC):
-    """What a small stream is compared with; sent to the task.
+    """What a small stream is compared with.
 
     :ivar job: the prepared scenario; None if only its results are known.
     :ivar skipped: ``schema.table`` of tables with rejected rows; their state is not compared.
@@ -66,7 +81,7 @@ class SmallExpectation(ABC):
 class SmallExpected(SmallExpectation):
     """What a scenario requires of a small stream.
 
-    :param events: shape ``EXPECTED_EVENTS``; None: the task simulates the job, without illegal faults.
+    :param events: shape ``EXPECTED_EVENTS``; None: those of the simulated job, without illegal faults.
     :param step_states: the rows of the tables that ``generate`` steps filled; with ``events`` only.
     """
 
@@ -116,7 +131,7 @@ class SmallVerdict:
 
 @dataclass(frozen=True, kw_only=True)
 class SmallVerification:
-    """The function that the task calls.
+    """A verification of few messages, as a function that can be sent to a task.
 
     :param messages: what was read (shape ``MESSAGES``), or what is to be read.
     :param topics: the topics that are read.
@@ -149,7 +164,7 @@ class SmallVerification:
         return self.schemas or ({} if job is None else job.known_schemas)
 
     def __call__(self, generated: GeneratedRows) -> SmallVerdict | None:
-        """The verdict; None if the messages are too many for one task.
+        """The verdict; None if the messages are too many to be verified at once.
 
         :param generated: rows of ``generate`` steps, if the scenario's events are not known.
         """
@@ -184,6 +199,22 @@ class SmallVerification:
         return CheckedStream(pa.Table.from_batches(decode(iter(messages.to_batches())), DECODED), options)
 
 
+def small_verdict(
+    task: SmallVerification, job: Job | None, session: Session, *, in_worker: bool
+) -> SmallVerdict | None:
+    """Verify in this process if it has read the messages, else in one Spark task.
+
+    :param job: a scenario whose events are yet unknown.
+    :param session: called if Spark is needed.
+    :param in_worker: verify in a task in any case: it can be cancelled, and has a memory of its own.
+    :return: None if the messages are too many to be verified at once.
+    """
+    task = task.with_fetched_schemas()
+    if in_worker or isinstance(task.messages, TopicRanges):
+        return run_with_generated_rows(session(), job, task)
+    return call_with_generated_rows(session, job, task)
+
+
 def is_small_folder(folder: Path) -> bool:
     """Whether the messages of a golden folder are few."""
     file = folder / "messages.jsonl"
@@ -199,12 +230,15 @@ def message_frame(spark: SparkSession, messages: pa.Table | TopicRanges) -> Data
     return spark.createDataFrame(messages)
 
 
-def small_stream(spark: SparkSession, task: SmallVerification, found: SmallVerdict) -> VerifiedStream:
-    """The verified stream, whose events are decoded again if a report asks for them."""
+def small_stream(session: Session, task: SmallVerification, found: SmallVerdict) -> VerifiedStream:
+    """The verified stream, whose events are decoded again if a report asks for them.
+
+    :param session: called in that case.
+    """
     job = None if task.expected is None else task.expected.job
 
     def stream() -> DataFrame:
-        changefeed, messages = task.changefeed, message_frame(spark, task.messages)
+        changefeed, messages = task.changefeed, message_frame(session(), task.messages)
         own = task.schemas or ({} if job is None else job.known_schemas)
         options = with_schemas(changefeed.codec_options(), changefeed, messages, own)
         return decoded(messages, changefeed.protocol, options, task.claims).localCheckpoint()

@@ -216,6 +216,22 @@ def generated_rows(job: Job, expressions: Expressions = no_expressions) -> Gener
     )
 
 
+_NOTHING = GeneratedRows((), {})
+
+
+def call_with_generated_rows(
+    session: Callable[[], SparkSession], job: Job | None, function: Callable[[GeneratedRows], T]
+) -> T:
+    """Call a function with the generated rows of a small history; without Spark, unless it draws them.
+
+    :param session: called if Spark must compute columns with an ``expression``.
+    :param job: None: nothing is generated.
+    """
+    if job is not None and has_expressions(job.history.generated):
+        return run_with_generated_rows(session(), job, function)
+    return function(_NOTHING if job is None else generated_rows(job))
+
+
 def run_with_generated_rows(
     spark: SparkSession, job: Job | None, function: Callable[[GeneratedRows], T]
 ) -> T:
@@ -224,9 +240,8 @@ def run_with_generated_rows(
     :param function: see ``run_in_one_task``.
     :param job: None: nothing is generated.
     """
-    nothing = GeneratedRows((), {})
     if job is None or not job.history.generated:
-        return run_in_one_task(spark, lambda _batches: function(nothing))
+        return run_in_one_task(spark, lambda _batches: function(_NOTHING))
     if not has_expressions(job.history.generated):
         return run_in_one_task(spark, lambda _batches: function(generated_rows(job)))
 

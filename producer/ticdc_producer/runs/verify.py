@@ -24,13 +24,14 @@ from ticdc_producer.runs.read_session import folder_session, topic_session
 from ticdc_producer.runs.small_run import is_small
 from ticdc_producer.runs.small_verification import (
     SMALL_MESSAGES,
+    Session,
     SmallExpectation,
     SmallExpected,
     SmallVerification,
     is_small_folder,
     small_stream,
+    small_verdict,
 )
-from ticdc_producer.runs.step_rows import run_with_generated_rows
 from ticdc_producer.runs.topic_ranges import SMALL_BYTES, TopicMessages, TopicRanges
 from ticdc_producer.runs.traps import settings_of
 from ticdc_producer.runs.verification import Expectation, Expected, OnVerdict, ignore_verdict, verify_messages
@@ -62,6 +63,7 @@ def verify(
     resolved_gap_ms: int | None = None,
     examples: int = 3,
     kafka_properties: Sequence[str] = (),
+    in_worker: bool = False,
     on_status: OnStatus = lambda _line: None,
     on_verdict: OnVerdict = ignore_verdict,
 ) -> Verdict:
@@ -84,6 +86,8 @@ def verify(
     :param resolved_gap_ms: report gaps between two resolved-ts that are longer than this, in milliseconds.
     :param examples: number of examples per violated invariant.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
+    :param in_worker: verify in a Spark worker even what this process has read: such a verification can be
+        cancelled, and has a memory of its own.
     :param on_status: called with a line of text for each step of the work.
     :param on_verdict: called with the decoded stream and the verdict, for reports.
     :raises ProducerError: for a source that cannot be read; violations in it are part of the verdict.
@@ -116,6 +120,7 @@ def verify(
             job,
             own,
             strictness=strictness,
+            in_worker=in_worker,
             on_status=on_status,
             on_verdict=on_verdict,
         )
@@ -153,11 +158,15 @@ def verify(
     # The topic's partition count overrides the URI's.
     changefeed = changefeed.model_copy(update={"partition_num": max(part.partition for part in ranges) + 1})
     job = None if job is None else replace(job, changefeed=changefeed)
-    announce_start(on_status)
+
+    def session() -> SparkSession:
+        announce_start(on_status)
+        return topic_session(changefeed, ranges)
+
     source = _Source(
         changefeed=changefeed,
         topics=_topics(changefeed, job),
-        spark=topic_session(changefeed, ranges),
+        session=session,
         claims=changefeed.claim_check_storage_uri,
     )
     few = sum(part.end - part.start for part in ranges) <= SMALL_MESSAGES
@@ -166,7 +175,7 @@ def verify(
     found = _small_verdict(source, messages, job, strictness, on_verdict) if few else None
     if found is not None:
         return found
-    topics = TopicMessages(spark=source.spark, brokers=messages.brokers, ranges=ranges)
+    topics = TopicMessages(spark=session(), brokers=messages.brokers, ranges=ranges)
     return _verdict(source, topics, job, strictness, on_verdict)
 
 
@@ -174,6 +183,7 @@ def verify(
 class _Source:
     """What is verified.
 
+    :param in_worker: whether to verify in a Spark worker even what this process has read.
     :param skipped: ``schema.table`` of tables with rejected rows.
     :param claims: location of the claim-check objects, as URI or path.
     :param schemas: Avro schemas stored in a folder, by the ids in its messages.
@@ -182,7 +192,8 @@ class _Source:
 
     changefeed: Changefeed
     topics: Sequence[str] | None
-    spark: SparkSession
+    session: Session
+    in_worker: bool = False
     skipped: Sequence[str] = ()
     claims: str = ""
     schemas: Mapping[int, str] = field(default_factory=dict)
@@ -210,14 +221,19 @@ def _verify_folder(
     own: FolderExpectations | None,
     *,
     strictness: Strictness,
+    in_worker: bool,
     on_status: OnStatus,
     on_verdict: OnVerdict,
 ) -> Verdict:
-    announce_start(on_status)
+    def session() -> SparkSession:
+        announce_start(on_status)
+        return folder_session(changefeed, folder)
+
     source = _Source(
         changefeed=changefeed,
         topics=None,
-        spark=folder_session(changefeed, folder),
+        session=session,
+        in_worker=in_worker,
         skipped=[str(one["table"]) for one in manifest.get("skipped", ()) if "table" in one],
         claims=golden.claims(folder),
         schemas=golden.schemas(folder),
@@ -229,7 +245,7 @@ def _verify_folder(
         found = _small_verdict(source, messages, job, strictness, on_verdict)
         if found is not None:
             return found
-    return _verdict(source, MessageFrame(folder_messages(source.spark, folder)), job, strictness, on_verdict)
+    return _verdict(source, MessageFrame(folder_messages(session(), folder)), job, strictness, on_verdict)
 
 
 def _small_verdict(
@@ -239,7 +255,7 @@ def _small_verdict(
     strictness: Strictness,
     on_verdict: OnVerdict,
 ) -> Verdict | None:
-    """The verdict of one task; None if messages or scenario are too large for it."""
+    """The verdict of one process; None if messages or scenario are too large for it."""
     if job is not None and not is_small(job):
         return None
     topics = source.topics
@@ -260,10 +276,10 @@ def _small_verdict(
         claims=source.claims,
         schemas=source.schemas,
     )
-    found = run_with_generated_rows(source.spark, job, task.with_fetched_schemas())
+    found = small_verdict(task, job, source.session, in_worker=source.in_worker)
     if found is None:
         return None
-    on_verdict(small_stream(source.spark, task, found))
+    on_verdict(small_stream(source.session, task, found))
     return found.verdict
 
 
@@ -292,10 +308,10 @@ def _verdict(
 def _expected(source: _Source, job: Job | None) -> Iterator[Expectation | None]:
     """What the job's scenario requires; without a job what the folder itself expects."""
     if job is None:
-        yield None if source.own is None else FolderExpected(folder=source.own, spark=source.spark)
+        yield None if source.own is None else FolderExpected(folder=source.own, spark=source.session())
         return
     with ExitStack() as stack:
-        committed = change_log(source.spark, job.history)
+        committed = change_log(source.session(), job.history)
         faults = job.event_faults(illegal=False)
         if faults is not None and committed.shuffles(faults):
             committed = stack.enter_context(committed.materialize_rows(job.stream))

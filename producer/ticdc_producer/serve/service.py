@@ -256,6 +256,7 @@ class Service:
             replace=request.replaces,
             dry_run=request.dry_run,
             verify_output=request.verify,
+            verify_in_worker=True,
             from_beginning=not job.history.data,
             on_status=task.on_status,
             on_progress=task.on_progress,
@@ -306,6 +307,7 @@ class Service:
                 from_beginning=request.from_beginning,
                 resolved_gap_ms=request.resolved_gap_ms,
                 examples=request.examples,
+                in_worker=True,
                 on_status=task.on_status,
                 on_verdict=reports.on_verdict,
             )
