@@ -93,6 +93,7 @@ MENU = {
         "decisions/0023-deliveries": "An example has several deliveries, and examples share a history",
         "decisions/0024-one-grammar-of-ddl": "One grammar of DDL",
         "decisions/0025-sphinx": "The pages and the API reference are built by Sphinx",
+        "decisions/0026-who-verifies-few-messages": "Who has read few messages verifies them",
     },
 }
 """The menu: groups of pages with their titles."""
