@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -10,12 +11,10 @@ import pytest
 
 from ticdc_producer.verifier import VerifyOptions
 from ticdc_producer.verifier.batch_groups import (
-    ORDER,
     BatchGroups,
     GroupedRows,
     SuspectedGroups,
     marks,
-    packed,
     with_marks,
 )
 from ticdc_producer.verifier.events import positions
@@ -40,6 +39,13 @@ def rows(count: int, *, table: str = "t", batch_value: int = -1) -> GroupedRows:
     )
 
 
+def moved(parts: Sequence[pa.RecordBatch]) -> BatchGroups:
+    """The rows after a shuffle, in one bucket of all."""
+    table = pa.concat_tables([pa.Table.from_batches([part]) for part in parts], promote_options="default")
+    (batch,) = table.sort_by("bucket").combine_chunks().to_batches()
+    return with_marks(batch, OPTIONS)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_a_mark_finds_its_row(seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -48,12 +54,7 @@ def test_a_mark_finds_its_row(seed: int) -> None:
         BatchGroups(one, random.random(len(one)) < 0.5, random.random(len(one)) < 0.5, OPTIONS)
         for one in groups
     ]
-    parts = [*(packed(one.events) for one in found), *(marks(one) for one in found)]
-    moved = pa.concat_tables(
-        map(pa.Table.from_batches, ([part] for part in parts)), promote_options="default"
-    )
-    (batch,) = moved.sort_by([(name, "ascending") for name in ORDER]).combine_chunks().to_batches()
-    got = with_marks(batch, OPTIONS)
+    got = moved([*(one.events.by_group() for one in found), *(marks(one) for one in found)])
     for one in found:
         own = np.flatnonzero(np.array(got.events.table.to_pylist()) == one.events.table[0].as_py())
         assert got.first_delivery[own].tolist() == one.first_delivery.tolist()
@@ -68,12 +69,8 @@ def test_a_mark_finds_its_row(seed: int) -> None:
 def test_a_mark_without_its_row_marks_no_other_row(alone: bool) -> None:
     """A row that is late in its key need not be late in its batching group, which is then not suspected."""
     marked = marks(BatchGroups(rows(4), np.zeros(4, bool), np.ones(4, bool), OPTIONS))
-    others = [] if alone else [packed(rows(3, table=table)) for table in ("a", "b", "c", "d")]
-    tables = [pa.Table.from_batches([part]) for part in (packed(rows(0)), marked, *others)]
-    moved = pa.concat_tables(tables, promote_options="default")
-    got = with_marks(
-        moved.sort_by([(name, "ascending") for name in ORDER]).combine_chunks().to_batches()[0], OPTIONS
-    )
+    others = [] if alone else [rows(3, table=table).by_group() for table in ("a", "b", "c", "d")]
+    got = moved([rows(0).by_group(), marked, *others])
     assert len(got.events) == 3 * len(others)
     assert got.first_delivery.all()
     assert not got.late_in_key.any()

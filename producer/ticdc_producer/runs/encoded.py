@@ -32,8 +32,8 @@ from ticdc_producer.targets.encoding.encoded_stream import (
 from ticdc_producer.targets.encoding.ordered_events import OrderedEvents, row_limited_batches
 from ticdc_producer.targets.kafka.delivery_stats import KindCount
 from ticdc_producer.verifier.distributed_comparison import ExpectedStream
+from ticdc_producer.verifier.event_columns import BLOCKS
 from ticdc_producer.verifier.event_lookup import events_at
-from ticdc_producer.verifier.events import OBSERVED
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.violations import EventID
 
@@ -86,7 +86,7 @@ class Encoded(ExpectedStream):
         return self._carried.mapInArrow(expecting(self.job), EXPECTED_EVENTS)
 
     def observed(self, options: VerifyOptions) -> DataFrame:
-        return self._carried.mapInArrow(observing(self.job, options), from_arrow_schema(OBSERVED))
+        return self._carried.mapInArrow(observing(self.job, options), from_arrow_schema(BLOCKS))
 
     def at(self, wanted: Collection[EventID]) -> dict[EventID, dict[str, Any]]:
         return events_at(self.expected_events(), wanted)

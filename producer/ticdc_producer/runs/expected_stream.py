@@ -18,8 +18,8 @@ from ticdc_producer.runs.prepare import Job
 from ticdc_producer.targets.encoding.encoded_stream import carried_events
 from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
 from ticdc_producer.verifier.distributed_comparison import ExpectedStream, observer_of
+from ticdc_producer.verifier.event_columns import BLOCKS
 from ticdc_producer.verifier.event_lookup import LOCATION
-from ticdc_producer.verifier.events import OBSERVED
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.violations import EventID
 
@@ -40,7 +40,7 @@ def expecting(job: Job) -> BatchFunction:
 def observing(job: Job, options: VerifyOptions) -> BatchFunction:
     """A function that makes expected events of those that messages carry, as the verifier moves them.
 
-    The function returns ``events.OBSERVED``.
+    The function returns ``event_columns.BLOCKS`` of ``ComparedEvents``.
     """
     expected, observe = expecting(job), observer_of(options, expected=True)
     return lambda batches: observe(expected(batches))
@@ -59,7 +59,7 @@ class ReencodedEvents(ExpectedStream):
     events: OrderedEvents
 
     def observed(self, options: VerifyOptions) -> DataFrame:
-        return self._carried(observing(self.job, options), OBSERVED)
+        return self._carried(observing(self.job, options), BLOCKS)
 
     def at(self, wanted: Collection[EventID]) -> dict[EventID, dict[str, Any]]:
         if not wanted:

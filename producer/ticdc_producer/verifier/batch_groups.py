@@ -13,8 +13,9 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ticdc_producer.verifier.event_columns import EventColumns
+from ticdc_producer.verifier.event_columns import BUCKETS, EventColumns
 from ticdc_producer.verifier.events import INDEX_BITS, NOTHING
 from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined, text_hashes
 from ticdc_producer.verifier.key_groups import highest_before, late_in_groups, starts_of
@@ -35,6 +36,15 @@ class GroupedRows(EventColumns):
         """A hash of the batching group of each row."""
         texts = (text_hashes(getattr(self, name)) for name in ("topic", "schema", "table"))
         return combined(*texts, self.partition, self.table_id, self.batch_value).view(np.int64)
+
+    @property
+    def bucket(self) -> Numbers:
+        """The bucket of each row's group."""
+        return self.group % BUCKETS
+
+    def by_group(self) -> pa.RecordBatch:
+        """The rows as Spark moves them (``event_columns.BLOCKS``), those of a group in one bucket."""
+        return self.blocks(self.bucket)
 
 
 @dataclass(frozen=True)
@@ -174,13 +184,16 @@ class SuspectedGroups:
         return found
 
 
-MARKS = pa.schema([("batch_group", pa.int64()), ("batch_position", pa.int64()), ("batch_mark", pa.int8())])
+MARKS = pa.schema(
+    [
+        ("bucket", pa.int16()),
+        ("batch_group", pa.int64()),
+        ("batch_position", pa.int64()),
+        ("batch_mark", pa.int8()),
+    ]
+)
 """What is known of a row by its row key; group and position identify the row."""
 _UNMARKED, _COPY, _LATE_IN_KEY = 0, 1, 2
-PACKED = pa.schema([*MARKS, ("texts", pa.string()), ("numbers", pa.binary())])
-"""Unmarked rows (:class:`GroupedRows`, packed) and :data:`MARKS`, which have neither texts nor numbers."""
-ORDER = PACKED.names[:3]
-"""A mark follows its row."""
 
 
 def marks(groups: BatchGroups) -> pa.RecordBatch:
@@ -188,37 +201,27 @@ def marks(groups: BatchGroups) -> pa.RecordBatch:
     mark = np.where(groups.first_delivery, _UNMARKED, _COPY) + _LATE_IN_KEY * groups.late_in_key
     marked = np.flatnonzero(mark)
     rows = groups.events.take(marked)
-    columns = (rows.group, rows.position, mark[marked].astype(np.int8))
+    columns = (rows.bucket.astype(np.int16), rows.group, rows.position, mark[marked].astype(np.int8))
     return pa.record_batch([pa.array(column) for column in columns], schema=MARKS)
-
-
-def packed(rows: GroupedRows) -> pa.RecordBatch:
-    """Rows without marks (:data:`PACKED`)."""
-    unmarked = pa.array(np.full(len(rows), _UNMARKED, np.int8))
-    return pa.record_batch([pa.array(rows.group), pa.array(rows.position), unmarked, *rows.packed()], PACKED)
 
 
 def with_marks(batch: pa.RecordBatch, options: VerifyOptions) -> BatchGroups:
     """Rows in whole groups.
 
-    :param batch: :data:`PACKED`, sorted by :data:`ORDER`. A mark lacks its row if the group is not suspected.
+    :param batch: blocks of :class:`GroupedRows` and :data:`MARKS`, in whole buckets. A mark lacks its row if
+        the group is not suspected.
     """
-    group, position, mark = (batch.column(name).to_numpy() for name in ORDER)
-    own = mark == _UNMARKED
-    rows, marked = np.flatnonzero(own), np.flatnonzero(~own)
-    latest = np.cumsum(own)[marked] - 1
-    has_row = latest >= 0
-    latest, marked = latest[has_row], marked[has_row]
-    has_row = (group[rows[latest]] == group[marked]) & (position[rows[latest]] == position[marked])
+    is_mark = batch.column("batch_mark").is_valid()
+    rows = GroupedRows.of(batch.filter(pc.invert(is_mark)))
+    marks_of = batch.filter(is_mark)
+    group = np.append(rows.group, marks_of.column("batch_group").to_numpy())
+    position = np.append(rows.position, marks_of.column("batch_position").to_numpy())
+    mark = np.append(np.full(len(rows), _UNMARKED, np.int8), marks_of.column("batch_mark").to_numpy())
+    order = np.lexsort((mark, position, group))  # a mark follows its row
+    follows = ~starts_of(group[order], position[order])
     of_row = np.zeros(len(rows), np.int8)
-    of_row[latest[has_row]] = mark[marked[has_row]]
-    unmarked = batch.filter(pa.array(own))
-    return BatchGroups(
-        GroupedRows.unpacked(unmarked.column("texts"), unmarked.column("numbers")),
-        of_row & _COPY == 0,
-        of_row & _LATE_IN_KEY != 0,
-        options,
-    )
+    of_row[order[:-1][follows[1:]]] = mark[order[1:][follows[1:]]]
+    return BatchGroups(rows, of_row & _COPY == 0, of_row & _LATE_IN_KEY != 0, options)
 
 
 def _group_columns(rows: GroupedRows) -> tuple[Numbers, ...]:

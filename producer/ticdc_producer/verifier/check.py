@@ -16,7 +16,14 @@ import pyarrow.compute as pc
 
 from ticdc_producer.model.shapes import DECODED, EXPECTED_EVENTS
 from ticdc_producer.replica.rows import row_changes
-from ticdc_producer.verifier.comparison import ComparedEvents, Comparison, DeliveryOrder, Differences, match
+from ticdc_producer.verifier.comparison import (
+    WINDOW,
+    ComparedEvents,
+    Comparison,
+    DeliveryOrder,
+    Differences,
+    match,
+)
 from ticdc_producer.verifier.events import EventKind, Events
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.findings import add_stream_violations, example_events, findings, kinds
@@ -134,7 +141,7 @@ class CheckedStream:
         differences, matched = match(
             ComparedEvents.joined([delivered, ComparedEvents.chosen(wanted, expected=True)])
         )
-        in_order = [(name, "ascending") for name in ("topic", "partition", "expected_position")]
+        in_order = [(name, "ascending") for name in WINDOW]
         for part in pa.Table.from_batches([matched]).sort_by(in_order).to_batches():
             differences.merge([DeliveryOrder().add(part)])
         return differences.comparison(

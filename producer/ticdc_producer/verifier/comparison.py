@@ -6,7 +6,7 @@ copies than expected are duplicates, which at-least-once delivery allows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Self
@@ -15,7 +15,15 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model.event_line import event_text
-from ticdc_producer.verifier.events import NOTHING, EventKind, Events, KeyedEvents, offset_and_index
+from ticdc_producer.model.whole_groups import first_of_groups
+from ticdc_producer.verifier.events import (
+    INDEX_BITS,
+    NOTHING,
+    EventKind,
+    Events,
+    KeyedEvents,
+    offset_and_index,
+)
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.key_groups import highest_before, starts_of
 from ticdc_producer.verifier.violations import EventID
@@ -23,14 +31,13 @@ from ticdc_producer.verifier.violations import EventID
 MAX_EXAMPLES = 5
 """Maximum number of examples of each kind of difference."""
 MATCHED = pa.schema(
-    [
-        ("topic", pa.string()),
-        ("partition", pa.int64()),
-        ("expected_position", pa.int64()),
-        ("delivered_position", pa.int64()),
-    ]
+    [("topic", pa.string()), ("partition", pa.int64()), ("window", pa.int64()), ("positions", pa.binary())]
 )
-"""First position of an expected event, and where it was delivered first."""
+"""Matched events of which the expected ones are near each other: for each the position of the first expected
+one and of the first delivered one."""
+WINDOW = ("topic", "partition", "window")
+"""The columns of :data:`MATCHED` that order it."""
+_WINDOW_BITS = INDEX_BITS + 16
 MISSING, UNEXPECTED, OUT_OF_ORDER = "-", "+", "~"
 
 
@@ -141,7 +148,7 @@ def match(events: ComparedEvents) -> tuple[Differences, pa.RecordBatch]:
     """Match expected and delivered events.
 
     :param events: both, in whole groups of equal ``key``.
-    :return: the differences but for the order, and the positions of matched events (:data:`MATCHED`).
+    :return: the differences but for the order, and the matched events (:data:`MATCHED`).
     """
     compared = events.take((events.kind != EventKind.ERROR) & (events.kind != EventKind.LEFT_KEY))
     codes, topics = compared.topics
@@ -182,11 +189,28 @@ def match(events: ComparedEvents) -> tuple[Differences, pa.RecordBatch]:
     note(MISSING, np.flatnonzero(wanted > delivered), first_wanted)
     note(UNEXPECTED, np.flatnonzero(wanted == 0), first_delivered)
     both = np.flatnonzero((wanted > 0) & (delivered > 0))
+    of_event = topic[at[both]], partition[at[both]]
+    return found, _windows(topics, *of_event, first_wanted[both], first_delivered[both])
+
+
+def _windows(
+    topics: Sequence[str], topic: Numbers, partition: Numbers, expected: Numbers, delivered: Numbers
+) -> pa.RecordBatch:
+    """Matched events as :data:`MATCHED`."""
+    window = expected >> _WINDOW_BITS
+    order = np.lexsort((window, partition, topic))
+    topic, partition, window = topic[order], partition[order], window[order]
+    positions = np.stack([expected[order], delivered[order]], axis=1)
+    starts = np.flatnonzero(starts_of(topic, partition, window))
+    offsets = (np.append(starts, len(positions)) * positions.itemsize * 2).astype(np.int32)
+    packed = [None, pa.py_buffer(offsets), pa.py_buffer(positions)]
     columns = (
-        compared.topic.take(pa.array(order[at[both]])), partition[at[both]], first_wanted[both],
-        first_delivered[both],
-    )  # fmt: skip
-    return found, pa.record_batch([pa.array(column) for column in columns], schema=MATCHED)
+        pa.array([topics[code] for code in topic[starts].tolist()], pa.string()),
+        pa.array(partition[starts]),
+        pa.array(window[starts]),
+        pa.Array.from_buffers(pa.binary(), len(starts), packed),
+    )
+    return pa.record_batch([*columns], schema=MATCHED)
 
 
 class DeliveryOrder:
@@ -198,17 +222,15 @@ class DeliveryOrder:
     def add(self, matched: pa.RecordBatch) -> Differences:
         """Find the events that were delivered before one that they were expected after.
 
-        :param matched: :data:`MATCHED`; those of a partition in the order of ``expected_position``.
+        :param matched: :data:`MATCHED` in the order of :data:`WINDOW`, whole windows.
         """
         found = Differences()
-        topic = matched.column("topic").to_pylist()
-        partition, position = (
-            matched.column(name).to_numpy() for name in ("partition", "delivered_position")
-        )
-        names = matched.column("topic").dictionary_encode().indices.to_numpy()
-        for start, end in pairwise([*np.flatnonzero(starts_of(names, partition)).tolist(), len(topic)]):
-            name = topic[start], int(partition[start])
-            delivered = position[start:end]
+        positions = matched.column("positions").to_pylist()
+        starts = np.flatnonzero(first_of_groups(matched, WINDOW[:2]))
+        for start, end in pairwise([*starts.tolist(), len(positions)]):
+            name = matched.column("topic")[start].as_py(), matched.column("partition")[start].as_py()
+            pairs = np.frombuffer(b"".join(positions[start:end]), np.int64).reshape(-1, 2)
+            delivered = pairs[np.argsort(pairs[:, 0]), 1]
             first = np.zeros(len(delivered), bool)
             first[0] = True
             before = np.maximum(highest_before(delivered, first)[0], self._latest.get(name, NOTHING))

@@ -31,13 +31,14 @@ from ticdc_producer.spark.task_results import results_of, task_results, task_row
 from ticdc_producer.verifier import batch_groups as batching
 from ticdc_producer.verifier.comparison import MATCHED, ComparedEvents, Comparison, Differences, match
 from ticdc_producer.verifier.distributed_comparison import (
-    KEY,
     ExpectedState,
     ExpectedStream,
     add_out_of_order,
     compare_states,
-    in_groups,
+    in_buckets,
 )
+from ticdc_producer.verifier.event_blocks import gathered, whole_buckets
+from ticdc_producer.verifier.event_columns import BLOCKS
 from ticdc_producer.verifier.event_lookup import LOCATION, events_at
 from ticdc_producer.verifier.events import EventKind, Events
 from ticdc_producer.verifier.finding import Finding
@@ -123,9 +124,8 @@ class _Reader:
 
     def groups(self, batches: _Batches) -> Iterator[tuple[KeyGroups, ComparedEvents]]:
         """Groups of delivered events, and the same with the expected events."""
-        for batch in whole_groups(batches, KEY):
-            sizes = pc.binary_length(batch.column("numbers"))
-            expected = pc.equal(sizes, ComparedEvents.packed_size())
+        for batch in whole_buckets(batches):
+            expected = pc.equal(batch.column("width"), ComparedEvents.width())
             delivered = carried_marks(Events.of(batch.filter(pc.invert(expected))), self.states_before)
             both = [
                 ComparedEvents.chosen(delivered, expected=False),
@@ -202,7 +202,7 @@ class _Run:
         events = self.observed
         if self.expected is not None:
             events = events.unionByName(self.expected.observed(self.reader.options))
-        return with_results(in_groups(events).mapInArrow, check, _GROUP_ROWS)
+        return with_results(in_buckets(events).mapInArrow, check, _GROUP_ROWS)
 
     def _delivered(self, states: Sequence[ExpectedState], rows: DataFrame) -> DataFrame:
         """The delivered rows (``table_state.STATE_ROWS``) of all tables.
@@ -240,26 +240,26 @@ class _Run:
         """
         reader = self.reader
 
-        def rows(batches: _Batches) -> _Batches:
+        def chosen(batches: _Batches) -> Iterator[batching.GroupedRows]:
             for batch in batches:
                 events = Events.of(batch)
                 own = batching.GroupedRows.part_of(events)
-                chosen = (events.kind == EventKind.ROW) & suspected_groups.contain(own)
-                yield batching.packed(own.take(chosen))
+                yield own.take((events.kind == EventKind.ROW) & suspected_groups.contain(own))
+
+        def rows(batches: _Batches) -> _Batches:
+            return (part.by_group() for part in gathered(chosen(batches)))
 
         def check(batches: _Batches) -> ViolationCounts:
             found = ViolationCounts(reader.options.examples)
-            for batch in whole_groups(batches, batching.ORDER[:1]):
+            for batch in whole_buckets(batches):
                 groups = batching.with_marks(batch, reader.options)
                 for invariant in INVARIANTS:
                     if invariant.by_batch:
                         found.add(invariant.id, invariant.by_batch(groups))
             return found
 
-        unmarked = self.observed.mapInArrow(rows, from_arrow_schema(batching.PACKED))
-        both = unmarked.unionByName(marks, allowMissingColumns=True)
-        group = batching.ORDER[:1]
-        return results_of(both.repartition(*group).sortWithinPartitions(*batching.ORDER), check)
+        unmarked = self.observed.mapInArrow(rows, from_arrow_schema(BLOCKS))
+        return results_of(in_buckets(unmarked.unionByName(marks, allowMissingColumns=True)), check)
 
     def _checked_old_images(self, pairs: DataFrame, number: int) -> list[ViolationCounts]:
         """Compare the images of suspected events with those of the events before them.

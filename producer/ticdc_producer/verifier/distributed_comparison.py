@@ -18,14 +18,16 @@ from ticdc_producer.spark.background_jobs import materialized
 from ticdc_producer.spark.task_results import MapInArrow, results_of, task_results, task_rows, with_results
 from ticdc_producer.verifier.comparison import (
     MATCHED,
+    WINDOW,
     ComparedEvents,
     Comparison,
     DeliveryOrder,
     Differences,
     match,
 )
+from ticdc_producer.verifier.event_blocks import BUCKET, gathered, whole_buckets
+from ticdc_producer.verifier.event_columns import BLOCKS
 from ticdc_producer.verifier.event_lookup import events_at, rows_with
-from ticdc_producer.verifier.events import OBSERVED
 from ticdc_producer.verifier.observe import Observer
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.table_state import (
@@ -39,8 +41,6 @@ from ticdc_producer.verifier.table_state import (
 )
 from ticdc_producer.verifier.violations import EventID
 
-KEY = ("key", "key_check")
-"""The columns of ``events.OBSERVED`` that the events of a group share."""
 _Batches: TypeAlias = Iterator[pa.RecordBatch]
 
 
@@ -61,13 +61,16 @@ class ExpectedState:
 
 
 def observer_of(options: VerifyOptions, *, expected: bool) -> BatchFunction:
-    """A function that makes ``events.OBSERVED`` (``ComparedEvents``) of decoded or expected events."""
+    """A function that makes blocks of ``ComparedEvents`` of decoded or expected events."""
 
     def observe(batches: _Batches) -> _Batches:
         observer = Observer(options)
-        for batch in batches:
-            if batch.num_rows:
-                yield ComparedEvents.chosen(observer.observe(batch).events, expected=expected).batch()
+        events = (
+            ComparedEvents.chosen(observer.observe(batch).events, expected=expected)
+            for batch in batches
+            if batch.num_rows
+        )
+        return (part.by_key() for part in gathered(events))
 
     return observe
 
@@ -77,7 +80,7 @@ class ExpectedStream(ABC):
 
     @abstractmethod
     def observed(self, options: VerifyOptions) -> DataFrame:
-        """The events as ``events.OBSERVED`` (``ComparedEvents``), in any order."""
+        """The events as ``event_columns.BLOCKS`` of ``ComparedEvents``, in any order."""
 
     @abstractmethod
     def at(self, wanted: Collection[EventID]) -> dict[EventID, dict[str, Any]]:
@@ -95,15 +98,18 @@ class ExpectedFrame(ExpectedStream):
 
     def observed(self, options: VerifyOptions) -> DataFrame:
         observe = observer_of(options, expected=True)
-        return self.frame.mapInArrow(observe, from_arrow_schema(OBSERVED))
+        return self.frame.mapInArrow(observe, from_arrow_schema(BLOCKS))
 
     def at(self, wanted: Collection[EventID]) -> dict[EventID, dict[str, Any]]:
         return events_at(self.frame, wanted)
 
 
-def in_groups(events: DataFrame) -> DataFrame:
-    """Observed events (``events.OBSERVED``) sorted by :data:`KEY`, whole groups in one task."""
-    return events.repartition(*KEY).sortWithinPartitions(*KEY)
+def in_buckets(blocks: DataFrame) -> DataFrame:
+    """Blocks of events sorted by bucket, whole buckets in one task.
+
+    :param blocks: with the columns of ``event_columns.BLOCKS``.
+    """
+    return blocks.repartition(*BUCKET).sortWithinPartitions(*BUCKET)
 
 
 def compare_events(expected: ExpectedStream, decoded: DataFrame) -> Comparison:
@@ -115,15 +121,15 @@ def compare_events(expected: ExpectedStream, decoded: DataFrame) -> Comparison:
 
     def matches(batches: _Batches) -> Generator[pa.RecordBatch, None, Differences]:
         found = Differences()
-        for batch in whole_groups(batches, KEY):
+        for batch in whole_buckets(batches):
             differences, matched = match(ComparedEvents.of(batch))
             found.merge([differences])
             yield matched
         return found
 
-    delivered = decoded.mapInArrow(observer_of(options, expected=False), from_arrow_schema(OBSERVED))
+    delivered = decoded.mapInArrow(observer_of(options, expected=False), from_arrow_schema(BLOCKS))
     both = expected.observed(options).unionByName(delivered)
-    with materialized(with_results(in_groups(both).mapInArrow, matches, MATCHED)) as grouped:
+    with materialized(with_results(in_buckets(both).mapInArrow, matches, MATCHED)) as grouped:
         differences = Differences()
         differences.merge(task_results(grouped))
         add_out_of_order(differences, task_rows(grouped))
@@ -140,13 +146,12 @@ def add_out_of_order(differences: Differences, matched: DataFrame) -> None:
 
     def order(batches: _Batches) -> Differences:
         found, delivery = Differences(), DeliveryOrder()
-        for batch in batches:
+        for batch in whole_groups(batches, WINDOW):
             found.merge([delivery.add(batch)])
         return found
 
-    partition = ("topic", "partition")
-    rows = matched.select(*MATCHED.names).repartition(*partition)
-    differences.merge(results_of(rows.sortWithinPartitions(*partition, "expected_position"), order))
+    rows = matched.select(*MATCHED.names).repartition(*WINDOW[:2])
+    differences.merge(results_of(rows.sortWithinPartitions(*WINDOW), order))
 
 
 def compare_states(

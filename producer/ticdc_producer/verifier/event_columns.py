@@ -1,10 +1,11 @@
-"""Columns with one element per event, in a task and as Spark moves them."""
+"""Columns with one element per event in a task, and blocks of many events as Spark moves them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,15 @@ import pyarrow.compute as pc
 
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 
+BUCKETS = 1 << 10
+"""Into how many parts the events of a stream are divided by a hash; a task holds at least one in memory."""
+BLOCKS = pa.schema(
+    [("bucket", pa.int16()), ("width", pa.int32()), ("texts", pa.string()), ("numbers", pa.binary())]
+)
+"""Events as Spark moves them, many of one bucket in each row: the bytes of an event's numbers, all different
+texts, and the numbers of all events. Spark takes longer for a row than numpy for its content."""
 _SEPARATOR = "\0"
+_TEXTS = "texts"
 _SMALL = {"kind": "i1", "op": "i1", "rule": "i1", "effect": "i1", "partition": "<i4", "slice": "<i4"}
 
 
@@ -80,46 +89,72 @@ class EventColumns:
             }
         )
 
-    def packed(self) -> tuple[pa.Array, pa.Array]:
-        """All texts of an event as one text, and all numbers as one binary value.
+    def blocks(self, bucket: Numbers) -> pa.RecordBatch:
+        """The events by bucket, as Spark moves them (:data:`BLOCKS`).
 
-        Each field of a row costs Spark some time.
+        :param bucket: of each event: 0 … ``BUCKETS`` - 1.
         """
         number_type = _number_type(type(self))
         rows = np.empty(len(self), number_type)
         for name in number_type.names or ():
-            rows[name] = getattr(self, name)
-        size = number_type.itemsize
-        offsets = np.arange(0, (len(self) + 1) * size, size, dtype=np.int32)
+            if name != _TEXTS:
+                rows[name] = getattr(self, name)
+        rows[_TEXTS], texts = self._encoded_texts()
+        order = np.argsort(bucket.astype(np.int16), kind="stable")
+        rows, in_order = rows[order], bucket[order]
+        starts = np.flatnonzero(np.diff(in_order, prepend=-1))
+        offsets = np.append(starts, len(rows)) * number_type.itemsize
         numbers = pa.Array.from_buffers(
-            pa.binary(), len(self), [None, pa.py_buffer(offsets), pa.py_buffer(rows)]
+            pa.binary(),
+            len(starts),
+            [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(rows)],
         )
+        columns = (
+            pa.array(in_order[starts], pa.int16()),
+            pa.repeat(pa.scalar(number_type.itemsize, pa.int32()), len(starts)),
+            pa.repeat(pa.scalar(texts, pa.string()), len(starts)),
+            numbers,
+        )
+        return pa.record_batch([*columns], schema=BLOCKS)
+
+    def _encoded_texts(self) -> tuple[Numbers, str]:
+        """For each event the number of its texts, and all different texts in the order of their numbers.
+
+        The different texts are sorted, since parts of a stream mostly have the same ones: a reader splits
+        these once.
+        """
         # A hostile message may have the separator in a name.
         parts = [
             pc.replace_substring(getattr(self, name), _SEPARATOR, "\ufffd") for name in _texts(type(self))
         ]
-        return pc.binary_join_element_wise(*parts, _SEPARATOR), numbers
+        codes, texts = _numbered(pc.binary_join_element_wise(*parts, _SEPARATOR))
+        return codes, _SEPARATOR.join(texts)
 
     @classmethod
-    def packed_size(cls) -> int:
-        """Bytes of the numbers of one event."""
+    def width(cls) -> int:
+        """Bytes of an event in a block."""
         return _number_type(cls).itemsize
 
     @classmethod
-    def unpacked(cls, texts: pa.Array, numbers: pa.Array) -> Self:
-        """The inverse of :meth:`packed`."""
-        number_type, encoded = _number_type(cls), texts.dictionary_encode()
+    def of(cls, blocks: pa.RecordBatch) -> Self:
+        """The events of blocks (:data:`BLOCKS`), the inverse of :meth:`blocks`."""
+        number_type, numbers = _number_type(cls), blocks.column("numbers").cast(pa.binary())
+        lengths = pc.binary_length(numbers).to_numpy()
         content = np.frombuffer(numbers.buffers()[2] or b"", np.uint8)
-        start = numbers.offset * number_type.itemsize
-        rows = content[start : start + len(numbers) * number_type.itemsize].view(number_type)
+        start = int(np.frombuffer(numbers.buffers()[1], np.int32)[numbers.offset]) if len(numbers) else 0
+        rows = content[start : start + int(lengths.sum())].view(number_type)
         columns: dict[str, Any] = {
             name: rows[name].astype(np.bool_ if rows.dtype[name] == np.bool_ else np.int64)
             for name in number_type.names or ()
         }
-        distinct = [text.split(_SEPARATOR) for text in encoded.dictionary.to_pylist()]
-        for number, name in enumerate(_texts(cls)):
-            values = pa.array([one[number] for one in distinct], pa.string())
-            columns[name] = values.take(encoded.indices)
+        encoded, names = blocks.column("texts").dictionary_encode(), _texts(cls)
+        different = [text.split(_SEPARATOR) for text in encoded.dictionary.to_pylist()]
+        before = np.cumsum([0, *(len(texts) // len(names) for texts in different)])
+        of_block = before[:-1][encoded.indices.to_numpy()] if len(blocks) else before[:0]
+        indexes = pa.array(columns.pop(_TEXTS) + np.repeat(of_block, lengths // number_type.itemsize))
+        texts = [*chain.from_iterable(different)]
+        for number, name in enumerate(names):
+            columns[name] = pa.array(texts[number :: len(names)], pa.string()).take(indexes)
         return cls(**columns)
 
 
@@ -130,9 +165,12 @@ def _texts(columns: type[EventColumns]) -> Collection[str]:
 def _number_type(columns: type[EventColumns]) -> np.dtype[np.void]:
     return np.dtype(
         [
-            (field.name, "?" if str(field.type) == "Flags" else _SMALL.get(field.name, "<i8"))
-            for field in fields(columns)
-            if field.name not in _texts(columns)
+            (_TEXTS, "<i4"),
+            *(
+                (field.name, "?" if str(field.type) == "Flags" else _SMALL.get(field.name, "<i8"))
+                for field in fields(columns)
+                if field.name not in _texts(columns)
+            ),
         ]
     )
 

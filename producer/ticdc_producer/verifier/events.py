@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model.event import MAX_EVENTS
-from ticdc_producer.verifier.event_columns import EventColumns
+from ticdc_producer.verifier.event_columns import BUCKETS, EventColumns
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 
 INDEX_BITS = MAX_EVENTS.bit_length() - 1
@@ -55,12 +54,6 @@ class Effect(IntEnum):
     CHANGES = 4
 
 
-OBSERVED = pa.schema(
-    [("key", pa.int64()), ("key_check", pa.int64()), ("texts", pa.string()), ("numbers", pa.binary())]
-)
-"""Events as Spark moves them: their key, and all columns packed (:class:`KeyedEvents`)."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class KeyedEvents(EventColumns):
     """Events that Spark brings together by key.
@@ -72,14 +65,9 @@ class KeyedEvents(EventColumns):
     key: Numbers
     key_check: Numbers
 
-    def batch(self) -> pa.RecordBatch:
-        """The events as an Arrow batch (:data:`OBSERVED`)."""
-        return pa.record_batch([pa.array(self.key), pa.array(self.key_check), *self.packed()], OBSERVED)
-
-    @classmethod
-    def of(cls, batch: pa.RecordBatch) -> Self:
-        """The events of an Arrow batch (:data:`OBSERVED`) that was made from events of this class."""
-        return cls.unpacked(batch.column("texts"), batch.column("numbers"))
+    def by_key(self) -> pa.RecordBatch:
+        """The events as Spark moves them (``event_columns.BLOCKS``), those of a group in one bucket."""
+        return self.blocks(self.key % BUCKETS)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,7 +18,7 @@ _WORD = 8
 _LONGEST_BY_COLUMN = 16 * _WORD
 """Longer values are hashed one by one: they are few, and each number of words is a step of its own."""
 _NULL = np.uint64(0x6E756C6C6E756C6C)
-_ODD = np.uint64(0x9E3779B97F4A7C15)
+ODD = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
@@ -34,7 +34,7 @@ def combined(*parts: Hashes | Numbers | Flags) -> Hashes:
     with np.errstate(over="ignore"):
         found = mixed(parts[0].astype(np.uint64))
         for part in parts[1:]:
-            found = mixed(found * _ODD + part.astype(np.uint64))
+            found = mixed(found * ODD + part.astype(np.uint64))
     return found
 
 
@@ -67,18 +67,33 @@ def _hashes_of_words(values: pa.Array) -> Hashes:
     if not len(values):
         return hashes
     bounds = np.frombuffer(values.buffers()[1], np.int32)[values.offset : values.offset + len(values) + 1]
-    starts, lengths = bounds[:-1].astype(np.int64), np.diff(bounds).astype(np.int64)
-    data = np.frombuffer(values.buffers()[2] or bytes(_WORD), np.uint8)
+    starts, lengths = (bounds[:-1] - bounds[0]).astype(np.int64), np.diff(bounds).astype(np.int64)
+    words = _words(memoryview(values.buffers()[2] or b"")[bounds[0] : bounds[-1]])
     counts = (lengths + _WORD - 1) // _WORD
     for count in np.unique(counts).tolist():
-        rows, at = np.flatnonzero(counts == count), np.arange(count * _WORD)
-        found = mixed(lengths[rows].astype(np.uint64) + _ODD)
-        content = data.take(starts[rows][:, None] + at, mode="clip")
-        content[at >= lengths[rows][:, None]] = 0
-        for word in content.view("<u8").T.astype(np.uint64):
-            found = mixed(found * _ODD + word)
-        hashes[rows] = found
+        rows = np.flatnonzero(counts == count)
+        found, at = mixed(lengths[rows].astype(np.uint64) + ODD), starts[rows]
+        for _ in range(count - 1):
+            found = _with_word(found, words[at])
+            at += _WORD
+        if count:
+            unused = (_WORD * count - lengths[rows]).astype(np.uint64) * np.uint64(8)
+            found = _with_word(found, words[at] << unused)
+        hashes[rows] = mixed(found)
     return hashes
+
+
+def _words(data: memoryview) -> Hashes:
+    """The 8 bytes that start at each byte, followed by zeros."""
+    padded = np.zeros(len(data) + _WORD, np.uint8)
+    padded[: len(data)] = np.frombuffer(data, np.uint8)
+    return np.ndarray((len(data) + 1,), "<u8", padded, strides=(1,))
+
+
+def _with_word(hashes: Hashes, word: Hashes) -> Hashes:
+    """One step of a hash: different for different words, and for different hashes before."""
+    hashes = (hashes ^ word) * _FIRST
+    return hashes ^ hashes >> np.uint64(32)
 
 
 def text_hashes(texts: pa.Array) -> Hashes:

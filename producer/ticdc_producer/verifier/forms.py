@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.verifier.fingerprint import (
+    ODD,
     Flags,
     Hashes,
     Numbers,
@@ -72,7 +73,7 @@ class Images:
     @cached_property
     def pairs(self) -> Hashes:
         """A hash of each name with its value."""
-        return combined(self.name_hashes, value_hashes(self.values))
+        return _pairs(self.name_hashes, value_hashes(self.values))
 
     @cached_property
     def sums(self) -> Hashes:
@@ -168,7 +169,13 @@ class Form:
 
 
 def _null_pair(name: str) -> Hashes:
-    return combined(text_hashes(pa.array([name])), value_hashes(pa.array([None], pa.binary())))
+    return _pairs(text_hashes(pa.array([name])), value_hashes(pa.array([None], pa.binary())))
+
+
+def _pairs(names: Hashes, values: Hashes) -> Hashes:
+    """Like ``combined`` for the many values; the hashes of the names are spread already."""
+    with np.errstate(over="ignore"):
+        return mixed(names * ODD + values)
 
 
 def row_forms(batch: pa.RecordBatch, old: Images, new: Images, columns: Descriptions) -> Iterator[Form]:

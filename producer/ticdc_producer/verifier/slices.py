@@ -14,7 +14,9 @@ from pyspark.sql import DataFrame
 
 from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.spark.task_results import with_results
-from ticdc_producer.verifier.events import OBSERVED
+from ticdc_producer.verifier.event_blocks import gathered
+from ticdc_producer.verifier.event_columns import BLOCKS
+from ticdc_producer.verifier.events import Events
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
 from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.observe import Observer, with_left_keys
@@ -42,27 +44,35 @@ class Slices:
 
 
 def observed_events(messages: Messages, decode: BatchFunction, options: VerifyOptions) -> DataFrame:
-    """The events of messages (shape ``events.OBSERVED``), with a result of type ``Slices`` per task."""
+    """The events of messages, with a result of type ``Slices`` per task.
+
+    :return: ``event_columns.BLOCKS`` of ``Events``.
+    """
 
     def observe(batches: Iterator[pa.RecordBatch]) -> Generator[pa.RecordBatch, None, Slices]:
         context = TaskContext.get()
         number = 0 if context is None else context.partitionId()
         found = Slices(number, StreamFacts(options), ViolationCounts(options.examples), {})
         observer, marks = Observer(options), PartitionMarks()
-        for decoded in decode(batches):
-            if not decoded.num_rows:
-                continue
-            marked = marks.mark(observer.observe(decoded))
-            found.facts.add(marked)
-            for invariant in INVARIANTS:
-                if invariant.by_event:
-                    found.violations.add(invariant.id, invariant.by_event(marked))
-            events = with_left_keys(marked.events, marked.observation)
-            yield replace(events, slice=np.full(len(events), number)).batch()
+
+        def events() -> Iterator[Events]:
+            for decoded in decode(batches):
+                if not decoded.num_rows:
+                    continue
+                marked = marks.mark(observer.observe(decoded))
+                found.facts.add(marked)
+                for invariant in INVARIANTS:
+                    if invariant.by_event:
+                        found.violations.add(invariant.id, invariant.by_event(marked))
+                observed = with_left_keys(marked.events, marked.observation)
+                yield replace(observed, slice=np.full(len(observed), number))
+
+        for part in gathered(events()):
+            yield part.by_key()
         found.states = marks.states
         return found
 
-    return with_results(messages.mapped, observe, OBSERVED)
+    return with_results(messages.mapped, observe, BLOCKS)
 
 
 def states_before(slices: Iterable[Slices]) -> SliceStates:

@@ -10,14 +10,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from ticdc_producer.model.event import Op
-from ticdc_producer.model.whole_groups import whole_groups
-from ticdc_producer.verifier.events import OBSERVED, EventKind, Events, Rule
+from ticdc_producer.verifier.distributed_comparison import in_buckets
+from ticdc_producer.verifier.event_blocks import gathered, whole_buckets
+from ticdc_producer.verifier.event_columns import BLOCKS
+from ticdc_producer.verifier.events import EventKind, Events, Rule
 from ticdc_producer.verifier.key_groups import KeyGroups
 from ticdc_producer.verifier.observe import Observer
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.stream_facts import StreamFacts
 
-_KEY = ("key", "key_check")
 _KINDS = ["", *(kind.name.lower() for kind in EventKind)]
 _OPS = ["", *(op.label for op in Op)]
 _RULES = [None, *(rule.name.lower().replace("_", "-") for rule in Rule if rule != Rule.UNKNOWN)]
@@ -55,17 +56,15 @@ def classify(decoded: DataFrame, options: VerifyOptions) -> DataFrame:
 
     def observe(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         observer = Observer(options)
-        for batch in batches:
-            if batch.num_rows:
-                yield observer.observe(batch).events.batch()
+        events = (observer.observe(batch).events for batch in batches if batch.num_rows)
+        return (part.by_key() for part in gathered(events))
 
     def classified(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in whole_groups(batches, _KEY):
+        for batch in whole_buckets(batches):
             yield _classified(KeyGroups(Events.of(batch), options, facts))
 
-    observed = decoded.mapInArrow(observe, from_arrow_schema(OBSERVED))
-    in_groups = observed.repartition(*_KEY).sortWithinPartitions(*_KEY)
-    return in_groups.mapInArrow(classified, from_arrow_schema(_CLASSIFIED))
+    observed = decoded.mapInArrow(observe, from_arrow_schema(BLOCKS))
+    return in_buckets(observed).mapInArrow(classified, from_arrow_schema(_CLASSIFIED))
 
 
 def _classified(groups: KeyGroups) -> pa.RecordBatch:

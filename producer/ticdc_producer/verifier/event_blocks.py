@@ -1,0 +1,50 @@
+"""Blocks of events on their way from the tasks that read a stream to those that have whole buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.model.whole_groups import first_of_groups, whole_groups
+from ticdc_producer.verifier.event_columns import EventColumns
+
+BUCKET = ("bucket",)
+_EVENTS = 1 << 16
+"""Events that are divided into blocks at once: with fewer a block has few events."""
+_BYTES = 8 << 20
+"""Bytes of the buckets that a task processes at once, some 50,000 events: with fewer numpy is slower."""
+
+Columns = TypeVar("Columns", bound=EventColumns)
+
+
+def gathered(parts: Iterable[Columns]) -> Iterator[Columns]:
+    """The same events in larger parts.
+
+    :param parts: of one class.
+    """
+    held: list[Columns] = []
+    for part in parts:
+        held.append(part)
+        if sum(map(len, held)) >= _EVENTS:
+            yield type(part).joined(held)
+            held = []
+    if held:
+        yield type(held[0]).joined(held)
+
+
+def whole_buckets(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same blocks in batches of whole buckets.
+
+    :param batches: with the columns of ``event_columns.BLOCKS``, sorted by bucket.
+    """
+    for batch in whole_groups(batches, BUCKET):
+        sizes = pc.fill_null(pc.binary_length(batch.column("numbers")), 0).to_numpy()
+        starts = np.flatnonzero(first_of_groups(batch.select(BUCKET), BUCKET))
+        parts = (np.cumsum(sizes) - sizes)[starts] // _BYTES
+        first = starts[np.flatnonzero(np.diff(parts, prepend=-1))]
+        for start, end in zip(first, [*first[1:], batch.num_rows], strict=True):
+            yield batch.slice(start, end - start)
