@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from uuid import uuid4
 
@@ -15,12 +16,13 @@ from tests.verifier import test_invariants, test_row_history
 from tests.verifier.test_comparison import row_of, stream
 from tests.verifier.test_invariants import BROKEN, HOME, INFORMATION, LEGAL, on_topics, together
 from tests.verifier.topic import Topic, account, ts
+from ticdc_producer.spark.task_results import MapInArrow
 from ticdc_producer.verifier import VerifyOptions, check
 from ticdc_producer.verifier.check import CheckedStream
 from ticdc_producer.verifier.distributed import check_messages
 from ticdc_producer.verifier.distributed_comparison import ExpectedFrame, ExpectedState
 from ticdc_producer.verifier.messages import MessageFrame
-from ticdc_producer.verifier.table_state import STATE
+from ticdc_producer.verifier.table_state import STATE, Tables
 
 IN_ORDER = ("topic", "partition", "offset", "index")
 
@@ -84,6 +86,11 @@ def state(*rows: dict[str, str]) -> pa.Table:
     )
 
 
+def rows_of(spark: SparkSession, rows: pa.Table, tables: Tables) -> MapInArrow:
+    names = zip(*(rows.column(name).to_pylist() for name in ("schema", "table")), strict=True)
+    return spark.createDataFrame(rows.filter(pa.array([name in tables for name in names]))).mapInArrow
+
+
 def test_the_comparison_is_that_of_one_task(spark: SparkSession) -> None:
     delivered = stream().row(1, ts(9), after=account(9))
     delivered.events.remove(row_of(delivered, 3))
@@ -97,7 +104,7 @@ def test_the_comparison_is_that_of_one_task(spark: SparkSession) -> None:
         ExpectedFrame(spark.createDataFrame(expected)),
         lambda _facts: [
             ExpectedState(
-                spark.createDataFrame(rows).mapInArrow,
+                partial(rows_of, spark, rows),
                 [("bank", "accounts")],
                 {"bank.other": "a reason"},
                 until,

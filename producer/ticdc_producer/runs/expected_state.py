@@ -18,7 +18,7 @@ from ticdc_producer.runs.step_rows import StepRows, state_rows
 from ticdc_producer.runs.write_golden import replicated_state
 from ticdc_producer.spark.task_results import MapInArrow
 from ticdc_producer.verifier.distributed_comparison import ExpectedState
-from ticdc_producer.verifier.table_state import STATE
+from ticdc_producer.verifier.table_state import STATE, Tables
 
 
 def sql_state(job: Job, left_out: Collection[str], ts: int | None) -> pa.Table:
@@ -79,13 +79,19 @@ def expected_rows(
         if rows.num_rows
         else steps.spark.createDataFrame([], from_arrow_schema(STATE))
     )
-    parts: list[MapInArrow] = [of_sql.mapInArrow]
+    parts: list[tuple[tuple[str, str], MapInArrow]] = []
     for table, of_table in steps.at(job, job.sent if ts is None else job.commits_until(ts)):
         if table.qualified_name not in left_out:
-            tables.add((visible(table.schema), visible(table.name)))
-            parts.append(_state_of(job, table, of_table))
+            name = visible(table.schema), visible(table.name)
+            tables.add(name)
+            parts.append((name, _state_of(job, table, of_table)))
 
-    def mapped(function: BatchFunction, schema: StructType | str) -> DataFrame:
-        return reduce(DataFrame.unionByName, [part(function, schema) for part in parts])
+    def of_tables(chosen: Tables) -> MapInArrow:
+        own = [of_sql.mapInArrow, *(part for name, part in parts if name in chosen)]
 
-    return ExpectedState(mapped, tables, unverifiable, ts)
+        def mapped(function: BatchFunction, schema: StructType | str) -> DataFrame:
+            return reduce(DataFrame.unionByName, [part(function, schema) for part in own])
+
+        return mapped
+
+    return ExpectedState(of_tables, tables, unverifiable, ts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -20,14 +21,14 @@ from ticdc_producer.runs.folder_expectations import FolderExpectations, Injected
 from ticdc_producer.runs.small_verification import SmallExpectation
 from ticdc_producer.runs.unverifiable_tables import with_keys_of_ddls
 from ticdc_producer.runs.verification import Expectation
-from ticdc_producer.spark.task_results import results_of
+from ticdc_producer.spark.task_results import MapInArrow, results_of
 from ticdc_producer.targets.golden.expectations import EVENTS, FaultLine, event_batches
 from ticdc_producer.verifier.check import CheckedStream
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.consumer_state.plan import ExpectedTable
 from ticdc_producer.verifier.distributed_comparison import ExpectedFrame, ExpectedState
 from ticdc_producer.verifier.stream_facts import StreamFacts
-from ticdc_producer.verifier.table_state import STATE, StateComparison
+from ticdc_producer.verifier.table_state import STATE, StateComparison, Tables
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +124,7 @@ class FolderExpected(Expectation):
             left_out = {name: reason for name, reason in reasons.items() if name in names}
             compared = [table for table in tables if table.qualified_name not in left_out]
             visible = {self.folder.visible_name(table) for table in compared}
-            found.append(ExpectedState(self._rows(compared).mapInArrow, visible, left_out, ts))
+            found.append(ExpectedState(partial(self._rows_of, compared), visible, left_out, ts))
         return found
 
     def complete(self, comparison: Comparison | None) -> Comparison | None:
@@ -135,6 +136,10 @@ class FolderExpected(Expectation):
         if events is not None:
             found.merge(results_of(events, _facts))
         return found
+
+    def _rows_of(self, tables: Sequence[ExpectedTable], chosen: Tables) -> MapInArrow:
+        own = [table for table in tables if self.folder.visible_name(table) in chosen]
+        return self._rows(own).mapInArrow
 
     def _rows(self, tables: Sequence[ExpectedTable]) -> DataFrame:
         """The rows of tables (shape ``STATE``); each table is read by its own task."""

@@ -40,6 +40,7 @@ from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.table_state import (
     RowDifferences,
     StateComparison,
+    StateRows,
     compare_rows,
     delivered_state,
     expected_state,
@@ -164,7 +165,7 @@ class CheckedStream:
             *followed_state(row_changes(self._rows, replica, until), replica, 0, tables),
             expected_state(one_batch(expected), 0),
         ]
-        differences = compare_rows(pa.concat_batches(rows)).get(0, RowDifferences())
+        differences = compare_rows(StateRows.joined(rows)).get(0, RowDifferences())
         numbers = [number for _, _, number, _ in differences.lacking]
         return state_comparison(
             differences,

@@ -94,7 +94,8 @@ class Differences:
 
     def note(self, sign: str, found: list[EventID]) -> None:
         """Note events as examples of a kind of difference."""
-        self.examples[sign] = sorted([*self.examples.get(sign, []), *found])[:MAX_EXAMPLES]
+        # The first ones of all partitions: a scenario is drawn anew up to the last one.
+        self.examples[sign] = sorted([*self.examples.get(sign, []), *found], key=_by_offset)[:MAX_EXAMPLES]
 
     @property
     def expected_examples(self) -> list[EventID]:
@@ -124,6 +125,11 @@ class Differences:
             **{name: getattr(self, name) for name in counts},
             diff=tuple(line for *_, line in sorted(lines, key=lambda line: line[:3])),
         )
+
+
+def _by_offset(event: EventID) -> tuple[int, int, str, int]:
+    topic, partition, offset, index = event
+    return offset, index, topic, partition
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,7 +179,7 @@ def match(events: ComparedEvents) -> tuple[Differences, pa.RecordBatch]:
     )
 
     def note(sign: str, groups: Numbers, positions: Numbers) -> None:
-        first = groups[np.lexsort((positions[groups], partition[at[groups]], topic[at[groups]]))]
+        first = groups[np.lexsort((partition[at[groups]], topic[at[groups]], positions[groups]))]
         found.note(
             sign,
             [

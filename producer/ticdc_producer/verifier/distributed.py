@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -37,7 +38,7 @@ from ticdc_producer.verifier.distributed_comparison import (
     compare_states,
     in_buckets,
 )
-from ticdc_producer.verifier.event_blocks import gathered, whole_buckets
+from ticdc_producer.verifier.event_blocks import Gathering, gathered, whole_buckets
 from ticdc_producer.verifier.event_columns import BLOCKS
 from ticdc_producer.verifier.event_lookup import LOCATION, events_at
 from ticdc_producer.verifier.events import EventKind, Events
@@ -55,8 +56,8 @@ from ticdc_producer.verifier.row_history import KeyChecks
 from ticdc_producer.verifier.slices import Slices, SliceStates, observed_events, states_before
 from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.table_state import (
-    STATE_ROWS,
     StateComparison,
+    StateRows,
     delivered_state,
     final_rows,
     followed_state,
@@ -162,9 +163,8 @@ class _Run:
         if found.suspected:
             pairs = rows.where(sf.col("previous_offset").isNotNull()).select(*SUSPECTED.names)
             found.violations.merge(self._checked_old_images(pairs, found.suspected))
-        rows = rows.where(sf.col("previous_offset").isNull() & sf.col("batch_mark").isNull())
         if self.expected is not None:
-            add_out_of_order(differences, rows.where(sf.col("state").isNull()))
+            add_out_of_order(differences, rows.where(sf.col("positions").isNotNull()))
         examples = self._decoded_at([*example_events(found.violations), *differences.delivered_examples])
         return CheckedMessages(
             findings(found.violations, self.reader.facts, examples),
@@ -185,6 +185,7 @@ class _Run:
 
         def check(batches: _Batches) -> Generator[pa.RecordBatch, None, _Groups]:
             found = _Groups(KeyFindings(ViolationCounts(reader.options.examples)))
+            left = Gathering[StateRows]()
             for groups, both in reader.groups(batches):
                 checks = KeyChecks(groups)
                 found.findings.add(checks, INVARIANTS)
@@ -196,7 +197,10 @@ class _Run:
                     yield _padded(matched)
                 for number, (ts, names) in enumerate(wanted):
                     final = final_rows(groups.events, reader.options, reader.facts.ddls, ts)
-                    yield _padded(delivered_state(final, number, names))
+                    for part in left.add(delivered_state(final, number, names)):
+                        yield _padded(part.by_content())
+            for part in left.rest():
+                yield _padded(part.by_content())
             return found
 
         events = self.observed
@@ -205,11 +209,11 @@ class _Run:
         return with_results(in_buckets(events).mapInArrow, check, _GROUP_ROWS)
 
     def _delivered(self, states: Sequence[ExpectedState], rows: DataFrame) -> DataFrame:
-        """The delivered rows (``table_state.STATE_ROWS``) of all tables.
+        """The delivered rows of all tables (``event_columns.BLOCKS`` of ``StateRows``).
 
         :param rows: of tables that no DDL changed.
         """
-        delivered = rows.where(sf.col("state").isNotNull()).select(*STATE_ROWS.names)
+        delivered = rows.where(sf.col("width").isNotNull()).select(*BLOCKS.names)
         for number, state in enumerate(states):
             replica = self.reader.facts.replica(state.until)
             if not replica.lineage.names.isdisjoint(state.tables):
@@ -224,12 +228,12 @@ class _Run:
             return (row_changes(decoded, replica, until) for decoded in decode(batches))
 
         def final(batches: _Batches) -> _Batches:
-            for batch in whole_groups(batches, GROUP):
-                yield from followed_state(batch, replica, number, tables)
+            rows = (followed_state(batch, replica, number, tables) for batch in whole_groups(batches, GROUP))
+            return (part.by_content() for part in gathered(chain.from_iterable(rows)))
 
         rows = self.messages.mapped(changes, from_arrow_schema(ROWS))
         in_order = rows.repartition(*GROUP).sortWithinPartitions(*GROUP)
-        return in_order.mapInArrow(final, from_arrow_schema(STATE_ROWS))
+        return in_order.mapInArrow(final, from_arrow_schema(BLOCKS))
 
     def _checked_batches(
         self, marks: DataFrame, suspected_groups: batching.SuspectedGroups
@@ -307,10 +311,11 @@ class _Run:
 
 
 _GROUP_ROWS = pa.schema(
-    {field.name: field.type for field in (*SUSPECTED, *batching.MARKS, *MATCHED, *STATE_ROWS)}.items()
+    {field.name: field.type for field in (*SUSPECTED, *batching.MARKS, *MATCHED, *BLOCKS)}.items()
 )
 """Rows of :data:`SUSPECTED`, which alone have ``previous_offset``, of ``batch_groups.MARKS``, which alone
-have ``batch_mark``, of :data:`MATCHED`, and of :data:`STATE_ROWS`, which alone have ``state``."""
+have ``batch_mark``, of :data:`MATCHED`, which alone have ``positions``, and blocks of ``StateRows``, which
+alone have ``width``."""
 FEW_SUSPECTED = 1000
 """Up to this many suspected events, their messages are read one by one."""
 _BROADCAST = 100_000

@@ -31,10 +31,10 @@ from ticdc_producer.verifier.event_lookup import events_at, rows_with
 from ticdc_producer.verifier.observe import Observer
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.table_state import (
-    BY_CONTENT,
-    STATE_ROWS,
     RowDifferences,
     StateComparison,
+    StateRows,
+    Tables,
     compare_rows,
     expected_state,
     state_comparison,
@@ -48,14 +48,15 @@ _Batches: TypeAlias = Iterator[pa.RecordBatch]
 class ExpectedState:
     """The expected rows at a time.
 
-    :param rows: applies functions to the rows (shape ``table_state.STATE``).
+    :param rows: given some of the tables, returns what applies functions to their rows
+        (shape ``table_state.STATE``).
     :param tables: schema and table of the tables that are compared.
     :param not_compared: other tables, for the report, with the reason.
     :param until: the time as TSO; None: the end.
     """
 
-    rows: MapInArrow
-    tables: Collection[tuple[str, str]]
+    rows: Callable[[Tables], MapInArrow]
+    tables: Tables
     not_compared: Mapping[str, str]
     until: int | None = None
 
@@ -161,22 +162,22 @@ def compare_states(
 ) -> list[StateComparison]:
     """Compare expected rows with delivered ones.
 
-    :param delivered: ``table_state.STATE_ROWS``, with the number of the state in ``states``.
+    :param delivered: ``event_columns.BLOCKS`` of ``StateRows``, with the number of the state in ``states``.
     :param decoded_at: returns the decoded events at some positions.
     """
     if not states:
         return []
-    expected = (_numbered(state.rows, number) for number, state in enumerate(states))
-    both = reduce(DataFrame.unionByName, expected, delivered.select(*STATE_ROWS.names))
+    expected = (_numbered(state.rows(state.tables), number) for number, state in enumerate(states))
+    both = reduce(DataFrame.unionByName, expected, delivered)
     found: dict[int, RowDifferences] = {}
-    for one in results_of(both.repartition(*BY_CONTENT).sortWithinPartitions(*BY_CONTENT), _differences):
+    for one in results_of(in_buckets(both), _differences):
         _add(found, one)
     return [
         state_comparison(
             differences,
             len(state.tables),
             state.not_compared,
-            rows_with(state.rows, {content for *_, content in differences.lacking}),
+            _lacking(state, differences),
             decoded_at(differences.unexpected_events).values(),
         )
         for number, state in enumerate(states)
@@ -184,17 +185,24 @@ def compare_states(
     ]
 
 
+def _lacking(state: ExpectedState, differences: RowDifferences) -> list[dict[str, Any]]:
+    """The missing rows that are examples; the rows of their tables are made anew."""
+    tables = {(schema, table) for schema, table, *_ in differences.lacking}
+    return rows_with(state.rows(tables), {content for *_, content in differences.lacking})
+
+
 def _numbered(state: MapInArrow, number: int) -> DataFrame:
     def rows(batches: _Batches) -> _Batches:
-        return (expected_state(batch, number) for batch in batches)
+        parts = gathered(expected_state(batch, number) for batch in batches)
+        return (part.by_content() for part in parts)
 
-    return state(rows, from_arrow_schema(STATE_ROWS))
+    return state(rows, from_arrow_schema(BLOCKS))
 
 
 def _differences(batches: _Batches) -> dict[int, RowDifferences]:
     found: dict[int, RowDifferences] = {}
-    for batch in whole_groups(batches, BY_CONTENT):
-        _add(found, compare_rows(batch))
+    for batch in whole_buckets(batches):
+        _add(found, compare_rows(StateRows.of(batch)))
     return found
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -21,19 +21,34 @@ _BYTES = 8 << 20
 Columns = TypeVar("Columns", bound=EventColumns)
 
 
+class Gathering(Generic[Columns]):
+    """Gathers parts of a stream until they have enough events for blocks."""
+
+    def __init__(self) -> None:
+        self._held: list[Columns] = []
+
+    def add(self, part: Columns) -> Iterator[Columns]:
+        """Add a part; yields all parts as one if they have enough events."""
+        self._held.append(part)
+        if sum(map(len, self._held)) >= _EVENTS:
+            yield from self.rest()
+
+    def rest(self) -> Iterator[Columns]:
+        """All parts that were not yielded, as one."""
+        held, self._held = self._held, []
+        if held:
+            yield type(held[0]).joined(held)
+
+
 def gathered(parts: Iterable[Columns]) -> Iterator[Columns]:
     """The same events in larger parts.
 
     :param parts: of one class.
     """
-    held: list[Columns] = []
+    gathering = Gathering[Columns]()
     for part in parts:
-        held.append(part)
-        if sum(map(len, held)) >= _EVENTS:
-            yield type(part).joined(held)
-            held = []
-    if held:
-        yield type(held[0]).joined(held)
+        yield from gathering.add(part)
+    yield from gathering.rest()
 
 
 def whole_buckets(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

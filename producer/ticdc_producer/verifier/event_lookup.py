@@ -54,8 +54,7 @@ def rows_with(state: MapInArrow, contents: Collection[int]) -> list[dict[str, An
     def chosen(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             rows = expected_state(batch, 0)
-            numbers = rows.column("position").to_numpy()
-            yield batch.take(pa.array(numbers[np.isin(rows.column("content").to_numpy(), list(contents))]))
+            yield batch.take(pa.array(rows.position[np.isin(rows.content, list(contents))]))
 
     rows = state(chosen, from_arrow_schema(STATE)).limit(MAX_EXAMPLES)
     found: list[dict[str, Any]] = rows.toArrow().to_pylist()

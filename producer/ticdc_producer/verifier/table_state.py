@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from ticdc_producer.model.event import Op
 from ticdc_producer.replica.rows import Replica
-from ticdc_producer.verifier.event_columns import numbered_pairs
+from ticdc_producer.verifier.event_columns import BUCKETS, EventColumns
 from ticdc_producer.verifier.events import (
     NOTHING,
     Effect,
@@ -112,72 +112,77 @@ def _cleared(rows: Events, ddls: Iterable[TableDDL], until: int | None) -> Flags
     return rows.commit_ts <= np.array(moments, np.int64)[codes]
 
 
-STATE_ROWS = pa.schema(
-    [
-        ("state", pa.int64()),
-        ("schema", pa.string()),
-        ("table", pa.string()),
-        ("content", pa.int64()),
-        ("expected", pa.bool_()),
-        ("topic", pa.string()),
-        ("partition", pa.int64()),
-        ("position", pa.int64()),
-    ]
-)
-"""Expected and delivered rows of several states, by 64 bits of their content.
+@dataclass(frozen=True, kw_only=True)
+class StateRows(EventColumns):
+    """Expected and delivered rows of several states, by 64 bits of their content.
 
-``state`` numbers the states. A delivered row has the position of its event, an expected one its number."""
-BY_CONTENT = ("state", "schema", "table", "content")
+    :param state: the number of the state.
+    :param expected: the row is expected; not delivered.
+    :param position: of the event that a delivered row is from; the number of an expected one.
+    """
+
+    state: Numbers
+    content: Numbers
+    expected: Flags
+
+    def by_content(self) -> pa.RecordBatch:
+        """The rows as Spark moves them (``event_columns.BLOCKS``), those of a content in one bucket."""
+        return self.blocks(self.content % BUCKETS)
+
+
 Tables: TypeAlias = Collection[tuple[str, str]]
 
 
-def expected_state(state: pa.RecordBatch, number: int) -> pa.RecordBatch:
-    """The rows of a state (shape :data:`STATE`) as :data:`STATE_ROWS`."""
+def expected_state(state: pa.RecordBatch, number: int) -> StateRows:
+    """The rows of a state (shape :data:`STATE`)."""
     content = Images(state.column("row")).hashes
     rows = np.flatnonzero(content)
-    names = [state.column(name).take(pa.array(rows)) for name in ("schema", "table")]
-    return _state_rows(number, names, content[rows], rows, expected=True)
+    schema, table = (state.column(name).take(pa.array(rows)) for name in ("schema", "table"))
+    return StateRows(
+        topic=pa.repeat("", len(rows)),
+        schema=schema,
+        table=table,
+        partition=np.zeros(len(rows), np.int64),
+        position=rows,
+        commit_ts=np.zeros(len(rows), np.int64),
+        state=np.full(len(rows), number),
+        content=content[rows],
+        expected=np.ones(len(rows), np.bool_),
+    )
 
 
-def delivered_state(final: Events, number: int, tables: Tables) -> pa.RecordBatch:
-    """Rows of some tables as :data:`STATE_ROWS`.
+def delivered_state(final: Events, number: int, tables: Tables) -> StateRows:
+    """Rows of some tables.
 
     :param final: see :func:`final_rows`.
     """
     codes, names = final.tables
     chosen = final.take(np.array([name in tables for name in names], bool)[codes])
-    rows = _state_rows(number, [chosen.schema, chosen.table], chosen.content, chosen.position, expected=False)
-    event = {"topic": chosen.topic, "partition": pa.array(chosen.partition)}
-    return pa.record_batch([event.get(name, rows.column(name)) for name in STATE_ROWS.names], STATE_ROWS)
+    return StateRows.part_of(
+        chosen, state=np.full(len(chosen), number), expected=np.zeros(len(chosen), np.bool_)
+    )
 
 
 def followed_state(
     rows: pa.RecordBatch, replica: Replica, number: int, tables: Tables
-) -> Iterator[pa.RecordBatch]:
-    """Rows of the followed tables as :data:`STATE_ROWS`.
+) -> Iterator[StateRows]:
+    """Rows of the followed tables.
 
     :param rows: changes of rows (``replica.rows.ROWS``), in whole groups.
     """
     for (schema, table), left in replica.final_rows(rows):
         if (schema, table) in tables and left.num_rows:
-            names = [pa.repeat(name, left.num_rows) for name in (schema, table)]
-            content, position = Images(left.column("image")).hashes, left.column("position").to_numpy()
-            found = _state_rows(number, names, content, position, expected=False)
-            event = {name: left.column(name) for name in ("topic", "partition")}
-            yield pa.record_batch(
-                [event.get(name, found.column(name)) for name in STATE_ROWS.names], STATE_ROWS
+            yield StateRows(
+                topic=left.column("topic"),
+                schema=pa.repeat(schema, left.num_rows),
+                table=pa.repeat(table, left.num_rows),
+                partition=left.column("partition").to_numpy(),
+                position=left.column("position").to_numpy(),
+                commit_ts=np.zeros(left.num_rows, np.int64),
+                state=np.full(left.num_rows, number),
+                content=Images(left.column("image")).hashes,
+                expected=np.zeros(left.num_rows, np.bool_),
             )
-
-
-def _state_rows(
-    number: int, names: list[pa.Array], content: Numbers, position: Numbers, *, expected: bool
-) -> pa.RecordBatch:
-    size = len(content)
-    columns = [
-        pa.array(np.full(size, number)), *names, pa.array(content), pa.array(np.full(size, expected)),
-        pa.nulls(size, pa.string()), pa.nulls(size, pa.int64()), pa.array(position),
-    ]  # fmt: skip
-    return pa.record_batch(columns, schema=STATE_ROWS)
 
 
 @dataclass
@@ -211,14 +216,13 @@ class RowDifferences:
         self.surplus = sorted([*self.surplus, *other.surplus])[:MAX_EXAMPLES]
 
 
-def compare_rows(rows: pa.RecordBatch) -> dict[int, RowDifferences]:
+def compare_rows(rows: StateRows) -> dict[int, RowDifferences]:
     """Compare expected and delivered rows, by state.
 
-    :param rows: :data:`STATE_ROWS` in whole groups of equal :data:`BY_CONTENT`, in any order.
+    :param rows: those of a content are complete, in any order.
     """
-    state, content, position = (rows.column(name).to_numpy() for name in ("state", "content", "position"))
-    expected = rows.column("expected").to_numpy(zero_copy_only=False)
-    (tables, _), found = numbered_pairs(rows.column("schema"), rows.column("table")), {}
+    state, content, position, expected = rows.state, rows.content, rows.position, rows.expected
+    (tables, _), found = rows.tables, {}
     order = np.lexsort((position, expected, content, tables, state))
     at = np.flatnonzero(starts_of(*(key[order] for key in (state, tables, content))))
     if not len(at):
@@ -243,8 +247,9 @@ def compare_rows(rows: pa.RecordBatch) -> dict[int, RowDifferences]:
     return found
 
 
-def _first(rows: pa.RecordBatch, chosen: Numbers, names: tuple[str, ...]) -> list[Any]:
-    table = pa.Table.from_batches([rows.take(pa.array(chosen))]).select(names)
+def _first(rows: StateRows, chosen: Numbers, names: tuple[str, ...]) -> list[Any]:
+    own = rows.take(chosen)
+    table = pa.table({name: pa.array(getattr(own, name)) for name in names})
     first = table.sort_by([(name, "ascending") for name in names]).slice(0, MAX_EXAMPLES)
     return [tuple(row.values()) for row in first.to_pylist()]
 
