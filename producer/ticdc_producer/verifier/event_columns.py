@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,7 +20,7 @@ BUCKETS = 1 << 10
 BLOCKS = pa.schema(
     [("bucket", pa.int16()), ("width", pa.int32()), ("texts", pa.string()), ("numbers", pa.binary())]
 )
-"""Events as Spark moves them, many of one bucket in each row: the bytes of an event's numbers, all different
+"""Events as Spark moves them, many of one bucket in each row: the bytes of an event's numbers, the different
 texts, and the numbers of all events. Spark takes longer for a row than numpy for its content."""
 _SEPARATOR = "\0"
 _TEXTS = "texts"
@@ -99,36 +100,39 @@ class EventColumns:
         for name in number_type.names or ():
             if name != _TEXTS:
                 rows[name] = getattr(self, name)
-        rows[_TEXTS], texts = self._encoded_texts()
-        order = np.argsort(bucket.astype(np.int16), kind="stable")
-        rows, in_order = rows[order], bucket[order]
-        starts = np.flatnonzero(np.diff(in_order, prepend=-1))
-        offsets = np.append(starts, len(rows)) * number_type.itemsize
-        numbers = pa.Array.from_buffers(
-            pa.binary(),
-            len(starts),
-            [None, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(rows)],
+        codes, texts = self._encoded_texts()
+        order = np.lexsort((codes, bucket))
+        rows, codes, bucket = rows[order], codes[order], bucket[order]
+        starts = np.flatnonzero(np.diff(bucket, prepend=-1))
+        first = np.flatnonzero((np.diff(bucket, prepend=-1) != 0) | (np.diff(codes, prepend=-1) != 0))
+        before = np.searchsorted(first, starts)  # different texts before each block
+        in_block = np.repeat(before, np.diff(starts, append=len(rows)))
+        rows[_TEXTS] = np.searchsorted(first, np.arange(len(rows)), side="right") - 1 - in_block
+        of_blocks = pa.ListArray.from_arrays(
+            pa.array(np.append(before, len(first)), pa.int32()), texts.take(pa.array(codes[first]))
         )
         columns = (
-            pa.array(in_order[starts], pa.int16()),
+            pa.array(bucket[starts], pa.int16()),
             pa.repeat(pa.scalar(number_type.itemsize, pa.int32()), len(starts)),
-            pa.repeat(pa.scalar(texts, pa.string()), len(starts)),
-            numbers,
+            pc.binary_join(of_blocks, _SEPARATOR),
+            _byte_strings(rows, starts),
         )
         return pa.record_batch([*columns], schema=BLOCKS)
 
-    def _encoded_texts(self) -> tuple[Numbers, str]:
-        """For each event the number of its texts, and all different texts in the order of their numbers.
-
-        The different texts are sorted, since parts of a stream mostly have the same ones: a reader splits
-        these once.
-        """
+    def _encoded_texts(self) -> tuple[Numbers, pa.Array]:
+        """For each event the number of its texts, and all different texts in the order of their numbers."""
         # A hostile message may have the separator in a name.
         parts = [
             pc.replace_substring(getattr(self, name), _SEPARATOR, "\ufffd") for name in _texts(type(self))
         ]
         codes, texts = _numbered(pc.binary_join_element_wise(*parts, _SEPARATOR))
-        return codes, _SEPARATOR.join(texts)
+        return codes, pa.array(texts, pa.string())
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes in memory, texts included."""
+        texts = (int(getattr(self, name).nbytes) for name in _texts(type(self)))
+        return len(self) * self.width() + sum(texts)
 
     @classmethod
     def width(cls) -> int:
@@ -173,6 +177,12 @@ def _number_type(columns: type[EventColumns]) -> np.dtype[np.void]:
             ),
         ]
     )
+
+
+def _byte_strings(rows: npt.NDArray[np.void], starts: Numbers) -> pa.Array:
+    """The bytes of successive rows, those from each start to the next one as one value."""
+    offsets = pa.py_buffer((np.append(starts, len(rows)) * rows.itemsize).astype(np.int32))
+    return pa.Array.from_buffers(pa.binary(), len(starts), [None, offsets, pa.py_buffer(rows)])
 
 
 def _numbered(texts: pa.Array) -> tuple[Numbers, list[str]]:

@@ -1,0 +1,95 @@
+"""Events on their way between two tasks: none is lost or changed, and a bucket stays whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ticdc_producer.verifier import event_blocks
+from ticdc_producer.verifier.comparison import ComparedEvents
+from ticdc_producer.verifier.event_blocks import gathered, whole_buckets
+from ticdc_producer.verifier.event_columns import BLOCKS, BUCKETS
+
+NAMES = st.text(st.characters(codec="utf-8"), max_size=4)
+EVENTS = st.lists(
+    st.tuples(NAMES, NAMES, st.integers(-(1 << 63), (1 << 63) - 1), st.integers(0, 5)), max_size=60
+)
+
+
+def compared(rows: list[tuple[str, str, int, int]]) -> ComparedEvents:
+    schema, table, key, kind = zip(*rows, strict=True) if rows else ((), (), (), ())
+    numbers = np.arange(len(rows))
+    return ComparedEvents(
+        topic=pa.array(["topic"] * len(rows), pa.string()),
+        schema=pa.array(schema, pa.string()),
+        table=pa.array(table, pa.string()),
+        partition=numbers % 3,
+        position=numbers,
+        commit_ts=numbers * 7,
+        key=np.array(key, np.int64),
+        key_check=-numbers,
+        kind=np.array(kind, np.int64),
+        identity=numbers,
+        shape=numbers,
+        expected=numbers % 2 == 0,
+    )
+
+
+def contents(parts: list[ComparedEvents]) -> list[tuple[object, ...]]:
+    columns = [
+        [value for part in parts for value in getattr(part, field.name).tolist()]
+        for field in fields(parts[0])
+    ]
+    return sorted(zip(*columns, strict=True), key=lambda row: row[4])
+
+
+def shuffled(blocks: list[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
+    """Blocks as Spark hands them over: sorted by bucket, in batches that may cut a bucket."""
+    table = pa.Table.from_batches(blocks, BLOCKS).sort_by("bucket").combine_chunks()
+    return iter(table.to_batches(max_chunksize=size))
+
+
+@given(EVENTS, st.integers(1, 5), st.integers(1, 20))
+def test_all_events_arrive_in_whole_buckets(
+    rows: list[tuple[str, str, int, int]], parts: int, size: int
+) -> None:
+    events = compared(
+        [(schema.replace("\0", "?"), table.replace("\0", "?"), *rest) for schema, table, *rest in rows]
+    )
+    sent = [
+        part.by_key() for start in range(parts) for part in [events.take(np.arange(len(rows))[start::parts])]
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(event_blocks, "_PROCESSED_BYTES", 300)
+        got = [*whole_buckets(shuffled(sent, size))]
+    arrived = [ComparedEvents.of(batch) for batch in got]
+    assert contents([*arrived, compared([])]) == contents([events])
+    buckets = [{*batch.column("bucket").to_pylist()} for batch in got]
+    assert sum(map(len, buckets)) == len(set().union(*buckets))
+    for part, own in zip(arrived, buckets, strict=True):
+        assert {*(part.key % BUCKETS).tolist()} == own
+
+
+def test_a_block_has_only_the_texts_of_its_events() -> None:
+    """With all texts in all blocks a topic of thousands of tables would not fit into memory."""
+    tables = [("test", f"table_{number}", number, 1) for number in range(2000)]
+    blocks = compared(tables).by_key()
+    assert blocks.num_rows == BUCKETS
+    assert max(len(text) for text in blocks.column("texts").to_pylist()) < 60
+
+
+def test_a_separator_in_a_name_is_replaced() -> None:
+    (got,) = ComparedEvents.of(compared([("a\0b", "\0", 1, 1)]).by_key()).tables[1]
+    assert got == ("a\ufffdb", "\ufffd")
+
+
+def test_long_names_are_not_gathered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_blocks, "_DIVIDED_BYTES", 10_000)
+    parts = [compared([("s" * 4000, "t", number, 1)]) for number in range(7)]
+    assert [len(part) for part in gathered(parts)] == [3, 3, 1]
