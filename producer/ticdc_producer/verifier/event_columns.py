@@ -101,13 +101,13 @@ class EventColumns:
             if name != _TEXTS:
                 rows[name] = getattr(self, name)
         codes, texts = self._encoded_texts()
-        order = np.lexsort((codes, bucket))
+        order = _sorted_by(bucket, codes)
         rows, codes, bucket = rows[order], codes[order], bucket[order]
-        starts = np.flatnonzero(np.diff(bucket, prepend=-1))
-        first = np.flatnonzero((np.diff(bucket, prepend=-1) != 0) | (np.diff(codes, prepend=-1) != 0))
+        new_block = np.diff(bucket, prepend=-1) != 0
+        new_text = new_block | (np.diff(codes, prepend=-1) != 0)
+        starts, first = np.flatnonzero(new_block), np.flatnonzero(new_text)
         before = np.searchsorted(first, starts)  # different texts before each block
-        in_block = np.repeat(before, np.diff(starts, append=len(rows)))
-        rows[_TEXTS] = np.searchsorted(first, np.arange(len(rows)), side="right") - 1 - in_block
+        rows[_TEXTS] = np.cumsum(new_text) - 1 - np.repeat(before, np.diff(starts, append=len(rows)))
         of_blocks = pa.ListArray.from_arrays(
             pa.array(np.append(before, len(first)), pa.int32()), texts.take(pa.array(codes[first]))
         )
@@ -121,12 +121,20 @@ class EventColumns:
 
     def _encoded_texts(self) -> tuple[Numbers, pa.Array]:
         """For each event the number of its texts, and all different texts in the order of their numbers."""
+        columns = [getattr(self, name) for name in _texts(type(self))]
+        codes = np.zeros(len(self), np.int64)
+        for column in columns:
+            encoded = column.dictionary_encode()
+            both = codes * len(encoded.dictionary) + encoded.indices.to_numpy()
+            codes = pa.array(both).dictionary_encode().indices.to_numpy().astype(np.int64)
+        first = np.zeros(int(codes.max(initial=-1)) + 1, np.int64)
+        first[codes[::-1]] = np.arange(len(codes))[::-1]
         # A hostile message may have the separator in a name.
-        parts = [
-            pc.replace_substring(getattr(self, name), _SEPARATOR, "\ufffd") for name in _texts(type(self))
+        different = [
+            pc.replace_substring(column.take(pa.array(first)), _SEPARATOR, "\ufffd") for column in columns
         ]
-        codes, texts = _numbered(pc.binary_join_element_wise(*parts, _SEPARATOR))
-        return codes, pa.array(texts, pa.string())
+        numbers, texts = _numbered(pc.binary_join_element_wise(*different, _SEPARATOR))
+        return numbers[codes], pa.array(texts, pa.string())
 
     @property
     def nbytes(self) -> int:
@@ -177,6 +185,13 @@ def _number_type(columns: type[EventColumns]) -> np.dtype[np.void]:
             ),
         ]
     )
+
+
+def _sorted_by(bucket: Numbers, codes: Numbers) -> Numbers:
+    """The order of rows by bucket, then by code; numpy sorts small integers without comparing them."""
+    few = int(codes.max(initial=0)) <= np.iinfo(np.int16).max
+    order = np.argsort(codes.astype(np.int16) if few else codes, kind="stable")
+    return order[np.argsort(bucket[order].astype(np.int16), kind="stable")]
 
 
 def _byte_strings(rows: npt.NDArray[np.void], starts: Numbers) -> pa.Array:
