@@ -87,7 +87,7 @@ def test_a_golden_file_into_a_folder_with_json(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("at", ["starting Spark", "writing"])
+@pytest.mark.parametrize("at", ["starting Spark", "encoded"])
 def test_interrupted_while_a_jvm_starts_or_runs(tmp_path: Path, number: int, at: str) -> None:
     mark = f"{tmp_path.name}-{number}"
     process = subprocess.Popen(

@@ -11,8 +11,9 @@ from tests.replica.decoded_stream import WITH_DDL, DecodedStream
 
 FILES = sorted(GOLDEN.rglob("*.sql"))
 FAST = [path for path in FILES if path.stem in ("partition", "keys", "ddl_many")]
-NOT_REPLICATED = {"ddl_many": {"ddl_db.nopk"}}
-"""A table without a key gets one: its earlier rows are not in the stream."""
+NOT_COMPARED = {"ddl_many": {"ddl_db.nopk"}, "fuzz12": {"test.T1"}}
+"""A table without a key gets one: its earlier rows are not in the stream. A value of a SET ends with a
+backslash, which TiDB prints as it is: the printed statement is no SQL any more."""
 
 
 @pytest.mark.parametrize(
@@ -27,4 +28,4 @@ def test_all_tables_are_compared(protocol: str, files: list[Path]) -> None:
     for path in files:
         found = DecodedStream.of(path, protocol).state()
         assert found.ok, path
-        assert set(found.not_compared) == NOT_REPLICATED.get(path.stem, set()), path
+        assert set(found.not_compared) == NOT_COMPARED.get(path.stem, set()), path
