@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 
+import numpy as np
 import pyarrow as pa
+import pytest
 
 from tests.verifier.topic import PLAIN, Topic, account, ts
-from ticdc_producer.verifier import VerifyOptions
+from ticdc_producer.verifier import VerifyOptions, comparison
 from ticdc_producer.verifier.check import CheckedStream
-from ticdc_producer.verifier.comparison import Comparison
+from ticdc_producer.verifier.comparison import ComparedEvents, Comparison, DeliveryOrder, match
+from ticdc_producer.verifier.events import INDEX_BITS
 from ticdc_producer.verifier.table_state import STATE, StateComparison
 
 
@@ -79,6 +82,50 @@ def test_events_in_another_order_or_partition_are_not_right() -> None:
     moved = stream()
     row_of(moved, 6)["partition"] = 1
     assert counts(compare(stream(), moved)).keys() >= {"missing", "unexpected"}
+
+
+def test_the_examples_have_the_lowest_offsets_of_all_partitions() -> None:
+    expected = Topic()
+    for number in range(1, 7):
+        expected.row(0, ts(number), after=account(number))
+    for number in range(7, 10):
+        expected.row(1, ts(number), after=account(number))
+    positions = [
+        (line.split()[1], int(line.partition("@")[2].partition("[")[0])) for line in missing(expected)
+    ]
+    assert sorted(offset for _, offset in positions) == [0, 0, 1, 1, 2]
+
+
+def missing(expected: Topic) -> tuple[str, ...]:
+    found = compare(expected, Topic())
+    assert found.missing == 9
+    return found.diff
+
+
+@pytest.mark.parametrize("bits", [0, 1, 16])
+def test_the_order_is_that_of_all_windows(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows are compared one after the other; the events before them are remembered."""
+    monkeypatch.setattr(comparison, "_WINDOW_BITS", INDEX_BITS + bits)
+    count, size = 12, np.int64
+    delivered = np.arange(count, dtype=size)
+    delivered[[2, 9]] = delivered[[9, 2]]
+    of_both = {
+        "topic": pa.array(["t"] * count), "schema": pa.array(["s"] * count), "table": pa.array(["t"] * count),
+        "partition": np.zeros(count, size), "commit_ts": np.ones(count, size), "key": np.arange(count),
+        "key_check": np.arange(count), "kind": np.ones(count, size), "identity": np.arange(count),
+        "shape": np.arange(count),
+    }  # fmt: skip
+    sides = [
+        ComparedEvents(position=offsets << INDEX_BITS, expected=np.full(count, expected), **of_both)
+        for offsets, expected in ((np.arange(count), True), (delivered, False))
+    ]
+    differences, matched = match(ComparedEvents.joined(sides))
+    order = DeliveryOrder()
+    for window in range(matched.num_rows):
+        differences.merge([order.add(matched.slice(window, 1))])
+    assert matched.num_rows == len(np.unique(np.arange(count) >> bits))
+    assert (differences.expected, differences.missing, differences.unexpected) == (count, 0, 0)
+    assert differences.out_of_order == 7  # all that were expected after the one that came first
 
 
 def has_rows(topic: Topic, **rows: list[dict[str, str]]) -> bool:

@@ -117,6 +117,9 @@ class _SmallRun:
         sent = self._outcome(replace(task, job=registering.job, to_folder=False))
         return replace(sent, messages=encoded.messages, events=encoded.events, files=encoded.files)
 
+    def _session(self) -> SparkSession:
+        return self.spark
+
     def _outcome(self, task: SmallTask) -> Outcome:
         return run_with_generated_rows(self.spark, self.job, task)
 
@@ -142,14 +145,10 @@ class _SmallRun:
             strictness=Strictness(from_beginning=self.options.from_beginning and not self.options.append),
             claims=target.claims,
         )
-
-        def session() -> SparkSession:
-            return self.spark
-
-        found = small_verdict(task, None, session, in_worker=self.options.verify_in_worker)
+        found = small_verdict(task, None, self._session, in_worker=self.options.verify_in_worker)
         if found is None:  # too many bytes for one task
             events = ExpectedFrame(self.spark.createDataFrame(done.expected))
             steps = StepRows(self.spark, self.job.history.generated)
             return target.verified(Expected(target.job, steps, events, skipped), report)
-        self.options.on_verdict(small_stream(session, task, found))
+        self.options.on_verdict(small_stream(self._session, task, found))
         return replace(report, verdict=found.verdict, preview=found.preview)

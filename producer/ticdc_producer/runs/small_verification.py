@@ -7,11 +7,10 @@ verified in one Spark task.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
-from typing import TypeAlias
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -30,6 +29,7 @@ from ticdc_producer.runs.schemas import fetched_schemas, with_schemas
 from ticdc_producer.runs.simulate import simulate
 from ticdc_producer.runs.step_rows import (
     GeneratedRows,
+    Session,
     StepStates,
     call_with_generated_rows,
     run_with_generated_rows,
@@ -49,9 +49,6 @@ from ticdc_producer.verifier.verdict import Verdict
 
 SMALL_MESSAGES = 100_000
 """Up to this many messages, one process is faster than many."""
-
-Session: TypeAlias = Callable[[], SparkSession]
-"""Returns the Spark session, and starts it if it does not run."""
 
 
 class SmallExpectation(ABC):

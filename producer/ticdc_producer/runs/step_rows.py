@@ -216,12 +216,15 @@ def generated_rows(job: Job, expressions: Expressions = no_expressions) -> Gener
     )
 
 
-_NOTHING = GeneratedRows((), {})
+Session: TypeAlias = Callable[[], SparkSession]
+"""Returns the Spark session, and starts it if it does not run."""
 
 
-def call_with_generated_rows(
-    session: Callable[[], SparkSession], job: Job | None, function: Callable[[GeneratedRows], T]
-) -> T:
+def _rows_without_expressions(job: Job | None) -> GeneratedRows:
+    return GeneratedRows((), {}) if job is None else generated_rows(job)
+
+
+def call_with_generated_rows(session: Session, job: Job | None, function: Callable[[GeneratedRows], T]) -> T:
     """Call a function with the generated rows of a small history; without Spark, unless it draws them.
 
     :param session: called if Spark must compute columns with an ``expression``.
@@ -229,7 +232,7 @@ def call_with_generated_rows(
     """
     if job is not None and has_expressions(job.history.generated):
         return run_with_generated_rows(session(), job, function)
-    return function(_NOTHING if job is None else generated_rows(job))
+    return function(_rows_without_expressions(job))
 
 
 def run_with_generated_rows(
@@ -240,10 +243,8 @@ def run_with_generated_rows(
     :param function: see ``run_in_one_task``.
     :param job: None: nothing is generated.
     """
-    if job is None or not job.history.generated:
-        return run_in_one_task(spark, lambda _batches: function(_NOTHING))
-    if not has_expressions(job.history.generated):
-        return run_in_one_task(spark, lambda _batches: function(generated_rows(job)))
+    if job is None or not has_expressions(job.history.generated):
+        return run_in_one_task(spark, lambda _batches: function(_rows_without_expressions(job)))
 
     def draws(_task: int, expressions: Expressions) -> Iterator[object]:
         yield generated_rows(job, expressions)

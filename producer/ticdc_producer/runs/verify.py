@@ -24,7 +24,6 @@ from ticdc_producer.runs.read_session import folder_session, topic_session
 from ticdc_producer.runs.small_run import is_small
 from ticdc_producer.runs.small_verification import (
     SMALL_MESSAGES,
-    Session,
     SmallExpectation,
     SmallExpected,
     SmallVerification,
@@ -32,6 +31,7 @@ from ticdc_producer.runs.small_verification import (
     small_stream,
     small_verdict,
 )
+from ticdc_producer.runs.step_rows import Session
 from ticdc_producer.runs.topic_ranges import SMALL_BYTES, TopicMessages, TopicRanges
 from ticdc_producer.runs.traps import settings_of
 from ticdc_producer.runs.verification import Expectation, Expected, OnVerdict, ignore_verdict, verify_messages

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.verifier.event_columns import BUCKETS, EventColumns
+from ticdc_producer.verifier.event_columns import EventColumns, buckets
 from ticdc_producer.verifier.events import INDEX_BITS, NOTHING
 from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined, text_hashes
 from ticdc_producer.verifier.key_groups import highest_before, late_in_groups, starts_of
@@ -37,14 +37,9 @@ class GroupedRows(EventColumns):
         texts = (text_hashes(getattr(self, name)) for name in ("topic", "schema", "table"))
         return combined(*texts, self.partition, self.table_id, self.batch_value).view(np.int64)
 
-    @property
-    def bucket(self) -> Numbers:
-        """The bucket of each row's group."""
-        return self.group % BUCKETS
-
     def by_group(self) -> pa.RecordBatch:
         """The rows as Spark moves them (``event_columns.BLOCKS``), those of a group in one bucket."""
-        return self.blocks(self.bucket)
+        return self.blocks(self.group)
 
 
 @dataclass(frozen=True)
@@ -201,7 +196,7 @@ def marks(groups: BatchGroups) -> pa.RecordBatch:
     mark = np.where(groups.first_delivery, _UNMARKED, _COPY) + _LATE_IN_KEY * groups.late_in_key
     marked = np.flatnonzero(mark)
     rows = groups.events.take(marked)
-    columns = (rows.bucket.astype(np.int16), rows.group, rows.position, mark[marked].astype(np.int8))
+    columns = (buckets(rows.group).astype(np.int16), rows.group, rows.position, mark[marked].astype(np.int8))
     return pa.record_batch([pa.array(column) for column in columns], schema=MARKS)
 
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from ticdc_producer.model.event_line import event_text
 from ticdc_producer.model.whole_groups import first_of_groups
+from ticdc_producer.verifier.event_columns import byte_strings
 from ticdc_producer.verifier.events import (
     INDEX_BITS,
     NOTHING,
@@ -208,13 +209,11 @@ def _windows(
     topic, partition, window = topic[order], partition[order], window[order]
     positions = np.stack([expected[order], delivered[order]], axis=1)
     starts = np.flatnonzero(starts_of(topic, partition, window))
-    offsets = (np.append(starts, len(positions)) * positions.itemsize * 2).astype(np.int32)
-    packed = [None, pa.py_buffer(offsets), pa.py_buffer(positions)]
     columns = (
         pa.array([topics[code] for code in topic[starts].tolist()], pa.string()),
         pa.array(partition[starts]),
         pa.array(window[starts]),
-        pa.Array.from_buffers(pa.binary(), len(starts), packed),
+        byte_strings(positions, starts),
     )
     return pa.record_batch([*columns], schema=MATCHED)
 

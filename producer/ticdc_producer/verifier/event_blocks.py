@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -27,18 +27,18 @@ class Gathering(Generic[Columns]):
 
     def __init__(self) -> None:
         self._held: list[Columns] = []
+        self._bytes = 0
 
-    def add(self, part: Columns) -> Iterator[Columns]:
-        """Add a part; yields all parts as one if they have enough events."""
+    def add(self, part: Columns) -> Sequence[Columns]:
+        """Add a part; returns all parts as one if they have enough events, else none."""
         self._held.append(part)
-        if sum(part.nbytes for part in self._held) >= _DIVIDED_BYTES:
-            yield from self.rest()
+        self._bytes += part.nbytes
+        return self.rest() if self._bytes >= _DIVIDED_BYTES else ()
 
-    def rest(self) -> Iterator[Columns]:
-        """All parts that were not yielded, as one."""
-        held, self._held = self._held, []
-        if held:
-            yield type(held[0]).joined(held)
+    def rest(self) -> Sequence[Columns]:
+        """All parts that were not returned, as one; none if there are none."""
+        held, self._held, self._bytes = self._held, [], 0
+        return [type(held[0]).joined(held)] if held else ()
 
 
 def gathered(parts: Iterable[Columns]) -> Iterator[Columns]:

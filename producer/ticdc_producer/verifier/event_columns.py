@@ -90,11 +90,12 @@ class EventColumns:
             }
         )
 
-    def blocks(self, bucket: Numbers) -> pa.RecordBatch:
+    def blocks(self, hashes: Numbers) -> pa.RecordBatch:
         """The events by bucket, as Spark moves them (:data:`BLOCKS`).
 
-        :param bucket: of each event: 0 … ``BUCKETS`` - 1.
+        :param hashes: of each event; those with equal hashes are in one bucket.
         """
+        bucket = buckets(hashes)
         number_type = _number_type(type(self))
         rows = np.empty(len(self), number_type)
         for name in number_type.names or ():
@@ -115,7 +116,7 @@ class EventColumns:
             pa.array(bucket[starts], pa.int16()),
             pa.repeat(pa.scalar(number_type.itemsize, pa.int32()), len(starts)),
             pc.binary_join(of_blocks, _SEPARATOR),
-            _byte_strings(rows, starts),
+            byte_strings(rows, starts),
         )
         return pa.record_batch([*columns], schema=BLOCKS)
 
@@ -194,9 +195,14 @@ def _sorted_by(bucket: Numbers, codes: Numbers) -> Numbers:
     return order[np.argsort(bucket[order].astype(np.int16), kind="stable")]
 
 
-def _byte_strings(rows: npt.NDArray[np.void], starts: Numbers) -> pa.Array:
-    """The bytes of successive rows, those from each start to the next one as one value."""
-    offsets = pa.py_buffer((np.append(starts, len(rows)) * rows.itemsize).astype(np.int32))
+def buckets(hashes: Numbers) -> Numbers:
+    """The bucket of each hash: 0 … ``BUCKETS`` - 1."""
+    return hashes % BUCKETS
+
+
+def byte_strings(rows: npt.NDArray[Any], starts: Numbers) -> pa.Array:
+    """The bytes of the rows of a contiguous array, those from each start to the next one as one value."""
+    offsets = pa.py_buffer((np.append(starts, len(rows)) * rows.strides[0]).astype(np.int32))
     return pa.Array.from_buffers(pa.binary(), len(starts), [None, offsets, pa.py_buffer(rows)])
 
 

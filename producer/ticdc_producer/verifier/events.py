@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model.event import MAX_EVENTS
-from ticdc_producer.verifier.event_columns import BUCKETS, EventColumns
+from ticdc_producer.verifier.event_columns import EventColumns
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 
 INDEX_BITS = MAX_EVENTS.bit_length() - 1
@@ -67,7 +67,7 @@ class KeyedEvents(EventColumns):
 
     def by_key(self) -> pa.RecordBatch:
         """The events as Spark moves them (``event_columns.BLOCKS``), those of a group in one bucket."""
-        return self.blocks(self.key % BUCKETS)
+        return self.blocks(self.key)
 
 
 @dataclass(frozen=True, kw_only=True)

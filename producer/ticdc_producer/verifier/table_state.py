@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from ticdc_producer.model.event import Op
 from ticdc_producer.replica.rows import Replica
-from ticdc_producer.verifier.event_columns import BUCKETS, EventColumns
+from ticdc_producer.verifier.event_columns import EventColumns
 from ticdc_producer.verifier.events import (
     NOTHING,
     Effect,
@@ -127,7 +127,7 @@ class StateRows(EventColumns):
 
     def by_content(self) -> pa.RecordBatch:
         """The rows as Spark moves them (``event_columns.BLOCKS``), those of a content in one bucket."""
-        return self.blocks(self.content % BUCKETS)
+        return self.blocks(self.content)
 
 
 Tables: TypeAlias = Collection[tuple[str, str]]
