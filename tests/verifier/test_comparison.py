@@ -12,7 +12,7 @@ import pytest
 from tests.verifier.topic import PLAIN, Topic, account, ts
 from ticdc_producer.verifier import VerifyOptions, comparison
 from ticdc_producer.verifier.check import CheckedStream
-from ticdc_producer.verifier.comparison import ComparedEvents, Comparison, DeliveryOrder, match
+from ticdc_producer.verifier.comparison import ComparedEvents, Comparison, DeliveryOrder, Differences, match
 from ticdc_producer.verifier.events import INDEX_BITS
 from ticdc_producer.verifier.table_state import STATE, StateComparison
 
@@ -97,6 +97,15 @@ def test_the_examples_have_the_lowest_offsets_of_all_partitions() -> None:
     assert [one.groups() for one in examples if one] == [
         ("0", "0"), ("0", "1"), ("0", "2"), ("1", "0"), ("1", "1"),
     ]  # fmt: skip
+
+
+def test_so_do_those_of_several_tasks() -> None:
+    tasks = [
+        Differences(examples={"-": [("bank", partition, first, 0)]}) for partition, first in ((0, 9), (1, 2))
+    ]
+    found = Differences()
+    found.merge(tasks)
+    assert found.expected_examples == [("bank", 1, 2, 0), ("bank", 0, 9, 0)]
 
 
 @pytest.mark.parametrize("bits", [0, 1, 16])
