@@ -15,10 +15,11 @@ import ticdc_producer
 from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.runs import topic_cache
 
-EVERYWHERE = {"errors", "installation"}
+EVERYWHERE = {"errors", "hints", "installation"}
 MAY_IMPORT = {
     # The ground floor: needed by everything else.
     "errors": set(),
+    "hints": set(),
     "installation": set(),
     "model": set(),
     "resources": set(),

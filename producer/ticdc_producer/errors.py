@@ -7,13 +7,10 @@ An error has fields for what is wrong, where, and what to do about it; ``str(err
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from typing import Self
 
 USAGE = 2
 ENVIRONMENT = 3
-MAX_LISTED = 24
-"""Allowed names that a hint lists; longer lists would bury the message before them."""
 
 
 class ProducerError(Exception):
@@ -449,20 +446,3 @@ class DeliveryError(EnvironmentFailure):
         self.topic = topic
         self.partition = partition
         self.delivered = delivered or {}
-
-
-def nearest(name: str, allowed: Iterable[str], *, listed: str = "") -> str:
-    """A hint with the closest allowed name, or with a list of the allowed names.
-
-    :param listed: what lists all of them, such as a command, if they are too many for one line.
-    """
-    choices = sorted(allowed)
-    by_lower = {choice.lower(): choice for choice in choices}
-    close = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean {by_lower[close[0]]!r}?"
-    if len(choices) <= MAX_LISTED:
-        return "allowed: " + ", ".join(choices) if choices else ""
-    if listed:
-        return f"{listed} prints the {len(choices)} allowed ones"
-    return f"allowed: {', '.join(choices[:MAX_LISTED])}, and {len(choices) - MAX_LISTED} more"

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 from pydantic_core import ErrorDetails
 
 from ticdc_producer.config.parameters import BY_NAME
-from ticdc_producer.errors import nearest
+from ticdc_producer.hints import nearest
 
 Words = Annotated[tuple[str, ...], Field(strict=False)]
 """A list of texts."""

@@ -15,7 +15,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ticdc_producer.config.environment import with_environment
 from ticdc_producer.config.parameters import BY_NAME, parameter
-from ticdc_producer.errors import ChangefeedError, nearest
+from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.hints import nearest
 from ticdc_producer.model.option_type import Plain
 from ticdc_producer.model.parameter import Parameter, SinkKind, State
 

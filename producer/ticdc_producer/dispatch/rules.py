@@ -16,7 +16,8 @@ from zlib import crc32
 from ticdc_producer.config import Changefeed, DispatchRule
 from ticdc_producer.config.sink_uri import MAX_TOPIC_LENGTH, check_topic
 from ticdc_producer.dispatch.matcher import Matcher
-from ticdc_producer.errors import ChangefeedError, nearest
+from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import IndexInfo
 from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.table import TableInfo

@@ -16,7 +16,8 @@ from ticdc_producer.config import Changefeed
 from ticdc_producer.config.filter_section import EVENT_TYPES, ColumnSelector, EventFilter
 from ticdc_producer.dispatch.go_regexp import compile_go
 from ticdc_producer.dispatch.matcher import ColumnMatcher, Matcher
-from ticdc_producer.errors import ChangefeedError, nearest
+from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.hints import nearest
 from ticdc_producer.model.catalog import Action, Catalog, DDLJob
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.table import TableInfo

@@ -15,8 +15,9 @@ from typing import Any, TypeVar
 import yaml
 from pydantic import ValidationError
 
-from ticdc_producer.errors import FaultError, nearest
+from ticdc_producer.errors import FaultError
 from ticdc_producer.faults.trap import EXPECTED_EVENTS, Trap, TrapEntry, TrapFile
+from ticdc_producer.hints import nearest
 from ticdc_producer.model.entry_points import TRAPS, installed
 
 __all__ = ["EXPECTED_EVENTS", "Trap", "catalogue", "catalogue_schema", "catalogue_text", "trap", "traps_of"]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from ticdc_producer.errors import nearest
+from ticdc_producer.hints import nearest
 
 Plain: TypeAlias = bool | int | str | None
 

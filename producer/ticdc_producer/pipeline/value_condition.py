@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from ticdc_producer.errors import ChangefeedError, nearest
+from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.table import TableInfo

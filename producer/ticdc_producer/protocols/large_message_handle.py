@@ -13,7 +13,8 @@ from uuid import UUID
 
 import msgspec
 
-from ticdc_producer.errors import ChangefeedError, DecodeError, nearest
+from ticdc_producer.errors import ChangefeedError, DecodeError
+from ticdc_producer.hints import nearest
 from ticdc_producer.model.event import ClaimObject
 
 DEFAULT_MAX_MESSAGE_BYTES = 10 << 20

@@ -18,7 +18,8 @@ from importlib.metadata import EntryPoint
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ticdc_producer.errors import ChangefeedError, DecodeError, PluginError, ProducerError, nearest
+from ticdc_producer.errors import ChangefeedError, DecodeError, PluginError, ProducerError
+from ticdc_producer.hints import nearest
 from ticdc_producer.model.entry_points import PROTOCOLS, installed
 from ticdc_producer.model.event import DDLEvent, Event, Message, ResolvedEvent, RowEvent
 from ticdc_producer.model.fidelity import Fidelity

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, Literal, TypeAlias, cast
 
-from ticdc_producer.errors import ChangefeedError, nearest
+from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.hints import nearest
 from ticdc_producer.model.option_type import Plain
 from ticdc_producer.model.parameter import Parameter, SinkKind
 from ticdc_producer.model.profile import Profile

@@ -12,7 +12,8 @@ from typing import Any, Literal, TypeAlias
 
 from ticdc_producer.config.config_section import Path as KeyPath
 from ticdc_producer.config.config_section import spell
-from ticdc_producer.errors import ScenarioError, nearest
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.hints import nearest
 from ticdc_producer.scenario.data_step import Data
 from ticdc_producer.scenario.dump_step import DumpStep, divide_dump
 from ticdc_producer.scenario.generate.spec import Generate

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ticdc_producer.errors import ArgumentError, nearest
+from ticdc_producer.errors import ArgumentError
+from ticdc_producer.hints import nearest
 
 FORM = "ticdc(scenario=…, protocol=… or […], traps=[…], overrides=[…])"
 _ARGUMENTS = ("scenario", "protocol", "traps", "overrides")

@@ -12,7 +12,8 @@ from typing import Literal, TypeAlias, get_args
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ticdc_producer.errors import ArgumentError, nearest
+from ticdc_producer.errors import ArgumentError
+from ticdc_producer.hints import nearest
 from ticdc_producer.model.event import Message
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.testing.change_log import ChangeLog, Image, RowChange, Transaction, key_indexes

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ticdc_producer.errors import ChangefeedError, nearest
+from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.hints import nearest
 from ticdc_producer.model.profile import Profile
 
 _METHODS = ("base64", "hex")

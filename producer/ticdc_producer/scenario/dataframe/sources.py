@@ -9,7 +9,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from ticdc_producer.errors import ScenarioError, nearest
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.hints import nearest
 from ticdc_producer.model.coerce import STRICT
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.dataframe.canonical import canonical

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ticdc_producer.errors import ScenarioError, UnsupportedSQL, nearest
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.hints import nearest
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.history import History

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ticdc_producer.errors import ScenarioError, UnsupportedSQL, nearest
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.bind_column import bind_column, numbers_fit

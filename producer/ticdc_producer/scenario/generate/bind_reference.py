@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ticdc_producer.errors import ScenarioError, nearest
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.table import TableInfo

@@ -10,7 +10,8 @@ from math import ceil, floor
 from sqlglot import exp, parse_one
 from sqlglot.errors import SqlglotError
 
-from ticdc_producer.errors import ScenarioError, nearest
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, integer_range
 from ticdc_producer.scenario.generate.amounts import check_conditions

@@ -9,7 +9,8 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ticdc_producer.errors import ScenarioError, nearest
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.hints import nearest
 
 if TYPE_CHECKING:
     from faker import Generator

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from ticdc_producer.errors import ScenarioError, nearest
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.hints import nearest
 from ticdc_producer.model.profile import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.allocator import ObjectIds

@@ -8,7 +8,8 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from ticdc_producer.errors import ScenarioError, UnsupportedSQL, nearest
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.hints import nearest
 from ticdc_producer.model.coerce import read
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value

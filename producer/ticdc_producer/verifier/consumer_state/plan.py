@@ -9,7 +9,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from ticdc_producer.errors import FolderError, StateError, nearest
+from ticdc_producer.errors import FolderError, StateError
+from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.event_line import from_json

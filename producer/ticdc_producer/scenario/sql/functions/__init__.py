@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ticdc_producer.errors import UnsupportedSQL, nearest
+from ticdc_producer.errors import UnsupportedSQL
+from ticdc_producer.hints import nearest
 from ticdc_producer.scenario.sql.functions import (
     control,
     datetime_format,

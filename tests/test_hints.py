@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_producer.errors import MAX_LISTED, nearest
+from ticdc_producer.hints import MAX_LISTED, nearest
 
 MANY = [f"word-{number:03}" for number in range(100)]
 
