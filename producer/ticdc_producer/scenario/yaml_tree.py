@@ -11,11 +11,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
+from yaml import SafeLoader
+from yaml.composer import Composer
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from ticdc_producer.config.config_section import Path, spell
 from ticdc_producer.config.environment import variables
 from ticdc_producer.errors import ScenarioError
+
+try:
+    from yaml import CSafeLoader
+except ImportError:  # PyYAML was built without libyaml
+    CSafeLoader = SafeLoader  # type: ignore[assignment, misc]
 
 MAX_DEPTH = 50
 _INT_TAG, _FLOAT_TAG = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
@@ -49,13 +56,13 @@ class YAMLTree:
     unread: set[Path] = field(default_factory=set)
 
 
-class _Loader(yaml.SafeLoader):
-    def __init__(self, text: str) -> None:
-        super().__init__(text)
-        self.depth = 0
+class _BoundedComposer(Composer):
+    """Refuses what makes a small text large or deep."""
+
+    depth = 0
 
     def compose_node(self, parent: Node | None, index: Any) -> Node | None:
-        if self.check_event(yaml.AliasEvent):
+        if self.check_event(yaml.AliasEvent):  # type: ignore[attr-defined]  # of the parser
             raise self._refused(_NO_ALIASES)
         self.depth += 1
         if self.depth > MAX_DEPTH:
@@ -65,12 +72,20 @@ class _Loader(yaml.SafeLoader):
         return node
 
     def _refused(self, what: str) -> yaml.MarkedYAMLError:
-        event = self.peek_event()  # type: ignore[no-untyped-call]  # PyYAML's stubs
+        event = self.peek_event()  # type: ignore[attr-defined]  # of the parser
         return yaml.composer.ComposerError(None, None, what, event.start_mark)
 
-    def tag_of(self, text: str) -> str:
-        """The YAML tag of a plain scalar with this text."""
-        return str(self.resolve(ScalarNode, text, (True, False)))  # type: ignore[no-untyped-call]  # PyYAML's stubs
+
+class _Loader(_BoundedComposer, SafeLoader):
+    """PyYAML's own parser."""
+
+
+class _FastLoader(_BoundedComposer, CSafeLoader):
+    """The parser of libyaml, which is ten times as fast."""
+
+    def __init__(self, text: str) -> None:
+        CSafeLoader.__init__(self, text)
+        Composer.__init__(self)
 
 
 def read_yaml(text: str, file: str) -> YAMLTree:
@@ -80,8 +95,7 @@ def read_yaml(text: str, file: str) -> YAMLTree:
     :raises ScenarioError: if the text is not YAML; ``problems`` has all other errors.
     """
     try:
-        loader = _Loader(text)
-        root = loader.get_single_node()
+        loader, root = _composed(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark else 0
@@ -93,6 +107,16 @@ def read_yaml(text: str, file: str) -> YAMLTree:
     if root is not None:
         tree.data = _Reader(loader, tree, file).value(root, ())
     return tree
+
+
+def _composed(text: str) -> tuple[_Loader | _FastLoader, Node | None]:
+    """The nodes of the document. PyYAML's own parser describes errors, because it names their causes."""
+    try:
+        fast = _FastLoader(text)
+        return fast, fast.get_single_node()
+    except (yaml.YAMLError, UnicodeEncodeError):  # the latter for half a surrogate pair
+        loader = _Loader(text)
+        return loader, loader.get_single_node()
 
 
 def _not_yaml(message: str, file: str, line: int) -> ScenarioError:
@@ -108,7 +132,7 @@ def _not_yaml(message: str, file: str, line: int) -> ScenarioError:
 
 
 class _Reader:
-    def __init__(self, loader: _Loader, tree: YAMLTree, file: str) -> None:
+    def __init__(self, loader: _Loader | _FastLoader, tree: YAMLTree, file: str) -> None:
         self.loader = loader
         self.tree = tree
         self.file = file
@@ -145,8 +169,9 @@ class _Reader:
     def _scalar(self, node: ScalarNode, path: Path) -> Any:
         text = self._with_environment(node, path)
         tag = node.tag
-        if node.style is None and text != node.value:
-            tag = self.loader.tag_of(text)  # a plain ${PORT} may become a number
+        if not node.style and text != node.value:
+            # A plain ${PORT} may become a number.
+            tag = self.loader.resolve(ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
         if tag in (_INT_TAG, _FLOAT_TAG) and _BASE_60.fullmatch(text):
             return text
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -215,10 +216,14 @@ class SourceLines:
 
     def of(self, *path: str) -> int:
         """The line of a key, or of the nearest key above it; the table's keys precede the step's."""
-        found = {tuple(part.lower() for part in path): line for path, line in self.lines.items()}
+        found = self._lower_case
         wanted = tuple(part.lower() for part in path)
         for depth in range(len(wanted), -1, -1):
             for candidate in (self.above + wanted[:depth], wanted[:depth]):
                 if candidate in found:
                     return found[candidate]
         return 0
+
+    @cached_property
+    def _lower_case(self) -> Mapping[tuple[str, ...], int]:
+        return {tuple(part.lower() for part in path): line for path, line in self.lines.items()}
