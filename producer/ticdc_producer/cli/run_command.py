@@ -141,7 +141,8 @@ def run(
         raise ScenarioError("--duration requires --rate")
     if watch:
         _check_watched(rate, append, keep, not_realtime, reports)
-    start_light_jvm()  # takes as long as the imports below
+    if html is not None:
+        start_light_jvm()  # the report queries events; starting takes as long as the imports below
     from ticdc_producer import api
     from ticdc_producer.cli.report_text import show_report
 

@@ -104,8 +104,9 @@ def cut_text(data: bytes, length: int) -> bytes:
 
     :param length: how many; all, if it is negative.
     """
-    text = data.decode("utf-8", "surrogateescape")
-    return data if length < 0 else text[:length].encode("utf-8", "surrogateescape")
+    if length < 0 or len(data) <= length:
+        return data
+    return data.decode("utf-8", "surrogateescape")[:length].encode("utf-8", "surrogateescape")
 
 
 def _fit_bytes(column: ColumnInfo, value: SQLValue, data: bytes, mode: SQLMode) -> bytes:

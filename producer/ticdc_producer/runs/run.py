@@ -1,11 +1,13 @@
-"""Run a scenario: prepare it, check its target, and execute it in a Spark session that suits its size."""
+"""Run a scenario: prepare it, check its target, and execute it, in Spark unless it is small."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
+
+from pyspark.sql import SparkSession
 
 from ticdc_producer.errors import FolderError
 from ticdc_producer.runs.change_log import change_log
@@ -113,7 +115,7 @@ def run(
 
 @translate_worker_errors()
 def run_job(job: Job, options: RunOptions) -> RunReport:
-    """Check the targets of a prepared job, and execute it in a Spark session that suits its size.
+    """Check the targets of a prepared job, and execute it.
 
     :raises ProducerError: if a target must not be written (nothing was written), or the environment fails.
     """
@@ -129,27 +131,36 @@ def run_job(job: Job, options: RunOptions) -> RunReport:
 
 
 def _run_on(targets: Sequence[Target], job: Job, options: RunOptions) -> RunReport:
-    """Start Spark, if it does not run, and execute a job."""
+    takes_messages = [target for target in targets if isinstance(target, MessageTarget)]
+    small = bool(takes_messages) and is_small(job) and not options.messages_only
+
+    @cache
+    def session() -> SparkSession:
+        return _session(job, options, one_task=small)
+
+    if small:
+        report = run_small(job, session, takes_messages, options)
+    else:
+        report = execute(job, change_log(session(), job.history), targets, options)
+    if session.cache_info().currsize:
+        save_class_archive(session())
+    return report
+
+
+def _session(job: Job, options: RunOptions, *, one_task: bool) -> SparkSession:
+    """Start Spark, if it does not run, in a session that suits the size of a job.
+
+    :param one_task: whether its only task imports what it needs sooner than it would be imported in advance.
+    """
     on_status, history = options.on_status, job.history
     announce_start(on_status)
-    light = history.commits + history.row_changes < LIGHT_CHANGES and not history.data
     on_class_archive = partial(
         on_status,
         "saving an archive of Spark's classes: this run takes 15 s longer, later runs start faster",
     )
-    takes_messages = [target for target in targets if isinstance(target, MessageTarget)]
-    small = bool(takes_messages) and is_small(job) and not options.messages_only
-    here = all(target.takes_files for target in takes_messages) and not options.verify_in_worker
-    one_task = small and (options.dry_run or not options.verify_output or here)
-    spark = spark_session(
-        light=light,
+    return spark_session(
+        light=history.commits + history.row_changes < LIGHT_CHANGES and not history.data,
         rows=history.row_changes,
-        preload=() if one_task else PRELOADED_MODULES,  # a single task imports what it needs sooner alone
+        preload=() if one_task else PRELOADED_MODULES,
         on_class_archive=None if options.dry_run else on_class_archive,
     )
-    if small:
-        report = run_small(job, spark, takes_messages, options)
-    else:
-        report = execute(job, change_log(spark, job.history), targets, options)
-    save_class_archive(spark)
-    return report

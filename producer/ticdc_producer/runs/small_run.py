@@ -1,4 +1,4 @@
-"""Runs a small history: one Spark task encodes and sends, the driver writes and verifies a golden folder.
+"""Runs a small history in one process: this one, or a Spark worker if the history or the options require it.
 
 Nothing is written before everything was encoded.
 """
@@ -25,14 +25,14 @@ from ticdc_producer.runs.small_verification import (
     small_stream,
     small_verdict,
 )
-from ticdc_producer.runs.step_rows import StepRows, run_with_generated_rows
+from ticdc_producer.runs.step_rows import Session, StepRows, call_with_generated_rows
 from ticdc_producer.runs.target import MessageTarget
 from ticdc_producer.runs.verification import Expected
 from ticdc_producer.verifier.distributed_comparison import ExpectedFrame
 from ticdc_producer.verifier.options import Strictness
 
 SMALL_CHANGES = 20_000
-"""Up to this many row changes, one task is faster than many."""
+"""Up to this many row changes, one process is faster than many."""
 SMALL_EVENTS = 100_000
 """Up to this many events, DDL and resolved events of all partitions included."""
 SMALL_BYTES = 64 << 20
@@ -40,7 +40,7 @@ SMALL_BYTES = 64 << 20
 
 
 def is_small(job: Job) -> bool:
-    """Whether a history fits into one task."""
+    """Whether one process runs a history."""
     history = job.history
     events = history.row_changes + history.commits * len(job.stream.topic_partitions)
     if history.data or history.row_changes > SMALL_CHANGES or events > SMALL_EVENTS:
@@ -49,20 +49,20 @@ def is_small(job: Job) -> bool:
     return sum(len(value) for image in images for value in image if value) <= SMALL_BYTES
 
 
-def run_small(
-    job: Job, spark: SparkSession, targets: Sequence[MessageTarget], options: RunOptions
-) -> RunReport:
+def run_small(job: Job, session: Session, targets: Sequence[MessageTarget], options: RunOptions) -> RunReport:
     """Run a job whose history is small.
 
+    :param session: called if Spark is needed: with ``in_worker``, for columns with an ``expression``, for
+        more bytes than one process verifies, and for reports that query the decoded events.
     :param targets: as returned by ``checked_targets``.
     """
-    return _SmallRun(job, spark, targets, options).run()
+    return _SmallRun(job, session, targets, options).run()
 
 
 @dataclass
 class _SmallRun:
     job: Job
-    spark: SparkSession
+    session: Session
     targets: Sequence[MessageTarget]
     options: RunOptions
 
@@ -98,8 +98,6 @@ class _SmallRun:
 
     def _done(self, brokers: Brokers | None) -> Outcome:
         """Encode, and write to Kafka. A rejected row registers no schema."""
-        if brokers is not None:
-            check_speculation(self.spark)
         task = SmallTask(
             job=self.job,
             brokers=brokers,
@@ -117,11 +115,14 @@ class _SmallRun:
         sent = self._outcome(replace(task, job=registering.job, to_folder=False))
         return replace(sent, messages=encoded.messages, events=encoded.events, files=encoded.files)
 
-    def _session(self) -> SparkSession:
-        return self.spark
-
     def _outcome(self, task: SmallTask) -> Outcome:
-        return run_with_generated_rows(self.spark, self.job, task)
+        def session() -> SparkSession:
+            spark = self.session()
+            if task.brokers is not None:
+                check_speculation(spark)
+            return spark
+
+        return call_with_generated_rows(session, self.job, task, in_worker=self.options.in_worker)
 
     def _finished(self, target: MessageTarget, done: Outcome, report: RunReport) -> RunReport:
         """Finish what the task has done, and verify it."""
@@ -145,10 +146,11 @@ class _SmallRun:
             strictness=Strictness(from_beginning=self.options.from_beginning and not self.options.append),
             claims=target.claims,
         )
-        found = small_verdict(task, None, self._session, in_worker=self.options.verify_in_worker)
-        if found is None:  # too many bytes for one task
-            events = ExpectedFrame(self.spark.createDataFrame(done.expected))
-            steps = StepRows(self.spark, self.job.history.generated)
+        found = small_verdict(task, None, self.session, in_worker=self.options.in_worker)
+        if found is None:  # too many bytes for one process
+            spark = self.session()
+            events = ExpectedFrame(spark.createDataFrame(done.expected))
+            steps = StepRows(spark, self.job.history.generated)
             return target.verified(Expected(target.job, steps, events, skipped), report)
-        self.options.on_verdict(small_stream(self._session, task, found))
+        self.options.on_verdict(small_stream(self.session, task, found))
         return replace(report, verdict=found.verdict, preview=found.preview)

@@ -1,6 +1,7 @@
-"""What the Spark task of a small run does: encode all partitions, and write them to Kafka.
+"""What a small run does in one process: encode all partitions, and write them to Kafka.
 
-The task returns the messages and events of a golden folder. The driver writes them: its disk is the user's.
+That process is the driver's, or a Spark worker. It returns the messages and events of a golden folder, which
+the driver writes: its disk is the user's.
 """
 
 from __future__ import annotations

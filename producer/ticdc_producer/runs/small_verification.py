@@ -1,8 +1,4 @@
-"""Verifies few messages; the plain functions of ``verifier.check`` do the work.
-
-The driver verifies what it has read itself, which are the messages of a folder. Those of a topic are read and
-verified in one Spark task.
-"""
+"""Verifies few messages in one process; the plain functions of ``verifier.check`` do the work."""
 
 from __future__ import annotations
 
@@ -32,7 +28,6 @@ from ticdc_producer.runs.step_rows import (
     Session,
     StepStates,
     call_with_generated_rows,
-    run_with_generated_rows,
     state_rows,
     table_marker,
 )
@@ -199,17 +194,14 @@ class SmallVerification:
 def small_verdict(
     task: SmallVerification, job: Job | None, session: Session, *, in_worker: bool
 ) -> SmallVerdict | None:
-    """Verify in this process if it has read the messages, else in one Spark task.
+    """Read and verify few messages; see ``call_with_generated_rows``.
 
     :param job: a scenario whose events are yet unknown.
     :param session: called if Spark is needed.
-    :param in_worker: verify in a task in any case: it can be cancelled, and has a memory of its own.
+    :param in_worker: whether to do it in a Spark task in any case.
     :return: None if the messages are too many to be verified at once.
     """
-    task = task.with_fetched_schemas()
-    if in_worker or isinstance(task.messages, TopicRanges):
-        return run_with_generated_rows(session(), job, task)
-    return call_with_generated_rows(session, job, task)
+    return call_with_generated_rows(session, job, task.with_fetched_schemas(), in_worker=in_worker)
 
 
 def is_small_folder(folder: Path) -> bool:

@@ -224,13 +224,17 @@ def _rows_without_expressions(job: Job | None) -> GeneratedRows:
     return GeneratedRows((), {}) if job is None else generated_rows(job)
 
 
-def call_with_generated_rows(session: Session, job: Job | None, function: Callable[[GeneratedRows], T]) -> T:
-    """Call a function with the generated rows of a small history; without Spark, unless it draws them.
+def call_with_generated_rows(
+    session: Session, job: Job | None, function: Callable[[GeneratedRows], T], *, in_worker: bool
+) -> T:
+    """Call a function with the generated rows of a small history, in this process unless Spark draws them.
 
-    :param session: called if Spark must compute columns with an ``expression``.
+    :param session: called if the function is called in a Spark task, which computes columns with an
+        ``expression``.
     :param job: None: nothing is generated.
+    :param in_worker: call it in a task in any case: a task can be cancelled, and has a memory of its own.
     """
-    if job is not None and has_expressions(job.history.generated):
+    if in_worker or (job is not None and has_expressions(job.history.generated)):
         return run_with_generated_rows(session(), job, function)
     return function(_rows_without_expressions(job))
 

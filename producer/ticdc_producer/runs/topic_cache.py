@@ -6,7 +6,7 @@ import json
 import shutil
 from contextlib import suppress
 from dataclasses import astuple, dataclass
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from tempfile import mkdtemp
@@ -134,13 +134,13 @@ def _make(topic: Topic, folder: Path) -> None:
         inject=topic.inject,
         state_at=topic.moments,
     )
-    spark = spark_session(light=True, rows=job.history.row_changes)
+    session = partial(spark_session, light=True, rows=job.history.row_changes)
     golden, options = folder / _GOLDEN, RunOptions(verify_output=False)
     target = GoldenTarget(job, options, golden)
     if is_small(job):
-        run_small(job, spark, [target], options)
+        run_small(job, session, [target], options)
     else:
-        execute(job, change_log(spark, job.history), [target], options)
+        execute(job, change_log(session(), job.history), [target], options)
     states = {
         _END: consumer_state(job, golden),
         _END_WITH_DDL: consumer_state(job, golden, follows_ddl=True),

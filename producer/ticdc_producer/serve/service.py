@@ -256,7 +256,7 @@ class Service:
             replace=request.replaces,
             dry_run=request.dry_run,
             verify_output=request.verify,
-            verify_in_worker=True,
+            in_worker=True,
             from_beginning=not job.history.data,
             on_status=task.on_status,
             on_progress=task.on_progress,
