@@ -94,6 +94,7 @@ MENU = {
         "decisions/0024-one-grammar-of-ddl": "One grammar of DDL",
         "decisions/0025-sphinx": "The pages and the API reference are built by Sphinx",
         "decisions/0026-who-verifies-few-messages": "Who has read few messages verifies them",
+        "decisions/0027-small-runs-without-spark": "A small run needs no Spark",
     },
 }
 """The menu: groups of pages with their titles."""

@@ -176,6 +176,7 @@ def test_the_broker_starts_beside_spark_and_ends_with_a_run_that_does_not_reach_
         raise SparkError("no Spark")
 
     monkeypatch.setattr("ticdc_producer.runs.kafka_target.StartingKafka", Recorded)
+    monkeypatch.setattr("ticdc_producer.runs.run.is_small", lambda _: False)
     monkeypatch.setattr("ticdc_producer.runs.run.spark_session", no_spark)
     with pytest.raises(SparkError, match="no Spark"):
         ticdc_producer.run(script, keep=True)

@@ -1,4 +1,4 @@
-"""A small history runs in one Spark task, and gives the same folder as the way for large ones."""
+"""A small history runs in one process, and gives the same folder as the way for large ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from ticdc_producer import api
 from ticdc_producer.errors import TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs import simulate
-from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.targets.golden import json_lines
 from ticdc_producer.targets.golden import write as golden_write
 from ticdc_producer.targets.kafka.write import PartitionWriter
@@ -34,9 +33,31 @@ def _not_here(*_arguments: object, **_options: object) -> NoReturn:
     raise AssertionError("called in the driver")
 
 
+@pytest.fixture
+def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a test fail that needs a session."""
+    for module, name in (
+        (run_module, "spark_session"),
+        (verify_module, "topic_session"),
+        (verify_module, "folder_session"),
+    ):
+        monkeypatch.setattr(module, name, _not_here)
+
+
+@pytest.mark.usefixtures("without_spark")
+@pytest.mark.parametrize("scenario", ["seed_t1", "bank"])
+def test_a_small_scenario_needs_no_spark(kafka: EmbeddedKafka, tmp_path: Path, scenario: str) -> None:
+    uri = f"kafka://{kafka.bootstrap}/{scenario}-without-spark?protocol=open-protocol&partition-num=2"
+    assert api.run(scenario, sink_uri=uri, out=tmp_path / "golden").ok
+    assert api.run(scenario, dry_run=True).ok
+    assert api.verify(sink_uri=uri, scenario=scenario).ok
+    assert api.verify(folder=tmp_path / "golden", scenario=scenario).ok
+    assert api.verify(folder=tmp_path / "golden").ok
+
+
 @pytest.mark.parametrize("scenario", ["seed_t1", "bank", "orders"])
 @pytest.mark.parametrize(("verified", "most"), [(False, WRITTEN), (True, VERIFIED)])
-def test_a_run_needs_few_jobs_and_few_calls_to_the_jvm(
+def test_a_run_in_workers_needs_few_jobs_and_few_calls_to_the_jvm(
     spark: SparkSession,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -56,7 +77,7 @@ def test_a_run_needs_few_jobs_and_few_calls_to_the_jvm(
     context.setJobGroup(group, "a small run")
     try:
         monkeypatch.setattr(py4j.clientserver.JavaClient, "send_command", counted)
-        api.run(scenario, out=tmp_path / "golden", verify_output=verified)
+        api.run(scenario, out=tmp_path / "golden", verify_output=verified, in_worker=True)
         monkeypatch.undo()
         jobs = context.statusTracker().getJobIdsForGroup(group)
     finally:
@@ -73,26 +94,25 @@ def test_a_worker_encodes_and_writes(
     monkeypatch.setattr(PartitionWriter, "write", _not_here)
     monkeypatch.setattr(json_lines, "message_lines", _not_here)
     uri = f"kafka://{kafka.bootstrap}/written-by-a-worker?protocol=open-protocol&partition-num=2"
-    report = api.run("seed_t1", sink_uri=uri, out=tmp_path / "golden", verify_output=False)
+    report = api.run("seed_t1", sink_uri=uri, out=tmp_path / "golden", verify_output=False, in_worker=True)
     written = (tmp_path / "golden" / "messages.jsonl").read_text().splitlines()
     read = [*api.decode(sink_uri=uri)]
     assert len(written) == report.counts.total
     assert sum(report.counts.events.values()) == len(read)
 
 
+@pytest.mark.usefixtures("without_spark")
 def test_a_topic_that_holds_messages_is_refused_before_spark_starts(
-    spark: SparkSession, kafka: EmbeddedKafka, monkeypatch: pytest.MonkeyPatch
+    kafka: EmbeddedKafka, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     uri = f"kafka://{kafka.bootstrap}/holds-messages?protocol=open-protocol&partition-num=2"
     api.run("seed_t1", sink_uri=uri, verify_output=False)
-    monkeypatch.setattr(run_module, "spark_session", _not_here)
+    monkeypatch.setattr(run_module, "is_small", lambda _job: False)
     with pytest.raises(TopicError, match="already holds messages"):
         api.run("seed_t1", sink_uri=uri)
 
 
-def test_the_verdict_is_on_what_was_read(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_verdict_is_on_what_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A byte that changes on the disk is found, although the run knows what it wrote."""
     write = golden_write.write_manifest
 
@@ -116,18 +136,8 @@ def test_a_worker_verifies_a_topic(
 ) -> None:
     monkeypatch.setattr(CheckedStream, "findings", property(_not_here))
     uri = f"kafka://{kafka.bootstrap}/verified-by-a-worker?protocol=open-protocol&partition-num=2"
-    assert api.run("bank", sink_uri=uri).ok
-    assert api.verify(sink_uri=uri, scenario="bank").ok
-
-
-@pytest.mark.parametrize("scenario", [None, "seed_t1", "bank"])
-def test_a_folder_of_few_messages_is_verified_without_spark(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scenario: str | None
-) -> None:
-    folder = tmp_path / "verified"
-    api.run(scenario or "seed_t1", out=folder, verify_output=False)
-    monkeypatch.setattr(verify_module, "folder_session", _not_here)
-    assert api.verify(folder=folder, scenario=scenario).ok
+    assert api.run("bank", sink_uri=uri, in_worker=True).ok
+    assert api.verify(sink_uri=uri, scenario="bank", in_worker=True).ok
 
 
 def test_a_worker_verifies_a_folder_for_a_service(
@@ -135,8 +145,7 @@ def test_a_worker_verifies_a_folder_for_a_service(
 ) -> None:
     """A verification in this process could not be cancelled."""
     monkeypatch.setattr(CheckedStream, "findings", property(_not_here))
-    options = RunOptions(out=tmp_path / "verified", from_beginning=True, verify_in_worker=True)
-    assert run_module.run_job(run_module.prepare("seed_t1"), options).ok
+    assert api.run("seed_t1", out=tmp_path / "verified", in_worker=True).ok
     assert api.verify(folder=tmp_path / "verified", in_worker=True).ok
 
 

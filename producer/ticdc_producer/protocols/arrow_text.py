@@ -135,7 +135,7 @@ def merge_runs(texts: pa.Array, starts: Numbers) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), len(starts), [None, pa.py_buffer(ends), data])
 
 
-def text_array(content: bytes, sizes: Numbers) -> pa.Array:
+def text_array(content: bytes | memoryview, sizes: Numbers) -> pa.Array:
     """Split bytes into consecutive texts.
 
     :param sizes: bytes of each text.
@@ -186,4 +186,4 @@ def base64_texts(values: pa.Array) -> pa.Array:
     ends = np.cumsum(widths)
     for least in (1, 2):
         text[ends[padding >= least] - least] = ord("=")
-    return with_nulls_of(values, text_array(text.tobytes(), widths))
+    return with_nulls_of(values, text_array(text.data, widths))

@@ -44,6 +44,7 @@ def run(
     keep: bool = False,
     messages_only: bool = False,
     verify_output: bool = True,
+    in_worker: bool = False,
     state_at: Sequence[int] = (),
     inject: Sequence[str] = (),
     kafka_properties: Sequence[str] = (),
@@ -71,6 +72,8 @@ def run(
     :param messages_only: write the messages in one pass, without expected events or state, and do not verify
         them.
     :param verify_output: read the written messages again and verify them; else the report has no verdict.
+    :param in_worker: run even a small scenario in Spark workers: their jobs can be cancelled, and they have a
+        memory of their own.
     :param state_at: time stamps (TSO) for which the folder also gets the expected state.
     :param inject: traps in addition to the scenario's: ``ID``, ``ID:rate=0.01``, ``ID:times=3``.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
@@ -106,6 +109,7 @@ def run(
         messages_only=messages_only,
         from_beginning=not job.history.data,
         verify_output=verify_output,
+        in_worker=in_worker,
         on_status=on_status,
         on_progress=on_progress,
         on_verdict=on_verdict,

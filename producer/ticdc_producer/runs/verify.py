@@ -86,8 +86,8 @@ def verify(
     :param resolved_gap_ms: report gaps between two resolved-ts that are longer than this, in milliseconds.
     :param examples: number of examples per violated invariant.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
-    :param in_worker: verify in a Spark worker even what this process has read: such a verification can be
-        cancelled, and has a memory of its own.
+    :param in_worker: verify even few messages in a Spark worker: such a verification can be cancelled, and
+        has a memory of its own.
     :param on_status: called with a line of text for each step of the work.
     :param on_verdict: called with the decoded stream and the verdict, for reports.
     :raises ProducerError: for a source that cannot be read; violations in it are part of the verdict.
@@ -167,6 +167,7 @@ def verify(
         changefeed=changefeed,
         topics=_topics(changefeed, job),
         session=session,
+        in_worker=in_worker,
         claims=changefeed.claim_check_storage_uri,
     )
     few = sum(part.end - part.start for part in ranges) <= SMALL_MESSAGES
@@ -183,7 +184,7 @@ def verify(
 class _Source:
     """What is verified.
 
-    :param in_worker: whether to verify in a Spark worker even what this process has read.
+    :param in_worker: whether to verify even few messages in a Spark worker.
     :param skipped: ``schema.table`` of tables with rejected rows.
     :param claims: location of the claim-check objects, as URI or path.
     :param schemas: Avro schemas stored in a folder, by the ids in its messages.
