@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import signal
+import threading
+from collections.abc import Iterator
+from itertools import count
+
 import pytest
 
 from tests.kafka_topic import read_topic
@@ -9,7 +14,7 @@ from ticdc_producer.config import resolve
 from ticdc_producer.errors import DeliveryError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.model.event import Message
-from ticdc_producer.protocols.message_batch import from_messages
+from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
 from ticdc_producer.targets.kafka.topics import Topics
 from ticdc_producer.targets.kafka.write_partitions import write_partitions
 
@@ -42,3 +47,20 @@ def test_a_failure_names_its_partition_and_other_partitions_are_written(kafka: E
         _write(kafka, "one-fails", [[b"a"], [b"x" * 2000], [b"b"]], largest=1000)
     assert raised.value.partition == 1
     assert _read(kafka, "one-fails", 3) == [[b"a"], [], [b"b"]]
+
+
+def test_an_interrupt_ends_all_writers(kafka: EmbeddedKafka) -> None:
+    """Without an end of their messages they would write for ever."""
+
+    def endless(partition: int) -> Iterator[MessageBatch]:
+        for number in count():
+            if partition == 0 and number == 3:
+                signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            yield from_messages([Message(None, b"x", "row", commit_ts=1)])
+
+    changefeed = resolve(f"kafka://{kafka.bootstrap}/interrupted?partition-num=2")
+    starts = Topics(changefeed.brokers).prepare(changefeed, ["interrupted"], append=False)
+    partitions = {("interrupted", number): endless(number) for number in range(2)}
+    properties = changefeed.producer_properties(changefeed.brokers)
+    with pytest.raises(KeyboardInterrupt):
+        write_partitions(changefeed.brokers, properties, partitions, starts)

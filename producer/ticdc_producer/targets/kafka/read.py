@@ -14,6 +14,7 @@ from ticdc_producer.kafka.client_errors import broker_error
 from ticdc_producer.model.event import Record
 
 _BATCH = 500
+_POLL_SECONDS = 1
 _SLICE = 100_000
 """Ranges up to this number of messages are not cut: a consumer of its own would cost more."""
 # Messages can be as large as max-message-bytes; a fetch must hold at least one.
@@ -87,7 +88,9 @@ def read_at(brokers: Brokers, topic: str, partition: int, offsets: Sequence[int]
 def _next(consumer: Consumer, brokers: Brokers) -> list[Record]:
     """The messages that have arrived, at least one."""
     try:
-        first = consumer.poll(OUTAGE_TIMEOUT_S)
+        # Short calls, because Python handles an interrupt between two of them.
+        polls = (consumer.poll(_POLL_SECONDS) for _ in range(OUTAGE_TIMEOUT_S // _POLL_SECONDS))
+        first = next((found for found in polls if found is not None), None)
         # consume(n, timeout) blocks for all n messages; poll one, then drain.
         messages = [] if first is None else [first, *consumer.consume(_BATCH, timeout=0)]
     except KafkaException as error:

@@ -1,7 +1,7 @@
-"""Writes messages to Kafka from the Spark workers.
+"""Writes the messages of a Kafka partition.
 
-One task writes one Kafka partition, in order. A retried task continues at the end of the partition instead of
-repeating messages.
+In a large run, one Spark task writes one partition, in order. A retried task continues at the end of the
+partition instead of repeating messages.
 """
 
 from __future__ import annotations
@@ -152,6 +152,7 @@ class PartitionWriter:
         self._topic = topic
         self._partition = partition
         self._failure: KafkaError | None = None
+        self._stopped = False
         self._claims = ClaimWriter(claims) if claims else None
 
     def write(self, messages: Iterable[MessageBatch], start: int) -> list[tuple[object, ...]]:
@@ -187,6 +188,10 @@ class PartitionWriter:
             (self._topic, self._partition, kind, count.messages, count.events, count.size, *failed)
             for kind, count in sorted(stats.kinds.items())
         ]
+
+    def stop(self) -> None:
+        """Let ``write``, which another thread has called, raise an error as soon as it can."""
+        self._stopped = True
 
     def _connect(self, producer: Producer) -> None:
         """Connect to a broker before the first message; an error is reported if the broker stays away.
@@ -247,6 +252,9 @@ class PartitionWriter:
             self._failure = error
 
     def _check(self) -> None:
+        if self._stopped:
+            what, hint = "the run was interrupted", "`resume` continues it"
+            raise DeliveryError(what, topic=self._topic, partition=self._partition, hint=hint)
         if self._failure is not None:
             raise DeliveryError(
                 self._failure.str(),

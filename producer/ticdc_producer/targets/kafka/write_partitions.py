@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 from ticdc_producer.errors import DeliveryError, ForeignMessageError, ProducerError
 from ticdc_producer.kafka.client import Brokers, Properties
@@ -34,10 +34,11 @@ def write_partitions(
     :raises ForeignMessageError: for a partition with a message that the run did not write.
     """
 
+    writers = {name: PartitionWriter(brokers, properties, *name, claims) for name in partitions}
+
     def write(topic: str, partition: int, messages: Iterable[MessageBatch]) -> None:
         try:
-            writer = PartitionWriter(brokers, properties, topic, partition, claims)
-            writer.write(messages, starts[topic, partition])
+            writers[topic, partition].write(messages, starts[topic, partition])
         except (DeliveryError, ForeignMessageError):
             raise
         except ProducerError as error:
@@ -45,5 +46,11 @@ def write_partitions(
 
     with ThreadPoolExecutor(_WRITERS) as pool:
         writes = [pool.submit(write, *name, messages) for name, messages in partitions.items()]
+        try:
+            wait(writes)
+        except BaseException:  # Ctrl-C: Python waits at its end for threads, and a broker may be away
+            for writer in writers.values():
+                writer.stop()
+            raise
     for written in writes:
         written.result()
