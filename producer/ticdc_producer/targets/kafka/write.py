@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain, repeat
+from threading import Event
 from typing import Any
 
 import pyarrow as pa
@@ -142,17 +143,24 @@ class PartitionWriter:
     :param brokers: the Kafka cluster, to find existing messages.
     :param properties: librdkafka properties of the producer.
     :param claims: URI of the storage for claim-check objects, empty if there is none.
+    :param interrupt: set by another thread to let ``write`` raise an error as soon as it can.
     """
 
     def __init__(
-        self, brokers: Brokers, properties: Properties, topic: str, partition: int, claims: str = ""
+        self,
+        brokers: Brokers,
+        properties: Properties,
+        topic: str,
+        partition: int,
+        claims: str = "",
+        interrupt: Event | None = None,
     ) -> None:
         self._brokers = brokers
         self._properties = properties
         self._topic = topic
         self._partition = partition
         self._failure: KafkaError | None = None
-        self._stopped = False
+        self._interrupt = interrupt or Event()
         self._claims = ClaimWriter(claims) if claims else None
 
     def write(self, messages: Iterable[MessageBatch], start: int) -> list[tuple[object, ...]]:
@@ -188,10 +196,6 @@ class PartitionWriter:
             (self._topic, self._partition, kind, count.messages, count.events, count.size, *failed)
             for kind, count in sorted(stats.kinds.items())
         ]
-
-    def stop(self) -> None:
-        """Let ``write``, which another thread has called, raise an error as soon as it can."""
-        self._stopped = True
 
     def _connect(self, producer: Producer) -> None:
         """Connect to a broker before the first message; an error is reported if the broker stays away.
@@ -252,7 +256,7 @@ class PartitionWriter:
             self._failure = error
 
     def _check(self) -> None:
-        if self._stopped:
+        if self._interrupt.is_set():
             what, hint = "the run was interrupted", "`resume` continues it"
             raise DeliveryError(what, topic=self._topic, partition=self._partition, hint=hint)
         if self._failure is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor, wait
+from threading import Event
 
 from ticdc_producer.errors import DeliveryError, ForeignMessageError, ProducerError
 from ticdc_producer.kafka.client import Brokers, Properties
@@ -34,11 +35,12 @@ def write_partitions(
     :raises ForeignMessageError: for a partition with a message that the run did not write.
     """
 
-    writers = {name: PartitionWriter(brokers, properties, *name, claims) for name in partitions}
+    interrupt = Event()
 
     def write(topic: str, partition: int, messages: Iterable[MessageBatch]) -> None:
         try:
-            writers[topic, partition].write(messages, starts[topic, partition])
+            writer = PartitionWriter(brokers, properties, topic, partition, claims, interrupt)
+            writer.write(messages, starts[topic, partition])
         except (DeliveryError, ForeignMessageError):
             raise
         except ProducerError as error:
@@ -49,8 +51,8 @@ def write_partitions(
         try:
             wait(writes)
         except BaseException:  # Ctrl-C: Python waits at its end for threads, and a broker may be away
-            for writer in writers.values():
-                writer.stop()
+            interrupt.set()
+            pool.shutdown(cancel_futures=True)
             raise
     for written in writes:
         written.result()
