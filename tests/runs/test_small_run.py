@@ -20,6 +20,8 @@ from ticdc_producer import api
 from ticdc_producer.errors import TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs import simulate
+from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.runs.small_run import is_small
 from ticdc_producer.targets.golden import json_lines
 from ticdc_producer.targets.golden import write as golden_write
 from ticdc_producer.targets.kafka.write import PartitionWriter
@@ -53,6 +55,21 @@ def test_a_small_scenario_needs_no_spark(kafka: EmbeddedKafka, tmp_path: Path, s
     assert api.verify(sink_uri=uri, scenario=scenario).ok
     assert api.verify(folder=tmp_path / "golden", scenario=scenario).ok
     assert api.verify(folder=tmp_path / "golden").ok
+
+
+@pytest.mark.parametrize(("longest", "small"), [(10_000, True), (20_000, False)])
+def test_the_bytes_of_generated_rows_decide_whether_a_run_is_small(
+    tmp_path: Path, longest: int, small: bool
+) -> None:
+    scenario = tmp_path / "long.yaml"
+    scenario.write_text(f"""\
+version: 1
+changefeed: {{sink-uri: 'kafka:///t?protocol=open-protocol'}}
+steps:
+  - sql: CREATE TABLE test.t (id INT PRIMARY KEY, v LONGTEXT NOT NULL);
+  - generate: {{table: test.t, rows: 2000, transactions: 1, columns: {{v: {{length: [1, {longest}]}}}}}}
+""")
+    assert is_small(prepare(scenario)) == small
 
 
 @pytest.mark.parametrize("scenario", ["seed_t1", "bank", "orders"])

@@ -46,7 +46,9 @@ def is_small(job: Job) -> bool:
     if history.data or history.row_changes > SMALL_CHANGES or events > SMALL_EVENTS:
         return False
     images = (image for change in history.changes for image in (change.before, change.after) if image)
-    return sum(len(value) for image in images for value in image if value) <= SMALL_BYTES
+    generated = max((plan.most_bytes_of_a_row for plan in history.generated), default=0)
+    size = 2 * generated * history.row_changes  # an update has two images
+    return size + sum(len(value) for image in images for value in image if value) <= SMALL_BYTES
 
 
 def run_small(job: Job, session: Session, targets: Sequence[MessageTarget], options: RunOptions) -> RunReport:

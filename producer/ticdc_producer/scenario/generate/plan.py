@@ -11,9 +11,13 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.generate.domain import is_string
 from ticdc_producer.scenario.generate.edits import Edits
 from ticdc_producer.scenario.generate.table_schedule import ALWAYS, TableSchedule
 from ticdc_producer.scenario.generate.table_spec import Distribution
+
+_MOST_BYTES_OF_OTHERS = 70
+"""A DECIMAL has at most 65 digits, a sign and a point."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +59,13 @@ class ColumnPlan:
     line: int
     reference: Reference | None = None
     since: int = 0
+
+    @property
+    def most_bytes(self) -> int:
+        """An upper limit of the size of values, but for boundary values and those of an ``expression``."""
+        if self.choices:
+            return max(len(choice or b"") for choice in self.choices)
+        return self.length[1] if is_string(self.column) else _MOST_BYTES_OF_OTHERS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +146,11 @@ class GeneratePlan:
     ddl_every: int = 0
     versions: tuple[TableInfo, ...] = ()
     edits: Edits | None = None
+
+    @property
+    def most_bytes_of_a_row(self) -> int:
+        """An upper limit of the size of most rows; see ``ColumnPlan.most_bytes``."""
+        return sum(column.most_bytes for column in self.columns)
 
     @property
     def rows_move(self) -> bool:
