@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import ticdc_producer
+import ticdc_producer.runs.run as run_module
 from tests.kafka_topic import read_topic
 from ticdc_producer.config import resolve
 from ticdc_producer.kafka.embedded import EmbeddedKafka
@@ -68,8 +69,9 @@ def test_a_partition_is_whole_after_a_restart_between_its_messages(broker: Embed
 
 @pytest.mark.slow
 def test_a_run_is_verified_after_a_restart(
-    spark: SparkSession, broker: EmbeddedKafka, tmp_path: Path
+    spark: SparkSession, broker: EmbeddedKafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(run_module, "is_small", lambda _: False)  # so that the run reports its progress
     scenario = tmp_path / "restarted.yaml"
     scenario.write_text(SCENARIO)
     seen: list[Progress] = []

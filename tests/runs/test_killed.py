@@ -13,13 +13,14 @@ from tests.kafka_topic import Message, read_topic
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.targets.kafka.topics import Topics
 
+PARTITIONS = 20
 SYSBENCH = ["sysbench", "--set", "steps[1].generate.transactions=4100"]
-"""More than 20,000 changes, which several tasks send."""
+"""More than 100,000 events, which several tasks send; each partition may have a resolved event per commit."""
 ROOT = Path(__file__).parents[2]
 
 
 def _uri(kafka: EmbeddedKafka, topic: str) -> str:
-    return f"kafka://{kafka.bootstrap}/{topic}?protocol=open-protocol&partition-num=4"
+    return f"kafka://{kafka.bootstrap}/{topic}?protocol=open-protocol&partition-num={PARTITIONS}"
 
 
 def _run(uri: str, *more: str, program: tuple[str, ...] = ("ticdc_producer", "run"), code: int = 0) -> None:
@@ -39,7 +40,7 @@ def whole(kafka: EmbeddedKafka) -> dict[int, list[Message]]:
 def test_a_run_whose_driver_was_killed_goes_on(kafka: EmbeddedKafka, whole: dict[int, list[Message]]) -> None:
     program = ("tests.runs.run_interrupted", "driver")
     _run(_uri(kafka, "killed"), program=program, code=-signal.SIGKILL)
-    messages_before = sum(Topics(kafka.bootstrap).ends({"killed": 4}).values())
+    messages_before = sum(Topics(kafka.bootstrap).ends({"killed": PARTITIONS}).values())
     assert 0 < messages_before < sum(map(len, whole.values())), "killed in the middle"
     _run(_uri(kafka, "killed"), "--resume")
     assert read_topic(kafka.bootstrap, "killed") == whole

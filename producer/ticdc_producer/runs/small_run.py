@@ -31,10 +31,8 @@ from ticdc_producer.runs.verification import Expected
 from ticdc_producer.verifier.distributed_comparison import ExpectedFrame
 from ticdc_producer.verifier.options import Strictness
 
-SMALL_CHANGES = 20_000
-"""Up to this many row changes, one process is faster than many."""
 SMALL_EVENTS = 100_000
-"""Up to this many events, DDL and resolved events of all partitions included."""
+"""Up to this many events, DDL and resolved events of all partitions included, one process is faster."""
 SMALL_BYTES = 64 << 20
 """Up to this many bytes of row images."""
 
@@ -43,7 +41,7 @@ def is_small(job: Job) -> bool:
     """Whether one process runs a history."""
     history = job.history
     events = history.row_changes + history.commits * len(job.stream.topic_partitions)
-    if history.data or history.row_changes > SMALL_CHANGES or events > SMALL_EVENTS:
+    if history.data or events > SMALL_EVENTS:
         return False
     images = (image for change in history.changes for image in (change.before, change.after) if image)
     generated = max((plan.most_bytes_of_a_row for plan in history.generated), default=0)
