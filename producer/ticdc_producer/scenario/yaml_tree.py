@@ -22,6 +22,7 @@ from ticdc_producer.errors import ScenarioError
 try:
     from yaml import CSafeLoader
 except ImportError:  # PyYAML was built without libyaml
+    # The stubs know two unrelated classes; this module calls only what both have.
     CSafeLoader = SafeLoader  # type: ignore[assignment, misc]
 
 MAX_DEPTH = 50
@@ -57,12 +58,16 @@ class YAMLTree:
 
 
 class _BoundedComposer(Composer):
-    """Refuses what makes a small text large or deep."""
+    """Refuses what makes a small text large or deep.
+
+    A subclass adds the parser, with ``check_event`` and ``peek_event``. They cannot be declared here: the two
+    parsers have them with different types.
+    """
 
     depth = 0
 
     def compose_node(self, parent: Node | None, index: Any) -> Node | None:
-        if self.check_event(yaml.AliasEvent):  # type: ignore[attr-defined]  # of the parser
+        if self.check_event(yaml.AliasEvent):  # type: ignore[attr-defined]  # the subclass has it
             raise self._refused(_NO_ALIASES)
         self.depth += 1
         if self.depth > MAX_DEPTH:
@@ -72,7 +77,7 @@ class _BoundedComposer(Composer):
         return node
 
     def _refused(self, what: str) -> yaml.MarkedYAMLError:
-        event = self.peek_event()  # type: ignore[attr-defined]  # of the parser
+        event = self.peek_event()  # type: ignore[attr-defined]  # the subclass has it
         return yaml.composer.ComposerError(None, None, what, event.start_mark)
 
 
@@ -170,7 +175,7 @@ class _Reader:
         text = self._with_environment(node, path)
         tag = node.tag
         if not node.style and text != node.value:
-            # A plain ${PORT} may become a number.
+            # A plain ${PORT} may become a number. PyYAML's stubs leave this method untyped.
             tag = self.loader.resolve(ScalarNode, text, (True, False))  # type: ignore[no-untyped-call]
         if tag in (_INT_TAG, _FLOAT_TAG) and _BASE_60.fullmatch(text):
             return text
