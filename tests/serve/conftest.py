@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 import pytest
 import uvicorn
-from pyspark.sql import SparkSession
 
 from ticdc_producer.cli.command_service import answer_command
 from ticdc_producer.cli.serve_command import _run_text, _verdict_text
@@ -20,7 +19,7 @@ from ticdc_producer.serve.starting import Starting
 
 
 @pytest.fixture(scope="module")
-def url(spark: SparkSession, kafka: EmbeddedKafka) -> Iterator[str]:
+def url(kafka: EmbeddedKafka) -> Iterator[str]:
     service = Service(ServeSettings(kafka=kafka.bootstrap), Texts(_run_text, _verdict_text))
     app = Starting(service.settings, lambda: (service, create_app(service, answer_command)))
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))

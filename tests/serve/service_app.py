@@ -1,4 +1,4 @@
-"""An application whose service is not started: it needs neither Spark nor Kafka; its tasks stay queued."""
+"""An application whose service is not started: it needs no Kafka; its tasks stay queued."""
 
 from __future__ import annotations
 

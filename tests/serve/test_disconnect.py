@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 from tests.serve.service_app import App, application
+from tests.serve.works import ENDLESS_RUN
 from ticdc_producer.cli.frames import CONTENT_TYPE, PATH, frame
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.serve.service import Service, Texts
-from ticdc_producer.serve.settings import ServeSettings
-from ticdc_producer.serve.task import Result, Task
-from ticdc_producer.serve.worker import TaskCancelled, Worker
+from ticdc_producer.serve.service import Service
+from ticdc_producer.serve.settings import Limits, ServeSettings
+from ticdc_producer.serve.task import Task
+from ticdc_producer.serve.task_errors import TaskCancelled
+from ticdc_producer.targets.kafka.topics import Topics
 
 SECONDS = 60
 RUN = {"sql": "CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1);"}
@@ -89,66 +88,52 @@ def test_runs_whose_state_is_requested_go_on(app: App) -> None:
     assert states == ["queued", "queued"]
 
 
-def test_a_cancelled_run_leaves_a_worker_that_goes_on(tmp_path: Any) -> None:
-    settled = threading.Event()
-    worker = Worker(
-        tmp_path, ServeSettings().limits, cancel=lambda: None, settle=settled.set, remove=lambda _task: None
-    )
-    worker.start(lambda: None)
-    running = threading.Event()
+def _running(service: Service) -> Callable[[], Any]:
+    """Disconnects when a task runs."""
 
-    def forever(_task: Task) -> Result:
-        running.set()
-        while True:
-            sum(range(1000))
+    async def wait() -> None:
+        while not any(task.status == "running" for task in service.worker.tasks):
+            await asyncio.sleep(0)
 
-    slow = worker.submit("run", "slow", forever)
-    waits = worker.submit("run", "waits", forever)
-    after = worker.submit("run", "after", lambda _task: Result(settled.is_set(), {}, lambda *_: ""))
-    assert running.wait(SECONDS)
-    worker.cancel(waits)
-    worker.cancel(slow)
-    worker.cancel(slow)
-    result = _over(after).result
-    worker.cancel(after)
-    worker.stop(SECONDS)
-    assert [type(one.error) for one in (slow, waits, after)] == [TaskCancelled, TaskCancelled, type(None)]
-    assert result is not None
-    assert result.ok
+    return wait
 
 
-def _endless(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        threading.Event().wait()
-        yield batch
+@pytest.fixture
+def served(kafka: EmbeddedKafka) -> Iterator[App]:
+    limits = Limits(seconds=5)
+    with application(ServeSettings(kafka=kafka.bootstrap, limits=limits)) as app:
+        app.service.start()
+        assert app.service.ready.wait(SECONDS)
+        yield app
 
 
-def test_the_spark_jobs_of_a_cancelled_run_end_before_the_next_run(
-    spark: SparkSession, kafka: EmbeddedKafka
-) -> None:
-    service = Service(ServeSettings(kafka=kafka.bootstrap), Texts(lambda *_: "", lambda *_: ""))
-    service.start()
-    try:
-        assert service.ready.wait(SECONDS)
-        tracker = spark.sparkContext.statusTracker()
-        infos = spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos
+def _is_well(app: App) -> bool:
+    return bool(app("POST", "/v1/runs?wait=60", content={"scenario": "seed_t1"}).json["ok"])
 
-        def endless(_task: Task) -> Result:
-            spark.range(2).mapInArrow(_endless, "id long").collect()
-            raise AssertionError("the job has ended")
 
-        def running(_task: Task) -> Result:
-            return Result(sum(one.numRunningTasks() for one in infos()) == 0, {}, lambda *_: "")
+def test_the_service_is_well_after_endless_runs(served: App) -> None:
+    served("POST", "/v1/runs?wait=60", content=ENDLESS_RUN, leaves=_running(served.service))
+    (cancelled,) = served.service.worker.tasks
+    assert isinstance(_over(cancelled).error, TaskCancelled)
+    assert _is_well(served)
+    late = served("POST", "/v1/runs?wait=60", content=ENDLESS_RUN).json
+    assert (late["status"], late["exit_code"], late["error"]["type"]) == ("failed", 3, "TaskTimeout")
+    assert _is_well(served)
 
-        slow = service.worker.submit("run", "slow", endless)
-        after = service.worker.submit("run", "after", running)
-        while not sum(one.numRunningTasks() for one in infos()):
-            assert not slow.over
-        service.worker.cancel(slow)
-        result = _over(after).result
-        assert isinstance(slow.error, TaskCancelled)
-        assert result is not None
-        assert result.ok
-        assert tracker.getActiveJobsIds() == []
-    finally:
-        service.stop()
+
+def test_the_topics_of_a_cancelled_run_are_removed_with_it(served: App, kafka: EmbeddedKafka) -> None:
+    topics = Topics(kafka.bootstrap)
+    run = {"scenario": "orders", "protocol": "canal-json"}
+
+    async def written() -> None:
+        while not any(
+            topic in topics.existing() for one in served.service.worker.tasks for topic in one.topics
+        ):
+            await asyncio.sleep(0)
+
+    served("POST", "/v1/runs?wait=60", content=run, leaves=written)
+    (task,) = served.service.worker.tasks
+    assert _over(task).topics[0] in topics.existing()
+    assert served("DELETE", f"/v1/runs/{task.id}").status == 204
+    assert task.topics[0] not in topics.existing()
+    assert _is_well(served)

@@ -23,8 +23,8 @@ from ticdc_producer.cli.frames import CONTENT_TYPE, MOST_BYTES, frame, parts_of,
 from ticdc_producer.cli.server_client import _Service
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.serve import verify_work
 from ticdc_producer.serve.settings import Limits
-from ticdc_producer.verifier.check import CheckedStream
 
 SQL = "CREATE TABLE t (id INT PRIMARY KEY, v INT);\nINSERT INTO t VALUES (1, 10), (2, 20);\n"
 
@@ -70,15 +70,15 @@ def test_a_golden_folder_comes_back(
     assert _output(capsys, "verify", "--in", "golden", "--scenario", script)[0] == 0
 
 
-def test_workers_verify_folders(
+def test_another_process_verifies_folders(
     url: str, script: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The content of a posted folder is a stranger's: not the service's process verifies it."""
 
-    def here(_stream: CheckedStream) -> NoReturn:
+    def here(**_arguments: object) -> NoReturn:
         raise AssertionError("verified by the service")
 
-    monkeypatch.setattr(CheckedStream, "findings", property(here))
+    monkeypatch.setattr(verify_work, "verify", here)
     assert _output(capsys, "run", script, "--out", "golden", "--server", url, "-q")[0] == 0
     assert _output(capsys, "verify", "--in", "golden", "--server", url, "-q") == (0, "verified\n", "")
 

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import io
 import json
-import threading
 import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from tests.kafka_topic import read_topic
 from tests.serve.asgi_client import Answer, request
 from ticdc_producer.cli.command_service import answer_command
 from ticdc_producer.cli.serve_command import _run_text, _verdict_text
-from ticdc_producer.errors import EnvironmentFailure
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.serve.app import create_app
 from ticdc_producer.serve.service import Service, Texts
 from ticdc_producer.serve.settings import Limits, ServeSettings
-from ticdc_producer.serve.task import Result, Task
-from ticdc_producer.serve.worker import TaskTimeout, Worker
 from ticdc_producer.targets.kafka.topics import Topics
 
 SQL = """CREATE TABLE orders (id INT PRIMARY KEY, item VARCHAR(20), price DECIMAL(8,2), note VARBINARY(9));
@@ -33,7 +28,7 @@ UPDATE orders SET price = 75 WHERE id = 2;
 
 
 @pytest.fixture(scope="module")
-def app(spark: SparkSession, kafka: EmbeddedKafka) -> Iterator[Any]:
+def app(kafka: EmbeddedKafka) -> Iterator[Any]:
     limits = Limits(row_changes=50, runs=5, queued=10)
     settings = ServeSettings(kafka=kafka.bootstrap, limits=limits)
     service = Service(settings, Texts(_run_text, _verdict_text))
@@ -202,48 +197,3 @@ def test_many_requests_at_once(app: Any) -> None:
 def _last_of(app: Any) -> dict[str, Any]:
     last = request(app, "GET", "/v1/runs").json[-1]
     return dict(request(app, "GET", f"/v1/runs/{last['id']}?wait=120").json)
-
-
-@pytest.fixture
-def worker(tmp_path: Any) -> Iterator[Worker]:
-    found = Worker(
-        tmp_path,
-        Limits(seconds=0.2),
-        cancel=lambda: None,
-        settle=lambda: None,
-        remove=lambda _task: None,
-    )
-    found.start(lambda: None)
-    yield found
-    found.stop(10)
-
-
-def test_a_task_that_takes_too_long_is_ended(worker: Worker) -> None:
-    def forever(_task: Task) -> Result:
-        while True:
-            sum(range(1000))
-
-    ended = threading.Event()
-
-    def short(_task: Task) -> Result:
-        ended.set()
-        return Result(True, {}, lambda _quiet, _colours: "")
-
-    slow = worker.submit("run", "slow", forever)
-    after = worker.submit("run", "short", short)
-    assert ended.wait(30)
-    assert isinstance(slow.error, TaskTimeout)
-    assert (slow.status, slow.to_json()["exit_code"]) == ("failed", 3)
-    assert after.error is None
-
-
-def test_an_unexpected_error_ends_the_task_alone(worker: Worker) -> None:
-    def broken(_task: Task) -> Result:
-        raise ZeroDivisionError("a mistake")
-
-    done = threading.Event()
-    first = worker.submit("run", "broken", broken)
-    worker.submit("run", "next", lambda _task: done.set() or Result(True, {}, lambda *_: ""))
-    assert done.wait(30)
-    assert isinstance(first.error, EnvironmentFailure)
-    assert "ZeroDivisionError: a mistake" in str(first.error)

@@ -20,7 +20,7 @@ from ticdc_producer.serve.starting import Starting
 
 
 class Loading:
-    """A service whose modules load until ``may_end`` is set; it needs neither Spark nor Kafka."""
+    """A service whose modules load until ``may_end`` is set; it needs no Kafka."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.may_end, self.events = threading.Event(), list[str]()

@@ -9,16 +9,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
 from functools import partial
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ticdc_producer.cli.options import KafkaProperties
 from ticdc_producer.cli.server_client import TOKEN_VARIABLE
-from ticdc_producer.errors import ArgumentError
-from ticdc_producer.installation import install_command
-from ticdc_producer.spark.session import start_light_jvm
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,12 +73,11 @@ def serve(
         int, typer.Option("--max-runs", min=1, metavar="N", help="Finished runs that are available.")
     ] = 100,
 ) -> int:
-    """Serve runs and verifications over HTTP, with a warm Spark session and a Kafka, until Ctrl-C.
+    """Serve runs and verifications over HTTP, with a Kafka, until Ctrl-C.
 
     It listens on loopback. Another --host requires a token in the environment variable TICDC_PRODUCER_TOKEN,
     which clients send. Posted scenarios cannot read this machine unless --allow permits it.
     """
-    _check_installed()
     gc.set_threshold(*_USUAL_THRESHOLDS)  # a command postpones collections; a service must not grow
     from ticdc_producer.serve.listener import listen, url_of
     from ticdc_producer.serve.settings import Limits, ServeSettings
@@ -108,11 +103,10 @@ def serve(
 
 
 def _load(settings: ServeSettings, on_failure: Callable[[], None]) -> tuple[Service, ASGIApp]:
-    """The service and its application. Kafka and Spark start while the modules load, which takes as long."""
+    """The service and its application. Kafka starts while the modules load, which takes as long."""
     from ticdc_producer.kafka.embedded.starting import StartingKafka
 
     kafka = None if settings.kafka else StartingKafka()
-    start_light_jvm()
     from ticdc_producer.cli.command_service import answer_command
     from ticdc_producer.serve.app import create_app
     from ticdc_producer.serve.service import Service, Texts
@@ -124,12 +118,6 @@ def _load(settings: ServeSettings, on_failure: Callable[[], None]) -> tuple[Serv
 def _show(line: str) -> None:
     with suppress(OSError):  # the program that has started the service may have closed its output
         typer.echo(line, err=True)
-
-
-def _check_installed() -> None:
-    if any(find_spec(name) is None for name in ("fastapi", "uvicorn")):
-        what = "the service requires packages that are not installed"
-        raise ArgumentError(what, argument="serve", hint=install_command("spark,serve"))
 
 
 def _run_text(report: RunReport, quiet: bool, colours: bool) -> str:

@@ -109,7 +109,7 @@ def _add_states(app: FastAPI, service: Service) -> None:
 
     @app.get("/ready")
     async def ready() -> JSONResponse:
-        """Whether Spark and Kafka run; 503 before."""
+        """Whether Kafka runs and a process waits for runs; 503 before."""
         status, content = ready_answer(service.ready.is_set(), service.settings.kafka)
         return JSONResponse(content, status)
 

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from ticdc_producer.errors import EnvironmentFailure, ProducerError, RefusedRequest
 from ticdc_producer.serve.settings import ServeSettings
+from ticdc_producer.serve.task_errors import ReportedError
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -158,7 +159,7 @@ def _too_large(most: int) -> RefusedRequest:
 def error_content(error: ProducerError) -> dict[str, Any]:
     """An error with its fields as keys."""
     return {
-        "type": type(error).__name__,
+        "type": error.report.type if isinstance(error, ReportedError) else type(error).__name__,
         "what": error.what,
         "where": error.where,
         "hint": error.hint,
@@ -170,6 +171,8 @@ def status_of(error: ProducerError) -> int:
     """The HTTP status with which a request fails that has caused an error."""
     if isinstance(error, RefusedRequest):
         return error.status
+    if isinstance(error, ReportedError):
+        return error.report.status
     return 502 if isinstance(error, EnvironmentFailure) else 422
 
 

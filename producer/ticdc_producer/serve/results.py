@@ -12,7 +12,8 @@ from typing import Any
 from ticdc_producer.errors import RefusedRequest
 from ticdc_producer.model.event_line import event_line, event_text, from_json, json_line
 from ticdc_producer.runs.decode import decode
-from ticdc_producer.serve.task import Result, Task
+from ticdc_producer.serve.child_messages import Result
+from ticdc_producer.serve.task import Task
 from ticdc_producer.testing.cell import cell
 from ticdc_producer.testing.golden import Golden
 from ticdc_producer.testing.state_diff import state_diff

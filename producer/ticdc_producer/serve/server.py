@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import uvicorn
 
+from ticdc_producer.serve.forkserver import started_forkserver
 from ticdc_producer.serve.settings import ServeSettings
 from ticdc_producer.serve.starting import Starting
 
@@ -28,8 +29,9 @@ def serve(settings: ServeSettings, load: LoadService, listener: socket.socket) -
 
     :param load: called in a thread.
     :param listener: is closed at the end.
-    :raises ProducerError: if Spark or Kafka does not start.
+    :raises ProducerError: if a process or Kafka does not start.
     """
+    started_forkserver()  # it takes as long as the modules of the service
     services: list[Service] = []
 
     def stop() -> None:

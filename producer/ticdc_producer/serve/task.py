@@ -13,7 +13,9 @@ from typing import Any, Literal, TypeAlias
 
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.kafka.client import Brokers
+from ticdc_producer.serve.child_messages import News, ProgressNews, Result, StepNews, TopicsNews
 from ticdc_producer.serve.guard import error_content
+from ticdc_producer.serve.work import Work
 
 Status: TypeAlias = Literal["queued", "running", "finished", "failed"]
 Kind: TypeAlias = Literal["run", "verification"]
@@ -22,18 +24,8 @@ _MAX_NEWS = 2000
 _KEEP_ALIVE_SECONDS = 15.0
 
 
-@dataclass(frozen=True)
-class Result:
-    """What a task has found.
-
-    :param ok: whether the verdict is as expected; the command's exit code is 0 then, else 1.
-    :param content: the report or verdict as JSON.
-    :param text: prints it as the command does: (quiet, colours) → text.
-    """
-
-    ok: bool
-    content: dict[str, Any]
-    text: Callable[[bool, bool], str]
+MakeWork: TypeAlias = "Callable[[Task], Work]"
+"""What the process of a task will do."""
 
 
 @dataclass
@@ -41,15 +33,15 @@ class Task:
     """One task. Its worker changes it; any thread may read it.
 
     :param folder: a folder of its own; a run writes its golden folder below it.
-    :param work: what the worker calls.
-    :param topics: topics that the run has written, to be deleted with it.
+    :param make_work: what its process will do, once the task begins.
+    :param topics: topics that the run writes, to be deleted with it.
     """
 
     id: str
     kind: Kind
     name: str
     folder: Path
-    work: Callable[[Task], Result] = field(repr=False)
+    make_work: MakeWork = field(repr=False)
     status: Status = "queued"
     result: Result | None = field(default=None, repr=False)
     error: ProducerError | None = None
@@ -89,26 +81,26 @@ class Task:
 
     def _end(self, status: Status) -> None:
         self.ended = time.time()
-        self.work = _nothing  # releases what it refers to
+        self.make_work = _nothing  # releases what it refers to
         self._change(status)
 
     def _change(self, status: Status) -> None:
         self.status = status
         self._tell({"event": "status", "status": status})
 
-    def on_status(self, line: str) -> None:
-        """Note the step of the work that begins."""
-        if len(self.news) < _MAX_NEWS:
-            self._tell({"event": "step", "line": line})
+    def tell(self, news: News) -> None:
+        """Note what its process does."""
+        match news:
+            case TopicsNews(topics=topics):
+                self.topics = topics
+            case StepNews(line=line):
+                self._tell_some({"event": "step", "line": line})
+            case ProgressNews(messages=messages, total=total, ts=ts):
+                self._tell_some({"event": "progress", "messages": messages, "total": total, "ts": ts})
 
-    def on_progress(self, progress: Any) -> None:
-        """Note how much is written.
-
-        :param progress: a ``runs.progress.Progress``.
-        """
+    def _tell_some(self, one: dict[str, Any]) -> None:
         if len(self.news) < _MAX_NEWS:
-            content = {"messages": progress.messages, "total": progress.total, "ts": progress.ts}
-            self._tell({"event": "progress", **content})
+            self._tell(one)
 
     def _tell(self, one: dict[str, Any]) -> None:
         with self._lock:
@@ -173,5 +165,5 @@ class Task:
         return None if self.result is None else int(not self.result.ok)
 
 
-def _nothing(_task: Task) -> Result:
+def _nothing(_task: Task) -> Work:
     raise AssertionError("the task has ended")

@@ -1,49 +1,34 @@
-"""The thread in which tasks run, one after the other, and its queue."""
+"""The queue of tasks, and the thread that gives them to a process, one after the other."""
 
 from __future__ import annotations
 
-import ctypes
 import logging
 import queue
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 
 from ticdc_producer.errors import EnvironmentFailure, ProducerError, RefusedRequest
+from ticdc_producer.serve.child_messages import News, Result, TopicsNews
+from ticdc_producer.serve.child_process import ChildProcess
+from ticdc_producer.serve.children import Children
 from ticdc_producer.serve.settings import Limits
-from ticdc_producer.serve.task import Kind, Result, Task
+from ticdc_producer.serve.task import Kind, MakeWork, Task
+from ticdc_producer.serve.task_errors import TaskCancelled, TaskInterrupted, TaskTimeout
 
 _LOG = logging.getLogger(__name__)
 
 
-class TaskInterrupted(EnvironmentFailure):
-    """A task that was ended from outside. Python raises the class in the thread, without arguments."""
-
-
-class TaskTimeout(TaskInterrupted):
-    """A task that took longer than a task may."""
-
-    def __init__(self) -> None:
-        super().__init__("the run took too long", hint="make it smaller, or use ticdc-producer run")
-
-
-class TaskCancelled(TaskInterrupted):
-    """A task whose result nobody waits for any more."""
-
-    def __init__(self) -> None:
-        super().__init__("the run was cancelled, because the client that waited for it has disconnected")
-
-
 class Worker:
-    """Runs tasks in one thread.
+    """Runs tasks, one at a time.
 
     :param folder: gets a folder for each task.
-    :param cancel: interrupts what the thread waits for, such as a Spark job; called in another thread.
-    :param settle: waits until nothing of an interrupted task runs any more, such as a Spark task; called in
-        the thread.
+    :param children: the processes in which tasks run.
+    :param on_topics: called with the topics that a task will write.
     :param remove: removes what a task has left outside of its folder, such as topics.
     """
 
@@ -51,17 +36,18 @@ class Worker:
         self,
         folder: Path,
         limits: Limits,
+        children: Children,
         *,
-        cancel: Callable[[], None],
-        settle: Callable[[], None],
-        remove: Callable[[Task], None],
+        on_topics: Callable[[Sequence[str]], None] = lambda _topics: None,
+        remove: Callable[[Task], None] = lambda _task: None,
     ) -> None:
-        self._folder, self._limits = folder, limits
-        self._cancel, self._settle, self._remove = cancel, settle, remove
+        self._folder, self._limits, self._children = folder, limits, children
+        self._on_topics, self._remove = on_topics, remove
         self._tasks: dict[str, Task] = {}
         self._queue: queue.Queue[Task | None] = queue.Queue()
         self._lock = threading.Lock()
         self._current: Task | None = None
+        self._child: ChildProcess | None = None
         self._interruption: TaskInterrupted | None = None
         self._thread = threading.Thread(target=self._loop, name="tasks", daemon=True)
         self._closed = False
@@ -89,9 +75,10 @@ class Worker:
             self._interrupt(self._current, TaskTimeout())
             self._thread.join(seconds / 2)
 
-    def submit(self, kind: Kind, name: str, work: Callable[[Task], Result]) -> Task:
+    def submit(self, kind: Kind, name: str, make_work: MakeWork) -> Task:
         """Queue a task.
 
+        :param make_work: called when the task begins.
         :raises RefusedRequest: if too many wait.
         """
         with self._lock:
@@ -102,7 +89,7 @@ class Worker:
                 hint = "try again when some have ended"
                 raise RefusedRequest(f"{waiting} runs wait already", status=429, hint=hint)
             number = token_hex(8)
-            task = Task(id=number, kind=kind, name=name, folder=self._folder / number, work=work)
+            task = Task(id=number, kind=kind, name=name, folder=self._folder / number, make_work=make_work)
             self._tasks[number] = task
         self._queue.put(task)
         return task
@@ -132,7 +119,7 @@ class Worker:
         """
         task = self.task(number)
         with self._lock:
-            if task.status == "running":
+            if task.status == "running" or self._current is task:
                 raise RefusedRequest("the run has not ended", status=409, where=number)
             self._tasks.pop(number, None)
         self._clean(task)
@@ -149,64 +136,69 @@ class Worker:
     def _loop(self) -> None:
         self._prepare()
         while (task := self._queue.get()) is not None:
-            try:
+            if self._begins(task):
                 self._run(task)
-            except TaskInterrupted as error:  # it arrived when the work had ended
-                if not task.over:
-                    task.fail(error)
-            if self._interruption is not None:
-                self._settle()
             self._remove_oldest()
-
-    def _run(self, task: Task) -> None:
-        if not self._begins(task):
-            return
-        timer = threading.Timer(self._limits.seconds, self._interrupt, [task, TaskTimeout()])
-        timer.daemon = True
-        timer.start()
-        try:
-            task.folder.mkdir(parents=True)
-            task.begin()
-            result = task.work(task)
-        except BaseException as error:  # the thread must outlive every task
-            self._ended(timer)
-            task.fail(self._failure(task, error))
-        else:
-            self._ended(timer)
-            task.finish(result)
 
     def _begins(self, task: Task) -> bool:
         """Whether a task of the queue is still wanted."""
         with self._lock:
-            self._interruption = None
             if task.status != "queued" or task.id not in self._tasks:
                 return False
             self._current = task
             return True
 
-    def _ended(self, timer: threading.Timer) -> None:
-        timer.cancel()
-        with self._lock:
-            self._current = None
+    def _run(self, task: Task) -> None:
+        try:
+            end: Result | ProducerError = self._result_of(task)
+        except ProducerError as error:
+            end = error
+        except Exception as error:  # the thread must outlive every task
+            _LOG.exception("run %s", task.id)
+            end = EnvironmentFailure(f"the run failed: {type(error).__name__}: {str(error)[:500]}")
+        end = self._ended() or end
+        if isinstance(end, ProducerError):
+            task.fail(end)
+        else:
+            task.finish(end)
 
-    def _failure(self, task: Task, error: BaseException) -> ProducerError:
-        """The error of a task; Py4J and Spark raise their own when they are interrupted."""
-        if self._interruption is not None:
-            return self._interruption
-        if isinstance(error, ProducerError):
-            return error
-        _LOG.error("run %s", task.id, exc_info=error)
-        return EnvironmentFailure(f"the run failed: {type(error).__name__}: {str(error)[:500]}")
+    def _result_of(self, task: Task) -> Result:
+        task.folder.mkdir(parents=True)
+        task.begin()
+        work = task.make_work(task)
+        child = self._children.take()
+        timer = threading.Timer(self._limits.seconds, self._interrupt, [task, TaskTimeout()])
+        timer.daemon = True
+        with self._lock:
+            if self._interruption is not None:
+                raise self._interruption
+            self._child = child
+        timer.start()
+        try:
+            return child.do(work, partial(self._on_news, task))
+        finally:
+            timer.cancel()
+
+    def _on_news(self, task: Task, news: News) -> None:
+        task.tell(news)
+        if isinstance(news, TopicsNews):
+            self._on_topics(news.topics)
+
+    def _ended(self) -> TaskInterrupted | None:
+        """What has interrupted the task; from now on nothing does."""
+        with self._lock:
+            self._current = self._child = None
+            interruption, self._interruption = self._interruption, None
+            return interruption
 
     def _interrupt(self, task: Task | None, error: TaskInterrupted) -> None:
-        """Raise an error in the thread while it runs the task; the first one counts."""
-        with self._lock:  # the next task does not begin before, so no job of it is cancelled
-            if task is None or self._current is not task or self._thread.ident is None:
+        """Kill the process of a task while it runs; the first error counts."""
+        with self._lock:  # the next task does not begin before, so its process is not killed
+            if task is None or self._current is not task:
                 return
-            self._current, self._interruption = None, error
-            thread = ctypes.c_ulong(self._thread.ident)
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(type(error)))
-            self._cancel()
+            self._interruption = self._interruption or error
+            if self._child is not None:
+                self._child.kill()
 
     def _remove_oldest(self) -> None:
         with self._lock:

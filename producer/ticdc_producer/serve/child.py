@@ -1,0 +1,112 @@
+"""The process in which tasks run, one after the other, until the service closes its connection or kills it.
+
+It is the leader of a session: what it starts, such as Spark's JVM, is killed with it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import gc
+import logging
+import os
+import signal
+import sys
+import tempfile
+import threading
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from ticdc_producer.errors import EnvironmentFailure, ProducerError
+from ticdc_producer.serve.child_messages import Message, Ready, Result, TaskFailure, failure_of, write_message
+from ticdc_producer.serve.warm_up import warm_up
+from ticdc_producer.serve.work import Texts, Work
+
+_LOG = logging.getLogger(__name__)
+_FIRST_TO_END = "500"
+_LONGEST_FOLDER = 64
+"""In a longer one the paths of Spark's sockets would be too long."""
+
+
+def run_child(connection: Connection, lifeline: Connection, folder: Path, texts: Texts) -> None:
+    """Do the tasks that arrive.
+
+    :param connection: brings tasks, and takes their messages.
+    :param lifeline: is closed by the service, or by the kernel when the service has ended.
+    :param folder: gets temporary files.
+    :param texts: are printed once before the first task, which is sooner at its end then.
+    """
+    os.setsid()
+    _end_with_service(lifeline)
+    if lifeline.poll():  # it was closed before
+        return
+    _prefer_to_end()
+    _use_folder(folder)
+    gc.freeze()  # what the forkserver has loaded is never garbage
+    warm_up(folder, texts)
+    service = _Service(connection)
+    with suppress(ConnectionError):  # the service has ended
+        service.tell(Ready())
+        while (work := service.next_work()) is not None:
+            service.tell(_outcome(work, service))
+    atexit._run_exitfuncs()  # multiprocessing leaves them out
+
+
+class _Service:
+    """The other end of the connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+
+    def next_work(self) -> Work | None:
+        """The next work; None if the service has ended, or wants no more."""
+        try:
+            work: Work = self._connection.recv()
+        except EOFError:
+            return None
+        return work
+
+    def tell(self, message: Message) -> None:
+        """Send a message; in any thread, because progress is reported from one of its own."""
+        data = write_message(message)
+        with self._lock:
+            self._connection.send_bytes(data)
+
+
+def _outcome(work: Work, service: _Service) -> Result | TaskFailure:
+    try:
+        return work(service.tell)
+    except ProducerError as error:
+        return failure_of(error)
+    except Exception as error:  # this process must outlive every task
+        _LOG.exception("a task has failed")
+        return failure_of(EnvironmentFailure(f"the run failed: {type(error).__name__}: {str(error)[:500]}"))
+
+
+def _end_with_service(lifeline: Connection) -> None:
+    """Let the kernel kill this process and its children when the service ends, however it ends.
+
+    A thread that waits for that would not run while a task computes in a C library. Systems other than Linux
+    have no such signal: there, this process ends after its task.
+    """
+    if sys.platform == "linux":
+        file = lifeline.fileno()
+        fcntl.fcntl(file, fcntl.F_SETOWN, -os.getpgrp())  # negative: all processes of the group
+        fcntl.fcntl(file, fcntl.F_SETSIG, signal.SIGKILL)
+        fcntl.fcntl(file, fcntl.F_SETFL, fcntl.fcntl(file, fcntl.F_GETFL) | os.O_ASYNC)
+
+
+def _prefer_to_end() -> None:
+    """If memory is scarce, let the kernel kill this process rather than the service or its Kafka."""
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_END, "ascii")
+
+
+def _use_folder(folder: Path) -> None:
+    """Store temporary files of Python and Spark where the service removes them."""
+    os.environ["TMPDIR"] = os.environ["SPARK_LOCAL_DIRS"] = tempfile.tempdir = str(folder)
+    if len(str(folder)) <= _LONGEST_FOLDER:
+        options = os.environ.get("JDK_JAVA_OPTIONS", "")
+        os.environ["JDK_JAVA_OPTIONS"] = f'{options} "-Djava.io.tmpdir={folder}"'.strip()

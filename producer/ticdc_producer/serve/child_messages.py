@@ -1,0 +1,114 @@
+"""What the process of a task reports to the service, as JSON: text that a client has posted stays data.
+
+The service never unpickles what such a process sends, because a posted scenario may have changed it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import msgspec
+
+from ticdc_producer.errors import EnvironmentFailure, ProducerError
+from ticdc_producer.serve.guard import error_content, status_of
+from ticdc_producer.serve.task_errors import ErrorReport
+
+
+class Ready(msgspec.Struct, frozen=True, tag_field="event", tag="ready"):
+    """The process has loaded what tasks need, and waits for the first one."""
+
+
+class StepNews(msgspec.Struct, frozen=True, tag_field="event", tag="step"):
+    """A step of the work begins."""
+
+    line: str
+
+
+class ProgressNews(msgspec.Struct, frozen=True, tag_field="event", tag="progress"):
+    """How much is written, as ``runs.progress.Progress``."""
+
+    messages: int
+    total: int | None
+    ts: int
+
+
+class TopicsNews(msgspec.Struct, frozen=True, tag_field="event", tag="topics"):
+    """The topics that will be written."""
+
+    topics: tuple[str, ...]
+
+
+class Result(msgspec.Struct, frozen=True, tag_field="event", tag="result"):
+    """What a task has found.
+
+    :param ok: whether the verdict is as expected; the command's exit code is 0 then, else 1.
+    :param content: the report or verdict as JSON.
+    :param texts: how the command prints it: for each of ``TEXT_FORMS`` a text.
+    """
+
+    ok: bool
+    content: dict[str, Any]
+    texts: tuple[str, str, str, str]
+
+    def text(self, quiet: bool, colours: bool) -> str:
+        """The result as the command prints it."""
+        return self.texts[TEXT_FORMS.index((quiet, colours))]
+
+
+class TaskFailure(msgspec.Struct, frozen=True, tag_field="event", tag="failure"):
+    """The error that has ended a task."""
+
+    error: ErrorReport
+
+
+News: TypeAlias = StepNews | ProgressNews | TopicsNews
+Message: TypeAlias = Ready | StepNews | ProgressNews | TopicsNews | Result | TaskFailure
+Tell: TypeAlias = Callable[[News], None]
+"""Reports to the service what a task does; may be called in any thread."""
+
+TEXT_FORMS = ((False, False), (False, True), (True, False), (True, True))
+"""Whether a text is quiet, and whether it has colours."""
+
+
+class NotAMessage(EnvironmentFailure):
+    """A process that sends something else."""
+
+    def __init__(self) -> None:
+        super().__init__("the process of the run has sent what is no message")
+
+
+def result_of_task(ok: bool, content: dict[str, Any], text: Callable[[bool, bool], str]) -> Result:
+    """A result with its texts.
+
+    :param text: prints it: (quiet, colours) → text.
+    """
+    plain, coloured, quiet, quiet_coloured = (text(*form) for form in TEXT_FORMS)
+    return Result(ok, content, (plain, coloured, quiet, quiet_coloured))
+
+
+def failure_of(error: ProducerError) -> TaskFailure:
+    """An error as a message."""
+    content = error_content(error)
+    content["arguments"] = tuple(error.arguments)
+    return TaskFailure(
+        ErrorReport(**content, text=str(error), exit_code=error.exit_code, status=status_of(error))
+    )
+
+
+def write_message(message: Message) -> bytes:
+    """A message as it is sent. Characters that are no Unicode are escaped, therefore this is not msgspec."""
+    return json.dumps(msgspec.to_builtins(message)).encode()
+
+
+def read_message(data: bytes) -> Message:
+    """A message as it was sent.
+
+    :raises NotAMessage: for other data.
+    """
+    try:
+        message: Message = msgspec.convert(json.loads(data), Message)
+    except (ValueError, RecursionError):
+        raise NotAMessage from None
+    return message

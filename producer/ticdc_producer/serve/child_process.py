@@ -1,0 +1,142 @@
+"""A process in which tasks run, as the service sees it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import wait
+from pathlib import Path
+from secrets import token_hex
+
+import psutil
+
+from ticdc_producer.errors import EnvironmentFailure
+from ticdc_producer.serve.child import run_child
+from ticdc_producer.serve.child_messages import (
+    Message,
+    News,
+    NotAMessage,
+    Ready,
+    Result,
+    TaskFailure,
+    read_message,
+)
+from ticdc_producer.serve.forkserver import started_forkserver
+from ticdc_producer.serve.task_errors import ReportedError
+from ticdc_producer.serve.work import Texts, Work
+
+_MOST_BYTES = 256 << 20
+"""The size of a message; a process that sends more is broken."""
+_END_SECONDS = 5.0
+
+
+class ChildProcess:
+    """A process that starts when this object is created.
+
+    :param folder: gets a folder for its temporary files.
+    :param texts: see ``run_child``.
+    """
+
+    def __init__(self, folder: Path, texts: Texts) -> None:
+        context = started_forkserver()
+        self._folder = folder / f"process-{token_hex(4)}"
+        self._folder.mkdir()
+        self._connection, theirs = context.Pipe()
+        lifeline, self._lifeline = context.Pipe(duplex=False)
+        arguments = (theirs, lifeline, self._folder, texts)
+        self._process = context.Process(target=run_child, args=arguments, name="task", daemon=True)
+        self._killed = False
+        with theirs, lifeline:
+            self._process.start()
+
+    @property
+    def ended(self) -> bool:
+        """Whether it has ended, or was killed."""
+        return self._killed or bool(wait([self._process.sentinel], 0))
+
+    def wait_until_ready(self) -> None:
+        """Wait until it can do a task.
+
+        :raises EnvironmentFailure: if it does not start.
+        """
+        while not isinstance(self._next_message(), Ready):
+            pass
+
+    def do(self, work: Work, on_news: Callable[[News], None]) -> Result:
+        """Let it do a task, and wait for the end.
+
+        :param on_news: called with what the task does.
+        :raises ReportedError: the error of the task.
+        :raises EnvironmentFailure: if the process ends; then it can do no more tasks.
+        """
+        try:
+            self._connection.send(work)
+        except OSError:
+            raise self._end_of_process() from None
+        while True:
+            match self._next_message():
+                case Result() as result:
+                    return result
+                case TaskFailure(error=error):
+                    raise ReportedError(error)
+                case Ready():
+                    pass
+                case news:
+                    on_news(news)
+
+    def _next_message(self) -> Message:
+        # A process that a task has started may hold the connection when the task's own has ended.
+        wait([self._connection, self._process.sentinel])
+        try:
+            if self._connection.poll():
+                return read_message(self._connection.recv_bytes(_MOST_BYTES))
+        except (EOFError, ConnectionError):
+            pass
+        except (OSError, NotAMessage):  # also a message that is too long
+            self.kill()
+            raise NotAMessage from None
+        raise self._end_of_process()
+
+    def _end_of_process(self) -> EnvironmentFailure:
+        self._process.join(_END_SECONDS)
+        status = self._process.exitcode
+        self.kill()
+        what, hint = f"the process of the run has ended with status {status}", ""
+        if status is not None and status < 0:
+            what = f"the process of the run was ended by signal {-status}: {signal.strsignal(-status)}"
+        if status == -signal.SIGKILL:
+            hint = "the kernel sends it if memory is scarce: make the run smaller, or use ticdc-producer run"
+        return EnvironmentFailure(what, hint=hint)
+
+    def kill(self) -> None:
+        """End it at once, with the processes that it has started; in any thread."""
+        number = self._process.pid
+        if number is None:  # it was not started
+            return
+        started: list[psutil.Process] = []
+        if not self.ended:
+            self._killed = True
+            with suppress(psutil.Error):
+                started = [psutil.Process(number)]  # it has no group of its own at its beginning
+                started += started[0].children(recursive=True)  # Spark's workers have another one
+        with suppress(ProcessLookupError, PermissionError):  # macOS refuses it if all have ended
+            os.killpg(number, signal.SIGKILL)
+        for process in started:
+            with suppress(psutil.Error):
+                process.kill()
+
+    def close(self, seconds: float = 0) -> None:
+        """End it, and remove its folder.
+
+        :param seconds: how long it may take to end by itself, which it does without a task.
+        """
+        self._connection.close()
+        if seconds:
+            self._process.join(seconds)
+        self.kill()
+        self._process.join(_END_SECONDS)
+        self._lifeline.close()
+        shutil.rmtree(self._folder, ignore_errors=True)

@@ -1,0 +1,80 @@
+"""Work for the process of a task: functions that the process imports, and a request."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from ticdc_producer.serve.child_messages import Result, StepNews, Tell
+from ticdc_producer.serve.task import MakeWork
+from ticdc_producer.serve.work import Work
+
+ENDLESS_RUN = {
+    "sql": f"CREATE TABLE {'a' * 40}_b (id INT PRIMARY KEY);",
+    "config": "[sink]\ndispatchers = [{matcher = ['/test/./^(a+)+$/'], partition = 'ts'}]",
+}
+"""A run for years: of one regular expression on the name of its table, in code that no exception can end."""
+
+
+def of(work: Work) -> MakeWork:
+    return lambda _task: work
+
+
+def name_process(_tell: Tell) -> Result:
+    return Result(True, {"pid": os.getpid()}, ("", "", "", ""))
+
+
+def ignore_everything(tell: Tell) -> Result:
+    """Compute in C code for years, with all signals blocked."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    tell(StepNews(str(os.getpid())))
+    re.match("(a+)+$", "a" * 100 + "b")
+    raise AssertionError("it ended")
+
+
+def make_mistake(_tell: Tell) -> Result:
+    raise ZeroDivisionError("a mistake")
+
+
+def crash(_tell: Tell) -> Result:
+    signal.pthread_kill(threading.get_ident(), signal.SIGSEGV)
+    raise AssertionError("it goes on")
+
+
+def exit_early(_tell: Tell) -> Result:
+    os._exit(7)
+
+
+def leave_child(tell: Tell) -> Result:
+    """End, while a process that it has started holds its connection to the service."""
+    number = os.fork()
+    if number == 0:
+        signal.pause()
+    tell(StepNews(str(number)))
+    os.abort()
+
+
+def send_forever(tell: Tell) -> Result:
+    while True:
+        tell(StepNews("again"))
+
+
+def start_spark(tell: Tell) -> Result:
+    """A job of Spark that does not end; the step has the id of its JVM."""
+    from ticdc_producer.spark.session import spark_session
+
+    spark = spark_session()
+    tell(StepNews(str(spark.sparkContext._gateway.proc.pid)))
+    spark.range(2).mapInArrow(_endless, "id long").collect()
+    raise AssertionError("it ended")
+
+
+def _endless(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        threading.Event().wait()
+        yield batch
