@@ -1,26 +1,14 @@
-"""Materialized rows are computed once, in all kinds of sessions."""
+"""Materialized rows are computed once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ticdc_producer.spark.background_jobs import LOCAL_SMALL_DATA, materialized
-
-
-@contextmanager
-def _large(spark: SparkSession) -> Iterator[None]:
-    before = spark.conf.get(LOCAL_SMALL_DATA)
-    spark.conf.set(LOCAL_SMALL_DATA, "false")
-    try:
-        yield
-    finally:
-        spark.conf.set(LOCAL_SMALL_DATA, before)
+from ticdc_producer.spark.storage import materialized
 
 
 def _random(spark: SparkSession) -> DataFrame:
@@ -33,11 +21,11 @@ def _rows(frame: DataFrame) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.parametrize("in_order", [False, True])
-def test_rows_of_a_large_session_are_computed_once(
+def test_rows_are_computed_once(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_order: bool
 ) -> None:
     monkeypatch.setenv("SPARK_LOCAL_DIRS", str(tmp_path))
-    with _large(spark), materialized(_random(spark), in_order=in_order) as rows:
+    with materialized(_random(spark), in_order=in_order) as rows:
         assert _rows(rows) == _rows(rows)
         assert bool(list(tmp_path.iterdir())) is not in_order
     assert not list(tmp_path.iterdir())
@@ -49,11 +37,5 @@ def test_rows_in_order_stay_in_their_partitions(spark: SparkSession) -> None:
     def partitions(frame: DataFrame) -> list[list[int]]:
         return [[row["id"] for row in part] for part in frame.rdd.glom().collect()]
 
-    with _large(spark), materialized(backwards, in_order=True) as rows:
+    with materialized(backwards, in_order=True) as rows:
         assert partitions(rows) == partitions(backwards)
-
-
-def test_a_small_session_truncates_the_plan(spark: SparkSession) -> None:
-    with materialized(_random(spark)) as rows:
-        assert _rows(rows) == _rows(rows)
-        assert "uuid" not in rows._jdf.queryExecution().optimizedPlan().toString()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -13,16 +12,18 @@ import pyarrow as pa
 import pyspark
 from pyspark.sql import SparkSession
 
-from ticdc_producer.spark.task_results import run_in_one_task
+from ticdc_producer.engine.dataset import Batches, Part
+from ticdc_producer.engine.spark import SparkEngine
 from ticdc_producer.spark.worker_daemon import without_archives
 
 
-def _origin(_batches: Iterator[pa.RecordBatch]) -> str:
+def _origin(_part: Part, _batches: Batches) -> str:
     return str(pyspark.__file__)
 
 
 def test_workers_import_pyspark_from_its_folder(spark: SparkSession) -> None:
-    assert run_in_one_task(spark, _origin) == pyspark.__file__
+    rows = SparkEngine(spark).of_parts(1, lambda _part: iter(()), pa.schema([("n", pa.int64())]))
+    assert rows.results(_origin) == [pyspark.__file__]
 
 
 def _installed(folder: Path, *packages: str) -> Path:
@@ -66,14 +67,17 @@ def test_modules_are_imported_before_workers_are_forked() -> None:
 LASTING = """
 import os
 from importlib import import_module
+import pyarrow as pa
+from ticdc_producer.engine.spark import SparkEngine
 from ticdc_producer.spark.session import spark_session
-from ticdc_producer.spark.task_results import run_in_one_task
-spark = spark_session(light=True, preload=("imported",), lasting=True)
-print(run_in_one_task(spark, lambda _batches: import_module("imported").PROCESS == os.getppid()))
+from ticdc_producer.spark.worker_daemon import MODULES_VARIABLE
+spark = spark_session(settings={f"spark.executorEnv.{MODULES_VARIABLE}": "imported"})
+rows = SparkEngine(spark).of_parts(1, lambda _part: iter(()), pa.schema([("n", pa.int64())]))
+print(rows.results(lambda _part, _batches: import_module("imported").PROCESS == os.getppid()))
 """
 
 
-def test_workers_of_a_lasting_session_are_forked_with_their_modules(tmp_path: Path) -> None:
+def test_workers_are_forked_with_their_modules(tmp_path: Path) -> None:
     (tmp_path / "imported.py").write_text("import os\nPROCESS = os.getpid()\n")
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
@@ -83,4 +87,4 @@ def test_workers_of_a_lasting_session_are_forked_with_their_modules(tmp_path: Pa
         text=True,
         check=True,
     )
-    assert done.stdout == "True\n"
+    assert done.stdout == "[True]\n"

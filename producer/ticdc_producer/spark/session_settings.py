@@ -1,14 +1,21 @@
-"""Settings of local Spark sessions: common ones, and those for few or many rows."""
+"""Settings of local Spark sessions."""
 
 from __future__ import annotations
 
 import socket
 import sys
 
-from ticdc_producer.spark.background_jobs import LOCAL_SMALL_DATA
+from ticdc_producer.spark.worker_daemon import MODULES_VARIABLE
 
 JVM_OPTIONS = "spark.driver.extraJavaOptions"
 _PARTITIONS = "spark.sql.shuffle.partitions"
+
+_PRELOADED = (
+    "ticdc_producer.engine.spark",
+    "ticdc_producer.simulate.simulate",
+    "ticdc_producer.verifier.check",
+)
+"""Modules that Spark's process of Python workers imports before it forks them."""
 
 _LOCAL = {
     "spark.ui.enabled": "false",
@@ -29,20 +36,10 @@ _LOCAL = {
     # DataFrame would each start their own.
     "spark.executorEnv.SPARK_SIMPLIFIED_TRACEBACK": "1",
     "spark.python.daemon.module": "ticdc_producer.spark.worker_daemon",
+    f"spark.executorEnv.{MODULES_VARIABLE}": " ".join(_PRELOADED),
 }
 # By default the JVM prints its own warnings to stdout, into a command's output.
 _TO_STDERR = "-Xlog:disable -Xlog:all=warning:stderr -XX:+DisplayVMOutputToStderr"
-# For a few thousand rows, compiling plans and hot loops costs more than it saves (measured on seed_t1,
-# cold, whole run: 0.42 of the CPU time; docs/decisions/0003).
-_LIGHT = {
-    JVM_OPTIONS: f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {_TO_STDERR}",
-    "spark.driver.memory": "2g",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    LOCAL_SMALL_DATA: "true",
-}
-
 # A run into Kafka writes 7 % more rows per second with the parallel collector than with G1, whose threads
 # need a core of their own. Large pages for sorts and a heap of fixed size, which needs no collection to grow,
 # add a little more. Spark's memory for sorts must fit into the heap beside the young generation.
@@ -59,24 +56,12 @@ _HEAVY = {
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
 }
 
-_ONE_TASK_ROWS = 1_000
-"""Up to this number of rows, starting a second task takes longer than processing all rows in the first."""
-
 _MIN_PARTITIONS, _ROWS_PER_PARTITION = 8, 1_000_000
 """A task sorts a million rows of a few hundred bytes in memory."""
 
 
-def light(rows: int) -> dict[str, str]:
-    """Settings for a few thousand rows: fast start, low throughput.
-
-    :param rows: number of rows that will be shuffled, 0 if unknown.
-    """
-    partitions = 1 if 0 < rows <= _ONE_TASK_ROWS else 2
-    return {**_LOCAL, **_LIGHT, _PARTITIONS: str(partitions)}
-
-
-def heavy(rows: int) -> dict[str, str]:
-    """Settings for any number of rows; more rows lead to more tasks, not to larger ones.
+def local(rows: int) -> dict[str, str]:
+    """Return the settings of a local session; more rows lead to more tasks, not to larger ones.
 
     :param rows: number of rows that will be shuffled, 0 if unknown.
     """

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -29,16 +27,9 @@ _RAISED = "USER_RAISED_EXCEPTION"
 """Spark's error condition of ``raise_error``, in our expressions or in those of a scenario."""
 
 
-@contextmanager
-def translate_worker_errors() -> Iterator[None]:
-    """Raise a ``ScenarioError`` in place of Spark's exception for a rejected value.
-
-    :raises ScenarioError: with the message, the column and the value.
-    """
-    try:
-        yield
-    except PySparkException as error:
-        if error.getCondition() != _RAISED:
-            raise
-        parameters = error.getMessageParameters() or {}
-        raise ScenarioError(parameters.get("errorMessage") or str(error)) from None
+def worker_error(error: BaseException) -> ScenarioError | None:
+    """Return the error of a value that a column rejects, which a task raised; None for another error."""
+    if not isinstance(error, PySparkException) or error.getCondition() != _RAISED:
+        return None
+    parameters = error.getMessageParameters() or {}
+    return ScenarioError(parameters.get("errorMessage") or str(error))

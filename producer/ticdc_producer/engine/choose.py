@@ -1,0 +1,112 @@
+"""Which engine carries out a run or a verification: the only place that decides it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from ticdc_producer.engine.dataset import Engine, EngineName
+from ticdc_producer.engine.local import LocalEngine
+from ticdc_producer.engine.option import ENGINES, EngineOption
+from ticdc_producer.errors import ArgumentError
+
+SMALL_EVENTS = 100_000
+"""Up to this many events, DDL and resolved events of all partitions included, one process is faster."""
+SMALL_BYTES = 64 << 20
+"""Up to this many bytes of row images."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """How much work there is.
+
+    :param events: events or messages.
+    :param nbytes: bytes of row images, or of files.
+    :param rows: rows that are shuffled; 0: unknown.
+    :param requires_spark: what only Spark can do, such as ``a `data` step``; empty: nothing.
+    """
+
+    events: int
+    nbytes: int = 0
+    rows: int = 0
+    requires_spark: str = ""
+
+    @property
+    def is_small(self) -> bool:
+        """Whether one process does the work faster than Spark."""
+        return self.events <= SMALL_EVENTS and self.nbytes <= SMALL_BYTES
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """The engine of a run or a verification.
+
+    :param reason: why it is this one.
+    """
+
+    name: EngineName
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.reason}"
+
+    def to_json(self) -> dict[str, str]:
+        """The fields as a JSON object."""
+        return {"name": self.name, "reason": self.reason}
+
+
+def choose_engine(option: EngineOption, estimate: Estimate) -> EngineChoice:
+    """Return the engine for some work.
+
+    :param option: the engine that is requested; ``auto``: the faster one.
+    :raises ArgumentError: for an unknown engine, and for ``local`` if the work requires Spark.
+    """
+    if option not in ENGINES:
+        raise ArgumentError(
+            f"{option!r} is not an engine", argument="engine", hint=f"one of {', '.join(ENGINES)}"
+        ).about("engine")
+    if option == "spark":
+        return EngineChoice("spark", "it was requested")
+    if estimate.requires_spark and option == "local":
+        what = f"the engine `local` cannot do this: {estimate.requires_spark} requires Spark"
+        raise ArgumentError(what, argument="engine", hint="choose `spark` or `auto`").about("engine")
+    if option == "local":
+        return EngineChoice("local", "it was requested")
+    if estimate.requires_spark:
+        return EngineChoice("spark", f"{estimate.requires_spark} requires it")
+    if estimate.events > SMALL_EVENTS:
+        return EngineChoice("spark", f"{estimate.events:,} events are more than {SMALL_EVENTS:,}")
+    if estimate.nbytes > SMALL_BYTES:
+        return EngineChoice(
+            "spark", f"{estimate.nbytes >> 20} MiB of row images are more than {SMALL_BYTES >> 20}"
+        )
+    return EngineChoice("local", f"up to {SMALL_EVENTS:,} events run in one process")
+
+
+@dataclass
+class EngineStart:
+    """Starts the engine of a choice when it is first needed.
+
+    :param rows: rows that are shuffled; 0: unknown.
+    :param on_status: called with a line of text before Spark starts.
+    """
+
+    choice: EngineChoice
+    rows: int = 0
+    on_status: Callable[[str], None] = lambda _line: None
+    _engine: Engine | None = field(default=None, init=False)
+
+    def __call__(self) -> Engine:
+        """Return the engine."""
+        if self._engine is None:
+            self._engine = LocalEngine() if self.choice.name == "local" else self._spark()
+        return self._engine
+
+    def _spark(self) -> Engine:
+        from ticdc_producer.spark.session import announce_start, spark_session
+
+        announce_start(self.on_status)
+        session = spark_session(rows=self.rows)
+        from ticdc_producer.engine.spark import SparkEngine
+
+        return SparkEngine(session)

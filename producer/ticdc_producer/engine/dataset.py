@@ -1,0 +1,271 @@
+"""What the pipeline is written on: datasets, which an engine computes.
+
+A dataset has Arrow batches of one schema, divided into parts. Functions on parts are pure: an engine may
+call them again. Only ``execute`` has side effects. ``engine.local`` computes datasets in this process,
+``engine.spark`` in Spark's tasks; both give the same rows.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import pyarrow as pa
+
+from ticdc_producer.model.shapes import BatchFunction
+from ticdc_producer.model.whole_groups import whole_groups
+
+EngineName: TypeAlias = Literal["local", "spark"]
+Batches: TypeAlias = Iterator[pa.RecordBatch]
+Result = TypeVar("Result")
+
+
+def never() -> bool:
+    """Return False: nothing interrupts a part."""
+    return False
+
+
+@dataclass(frozen=True)
+class Part:
+    """The part of a dataset that a function works on.
+
+    :param index: its number, unique in the dataset that is computed.
+    :param attempt: how often the function was called for this part before, and failed.
+    :param interrupted: whether a long side effect should end.
+    """
+
+    index: int
+    attempt: int = 0
+    interrupted: Callable[[], bool] = never
+
+
+PartFunction: TypeAlias = Callable[[Part, Batches], Batches]
+Tagged: TypeAlias = tuple[str, pa.RecordBatch]
+"""A batch, and the kind of its rows."""
+TaggedFunction: TypeAlias = Callable[[Part, Batches], Generator[Tagged, None, Any]]
+"""Yields rows of several kinds, and returns a small result."""
+Sides: TypeAlias = Mapping[str, pa.RecordBatch]
+"""The rows of some groups, by the name of the dataset that they are from; every name is present."""
+GroupFunction: TypeAlias = Callable[[Iterator[Sides]], Generator[Tagged, None, Any]]
+
+
+@dataclass(frozen=True)
+class Order:
+    """An order of rows.
+
+    :param columns: the columns that are compared, one after the other.
+    :param sort: sorts a batch in this order, faster than a comparison of the columns; None: there is no such
+        function. For ``divide`` it sorts by the number of the part first.
+    """
+
+    columns: tuple[str, ...]
+    sort: Callable[[pa.RecordBatch], pa.RecordBatch] | None = None
+
+
+class Dataset(ABC):
+    """Arrow batches of one schema, divided into parts.
+
+    :ivar schema: the columns of the rows.
+    """
+
+    schema: pa.Schema
+
+    @abstractmethod
+    def map_parts(self, function: PartFunction, schema: pa.Schema) -> Dataset:
+        """Apply a pure function to the batches of each part.
+
+        :param schema: the columns of the batches that the function yields.
+        """
+
+    def map(self, function: BatchFunction, schema: pa.Schema) -> Dataset:
+        """Apply a pure function to the batches of each part, whatever its number is."""
+        return self.map_parts(lambda _part, batches: function(batches), schema)
+
+    def map_groups(
+        self, function: Callable[[pa.RecordBatch], pa.RecordBatch], by: tuple[str, ...], schema: pa.Schema
+    ) -> Dataset:
+        """Apply a function to batches of whole groups.
+
+        :param by: the columns that are equal in a group; its rows follow each other.
+        """
+        return self.map(lambda batches: (function(batch) for batch in whole_groups(batches, by)), schema)
+
+    @abstractmethod
+    def select(self, *names: str) -> Dataset:
+        """Keep some of the columns, in this order."""
+
+    @abstractmethod
+    def shuffle(self, by: tuple[str, ...], order: Order) -> Dataset:
+        """Bring rows with equal keys into one part.
+
+        :param by: the columns of the key.
+        :param order: the order of the rows in each part.
+        """
+
+    @abstractmethod
+    def in_order(self, *names: str) -> Dataset:
+        """Sort all rows by some columns; the parts follow each other in this order."""
+
+    @abstractmethod
+    def within(self, name: str, start: int, stop: int) -> Dataset:
+        """Keep the rows of which a column is at least ``start`` and less than ``stop``."""
+
+    @abstractmethod
+    def divide(
+        self,
+        by: str,
+        parts: int,
+        order: Order,
+        *,
+        of_part: Mapping[str, Sequence[object]] = MappingProxyType({}),
+        constant: Mapping[str, object] = MappingProxyType({}),
+    ) -> Dataset:
+        """Bring rows into the part whose number a column has.
+
+        :param parts: the number of parts.
+        :param order: the order of the rows in each part.
+        :param of_part: columns that follow from the part, and their value in each part: an engine need not
+            move them.
+        :param constant: columns with one value in all rows, likewise.
+        """
+
+    @abstractmethod
+    def merged(self) -> Dataset:
+        """Join small batches, and possibly parts, for functions whose cost is that of a batch; in order."""
+
+    @abstractmethod
+    def union(self, *others: Dataset) -> Dataset:
+        """Return the rows of several datasets of one schema, in no order."""
+
+    def reused(self) -> Dataset:
+        """Return the same rows, which are read several times: an engine may keep them when they are first
+        read."""
+        return self
+
+    def is_same_as(self, _other: Dataset, _names: Sequence[str]) -> bool:
+        """Return whether some columns of all rows are those of another dataset, in order.
+
+        False also means that the engine would have to move rows to know it. Both datasets are ``reused``.
+        """
+        return False
+
+    @abstractmethod
+    def cached(self, *, in_order: bool = False) -> AbstractContextManager[Dataset]:
+        """Compute the rows once for everything in the block.
+
+        :param in_order: whether rows keep their part and their order in it.
+        """
+
+    @abstractmethod
+    def stored(
+        self,
+        function: TaggedFunction,
+        kinds: Mapping[str, pa.Schema],
+        *,
+        in_order: bool = False,
+        row_bytes: int | None = None,
+    ) -> AbstractContextManager[Stored]:
+        """Apply a pure function that yields rows of several kinds, and compute them once for the block.
+
+        :param kinds: the columns of each kind; columns of one name have one type. An engine that stores rows
+            of all kinds together has those of the first kind without overhead.
+        :param in_order: whether rows keep their part and their order in it.
+        :param row_bytes: most bytes of a row of this dataset; None: unknown.
+        """
+
+    @abstractmethod
+    def results(self, function: Callable[[Part, Batches], Result]) -> list[Result]:
+        """Return what a pure function returns for each part; the results are small."""
+
+    @abstractmethod
+    def execute(
+        self, function: Callable[[Part, Batches], Result], *, row_bytes: int | None = None
+    ) -> list[Result]:
+        """Call a function with side effects once for each part, and again for a part that failed.
+
+        :param row_bytes: as for ``stored``.
+        :raises ProducerError: as raised by the function.
+        """
+
+    @abstractmethod
+    def batches(self) -> Batches:
+        """Yield all rows in this process, part by part; it holds a few batches."""
+
+    @abstractmethod
+    def small(self, limit: int) -> pa.Table:
+        """Return all rows in this process.
+
+        :param limit: most rows.
+        :raises ValueError: if there are more.
+        """
+
+
+class Stored(ABC):
+    """Computed rows of several kinds, and the results of the function that made them."""
+
+    @property
+    @abstractmethod
+    def results(self) -> Sequence[Any]:
+        """What the function returned for each part."""
+
+    @abstractmethod
+    def __getitem__(self, kind: str) -> Dataset:
+        """Return the rows of one kind."""
+
+
+class Grouped(ABC):
+    """Rows of several datasets, of which those with equal keys are in one part."""
+
+    @abstractmethod
+    def stored(
+        self, function: GroupFunction, kinds: Mapping[str, pa.Schema]
+    ) -> AbstractContextManager[Stored]:
+        """Apply a pure function to whole groups, see ``Dataset.stored``."""
+
+    @abstractmethod
+    def results(self, function: Callable[[Iterator[Sides]], Result]) -> list[Result]:
+        """Return what a pure function returns for the groups of each part; the results are small."""
+
+    @abstractmethod
+    def map(self, function: Callable[[Iterator[Sides]], Batches], schema: pa.Schema) -> Dataset:
+        """Apply a pure function to whole groups."""
+
+
+class Engine(ABC):
+    """Computes datasets.
+
+    :ivar parallelism: number of parts that are computed at the same time.
+    """
+
+    name: EngineName
+    parallelism: int
+
+    @abstractmethod
+    def of_batches(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Dataset:
+        """Return a dataset of given rows; they are few."""
+
+    @abstractmethod
+    def of_parts(self, count: int, source: Callable[[int], Batches], schema: pa.Schema) -> Dataset:
+        """Return a dataset whose parts make their rows themselves.
+
+        :param source: returns the rows of a part, given its number; pure.
+        """
+
+    @abstractmethod
+    def grouped(self, sides: Mapping[str, Dataset], by: str) -> Grouped:
+        """Bring rows of several datasets together, those with equal keys into one part.
+
+        A part holds a bounded share of the rows in memory at a time.
+
+        :param by: a column of 64 bits of each dataset.
+        """
+
+
+def united(datasets: Sequence[Dataset]) -> Dataset:
+    """Return the rows of at least one dataset, all of one schema."""
+    first, *others = datasets
+    return first.union(*others) if others else first

@@ -1,0 +1,353 @@
+"""The engine of this process: datasets are iterators of Arrow batches.
+
+``map`` is lazy. Only a shuffle and what is stored hold rows, so a dataset that is divided and ordered from
+its source on is computed in bounded memory, whatever its size is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from functools import partial
+from threading import Event, Lock
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.engine.dataset import (
+    Batches,
+    Dataset,
+    Engine,
+    EngineName,
+    Grouped,
+    GroupFunction,
+    Order,
+    Part,
+    PartFunction,
+    Result,
+    Sides,
+    Stored,
+    TaggedFunction,
+)
+from ticdc_producer.engine.spool import MemoryLimit, Spool, empty, joined
+
+_THREADS = 8
+"""Parts whose side effects run at the same time: most of their time goes to waiting for a broker."""
+_MERGED_ROWS = 8192
+_CACHED_BYTES = 32 << 20
+"""Rows of a dataset that is read several times are cached up to this size; more are computed again."""
+_GROUP_BYTES = 32 << 20
+"""Rows of a grouped dataset that are in memory at once."""
+
+Source = Callable[[], Batches]
+"""Returns the batches of a part."""
+
+
+class LocalDataset(Dataset):
+    """A dataset of this process.
+
+    :param sources: one per part.
+    """
+
+    def __init__(self, sources: Sequence[Source], schema: pa.Schema) -> None:
+        self.sources, self.schema = sources, schema
+
+    def map_parts(self, function: PartFunction, schema: pa.Schema) -> LocalDataset:
+        def mapped(part: Part, source: Source) -> Batches:
+            return function(part, source())
+
+        return LocalDataset(
+            [partial(mapped, Part(index), source) for index, source in enumerate(self.sources)], schema
+        )
+
+    def select(self, *names: str) -> LocalDataset:
+        columns = [*names]
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        return self.map_parts(lambda _part, batches: (batch.select(columns) for batch in batches), schema)
+
+    def shuffle(self, by: tuple[str, ...], order: Order) -> LocalDataset:
+        return LocalDataset([_Once(lambda: [_sorted(self._one_batch(), order)])], self.schema)
+
+    def in_order(self, *names: str) -> LocalDataset:
+        return self.shuffle(names, Order(names))
+
+    def within(self, name: str, start: int, stop: int) -> LocalDataset:
+        def rows(_part: Part, batches: Batches) -> Batches:
+            for batch in batches:
+                numbers = batch.column(name).to_numpy()
+                yield batch.filter(pa.array((numbers >= start) & (numbers < stop)))
+
+        return self.map_parts(rows, self.schema)
+
+    def divide(
+        self,
+        by: str,
+        parts: int,
+        order: Order,
+        *,
+        of_part: Mapping[str, Sequence[object]] = MappingProxyType({}),
+        constant: Mapping[str, object] = MappingProxyType({}),
+    ) -> LocalDataset:
+        divided = _Once(lambda: _divided(_sorted(self._one_batch(), order), by, parts))
+
+        def part(number: int) -> Batches:
+            return iter([*divided()][number : number + 1])
+
+        return LocalDataset([partial(part, number) for number in range(parts)], self.schema)
+
+    def merged(self) -> LocalDataset:
+        return LocalDataset([lambda: _merged(self.batches())], self.schema)
+
+    def union(self, *others: Dataset) -> LocalDataset:
+        sources = [source for dataset in (self, *others) for source in local(dataset).sources]
+        return LocalDataset(sources, self.schema)
+
+    def reused(self) -> LocalDataset:
+        return _ReusedDataset(self.sources, self.schema)
+
+    @contextmanager
+    def cached(self, *, in_order: bool = False) -> Iterator[LocalDataset]:
+        limit = MemoryLimit()
+        spools = [_filled(Spool(self.schema, limit), source()) for source in self.sources]
+        yield LocalDataset([spool.__iter__ for spool in spools], self.schema)
+
+    @contextmanager
+    def stored(
+        self,
+        function: TaggedFunction,
+        kinds: Mapping[str, pa.Schema],
+        *,
+        in_order: bool = False,
+        row_bytes: int | None = None,
+    ) -> Iterator[LocalStored]:
+        stored = LocalStored(kinds)
+        for index, source in enumerate(self.sources):
+            stored.add(function(Part(index), source()))
+        yield stored
+
+    def results(self, function: Callable[[Part, Batches], Result]) -> list[Result]:
+        return [function(Part(index), source()) for index, source in enumerate(self.sources)]
+
+    def execute(
+        self, function: Callable[[Part, Batches], Result], *, row_bytes: int | None = None
+    ) -> list[Result]:
+        interrupt = Event()
+
+        def call(index: int, source: Source) -> Result:
+            return function(Part(index, interrupted=interrupt.is_set), source())
+
+        with ThreadPoolExecutor(_THREADS) as pool:
+            calls = [pool.submit(call, index, source) for index, source in enumerate(self.sources)]
+            try:
+                wait(calls)
+            except BaseException:  # Ctrl-C: Python waits at its end for threads, and a broker may be away
+                interrupt.set()
+                pool.shutdown(cancel_futures=True)
+                raise
+        return [call.result() for call in calls]
+
+    def batches(self) -> Batches:
+        return (batch for source in self.sources for batch in source() if batch.num_rows)
+
+    def small(self, limit: int) -> pa.Table:
+        rows = pa.Table.from_batches(self.batches(), self.schema)
+        if rows.num_rows > limit:
+            raise ValueError(f"{rows.num_rows} rows, at most {limit} were expected")
+        return rows
+
+    def _one_batch(self) -> pa.RecordBatch:
+        batches = [*self.batches()]
+        return batches[0] if len(batches) == 1 else joined(batches, self.schema)
+
+
+class _ReusedDataset(LocalDataset):
+    """A dataset that keeps its rows when they are first read, unless they are many."""
+
+    def __init__(self, sources: Sequence[Source], schema: pa.Schema) -> None:
+        self._cached: dict[int, list[pa.RecordBatch]] = {}
+        self._bytes = 0
+        super().__init__([partial(self._read, index, source) for index, source in enumerate(sources)], schema)
+
+    def _read(self, index: int, source: Source) -> Batches:
+        if index in self._cached:
+            yield from self._cached[index]
+            return
+        batches: list[pa.RecordBatch] = []
+        for batch in source():
+            self._bytes += batch.nbytes
+            if self._bytes <= _CACHED_BYTES:
+                batches.append(batch)
+            yield batch
+        if self._bytes <= _CACHED_BYTES:
+            self._cached[index] = batches
+
+    def reused(self) -> LocalDataset:
+        return self
+
+    def is_same_as(self, other: Dataset, names: Sequence[str]) -> bool:
+        if not isinstance(other, _ReusedDataset):
+            return False
+        mine = self._few_rows()
+        others = None if mine is None else other._few_rows()
+        if mine is None or others is None:
+            return False
+        return bool(mine.select([*names]).equals(others.select([*names])))
+
+    def _few_rows(self) -> pa.Table | None:
+        """Return all rows; None if they are too many to be cached."""
+        for _ in self.batches():
+            if self._bytes > _CACHED_BYTES:
+                return None
+        return pa.Table.from_batches(self.batches(), self.schema)
+
+
+def local(dataset: Dataset) -> LocalDataset:
+    """Return the dataset as one of this engine, which it must be."""
+    if not isinstance(dataset, LocalDataset):
+        raise TypeError(f"{type(dataset).__name__} is a dataset of another engine")
+    return dataset
+
+
+class _Once:
+    """Computes batches when they are first read; the threads of several parts may do so at the same time."""
+
+    def __init__(self, compute: Callable[[], Sequence[pa.RecordBatch]]) -> None:
+        self._compute: Callable[[], Sequence[pa.RecordBatch]] | None = compute
+        self._batches: Sequence[pa.RecordBatch] = ()
+        self._lock = Lock()
+
+    def __call__(self) -> Batches:
+        with self._lock:
+            if self._compute is not None:
+                self._batches, self._compute = self._compute(), None
+        return iter(self._batches)
+
+
+def _sorted(rows: pa.RecordBatch, order: Order) -> pa.RecordBatch:
+    if order.sort is not None:
+        return order.sort(rows)
+    if rows.num_rows < 2 or not order.columns:
+        return rows
+    return rows.take(pc.sort_indices(rows, [(name, "ascending") for name in order.columns]))
+
+
+def _divided(rows: pa.RecordBatch, by: str, parts: int) -> list[pa.RecordBatch]:
+    """Return the rows of each part.
+
+    Rows with the parts ``[0, 0, 2]`` give the slices ``[0:2]``, ``[2:2]`` and ``[2:3]``.
+    """
+    numbers = rows.column(by).to_numpy()
+    if (numbers[1:] < numbers[:-1]).any():
+        order = np.argsort(numbers, kind="stable")
+        rows, numbers = rows.take(pa.array(order)), numbers[order]
+    ends = np.searchsorted(numbers, np.arange(parts), side="right").tolist()
+    return [rows.slice(start, end - start) for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def _merged(batches: Batches) -> Batches:
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        held.append(batch)
+        if sum(one.num_rows for one in held) >= _MERGED_ROWS:
+            yield pa.concat_batches(held)
+            held = []
+    if held:
+        yield held[0] if len(held) == 1 else pa.concat_batches(held)
+
+
+def _filled(spool: Spool, batches: Batches) -> Spool:
+    for batch in batches:
+        spool.add(batch)
+    return spool
+
+
+class LocalStored(Stored):
+    """Rows that this process has computed.
+
+    :param kinds: the columns of each kind of rows.
+    """
+
+    def __init__(self, kinds: Mapping[str, pa.Schema]) -> None:
+        self._kinds, self._limit = kinds, MemoryLimit()
+        self._parts: list[dict[str, Spool]] = []
+        self._results: list[Any] = []
+
+    def add(self, rows: Iterator[tuple[str, pa.RecordBatch]]) -> None:
+        """Add the rows and the result of a part."""
+        spools = {kind: Spool(schema, self._limit) for kind, schema in self._kinds.items()}
+        self._parts.append(spools)
+        while True:
+            try:
+                kind, batch = next(rows)
+            except StopIteration as end:
+                self._results.append(end.value)
+                return
+            spools[kind].add(batch)
+
+    @property
+    def results(self) -> Sequence[Any]:
+        return self._results
+
+    def __getitem__(self, kind: str) -> LocalDataset:
+        return LocalDataset([part[kind].__iter__ for part in self._parts], self._kinds[kind])
+
+
+class LocalGrouped(Grouped):
+    """Rows of several datasets in one part."""
+
+    def __init__(self, sides: Mapping[str, Dataset], by: str) -> None:
+        self._sides, self._by = {name: local(side) for name, side in sides.items()}, by
+
+    @contextmanager
+    def stored(self, function: GroupFunction, kinds: Mapping[str, pa.Schema]) -> Iterator[LocalStored]:
+        stored = LocalStored(kinds)
+        stored.add(function(self._groups()))
+        yield stored
+
+    def results(self, function: Callable[[Iterator[Sides]], Result]) -> list[Result]:
+        return [function(self._groups())]
+
+    def map(self, function: Callable[[Iterator[Sides]], Batches], schema: pa.Schema) -> LocalDataset:
+        return LocalDataset([lambda: function(self._groups())], schema)
+
+    def _groups(self) -> Iterator[Sides]:
+        limit = MemoryLimit()
+        spools = {
+            name: _filled(Spool(side.schema, limit), side.batches()) for name, side in self._sides.items()
+        }
+        rounds = -(-sum(spool.nbytes for spool in spools.values()) // _GROUP_BYTES)
+        if rounds <= 1:
+            yield {name: spool.one_batch() for name, spool in spools.items()}
+            return
+        for number in range(rounds):
+            yield {name: self._share(spool, rounds, number) for name, spool in spools.items()}
+
+    def _share(self, spool: Spool, rounds: int, number: int) -> pa.RecordBatch:
+        shares = [
+            batch.filter(pa.array(batch.column(self._by).to_numpy() % rounds == number)) for batch in spool
+        ]
+        return joined(shares, spool.schema)
+
+
+class LocalEngine(Engine):
+    """Computes datasets in this process."""
+
+    name: EngineName = "local"
+    parallelism = 1
+
+    def of_batches(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> LocalDataset:
+        given = [*batches]
+        return LocalDataset([lambda: iter(given)], schema)
+
+    def of_parts(self, count: int, source: Callable[[int], Batches], schema: pa.Schema) -> LocalDataset:
+        return LocalDataset([partial(source, number) for number in range(count)], schema)
+
+    def grouped(self, sides: Mapping[str, Dataset], by: str) -> LocalGrouped:
+        return LocalGrouped(sides, by)
+
+
+__all__ = ["LocalDataset", "LocalEngine", "empty", "local"]

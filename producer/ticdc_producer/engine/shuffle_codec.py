@@ -1,0 +1,248 @@
+"""Rows on their way through a shuffle of Spark: many rows of one bucket as the bytes of one.
+
+Spark takes longer for a row than numpy for its content. All rows of a bucket that a task has read are one
+*block*: the bytes of their numbers and their different texts, or an Arrow stream if they have other columns.
+
+    topic  key        bucket  texts       numbers
+    t      1    →     1       t           (0, 1), (0, 1025)
+    t      1025
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.engine.spool import empty, joined
+from ticdc_producer.model.whole_groups import first_of_groups, whole_groups
+
+BUCKETS = 1 << 10
+"""Into how many parts rows are divided by a hash; a task holds at least one in memory."""
+BLOCKS = pa.schema(
+    [("bucket", pa.int16()), ("side", pa.int8()), ("texts", pa.string()), ("numbers", pa.binary())]
+)
+"""Blocks. ``side`` is the number of the dataset that the rows are from."""
+BUCKET = ("bucket",)
+_SEPARATOR = "\0"
+_TEXTS = "\0texts"
+_PACKED_BYTES = 16 << 20
+"""Rows that are divided into blocks at once, some 60,000: with fewer a block has few rows."""
+_PROCESSED_BYTES = 8 << 20
+"""Buckets that a task processes at once, some 30,000 rows: with fewer numpy is slower."""
+
+_Numbers = npt.NDArray[np.int64]
+
+
+def packed(
+    batches: Iterable[pa.RecordBatch], schema: pa.Schema, by: str, side: int
+) -> Iterator[pa.RecordBatch]:
+    """Yield rows as blocks.
+
+    :param by: the column whose hash decides the bucket of a row.
+    :param side: see :data:`BLOCKS`.
+    """
+    held: list[pa.RecordBatch] = []
+    size = 0
+    pack = _packed_flat if _is_flat(schema) else _packed_stream
+    for batch in batches:
+        held.append(batch)
+        size += batch.nbytes
+        if size >= _PACKED_BYTES:
+            yield pack(joined(held, schema), by, side)
+            held, size = [], 0
+    if any(batch.num_rows for batch in held):
+        yield pack(joined(held, schema), by, side)
+
+
+def unpacked(
+    batches: Iterable[pa.RecordBatch], schemas: Mapping[str, pa.Schema]
+) -> Iterator[dict[str, pa.RecordBatch]]:
+    """Yield the rows of whole buckets, by the name of their side.
+
+    :param batches: blocks, sorted by bucket.
+    :param schemas: the columns of the rows of each side, in the order of their numbers.
+    """
+    for blocks in _whole_buckets(batches):
+        sides = blocks.column("side").to_numpy()
+        yield {
+            name: _rows(blocks.filter(pa.array(sides == number)), schema)
+            for number, (name, schema) in enumerate(schemas.items())
+        }
+
+
+def _whole_buckets(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in whole_groups(batches, BUCKET):
+        sizes = _lengths(batch.column("numbers")) + _lengths(batch.column("texts"))
+        starts = np.flatnonzero(first_of_groups(batch.select(BUCKET), BUCKET))
+        parts = (np.cumsum(sizes) - sizes)[starts] // _PROCESSED_BYTES
+        first = starts[np.flatnonzero(np.diff(parts, prepend=-1))]
+        for start, end in zip(first, [*first[1:], batch.num_rows], strict=True):
+            yield batch.slice(start, end - start)
+
+
+def _lengths(texts: pa.Array) -> _Numbers:
+    lengths: _Numbers = pc.fill_null(pc.binary_length(texts), 0).to_numpy().astype(np.int64)
+    return lengths
+
+
+def _is_flat(schema: pa.Schema) -> bool:
+    """Return whether all columns are texts, integers or flags; these have no NULL."""
+    types = pa.types
+    return all(
+        types.is_string(field.type) or types.is_integer(field.type) or types.is_boolean(field.type)
+        for field in schema
+    )
+
+
+def _rows(blocks: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    if not blocks.num_rows:
+        return empty(schema)
+    return _flat_rows(blocks, schema) if _is_flat(schema) else _stream_rows(blocks, schema)
+
+
+def buckets(hashes: _Numbers) -> _Numbers:
+    """Return the bucket of each hash: 0 … ``BUCKETS`` - 1."""
+    return hashes % BUCKETS
+
+
+def _packed_stream(rows: pa.RecordBatch, by: str, side: int) -> pa.RecordBatch:
+    bucket = buckets(rows.column(by).to_numpy())
+    order = np.argsort(bucket, kind="stable")
+    rows, bucket = rows.take(pa.array(order)), bucket[order]
+    starts = np.flatnonzero(np.diff(bucket, prepend=-1)).tolist()
+    streams = []
+    for start, end in zip(starts, [*starts[1:], len(bucket)], strict=True):
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, rows.schema) as writer:
+            writer.write_batch(rows.slice(start, end - start))
+        streams.append(sink.getvalue().to_pybytes())
+    columns = (
+        pa.array(bucket[starts], pa.int16()),
+        pa.repeat(pa.scalar(side, pa.int8()), len(starts)),
+        pa.nulls(len(starts), pa.string()),
+        pa.array(streams, pa.binary()),
+    )
+    return pa.record_batch([*columns], schema=BLOCKS)
+
+
+def _stream_rows(blocks: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    batches: list[pa.RecordBatch] = []
+    for stream in blocks.column("numbers").to_pylist():
+        with pa.ipc.open_stream(stream) as reader:
+            batches += reader
+    return joined(batches, schema)
+
+
+def _packed_flat(rows: pa.RecordBatch, by: str, side: int) -> pa.RecordBatch:
+    bucket = buckets(rows.column(by).to_numpy())
+    numbers = np.empty(rows.num_rows, _number_type(rows.schema))
+    for name in numbers.dtype.names or ():
+        if name != _TEXTS:
+            numbers[name] = rows.column(name).to_numpy(zero_copy_only=False)
+    codes, texts = _encoded_texts(rows)
+    order = _sorted_by(bucket, codes)
+    numbers, codes, bucket = numbers[order], codes[order], bucket[order]
+    new_block = np.diff(bucket, prepend=-1) != 0
+    new_text = new_block | (np.diff(codes, prepend=-1) != 0)
+    starts, first = np.flatnonzero(new_block), np.flatnonzero(new_text)
+    before = np.searchsorted(first, starts)  # different texts before each block
+    numbers[_TEXTS] = np.cumsum(new_text) - 1 - np.repeat(before, np.diff(starts, append=len(numbers)))
+    of_blocks = pa.ListArray.from_arrays(
+        pa.array(np.append(before, len(first)), pa.int32()), texts.take(pa.array(codes[first]))
+    )
+    columns = (
+        pa.array(bucket[starts], pa.int16()),
+        pa.repeat(pa.scalar(side, pa.int8()), len(starts)),
+        pc.binary_join(of_blocks, _SEPARATOR),
+        byte_strings(numbers, starts),
+    )
+    return pa.record_batch([*columns], schema=BLOCKS)
+
+
+def _flat_rows(blocks: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the rows of blocks, the inverse of :func:`_packed_flat`."""
+    number_type, numbers = _number_type(schema), blocks.column("numbers").cast(pa.binary())
+    lengths = pc.binary_length(numbers).to_numpy()
+    content = np.frombuffer(numbers.buffers()[2] or b"", np.uint8)
+    start = int(np.frombuffer(numbers.buffers()[1], np.int32)[numbers.offset]) if len(numbers) else 0
+    rows = content[start : start + int(lengths.sum())].view(number_type)
+    columns: dict[str, Any] = {
+        name: pa.array(np.ascontiguousarray(rows[name])) for name in number_type.names or () if name != _TEXTS
+    }
+    names = _texts(schema)
+    if names:
+        encoded = blocks.column("texts").dictionary_encode()
+        different = [text.split(_SEPARATOR) for text in encoded.dictionary.to_pylist()]
+        before = np.cumsum([0, *(len(texts) // len(names) for texts in different)])
+        of_block = before[:-1][encoded.indices.to_numpy()]
+        indexes = pa.array(rows[_TEXTS] + np.repeat(of_block, lengths // number_type.itemsize))
+        texts = [*chain.from_iterable(different)]
+        for number, name in enumerate(names):
+            columns[name] = pa.array(texts[number :: len(names)], pa.string()).take(indexes)
+    return pa.record_batch([columns[field.name] for field in schema], schema=schema)
+
+
+def _encoded_texts(rows: pa.RecordBatch) -> tuple[_Numbers, pa.Array]:
+    """Return for each row the number of its texts, and all different texts in the order of their numbers."""
+    columns = [rows.column(name) for name in _texts(rows.schema)]
+    if not columns:
+        return np.zeros(rows.num_rows, np.int64), pa.array([""], pa.string())
+    codes = np.zeros(rows.num_rows, np.int64)
+    for column in columns:
+        encoded = column.dictionary_encode()
+        both = codes * len(encoded.dictionary) + encoded.indices.to_numpy()
+        codes = pa.array(both).dictionary_encode().indices.to_numpy().astype(np.int64)
+    first = np.zeros(int(codes.max(initial=-1)) + 1, np.int64)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    # A hostile message may have the separator in a name.
+    different = [
+        pc.replace_substring(column.take(pa.array(first)), _SEPARATOR, "\ufffd") for column in columns
+    ]
+    numbers, texts = numbered_texts(pc.binary_join_element_wise(*different, _SEPARATOR))
+    return numbers[codes], pa.array(texts, pa.string())
+
+
+def numbered_texts(texts: pa.Array) -> tuple[_Numbers, list[str]]:
+    """Return numbers of texts, in the order of the texts, and the texts.
+
+    ``["b", "a", "b"]`` gives ``[1, 0, 1]`` and ``["a", "b"]``.
+    """
+    encoded = texts.dictionary_encode()
+    names = encoded.dictionary.to_pylist()
+    order = sorted(range(len(names)), key=names.__getitem__)
+    ranks = np.empty(len(names), np.int64)
+    ranks[order] = np.arange(len(names))
+    codes: _Numbers = (
+        ranks[encoded.indices.to_numpy(zero_copy_only=False)] if names else np.zeros(0, np.int64)
+    )
+    return codes, [names[number] for number in order]
+
+
+def _texts(schema: pa.Schema) -> list[str]:
+    return [field.name for field in schema if pa.types.is_string(field.type)]
+
+
+def _number_type(schema: pa.Schema) -> np.dtype[np.void]:
+    texts = _texts(schema)
+    numbers = [(field.name, field.type.to_pandas_dtype()) for field in schema if field.name not in texts]
+    return np.dtype([(_TEXTS, "<i4"), *numbers])
+
+
+def _sorted_by(bucket: _Numbers, codes: _Numbers) -> _Numbers:
+    """Return the order of rows by bucket, then by code; numpy sorts small integers without comparing them."""
+    few = int(codes.max(initial=0)) <= np.iinfo(np.int16).max
+    order = np.argsort(codes.astype(np.int16) if few else codes, kind="stable")
+    return order[np.argsort(bucket[order].astype(np.int16), kind="stable")]
+
+
+def byte_strings(rows: npt.NDArray[Any], starts: _Numbers) -> pa.Array:
+    """Return the bytes of the rows of a contiguous array, those from each start to the next one as one
+    value."""
+    offsets = pa.py_buffer((np.append(starts, len(rows)) * rows.strides[0]).astype(np.int32))
+    return pa.Array.from_buffers(pa.binary(), len(starts), [None, offsets, pa.py_buffer(rows)])

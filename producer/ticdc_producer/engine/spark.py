@@ -1,0 +1,403 @@
+"""The engine on Spark: each part of a dataset is a task.
+
+Functions on parts that follow each other are one ``mapInArrow``. Rows of several kinds that are stored
+together have the number of their kind in a column, and the columns of all kinds; the result of a task is a
+row of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial, reduce
+from itertools import chain
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.serializers import CPickleSerializer
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from ticdc_producer.engine.dataset import (
+    Batches,
+    Dataset,
+    Engine,
+    EngineName,
+    Grouped,
+    GroupFunction,
+    Order,
+    Part,
+    PartFunction,
+    Result,
+    Sides,
+    Stored,
+    TaggedFunction,
+)
+from ticdc_producer.engine.shuffle_codec import BLOCKS, BUCKET, packed, unpacked
+from ticdc_producer.errors import ProducerError, SparkError
+from ticdc_producer.spark.storage import materialized, small_batches_unlimited
+
+_SERIALIZER: Any = CPickleSerializer()
+"""Spark's own, for objects that its workers send to their driver; nothing that was read from a topic."""
+_KIND, _RESULT = "row_kind", "task_result"
+_ONLY_RESULT = pa.schema([(_RESULT, pa.binary())])
+_NUMBER = pa.schema([("id", pa.int64())])
+
+T = TypeVar("T")
+
+
+class SparkDataset(Dataset):
+    """A dataset whose parts are the tasks of a DataFrame.
+
+    :param frame: rows before the functions.
+    :param functions: applied to the rows of each task, one after the other.
+    """
+
+    def __init__(self, frame: DataFrame, schema: pa.Schema, functions: tuple[PartFunction, ...] = ()) -> None:
+        self._frame, self.schema, self._functions = frame, schema, functions
+
+    @property
+    def frame(self) -> DataFrame:
+        """The rows as a DataFrame."""
+        if not self._functions:
+            return self._frame
+        return self._frame.mapInArrow(self._composed, from_arrow_schema(self.schema))
+
+    @property
+    def _composed(self) -> Callable[[Batches], Batches]:
+        functions = self._functions
+
+        def call(batches: Batches) -> Batches:
+            part = _part()
+            return reduce(lambda rows, function: function(part, rows), functions, batches)
+
+        return call
+
+    def map_parts(self, function: PartFunction, schema: pa.Schema) -> SparkDataset:
+        return SparkDataset(self._frame, schema, (*self._functions, function))
+
+    def select(self, *names: str) -> SparkDataset:
+        columns = [*names]
+        schema = pa.schema([self.schema.field(name) for name in columns])
+        if self._functions:
+            return self.map_parts(lambda _part, rows: (batch.select(columns) for batch in rows), schema)
+        return SparkDataset(self._frame.select(*columns), schema)
+
+    def shuffle(self, by: tuple[str, ...], order: Order) -> SparkDataset:
+        rows = self.frame.repartition(*by)
+        return SparkDataset(rows.sortWithinPartitions(*order.columns) if order.columns else rows, self.schema)
+
+    def in_order(self, *names: str) -> SparkDataset:
+        return SparkDataset(self.frame.orderBy(*names), self.schema)
+
+    def within(self, name: str, start: int, stop: int) -> SparkDataset:
+        rows = self.frame.where((sf.col(name) >= start) & (sf.col(name) < stop))
+        return SparkDataset(rows, self.schema)
+
+    def divide(
+        self,
+        by: str,
+        parts: int,
+        order: Order,
+        *,
+        of_part: Mapping[str, Sequence[object]] = MappingProxyType({}),
+        constant: Mapping[str, object] = MappingProxyType({}),
+    ) -> SparkDataset:
+        restored = {name: sf.lit(value) for name, value in constant.items()}
+        restored |= {name: sf.get(sf.lit([*values]), sf.col(by)) for name, values in of_part.items()}
+        # repartition(n, col) hashes, and may put two parts into one task.
+        moved = self.frame.drop(*restored).repartitionById(parts, by)
+        rows = moved.sortWithinPartitions(*(name for name in order.columns if name not in restored))
+        types = {field.name: field.dataType for field in from_arrow_schema(self.schema)}
+        typed = {name: column.cast(types[name]) for name, column in restored.items()}
+        return SparkDataset(rows.withColumns(typed).select(*self.schema.names), self.schema)
+
+    def merged(self) -> SparkDataset:
+        return self  # Spark's batches have thousands of rows
+
+    def union(self, *others: Dataset) -> SparkDataset:
+        frames = (on_spark(other).frame for other in others)
+        return SparkDataset(reduce(DataFrame.unionByName, frames, self.frame), self.schema)
+
+    @contextmanager
+    def cached(self, *, in_order: bool = False) -> Iterator[SparkDataset]:
+        with materialized(self.frame, in_order=in_order) as frame:
+            yield SparkDataset(frame, self.schema)
+
+    @contextmanager
+    def stored(
+        self,
+        function: TaggedFunction,
+        kinds: Mapping[str, pa.Schema],
+        *,
+        in_order: bool = False,
+        row_bytes: int | None = None,
+    ) -> Iterator[SparkStored]:
+        layout = _Layout(kinds)
+        rows = self.map_parts(partial(_tagged, function, layout), layout.schema)
+        with materialized(rows.frame, in_order=in_order) as frame:
+            stored = SparkStored(frame, layout)
+            with small_batches_unlimited(frame.sparkSession, row_bytes):
+                _ = stored.results  # computes all
+            yield stored
+
+    def results(self, function: Callable[[Part, Batches], Result]) -> list[Result]:
+        rows = self.map_parts(partial(_result, function), _ONLY_RESULT).frame
+        return [_SERIALIZER.loads(row) for row in rows.toArrow().column(0).to_pylist()]
+
+    def execute(
+        self, function: Callable[[Part, Batches], Result], *, row_bytes: int | None = None
+    ) -> list[Result]:
+        _check_speculation(self._frame.sparkSession)
+        with small_batches_unlimited(self._frame.sparkSession, row_bytes):
+            outcomes = self.results(partial(_outcome, function))
+        for succeeded, outcome in outcomes:
+            if not succeeded:
+                raise _error(*outcome)
+        return [outcome for _, outcome in outcomes]
+
+    def batches(self) -> Batches:
+        rows = on_spark(self.map(partial(_streams, self.schema), _STREAM)).frame
+        for row in rows.toLocalIterator():
+            with pa.ipc.open_stream(bytes(row[0])) as reader:
+                yield from reader
+
+    def small(self, limit: int) -> pa.Table:
+        rows = self.map_parts(partial(_at_most, limit), self.schema).frame.toArrow()
+        if rows.num_rows > limit:
+            raise ValueError(f"{rows.num_rows} rows, at most {limit} were expected")
+        return rows.cast(self.schema)
+
+
+def on_spark(dataset: Dataset) -> SparkDataset:
+    """Return the dataset as one of this engine, which it must be."""
+    if not isinstance(dataset, SparkDataset):
+        raise TypeError(f"{type(dataset).__name__} is a dataset of another engine")
+    return dataset
+
+
+def _part() -> Part:
+    context = TaskContext.get()
+    return Part(0) if context is None else Part(context.partitionId(), context.attemptNumber())
+
+
+_STREAM = pa.schema([("stream", pa.binary())])
+
+
+def _streams(schema: pa.Schema, batches: Batches) -> Batches:
+    """Yield each batch as the bytes of an Arrow stream.
+
+    :param schema: of the stream; Spark names the elements of lists in its own way.
+    """
+    for batch in batches:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, schema) as writer:
+            writer.write_batch(batch.cast(schema))
+        yield pa.record_batch([pa.array([sink.getvalue().to_pybytes()], pa.binary())], schema=_STREAM)
+
+
+def _at_most(limit: int, _part: Part, batches: Batches) -> Batches:
+    rows = 0
+    for batch in batches:
+        rows += batch.num_rows
+        if rows > limit:
+            raise ValueError(f"more than {limit} rows, which was the most that was expected")
+        yield batch
+
+
+def _result(function: Callable[[Part, Batches], object], part: Part, batches: Batches) -> Batches:
+    result = function(part, batches)
+    _read(batches)
+    yield pa.record_batch([pa.array([_SERIALIZER.dumps(result)], pa.binary())], schema=_ONLY_RESULT)
+
+
+def _read(rest: Iterable[object]) -> None:
+    """Read to the end: Spark ends a worker that leaves input unread."""
+    for _ in rest:
+        pass
+
+
+def _outcome(function: Callable[[Part, Batches], Result], part: Part, batches: Batches) -> tuple[bool, Any]:
+    """Return whether the function succeeded, and its result or the parts of its error.
+
+    The error is not raised in the task: the driver needs it, not Spark's stack trace of it.
+    """
+    try:
+        return True, function(part, batches)
+    except ProducerError as error:
+        return False, (type(error), error.args, error.__dict__)
+
+
+def _error(kind: type[ProducerError], arguments: tuple[Any, ...], fields: dict[str, Any]) -> ProducerError:
+    error = kind.__new__(kind)
+    error.args, error.__dict__ = arguments, fields
+    return error
+
+
+def _check_speculation(spark: SparkSession) -> None:
+    """Check that Spark does not run two attempts of a task at the same time: what they write would mix.
+
+    :raises SparkError: if speculative execution is enabled.
+    """
+    if str(spark.conf.get("spark.speculation", "false")).lower() == "true":
+        hint = "only one task may write a partition; set spark.speculation=false"
+        raise SparkError("speculative execution is enabled", hint=hint)
+
+
+class _Layout:
+    """The columns of rows of several kinds, stored together.
+
+    Those of the first kind come first. Another kind shares the columns that have its names, and has a struct
+    of its own for the rest, so that rows of the first kind have one NULL for it.
+
+    :ivar schema: these columns, the number of the kind, and the result of a task.
+    """
+
+    def __init__(self, kinds: Mapping[str, pa.Schema]) -> None:
+        self.kinds = dict(kinds)
+        self.names = [*kinds]
+        first = [*next(iter(kinds.values()))]
+        self._shared = {field.name: field.type for field in first}
+        structs = [
+            pa.field(kind, pa.struct([field for field in schema if field.name not in self._shared]))
+            for kind, schema in [*kinds.items()][1:]
+        ]
+        self._structs = {field.name: field for field in structs if field.type.num_fields}
+        fields = [*first, *self._structs.values()]
+        self.schema = pa.schema([*fields, pa.field(_KIND, pa.int8()), pa.field(_RESULT, pa.binary())])
+
+    def rows(self, kind: str, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Return rows of a kind in these columns."""
+        number = pa.repeat(pa.scalar(self.names.index(kind), pa.int8()), batch.num_rows)
+        columns = {_KIND: number, **dict(zip(batch.schema.names, batch.columns, strict=True))}
+        if kind in self._structs:
+            fields = [*self._structs[kind].type]
+            of_kind = [batch.column(field.name).cast(field.type) for field in fields]
+            columns = {name: column for name, column in columns.items() if name in (*self._shared, _KIND)}
+            columns[kind] = pa.StructArray.from_arrays(of_kind, fields=fields)
+        return self._padded(columns, batch.num_rows)
+
+    def result(self, result: object) -> pa.RecordBatch:
+        """Return the row with the result of a task."""
+        return self._padded({_RESULT: pa.array([_SERIALIZER.dumps(result)], pa.binary())}, 1)
+
+    def frame(self, rows: DataFrame, kind: str) -> DataFrame:
+        """Return the rows of a kind with its own columns."""
+        columns = [
+            sf.col(field.name)
+            if field.name in self._shared
+            else sf.col(f"{kind}.{field.name}").alias(field.name)
+            for field in self.kinds[kind]
+        ]
+        return rows.where(sf.col(_KIND) == self.names.index(kind)).select(*columns)
+
+    def _padded(self, columns: Mapping[str, pa.Array], rows: int) -> pa.RecordBatch:
+        arrays = [
+            columns[field.name].cast(field.type) if field.name in columns else pa.nulls(rows, field.type)
+            for field in self.schema
+        ]
+        return pa.record_batch(arrays, schema=self.schema)
+
+
+def _tagged(function: TaggedFunction, layout: _Layout, part: Part, batches: Batches) -> Batches:
+    return _with_result(function(part, batches), layout)
+
+
+def _with_result(rows: Generator[tuple[str, pa.RecordBatch], None, Any], layout: _Layout) -> Batches:
+    while True:
+        try:
+            kind, batch = next(rows)
+        except StopIteration as end:
+            yield layout.result(end.value)
+            return
+        if batch.num_rows:
+            yield layout.rows(kind, batch)
+
+
+class SparkStored(Stored):
+    """Rows that Spark has stored."""
+
+    def __init__(self, frame: DataFrame, layout: _Layout) -> None:
+        self._frame, self._layout = frame, layout
+        self._results: list[Any] | None = None
+
+    @property
+    def results(self) -> Sequence[Any]:
+        if self._results is None:
+            results = self._frame.where(sf.col(_RESULT).isNotNull()).select(_RESULT).toArrow()
+            self._results = [_SERIALIZER.loads(result) for result in results.column(0).to_pylist()]
+        return self._results
+
+    def __getitem__(self, kind: str) -> SparkDataset:
+        return SparkDataset(self._layout.frame(self._frame, kind), self._layout.kinds[kind])
+
+
+class SparkGrouped(Grouped):
+    """Rows of several datasets, whole buckets of a hash in one task."""
+
+    def __init__(self, sides: Mapping[str, Dataset], by: str) -> None:
+        self._schemas = {name: side.schema for name, side in sides.items()}
+        blocks = [
+            on_spark(side.map(partial(packed, schema=side.schema, by=by, side=number), BLOCKS)).frame
+            for number, side in enumerate(sides.values())
+        ]
+        in_buckets = reduce(DataFrame.unionByName, blocks).repartition(*BUCKET).sortWithinPartitions(*BUCKET)
+        self._blocks = SparkDataset(in_buckets, BLOCKS)
+
+    @contextmanager
+    def stored(self, function: GroupFunction, kinds: Mapping[str, pa.Schema]) -> Iterator[SparkStored]:
+        schemas = self._schemas
+
+        def call(_part: Part, batches: Batches) -> Generator[tuple[str, pa.RecordBatch], None, Any]:
+            return function(unpacked(batches, schemas))
+
+        with self._blocks.stored(call, kinds) as stored:
+            yield stored
+
+    def results(self, function: Callable[[Iterator[Sides]], Result]) -> list[Result]:
+        schemas = self._schemas
+        return self._blocks.results(lambda _part, batches: function(unpacked(batches, schemas)))
+
+    def map(self, function: Callable[[Iterator[Sides]], Batches], schema: pa.Schema) -> Dataset:
+        schemas = self._schemas
+        return self._blocks.map(lambda batches: function(unpacked(batches, schemas)), schema)
+
+
+class SparkEngine(Engine):
+    """Computes datasets in the tasks of a Spark session.
+
+    :ivar spark: the session.
+    """
+
+    name: EngineName = "spark"
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self.parallelism = spark.sparkContext.defaultParallelism
+
+    def of_batches(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> SparkDataset:
+        rows = pa.Table.from_batches(batches, schema)
+        if not rows.num_rows:  # pyspark cannot create it from an empty Arrow table
+            return self.of_frame(self.spark.createDataFrame([], from_arrow_schema(schema)), schema)
+        return self.of_frame(self.spark.createDataFrame(rows), schema)
+
+    def of_parts(self, count: int, source: Callable[[int], Batches], schema: pa.Schema) -> SparkDataset:
+        def rows(_part: Part, batches: Batches) -> Batches:
+            numbers = chain.from_iterable(batch.column(0).to_pylist() for batch in batches)
+            return chain.from_iterable(map(source, numbers))
+
+        numbers = self.spark.range(0, count, 1, max(1, count))
+        return SparkDataset(numbers, _NUMBER).map_parts(rows, schema)
+
+    def of_frame(self, frame: DataFrame, schema: pa.Schema) -> SparkDataset:
+        """Return the rows of a DataFrame.
+
+        :param schema: its columns.
+        """
+        return SparkDataset(frame, schema)
+
+    def grouped(self, sides: Mapping[str, Dataset], by: str) -> SparkGrouped:
+        return SparkGrouped(sides, by)

@@ -1,0 +1,84 @@
+"""Batches that this process holds: in memory, and beyond a number of bytes in temporary files."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from typing import IO
+
+import pyarrow as pa
+
+_MOST_BYTES = 64 << 20
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
+
+
+class MemoryLimit:
+    """The bytes that several spools hold together.
+
+    :param most: above this number of bytes, a spool that gets a batch moves what it holds to its file.
+    """
+
+    def __init__(self, most: int = _MOST_BYTES) -> None:
+        self.most, self.held = most, 0
+
+
+class Spool:
+    """Batches of one schema, in the order in which they were added.
+
+    :ivar nbytes: bytes of all batches.
+    """
+
+    def __init__(self, schema: pa.Schema, limit: MemoryLimit) -> None:
+        self.schema, self._limit = schema, limit
+        self.nbytes = self._held_bytes = 0
+        self._held: list[pa.RecordBatch] = []
+        self._file: IO[bytes] | None = None
+        self._writer: pa.RecordBatchStreamWriter | None = None
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Add a batch; an empty one is left out."""
+        if not batch.num_rows:
+            return
+        size = batch.nbytes
+        self._held.append(batch)
+        self.nbytes += size
+        self._held_bytes += size
+        self._limit.held += size
+        if self._limit.held > self._limit.most:
+            self._move_to_file()
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Yield the batches; may be called several times, when all are added."""
+        if self._file is not None:
+            if self._writer is not None:
+                self._writer.close()
+                self._writer = None
+            self._file.flush()
+            with pa.OSFile(self._file.name) as file, pa.ipc.open_stream(file) as reader:
+                yield from reader
+        yield from self._held
+
+    def one_batch(self) -> pa.RecordBatch:
+        """Return all rows as one batch."""
+        batches = [*self]
+        return batches[0] if len(batches) == 1 else joined(batches, self.schema)
+
+    def _move_to_file(self) -> None:
+        if self._writer is None:
+            self._file = tempfile.NamedTemporaryFile(prefix="ticdc-producer-")  # noqa: SIM115 - as long as this
+            self._writer = pa.ipc.new_stream(self._file, self.schema, options=_COMPRESSED)
+        for batch in self._held:
+            self._writer.write_batch(batch if batch.schema.equals(self.schema) else batch.cast(self.schema))
+        self._held.clear()
+        self._limit.held -= self._held_bytes
+        self._held_bytes = 0
+
+
+def joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
+    """Return the rows of some batches of one schema as one batch, in their order."""
+    return pa.concat_batches(batches) if batches else empty(schema)
+
+
+def empty(schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch without rows."""
+    return pa.record_batch([pa.array([], field.type) for field in schema], schema=schema)

@@ -1,0 +1,114 @@
+"""Events on their way between two tasks: none is lost or changed, and a bucket stays whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ticdc_producer.engine import shuffle_codec
+from ticdc_producer.engine.shuffle_codec import BLOCKS, BUCKETS, packed, unpacked
+from ticdc_producer.verifier.comparison import ComparedEvents
+
+NAMES = st.text(st.characters(codec="utf-8"), max_size=4)
+EVENTS = st.lists(
+    st.tuples(NAMES, NAMES, st.integers(-(1 << 63), (1 << 63) - 1), st.integers(0, 5)), max_size=60
+)
+
+
+def compared(rows: list[tuple[str, str, int, int]]) -> ComparedEvents:
+    schema, table, key, kind = zip(*rows, strict=True) if rows else ((), (), (), ())
+    numbers = np.arange(len(rows))
+    return ComparedEvents(
+        topic=pa.array(["topic"] * len(rows), pa.string()),
+        schema=pa.array(schema, pa.string()),
+        table=pa.array(table, pa.string()),
+        partition=numbers % 3,
+        position=numbers,
+        commit_ts=numbers * 7,
+        key=np.array(key, np.int64),
+        key_check=-numbers,
+        kind=np.array(kind, np.int64),
+        identity=numbers,
+        shape=numbers,
+        expected=numbers % 2 == 0,
+    )
+
+
+def contents(parts: list[ComparedEvents]) -> list[tuple[object, ...]]:
+    columns = [
+        [value for part in parts for value in getattr(part, field.name).tolist()]
+        for field in fields(parts[0])
+    ]
+    return sorted(zip(*columns, strict=True), key=lambda row: row[4])
+
+
+def shuffled(blocks: list[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
+    """Blocks as Spark hands them over: sorted by bucket, in batches that may cut a bucket."""
+    table = pa.Table.from_batches(blocks, BLOCKS).sort_by("bucket").combine_chunks()
+    return iter(table.to_batches(max_chunksize=size))
+
+
+@given(EVENTS, st.integers(1, 5), st.integers(1, 20))
+def test_all_events_arrive_in_whole_buckets(
+    rows: list[tuple[str, str, int, int]], parts: int, size: int
+) -> None:
+    events = compared(
+        [(schema.replace("\0", "?"), table.replace("\0", "?"), *rest) for schema, table, *rest in rows]
+    )
+    sent = [
+        block for start in range(parts) for block in blocks(events.take(np.arange(len(rows))[start::parts]))
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shuffle_codec, "_PROCESSED_BYTES", 300)
+        got = [*unpacked(shuffled(sent, size), SIDES)]
+    arrived = [ComparedEvents.of(sides["right"]) for sides in got]
+    assert not any(sides["left"].num_rows for sides in got)
+    assert contents([*arrived, compared([])]) == contents([events])
+    buckets = [{*(part.key % BUCKETS).tolist()} for part in arrived]
+    assert sum(map(len, buckets)) == len(set().union(*buckets))
+
+
+SIDES = {"left": pa.schema([("key", pa.int64())]), "right": ComparedEvents.arrow_schema()}
+
+
+def blocks(events: ComparedEvents) -> list[pa.RecordBatch]:
+    return [*packed([events.to_batch()], ComparedEvents.arrow_schema(), "key", 1)]
+
+
+def test_rows_with_images_arrive() -> None:
+    schema = pa.schema([("key", pa.int64()), ("image", pa.map_(pa.string(), pa.binary()))])
+    rows = [{"key": key, "image": [("a", b"1"), ("b", None)]} for key in (5, 6, 5 + BUCKETS)]
+    batch = pa.RecordBatch.from_pylist([*rows, {"key": 7, "image": None}], schema)
+    sent = [*packed([batch], schema, "key", 0)]
+    arrived = [
+        row for sides in unpacked(shuffled(sent, 2), {"only": schema}) for row in sides["only"].to_pylist()
+    ]
+    assert sorted(arrived, key=lambda row: row["key"]) == sorted(
+        batch.to_pylist(), key=lambda row: row["key"]
+    )
+
+
+def test_a_block_has_only_the_texts_of_its_events() -> None:
+    """With all texts in all blocks a topic of thousands of tables would not fit into memory."""
+    tables = [("test", f"table_{number}", number, 1) for number in range(2000)]
+    (sent,) = blocks(compared(tables))
+    assert sent.num_rows == BUCKETS
+    assert max(len(text) for text in sent.column("texts").to_pylist()) < 60
+
+
+def test_a_separator_in_a_name_is_replaced() -> None:
+    (sides,) = unpacked(blocks(compared([("a\0b", "\0", 1, 1)])), SIDES)
+    assert ComparedEvents.of(sides["right"]).tables[1] == [("a\ufffdb", "\ufffd")]
+
+
+def test_rows_with_long_names_are_packed_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shuffle_codec, "_PACKED_BYTES", 10_000)
+    parts = [compared([("s" * 4000, "t", number, 1)]).to_batch() for number in range(7)]
+    sent = [*packed(parts, ComparedEvents.arrow_schema(), "key", 0)]
+    assert [block.num_rows for block in sent] == [3, 3, 1]
