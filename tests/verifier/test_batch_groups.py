@@ -39,11 +39,11 @@ def rows(count: int, *, table: str = "t", batch_value: int = -1) -> GroupedRows:
     )
 
 
-def moved(parts: Sequence[pa.RecordBatch]) -> BatchGroups:
-    """The rows after a shuffle, in one bucket of all."""
-    table = pa.concat_tables([pa.Table.from_batches([part]) for part in parts], promote_options="default")
-    (batch,) = table.sort_by("bucket").combine_chunks().to_batches()
-    return with_marks(batch, OPTIONS)
+def moved(parts: Sequence[GroupedRows], marked: Sequence[pa.RecordBatch]) -> BatchGroups:
+    """The rows after a shuffle, in one part."""
+    batches = [part.to_groups(np.ones(len(part), bool)) for part in parts]
+    rows_of_parts = GroupedRows.of_groups(pa.concat_batches(batches))
+    return with_marks(rows_of_parts, pa.concat_batches(marked), OPTIONS)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -54,7 +54,7 @@ def test_a_mark_finds_its_row(seed: int) -> None:
         BatchGroups(one, random.random(len(one)) < 0.5, random.random(len(one)) < 0.5, OPTIONS)
         for one in groups
     ]
-    got = moved([*(one.events.by_group() for one in found), *(marks(one) for one in found)])
+    got = moved([one.events for one in found], [marks(one) for one in found])
     for one in found:
         own = np.flatnonzero(np.array(got.events.table.to_pylist()) == one.events.table[0].as_py())
         assert got.first_delivery[own].tolist() == one.first_delivery.tolist()
@@ -69,8 +69,8 @@ def test_a_mark_finds_its_row(seed: int) -> None:
 def test_a_mark_without_its_row_marks_no_other_row(alone: bool) -> None:
     """A row that is late in its key need not be late in its batching group, which is then not suspected."""
     marked = marks(BatchGroups(rows(4), np.zeros(4, bool), np.ones(4, bool), OPTIONS))
-    others = [] if alone else [rows(3, table=table).by_group() for table in ("a", "b", "c", "d")]
-    got = moved([rows(0).by_group(), marked, *others])
+    others = [] if alone else [rows(3, table=table) for table in ("a", "b", "c", "d")]
+    got = moved([rows(0), *others], [marked])
     assert len(got.events) == 3 * len(others)
     assert got.first_delivery.all()
     assert not got.late_in_key.any()

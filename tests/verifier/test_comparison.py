@@ -9,12 +9,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tests.streams import CheckedEvents
 from tests.verifier.topic import PLAIN, Topic, account, ts
+from ticdc_producer.model.shapes import STATE
 from ticdc_producer.verifier import VerifyOptions, comparison
-from ticdc_producer.verifier.check import CheckedStream
 from ticdc_producer.verifier.comparison import ComparedEvents, Comparison, DeliveryOrder, Differences, match
 from ticdc_producer.verifier.events import INDEX_BITS
-from ticdc_producer.verifier.table_state import STATE, StateComparison
+from ticdc_producer.verifier.table_state import StateComparison
 
 
 def stream() -> Topic:
@@ -29,7 +30,7 @@ def row_of(topic: Topic, offset: int) -> dict[str, object]:
 
 
 def compare(expected: Topic, delivered: Topic) -> Comparison:
-    return CheckedStream(delivered.table(), VerifyOptions()).comparison(expected.table())
+    return CheckedEvents(delivered.table(), VerifyOptions()).comparison(expected.table())
 
 
 def counts(found: Comparison) -> dict[str, int]:
@@ -146,7 +147,7 @@ def state_of(topic: Topic, **rows: list[dict[str, str]]) -> StateComparison:
     expected = pa.Table.from_pylist(
         [{"schema": "bank", "table": table, "row": row} for table, row in records], STATE
     )
-    return CheckedStream(topic.table(), VerifyOptions()).state(expected, {})
+    return CheckedEvents(topic.table(), VerifyOptions()).state(expected, {})
 
 
 def test_the_last_event_of_a_row_decides_and_duplicates_do_no_harm() -> None:

@@ -12,30 +12,34 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.streams import CheckedEvents
 from tests.verifier import test_invariants, test_row_history
 from tests.verifier.test_comparison import row_of, stream
 from tests.verifier.test_invariants import BROKEN, HOME, INFORMATION, LEGAL, on_topics, together
 from tests.verifier.topic import Topic, account, ts
-from ticdc_producer.spark.task_results import MapInArrow
-from ticdc_producer.verifier import VerifyOptions, check
-from ticdc_producer.verifier.check import CheckedStream
-from ticdc_producer.verifier.distributed import check_messages
-from ticdc_producer.verifier.distributed_comparison import ExpectedFrame, ExpectedState
-from ticdc_producer.verifier.messages import MessageFrame
-from ticdc_producer.verifier.table_state import STATE, Tables
+from ticdc_producer.engine.dataset import Dataset
+from ticdc_producer.engine.spark import SparkEngine
+from ticdc_producer.model.shapes import DECODED, EXPECTED_EVENTS, STATE
+from ticdc_producer.verifier import VerifyOptions, check, old_image
+from ticdc_producer.verifier.check import check_messages
+from ticdc_producer.verifier.expected import ExpectedState, ExpectedStream
+from ticdc_producer.verifier.messages import Messages
+from ticdc_producer.verifier.table_state import Tables
 
 IN_ORDER = ("topic", "partition", "offset", "index")
 
 
-def in_slices(spark: SparkSession, decoded: pa.Table, slices: int) -> MessageFrame:
+def in_slices(spark: SparkSession, decoded: pa.Table, slices: int) -> Messages:
     """Decoded events in slices of partitions, each in its order."""
     frame = spark.createDataFrame(decoded)
-    return MessageFrame(frame.repartitionByRange(slices, *IN_ORDER).sortWithinPartitions(*IN_ORDER))
+    in_order = frame.repartitionByRange(slices, *IN_ORDER).sortWithinPartitions(*IN_ORDER)
+    return Messages(SparkEngine(spark).of_frame(in_order, DECODED))
 
 
 def as_they_are(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Events that need no decoding."""
-    yield from batches
+    for batch in batches:
+        yield batch.cast(DECODED)
 
 
 def streams() -> dict[str, Callable[[], Topic]]:
@@ -50,12 +54,12 @@ def test_all_findings_are_those_of_one_task(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, slices: int, few: int
 ) -> None:
     """Suspected events are joined with their images, or a few of them read one by one."""
-    monkeypatch.setattr("ticdc_producer.verifier.distributed.FEW_SUSPECTED", few)
+    monkeypatch.setattr(old_image, "FEW_SUSPECTED", few)
     topics = {name: build() for name, build in streams().items()}
     decoded, options = together(topics), on_topics(topics)
     options = dataclasses.replace(options, from_beginning=True, resolved_gap_ms=10_000)
-    found = check_messages(in_slices(spark, decoded, slices), as_they_are, options)
-    whole = CheckedStream(decoded, options)
+    found = check_messages(SparkEngine(spark), in_slices(spark, decoded, slices), as_they_are, options)
+    whole = CheckedEvents(decoded, options)
     assert len(whole.findings) > len(test_invariants.INVARIANTS)
     assert found.findings == whole.findings == check(decoded, options)
     assert found.kinds == whole.kinds
@@ -71,9 +75,9 @@ def test_only_messages_with_suspected_events_and_examples_are_decoded_again(
     def recorded(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             (tmp_path / uuid4().hex).write_text(str(batch.num_rows))
-            yield batch
+            yield batch.cast(DECODED)
 
-    found = check_messages(in_slices(spark, decoded, 2), recorded, VerifyOptions())
+    found = check_messages(SparkEngine(spark), in_slices(spark, decoded, 2), recorded, VerifyOptions())
     assert "INV-OLD-IMAGE" in {one.id for one in found.findings}
     again = sum(int(path.read_text()) for path in tmp_path.iterdir()) - decoded.num_rows
     assert 0 < again < 10
@@ -86,9 +90,10 @@ def state(*rows: dict[str, str]) -> pa.Table:
     )
 
 
-def rows_of(spark: SparkSession, rows: pa.Table, tables: Tables) -> MapInArrow:
+def rows_of(spark: SparkSession, rows: pa.Table, tables: Tables) -> Dataset:
     names = zip(*(rows.column(name).to_pylist() for name in ("schema", "table")), strict=True)
-    return spark.createDataFrame(rows.filter(pa.array([name in tables for name in names]))).mapInArrow
+    own = rows.filter(pa.array([name in tables for name in names]))
+    return SparkEngine(spark).of_batches(own.to_batches(), STATE)
 
 
 def test_the_comparison_is_that_of_one_task(spark: SparkSession) -> None:
@@ -97,11 +102,13 @@ def test_the_comparison_is_that_of_one_task(spark: SparkSession) -> None:
     row_of(delivered, 5)["after"] = {"id": b"1", "email": b"1@bank", "balance": b"6"}
     options, expected = VerifyOptions(), stream().table()
     states = [(state(account(1, 5)), None), (state(account(1), account(3)), ts(1))]
+    events = expected.select(EXPECTED_EVENTS.names)
     found = check_messages(
+        SparkEngine(spark),
         in_slices(spark, delivered.table(), 3),
         as_they_are,
         options,
-        ExpectedFrame(spark.createDataFrame(expected)),
+        ExpectedStream(SparkEngine(spark).of_frame(spark.createDataFrame(events), EXPECTED_EVENTS)),
         lambda _facts: [
             ExpectedState(
                 partial(rows_of, spark, rows),
@@ -112,7 +119,7 @@ def test_the_comparison_is_that_of_one_task(spark: SparkSession) -> None:
             for rows, until in states
         ],
     )
-    whole = CheckedStream(delivered.table(), options)
+    whole = CheckedEvents(delivered.table(), options)
     assert found.comparison == whole.comparison(expected)
     assert found.comparison is not None
     assert not found.comparison.ok

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from pyspark.sql import SparkSession
 
 from tests.golden_events import GOLDEN
 from tests.protocols.golden_messages import GoldenMessage, load_messages
 from ticdc_producer.config import resolve
+from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.model.event import Record
+from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.runs.verification import verify_messages
-from ticdc_producer.targets.decoding.dataframes import messages_dataframe
-from ticdc_producer.verifier.messages import MessageFrame
+from ticdc_producer.targets.decoding.record_batches import record_batches
+from ticdc_producer.verifier.messages import Messages
 
 VARIANTS = {
     "open-protocol": ("open.max-batch-size-1", "max-batch-size=1"),
@@ -45,13 +46,13 @@ def records(topics: dict[str, list[GoldenMessage]]) -> Iterator[Record]:
         *(pytest.param(name, marks=pytest.mark.slow) for name in VARIANTS if name != "open-protocol"),
     ],
 )
-def test_streams_of_real_ticdc_have_no_error(spark: SparkSession, protocol: str) -> None:
+def test_streams_of_real_ticdc_have_no_error(protocol: str) -> None:
     variant, options = VARIANTS[protocol]
     topics = sent(variant)
     assert len(topics) >= 16
     uri = f"kafka:///golden?protocol={protocol}&partition-num=1&{options}"
-    messages = MessageFrame(messages_dataframe(spark, [*records(topics)]))
-    found = verify_messages(resolve(uri, None, name="golden"), messages)
+    rows = LocalEngine().of_batches(record_batches(records(topics)), MESSAGES)
+    found = verify_messages(LocalEngine(), resolve(uri, None, name="golden"), Messages(rows))
     # The topic of a file is not the changefeed's topic.
     errors = [one for one in found.of_severity("error") if one.id != "INV-TOPIC"]
     assert not errors

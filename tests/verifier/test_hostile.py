@@ -9,12 +9,11 @@ import pyarrow.compute as pc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.streams import CheckedEvents
 from tests.verifier.topic import HANDLE, PLAIN, UNIQUE
 from ticdc_producer.model.event import MAX_EVENTS
-from ticdc_producer.model.shapes import DECODED
+from ticdc_producer.model.shapes import DECODED, STATE
 from ticdc_producer.verifier import ExpectedDispatch, VerifyOptions
-from ticdc_producer.verifier.check import CheckedStream
-from ticdc_producer.verifier.table_state import STATE
 
 NAMES = st.sampled_from(["id", "email", "", "a\0b", "é"])
 IMAGES = st.none() | st.lists(st.tuples(NAMES, st.none() | st.binary(max_size=3)), max_size=3)
@@ -86,14 +85,12 @@ def stream(events: list[tuple[str, str, dict[str, Any]]]) -> pa.Table:
 @given(st.lists(st.tuples(KINDS, OPS, EVENTS), max_size=12), st.sampled_from(OPTIONS), st.randoms())
 def test_any_events_give_findings(events: list[Any], options: VerifyOptions, random: Any) -> None:
     decoded = stream(events)
-    checked = CheckedStream(decoded, options)
+    checked = CheckedEvents(decoded, options)
     assert sum(checked.kinds[kind] for kind in ("row", "ddl", "resolved", "error")) == len(events)
     shuffled = random.sample(range(len(events)), len(events))
-    again = CheckedStream(decoded.take(pa.array(shuffled, pa.int64())), options)
+    again = CheckedEvents(decoded.take(pa.array(shuffled, pa.int64())), options)
     assert again.findings == checked.findings
     tables = [{"schema": "t", "table": table, "row": None} for table in ("t", "u")]
-    found = [
-        one.state(pa.Table.from_pylist(tables, STATE), one.facts.underivable()) for one in (checked, again)
-    ]
+    found = [events.state(pa.Table.from_pylist(tables, STATE), {}) for events in (checked, again)]
     assert found[0] == found[1]
     assert checked.comparison(decoded.filter(pc.not_equal(decoded["kind"], "error"))).ok

@@ -8,9 +8,11 @@ from pyspark.sql import functions as sf
 
 from tests.verifier.test_distributed import as_they_are
 from tests.verifier.topic import FIELDS, HANDLE, PLAIN, Topic, ts
+from ticdc_producer.engine.spark import SparkEngine
+from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.verifier import ExpectedDispatch, VerifyOptions
-from ticdc_producer.verifier.distributed import check_messages
-from ticdc_producer.verifier.messages import MessageFrame
+from ticdc_producer.verifier.check import check_messages
+from ticdc_producer.verifier.messages import Messages
 
 KEYS = 5_000
 PARTITIONS = 4
@@ -94,7 +96,8 @@ def test_one_swap_among_many_events_is_found_and_nothing_else(spark: SparkSessio
     in_order = ("topic", "partition", "offset", "index")
     events = sound.union(swapped(unsound, early, late)).repartitionByRange(7, *in_order)
     decoded = events.sortWithinPartitions(*in_order).persist()
-    findings = check_messages(MessageFrame(decoded), as_they_are, OPTIONS).findings
+    messages = Messages(SparkEngine(spark).of_frame(decoded, DECODED))
+    findings = check_messages(SparkEngine(spark), messages, as_they_are, OPTIONS).findings
     decoded.unpersist()
     by_id = {finding.id: finding for finding in findings if finding.severity != "not checked"}
     assert by_id.keys() == {"INV-ORDER-TABLE", "INV-ORDER-KEY", "INV-RESOLVED"}

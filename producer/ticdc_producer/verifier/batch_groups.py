@@ -13,9 +13,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from ticdc_producer.verifier.event_columns import EventColumns, buckets
+from ticdc_producer.verifier.event_columns import EventColumns, Int8Column, Int64Column
 from ticdc_producer.verifier.events import INDEX_BITS, NOTHING
 from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined, text_hashes
 from ticdc_producer.verifier.key_groups import highest_before, late_in_groups, starts_of
@@ -26,10 +25,10 @@ from ticdc_producer.verifier.options import VerifyOptions
 class GroupedRows(EventColumns):
     """Rows with what decides their batching group and their order in it; columns as in ``Events``."""
 
-    table_id: Numbers
-    op: Numbers
-    rule: Numbers
-    batch_value: Numbers
+    table_id: Int64Column
+    op: Int8Column
+    rule: Int8Column
+    batch_value: Int64Column
 
     @cached_property
     def group(self) -> Numbers:
@@ -37,9 +36,18 @@ class GroupedRows(EventColumns):
         texts = (text_hashes(getattr(self, name)) for name in ("topic", "schema", "table"))
         return combined(*texts, self.partition, self.table_id, self.batch_value).view(np.int64)
 
-    def by_group(self) -> pa.RecordBatch:
-        """The rows as Spark moves them (``event_columns.BLOCKS``), those of a group in one bucket."""
-        return self.blocks(self.group)
+    def to_groups(self, chosen: Flags) -> pa.RecordBatch:
+        """Return some of the rows with the hash of their group (:data:`GROUPED`)."""
+        return self.take(chosen).to_batch().append_column("batch_group", pa.array(self.group[chosen]))
+
+    @classmethod
+    def of_groups(cls, rows: pa.RecordBatch) -> GroupedRows:
+        """Return the rows of a batch, the inverse of :meth:`to_groups`."""
+        return cls.of(rows.select(cls.arrow_schema().names))
+
+
+GROUPED = GroupedRows.arrow_schema().append(pa.field("batch_group", pa.int64()))
+"""Rows with the hash of their batching group."""
 
 
 @dataclass(frozen=True)
@@ -179,14 +187,7 @@ class SuspectedGroups:
         return found
 
 
-MARKS = pa.schema(
-    [
-        ("bucket", pa.int16()),
-        ("batch_group", pa.int64()),
-        ("batch_position", pa.int64()),
-        ("batch_mark", pa.int8()),
-    ]
-)
+MARKS = pa.schema([("batch_group", pa.int64()), ("batch_position", pa.int64()), ("batch_mark", pa.int8())])
 """What is known of a row by its row key; group and position identify the row."""
 _UNMARKED, _COPY, _LATE_IN_KEY = 0, 1, 2
 
@@ -196,19 +197,15 @@ def marks(groups: BatchGroups) -> pa.RecordBatch:
     mark = np.where(groups.first_delivery, _UNMARKED, _COPY) + _LATE_IN_KEY * groups.late_in_key
     marked = np.flatnonzero(mark)
     rows = groups.events.take(marked)
-    columns = (buckets(rows.group).astype(np.int16), rows.group, rows.position, mark[marked].astype(np.int8))
+    columns = (rows.group, rows.position, mark[marked].astype(np.int8))
     return pa.record_batch([pa.array(column) for column in columns], schema=MARKS)
 
 
-def with_marks(batch: pa.RecordBatch, options: VerifyOptions) -> BatchGroups:
-    """Rows in whole groups.
+def with_marks(rows: GroupedRows, marks_of: pa.RecordBatch, options: VerifyOptions) -> BatchGroups:
+    """Return rows in whole groups with their marks.
 
-    :param batch: blocks of :class:`GroupedRows` and :data:`MARKS`, in whole buckets. A mark lacks its row if
-        the group is not suspected.
+    :param marks_of: :data:`MARKS` of these groups. A mark lacks its row if the group is not suspected.
     """
-    is_mark = batch.column("batch_mark").is_valid()
-    rows = GroupedRows.of(batch.filter(pc.invert(is_mark)))
-    marks_of = batch.filter(is_mark)
     group = np.append(rows.group, marks_of.column("batch_group").to_numpy())
     position = np.append(rows.position, marks_of.column("batch_position").to_numpy())
     mark = np.append(np.full(len(rows), _UNMARKED, np.int8), marks_of.column("batch_mark").to_numpy())

@@ -14,9 +14,10 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
+from ticdc_producer.engine.shuffle_codec import byte_strings
 from ticdc_producer.model.event_line import event_text
 from ticdc_producer.model.whole_groups import first_of_groups
-from ticdc_producer.verifier.event_columns import byte_strings
+from ticdc_producer.verifier.event_columns import FlagColumn, Int8Column, Int64Column
 from ticdc_producer.verifier.events import (
     INDEX_BITS,
     NOTHING,
@@ -25,7 +26,7 @@ from ticdc_producer.verifier.events import (
     KeyedEvents,
     offset_and_index,
 )
-from ticdc_producer.verifier.fingerprint import Flags, Numbers
+from ticdc_producer.verifier.fingerprint import Numbers
 from ticdc_producer.verifier.key_groups import highest_before, starts_of
 from ticdc_producer.verifier.violations import EventID
 
@@ -140,10 +141,10 @@ class ComparedEvents(KeyedEvents):
     :param expected: an expected event; not one that was read.
     """
 
-    kind: Numbers
-    identity: Numbers
-    shape: Numbers
-    expected: Flags
+    kind: Int8Column
+    identity: Int64Column
+    shape: Int64Column
+    expected: FlagColumn
 
     @classmethod
     def chosen(cls, events: Events, *, expected: bool) -> Self:

@@ -1,30 +1,24 @@
-"""Columns with one element per event in a task, and blocks of many events as Spark moves them."""
+"""Columns with one element per event; texts are Arrow arrays, all else is numpy's."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from itertools import chain
-from typing import Any, Self
+from typing import Annotated, Any, Self, TypeAlias, get_type_hints
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from ticdc_producer.engine.shuffle_codec import numbered_texts
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 
-BUCKETS = 1 << 10
-"""Into how many parts the events of a stream are divided by a hash; a task holds at least one in memory."""
-BLOCKS = pa.schema(
-    [("bucket", pa.int16()), ("width", pa.int32()), ("texts", pa.string()), ("numbers", pa.binary())]
-)
-"""Events as Spark moves them, many of one bucket in each row: the bytes of an event's numbers, the different
-texts, and the numbers of all events. Spark takes longer for a row than numpy for its content."""
-_SEPARATOR = "\0"
-_TEXTS = "texts"
-_SMALL = {"kind": "i1", "op": "i1", "rule": "i1", "effect": "i1", "partition": "<i4", "slice": "<i4"}
+TextColumn: TypeAlias = Annotated[pa.Array, pa.string()]
+FlagColumn: TypeAlias = Annotated[Flags, pa.bool_()]
+Int8Column: TypeAlias = Annotated[Numbers, pa.int8()]
+Int32Column: TypeAlias = Annotated[Numbers, pa.int32()]
+Int64Column: TypeAlias = Annotated[Numbers, pa.int64()]
+"""Columns, each with the type in which it is stored and moved; numpy's numbers have 64 bits."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +29,12 @@ class EventColumns:
     :param commit_ts: 0 for none.
     """
 
-    topic: pa.Array
-    schema: pa.Array
-    table: pa.Array
-    partition: Numbers
-    position: Numbers
-    commit_ts: Numbers
+    topic: TextColumn
+    schema: TextColumn
+    table: TextColumn
+    partition: Int32Column
+    position: Int64Column
+    commit_ts: Int64Column
 
     def __len__(self) -> int:
         return len(self.position)
@@ -60,7 +54,7 @@ class EventColumns:
     @cached_property
     def topics(self) -> tuple[Numbers, list[str]]:
         """For each event the number of its topic, and the topics in the order of their numbers."""
-        return _numbered(self.topic)
+        return numbered_texts(self.topic)
 
     @cached_property
     def tables(self) -> tuple[Numbers, list[tuple[str, str]]]:
@@ -90,136 +84,49 @@ class EventColumns:
             }
         )
 
-    def blocks(self, hashes: Numbers) -> pa.RecordBatch:
-        """The events by bucket, as Spark moves them (:data:`BLOCKS`).
+    @classmethod
+    def arrow_schema(cls) -> pa.Schema:
+        """Return the columns as they are stored and moved, with the types that the annotations declare."""
+        if cls not in _SCHEMAS:
+            hints = get_type_hints(cls, include_extras=True)
+            columns = [pa.field(field.name, hints[field.name].__metadata__[0]) for field in fields(cls)]
+            _SCHEMAS[cls] = pa.schema(columns)
+        return _SCHEMAS[cls]
 
-        :param hashes: of each event; those with equal hashes are in one bucket.
-        """
-        bucket = buckets(hashes)
-        number_type = _number_type(type(self))
-        rows = np.empty(len(self), number_type)
-        for name in number_type.names or ():
-            if name != _TEXTS:
-                rows[name] = getattr(self, name)
-        codes, texts = self._encoded_texts()
-        order = _sorted_by(bucket, codes)
-        rows, codes, bucket = rows[order], codes[order], bucket[order]
-        new_block = np.diff(bucket, prepend=-1) != 0
-        new_text = new_block | (np.diff(codes, prepend=-1) != 0)
-        starts, first = np.flatnonzero(new_block), np.flatnonzero(new_text)
-        before = np.searchsorted(first, starts)  # different texts before each block
-        rows[_TEXTS] = np.cumsum(new_text) - 1 - np.repeat(before, np.diff(starts, append=len(rows)))
-        of_blocks = pa.ListArray.from_arrays(
-            pa.array(np.append(before, len(first)), pa.int32()), texts.take(pa.array(codes[first]))
-        )
-        columns = (
-            pa.array(bucket[starts], pa.int16()),
-            pa.repeat(pa.scalar(number_type.itemsize, pa.int32()), len(starts)),
-            pc.binary_join(of_blocks, _SEPARATOR),
-            byte_strings(rows, starts),
-        )
-        return pa.record_batch([*columns], schema=BLOCKS)
-
-    def _encoded_texts(self) -> tuple[Numbers, pa.Array]:
-        """For each event the number of its texts, and all different texts in the order of their numbers."""
-        columns = [getattr(self, name) for name in _texts(type(self))]
-        codes = np.zeros(len(self), np.int64)
-        for column in columns:
-            encoded = column.dictionary_encode()
-            both = codes * len(encoded.dictionary) + encoded.indices.to_numpy()
-            codes = pa.array(both).dictionary_encode().indices.to_numpy().astype(np.int64)
-        first = np.zeros(int(codes.max(initial=-1)) + 1, np.int64)
-        first[codes[::-1]] = np.arange(len(codes))[::-1]
-        # A hostile message may have the separator in a name.
-        different = [
-            pc.replace_substring(column.take(pa.array(first)), _SEPARATOR, "\ufffd") for column in columns
-        ]
-        numbers, texts = _numbered(pc.binary_join_element_wise(*different, _SEPARATOR))
-        return numbers[codes], pa.array(texts, pa.string())
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes in memory, texts included."""
-        texts = (int(getattr(self, name).nbytes) for name in _texts(type(self)))
-        return len(self) * self.width() + sum(texts)
+    def to_batch(self) -> pa.RecordBatch:
+        """Return the events with the columns of ``arrow_schema``."""
+        schema = self.arrow_schema()
+        columns = [_stored(getattr(self, column.name), column.type) for column in schema]
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
 
     @classmethod
-    def width(cls) -> int:
-        """Bytes of an event in a block."""
-        return _number_type(cls).itemsize
-
-    @classmethod
-    def of(cls, blocks: pa.RecordBatch) -> Self:
-        """The events of blocks (:data:`BLOCKS`), the inverse of :meth:`blocks`."""
-        number_type, numbers = _number_type(cls), blocks.column("numbers").cast(pa.binary())
-        lengths = pc.binary_length(numbers).to_numpy()
-        content = np.frombuffer(numbers.buffers()[2] or b"", np.uint8)
-        start = int(np.frombuffer(numbers.buffers()[1], np.int32)[numbers.offset]) if len(numbers) else 0
-        rows = content[start : start + int(lengths.sum())].view(number_type)
-        columns: dict[str, Any] = {
-            name: rows[name].astype(np.bool_ if rows.dtype[name] == np.bool_ else np.int64)
-            for name in number_type.names or ()
-        }
-        encoded, names = blocks.column("texts").dictionary_encode(), _texts(cls)
-        different = [text.split(_SEPARATOR) for text in encoded.dictionary.to_pylist()]
-        before = np.cumsum([0, *(len(texts) // len(names) for texts in different)])
-        of_block = before[:-1][encoded.indices.to_numpy()] if len(blocks) else before[:0]
-        indexes = pa.array(columns.pop(_TEXTS) + np.repeat(of_block, lengths // number_type.itemsize))
-        texts = [*chain.from_iterable(different)]
-        for number, name in enumerate(names):
-            columns[name] = pa.array(texts[number :: len(names)], pa.string()).take(indexes)
-        return cls(**columns)
+    def of(cls, batch: pa.RecordBatch) -> Self:
+        """Return the events of a batch, the inverse of :meth:`to_batch`."""
+        schema = cls.arrow_schema()
+        columns = zip(schema, batch.columns, strict=True)
+        return cls(**{column.name: _read(values, column.type) for column, values in columns})
 
 
-def _texts(columns: type[EventColumns]) -> Collection[str]:
-    return tuple(field.name for field in fields(columns) if str(field.type) == "pa.Array")
+_SCHEMAS: dict[type[EventColumns], pa.Schema] = {}
 
 
-def _number_type(columns: type[EventColumns]) -> np.dtype[np.void]:
-    return np.dtype(
-        [
-            (_TEXTS, "<i4"),
-            *(
-                (field.name, "?" if str(field.type) == "Flags" else _SMALL.get(field.name, "<i8"))
-                for field in fields(columns)
-                if field.name not in _texts(columns)
-            ),
-        ]
-    )
+def _stored(values: Any, kind: pa.DataType) -> pa.Array:
+    if isinstance(values, pa.Array):
+        return values
+    return pa.array(values if kind in (pa.int64(), pa.bool_()) else values.astype(kind.to_pandas_dtype()))
 
 
-def _sorted_by(bucket: Numbers, codes: Numbers) -> Numbers:
-    """The order of rows by bucket, then by code; numpy sorts small integers without comparing them."""
-    few = int(codes.max(initial=0)) <= np.iinfo(np.int16).max
-    order = np.argsort(codes.astype(np.int16) if few else codes, kind="stable")
-    return order[np.argsort(bucket[order].astype(np.int16), kind="stable")]
-
-
-def buckets(hashes: Numbers) -> Numbers:
-    """The bucket of each hash: 0 … ``BUCKETS`` - 1."""
-    return hashes % BUCKETS
-
-
-def byte_strings(rows: npt.NDArray[Any], starts: Numbers) -> pa.Array:
-    """The bytes of the rows of a contiguous array, those from each start to the next one as one value."""
-    offsets = pa.py_buffer((np.append(starts, len(rows)) * rows.strides[0]).astype(np.int32))
-    return pa.Array.from_buffers(pa.binary(), len(starts), [None, offsets, pa.py_buffer(rows)])
-
-
-def _numbered(texts: pa.Array) -> tuple[Numbers, list[str]]:
-    """Numbers of texts, in the order of the texts, and the texts."""
-    encoded = texts.dictionary_encode()
-    names = encoded.dictionary.to_pylist()
-    order = sorted(range(len(names)), key=names.__getitem__)
-    ranks = np.empty(len(names), np.int64)
-    ranks[order] = np.arange(len(names))
-    codes: Numbers = ranks[encoded.indices.to_numpy(zero_copy_only=False)] if names else np.zeros(0, np.int64)
-    return codes, [names[number] for number in order]
+def _read(values: pa.Array, kind: pa.DataType) -> Any:
+    if pa.types.is_string(kind):
+        return values
+    if pa.types.is_boolean(kind):
+        return values.to_numpy(zero_copy_only=False)
+    return values.to_numpy().astype(np.int64, copy=False)
 
 
 def numbered_pairs(schemas: pa.Array, tables: pa.Array) -> tuple[Numbers, list[tuple[str, str]]]:
     """Numbers of pairs of texts, and the pairs."""
-    (of_schema, schema_names), (of_table, table_names) = _numbered(schemas), _numbered(tables)
+    (of_schema, schema_names), (of_table, table_names) = numbered_texts(schemas), numbered_texts(tables)
     codes, found = np.unique(of_schema * max(len(table_names), 1) + of_table, return_inverse=True)
     pairs = [divmod(code, len(table_names)) for code in codes.tolist()]
     return found, [(schema_names[schema], table_names[table]) for schema, table in pairs]

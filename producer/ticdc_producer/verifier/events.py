@@ -7,11 +7,17 @@ from enum import IntEnum
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 
 from ticdc_producer.model.event import MAX_EVENTS
-from ticdc_producer.verifier.event_columns import EventColumns
-from ticdc_producer.verifier.fingerprint import Flags, Numbers
+from ticdc_producer.verifier.event_columns import (
+    EventColumns,
+    FlagColumn,
+    Int8Column,
+    Int32Column,
+    Int64Column,
+    TextColumn,
+)
+from ticdc_producer.verifier.fingerprint import Numbers
 
 INDEX_BITS = MAX_EVENTS.bit_length() - 1
 NOTHING = -1
@@ -56,18 +62,14 @@ class Effect(IntEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class KeyedEvents(EventColumns):
-    """Events that Spark brings together by key.
+    """Events that are brought together by key.
 
     :param key, key_check: 128 bits of the row key of a row with handle key; of the content of a row without;
         of kind and time stamp of other events. Events of one group are processed together.
     """
 
-    key: Numbers
-    key_check: Numbers
-
-    def by_key(self) -> pa.RecordBatch:
-        """The events as Spark moves them (``event_columns.BLOCKS``), those of a group in one bucket."""
-        return self.blocks(self.key)
+    key: Int64Column
+    key_check: Int64Column
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,33 +99,33 @@ class Events(KeyedEvents):
     :param insert_ts: commit-ts of the newest insert before it in its partition, -1 if none.
     """
 
-    key_change: pa.Array
-    kind: Numbers
-    table_id: Numbers
-    op: Numbers
-    keyed: Flags
-    identity: Numbers
-    shape: Numbers
-    whole: Flags
-    old: Numbers
-    new: Numbers
-    content: Numbers
-    moves: Flags
-    rule: Numbers
-    hashes_handle: Flags
-    dispatch_key: Numbers
-    untracked: Flags
-    effect: Numbers
-    slice: Numbers
-    resolved_ts: Numbers
-    resolved_position: Numbers
-    ddl_ts: Numbers
-    ddl_position: Numbers
-    own_ddl_ts: Numbers
-    own_ddl_position: Numbers
-    table_ts: Numbers
-    table_position: Numbers
-    insert_ts: Numbers
+    key_change: TextColumn
+    kind: Int8Column
+    table_id: Int64Column
+    op: Int8Column
+    keyed: FlagColumn
+    identity: Int64Column
+    shape: Int64Column
+    whole: FlagColumn
+    old: Int64Column
+    new: Int64Column
+    content: Int64Column
+    moves: FlagColumn
+    rule: Int8Column
+    hashes_handle: FlagColumn
+    dispatch_key: Int64Column
+    untracked: FlagColumn
+    effect: Int8Column
+    slice: Int32Column
+    resolved_ts: Int64Column
+    resolved_position: Int64Column
+    ddl_ts: Int64Column
+    ddl_position: Int64Column
+    own_ddl_ts: Int64Column
+    own_ddl_position: Int64Column
+    table_ts: Int64Column
+    table_position: Int64Column
+    insert_ts: Int64Column
 
     @cached_property
     def batch_value(self) -> Numbers:

@@ -9,7 +9,7 @@ from ticdc_producer.verifier.events import EventKind
 from ticdc_producer.verifier.finding import EventRef, Example, Finding
 from ticdc_producer.verifier.invariants import row_state
 from ticdc_producer.verifier.invariants.invariant import Invariant
-from ticdc_producer.verifier.invariants.registry import INVARIANTS
+from ticdc_producer.verifier.invariants.registry import invariants
 from ticdc_producer.verifier.invariants.resolved import COMPLETE
 from ticdc_producer.verifier.key_pass import KeyFindings
 from ticdc_producer.verifier.options import VerifyOptions
@@ -22,7 +22,7 @@ _RANK = {"error": 0, "warning": 1, "info": 2, "not checked": 3}
 
 def enabled_invariants(options: VerifyOptions) -> list[Invariant]:
     """The invariants that the options enable."""
-    return [one for one in INVARIANTS if one.enabled(options)]
+    return [one for one in invariants() if one.enabled(options)]
 
 
 def add_stream_violations(found: KeyFindings, options: VerifyOptions) -> None:
@@ -61,7 +61,7 @@ def findings(
 def _violated(
     violations: ViolationCounts, facts: StreamFacts, rows: dict[EventID, dict[str, Any]]
 ) -> Iterator[Finding]:
-    for invariant in INVARIANTS:
+    for invariant in invariants():
         for severity in ("error", "warning", "info"):
             count = violations.counts[invariant.id, severity]
             if count and invariant.is_checked(facts):

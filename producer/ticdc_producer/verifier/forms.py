@@ -164,11 +164,12 @@ class Form:
     def key_pair(self, name: str) -> Hashes:
         """Hashes of a name with its value in the image with the row's key; NULL if it is not there."""
         if name not in self.key_image:
-            return np.broadcast_to(_null_pair(name), len(self.rows))
+            return np.broadcast_to(null_pair(name), len(self.rows))
         return self.old_pair(name) if self.deletes else self.new_pair(name)
 
 
-def _null_pair(name: str) -> Hashes:
+def null_pair(name: str) -> Hashes:
+    """Return the hash of a name whose value is NULL."""
     return _pairs(text_hashes(pa.array([name])), value_hashes(pa.array([None], pa.binary())))
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ticdc_producer.verifier.event_columns import EventColumns
-from ticdc_producer.verifier.events import NOTHING, EventKind, Events
+from ticdc_producer.verifier.events import NOTHING, EventKind, Events, KeyedEvents
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.stream_facts import StreamFacts
@@ -57,13 +57,7 @@ class KeyGroups:
     def first_delivery(self) -> Flags:
         """No identical event came before in the partition."""
         events = self.events
-        keys = (events.key, events.key_check, events.topics[0], events.partition, events.identity)
-        order = np.lexsort((events.position, *reversed(keys)))
-        first = np.empty(len(events), bool)
-        first[order] = starts_of(*(key[order] for key in keys))
-        if not self.options.rows_have_commit_ts:  # a row deleted and inserted again reads as the same event
-            first |= (events.kind == EventKind.ROW) & (events.commit_ts == 0)
-        return first
+        return first_deliveries(events, events.kind, events.identity, self.options)
 
     @cached_property
     def first_rows(self) -> Flags:
@@ -103,6 +97,21 @@ class KeyGroups:
             np.lexsort([column[rows] for column in (events.position, events.partition, *reversed(keys))])
         ]
         return order, np.flatnonzero(starts_of(*(key[order] for key in keys))) if len(order) else order
+
+
+def first_deliveries(events: KeyedEvents, kind: Numbers, identity: Numbers, options: VerifyOptions) -> Flags:
+    """Return the events before which no identical one came in the partition.
+
+    :param events: in whole groups of equal ``key``.
+    :param kind, identity: see ``Events``.
+    """
+    keys = (events.key, events.key_check, events.topics[0], events.partition, identity)
+    order = np.lexsort((events.position, *reversed(keys)))
+    first = np.empty(len(events), bool)
+    first[order] = starts_of(*(key[order] for key in keys))
+    if not options.rows_have_commit_ts:  # a row deleted and inserted again reads as the same event
+        first |= (kind == EventKind.ROW) & (events.commit_ts == 0)
+    return first
 
 
 def late_in_groups(rows: EventColumns, keys: tuple[Numbers, ...]) -> tuple[Flags, Numbers, Numbers]:

@@ -52,6 +52,11 @@ class Observation:
     left_key_check: Numbers
 
 
+_OBSERVED_FLAGS = ("certain", "null_handle", "reduced")
+_OBSERVED_NUMBERS = ("left_key", "left_key_check")
+"""The columns of an observation which :class:`Events` lack."""
+
+
 class Observer:
     """Reduces batches of decoded events."""
 
@@ -93,12 +98,11 @@ class _Batch:
 
     def _empty_columns(self) -> dict[str, Any]:
         """The columns of ``Events`` and ``Observation`` for events other than rows."""
-        rows, types = self.decoded.num_rows, {"Numbers": np.int64, "Flags": np.bool_}
-        columns: dict[str, Any] = {
-            field.name: np.zeros(rows, types[str(field.type)])
-            for field in (*fields(Events), *fields(Observation))
-            if str(field.type) in types
-        }
+        rows, schema = self.decoded.num_rows, Events.arrow_schema()
+        flags = [column.name for column in schema if pa.types.is_boolean(column.type)]
+        numbers = [column.name for column in schema if pa.types.is_integer(column.type)]
+        columns: dict[str, Any] = {name: np.zeros(rows, np.bool_) for name in (*flags, *_OBSERVED_FLAGS)}
+        columns.update({name: np.zeros(rows, np.int64) for name in (*numbers, *_OBSERVED_NUMBERS)})
         columns["key_change"], columns["odd_flags"] = np.full(rows, "", object), np.full(rows, None, object)
         columns["dispatch_key"][:] = NOTHING
         columns["certain"][:] = True

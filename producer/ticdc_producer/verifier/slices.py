@@ -1,39 +1,34 @@
-"""Reads a stream in slices: each Spark task has a part of some partitions, in the order of their offsets."""
+"""Reads a stream in slices: each part has a piece of some partitions, in the order of their offsets."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
-import pyarrow as pa
-from pyspark import TaskContext
-from pyspark.sql import DataFrame
 
-from ticdc_producer.model.shapes import BatchFunction
-from ticdc_producer.spark.task_results import with_results
-from ticdc_producer.verifier.event_blocks import gathered
-from ticdc_producer.verifier.event_columns import BLOCKS
+from ticdc_producer.engine.dataset import Batches, Part, Tagged
 from ticdc_producer.verifier.events import Events
-from ticdc_producer.verifier.invariants.registry import INVARIANTS
-from ticdc_producer.verifier.messages import Messages
+from ticdc_producer.verifier.invariants.registry import invariants
 from ticdc_producer.verifier.observe import Observer, with_left_keys
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.partition_marks import PartitionMarks, PartitionState
 from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.violations import ViolationCounts
 
+EVENT = "event"
+KINDS = {EVENT: Events.arrow_schema()}
 SliceStates: TypeAlias = Mapping[tuple[int, str, int], PartitionState]
 """By slice, topic and partition the state at the start of the slice."""
 
 
 @dataclass
 class Slices:
-    """What one task found in its part of the stream.
+    """What is known of one part of the stream.
 
-    :param number: of the task, which is the number of its slices.
+    :param number: of the part, which is the number of its slices.
     :param states: by topic and partition the newest events of the slice.
     """
 
@@ -43,40 +38,30 @@ class Slices:
     states: dict[tuple[str, int], PartitionState]
 
 
-def observed_events(messages: Messages, decode: BatchFunction, options: VerifyOptions) -> DataFrame:
-    """The events of messages, with a result of type ``Slices`` per task.
+def observed_slices(options: VerifyOptions, part: Part, batches: Batches) -> Generator[Tagged, None, Slices]:
+    """Observe the events of a part, and check what a single event shows.
 
-    :return: ``event_columns.BLOCKS`` of ``Events``.
+    :param batches: shape ``DECODED``, in the order of the offsets.
+    :return: yields ``Events``, and returns what is known of the slices.
     """
-
-    def observe(batches: Iterator[pa.RecordBatch]) -> Generator[pa.RecordBatch, None, Slices]:
-        context = TaskContext.get()
-        number = 0 if context is None else context.partitionId()
-        found = Slices(number, StreamFacts(options), ViolationCounts(options.examples), {})
-        observer, marks = Observer(options), PartitionMarks()
-
-        def events() -> Iterator[Events]:
-            for decoded in decode(batches):
-                if not decoded.num_rows:
-                    continue
-                marked = marks.mark(observer.observe(decoded))
-                found.facts.add(marked)
-                for invariant in INVARIANTS:
-                    if invariant.by_event:
-                        found.violations.add(invariant.id, invariant.by_event(marked))
-                observed = with_left_keys(marked.events, marked.observation)
-                yield replace(observed, slice=np.full(len(observed), number))
-
-        for part in gathered(events()):
-            yield part.by_key()
-        found.states = marks.states
-        return found
-
-    return with_results(messages.mapped, observe, BLOCKS)
+    slices = Slices(part.index, StreamFacts(options), ViolationCounts(options.examples), {})
+    observer, marks = Observer(options), PartitionMarks()
+    for decoded in batches:
+        if not decoded.num_rows:
+            continue
+        marked = marks.mark(observer.observe(decoded))
+        slices.facts.add(marked)
+        for invariant in invariants():
+            if invariant.by_event:
+                slices.violations.add(invariant.id, invariant.by_event(marked))
+        observed = with_left_keys(marked.events, marked.observation)
+        yield EVENT, replace(observed, slice=np.full(len(observed), part.index)).to_batch()
+    slices.states = marks.states
+    return slices
 
 
 def states_before(slices: Iterable[Slices]) -> SliceStates:
-    """The state of each partition at the start of each slice but its first."""
+    """Return the state of each partition at the start of each slice but its first."""
     by_partition: dict[tuple[str, int], list[tuple[PartitionState, int]]] = defaultdict(list)
     for one in slices:
         for name, state in one.states.items():

@@ -160,6 +160,11 @@ class StreamFacts:
         """The DDLs of each table, in order."""
         return TableEpochs(self.ddls, self.options)
 
+    @property
+    def events(self) -> int:
+        """Number of decoded events."""
+        return sum(counted.count for (_, _, kind), counted in self.counts.items() if kind != EventKind.ERROR)
+
     def count(self, kind: EventKind) -> int:
         """Events of a kind in all partitions."""
         return sum(counted.count for (_, _, of), counted in self.counts.items() if of == kind)

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from ticdc_producer.model.event import Op
 from ticdc_producer.replica.rows import Replica
-from ticdc_producer.verifier.event_columns import EventColumns
+from ticdc_producer.verifier.event_columns import EventColumns, FlagColumn, Int32Column, Int64Column
 from ticdc_producer.verifier.events import (
     NOTHING,
     Effect,
@@ -34,10 +34,6 @@ from ticdc_producer.verifier.table_epochs import TableDDL
 from ticdc_producer.verifier.violations import EventID
 
 MAX_EXAMPLES = 5
-STATE = pa.schema(
-    [("schema", pa.string()), ("table", pa.string()), ("row", pa.map_(pa.string(), pa.binary()))]
-)
-"""Rows of tables; a NULL row says that there is a table, which may be empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,20 +117,16 @@ class StateRows(EventColumns):
     :param position: of the event that a delivered row is from; the number of an expected one.
     """
 
-    state: Numbers
-    content: Numbers
-    expected: Flags
-
-    def by_content(self) -> pa.RecordBatch:
-        """The rows as Spark moves them (``event_columns.BLOCKS``), those of a content in one bucket."""
-        return self.blocks(self.content)
+    state: Int32Column
+    content: Int64Column
+    expected: FlagColumn
 
 
 Tables: TypeAlias = Collection[tuple[str, str]]
 
 
 def expected_state(state: pa.RecordBatch, number: int) -> StateRows:
-    """The rows of a state (shape :data:`STATE`)."""
+    """The rows of a state (shape ``shapes.STATE``)."""
     content = Images(state.column("row")).hashes
     rows = np.flatnonzero(content)
     schema, table = (state.column(name).take(pa.array(rows)) for name in ("schema", "table"))

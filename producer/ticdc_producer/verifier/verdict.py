@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ticdc_producer.engine.choose import EngineChoice
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.table_state import StateComparison
@@ -21,6 +22,7 @@ class Verdict:
     :param comparison: comparison with a scenario's expected events; None without a scenario.
     :param state: comparison with its expected rows; None without a scenario.
     :param states: the same at the requested time stamps (TSO).
+    :param engine: which engine verified, and why; None: that of the run, whose report has it.
     """
 
     findings: tuple[Finding, ...]
@@ -29,6 +31,7 @@ class Verdict:
     comparison: Comparison | None = None
     state: StateComparison | None = None
     states: Mapping[int, StateComparison] = field(default_factory=dict)
+    engine: EngineChoice | None = None
 
     @property
     def ok(self) -> bool:
@@ -52,6 +55,7 @@ class Verdict:
             "comparison": None if self.comparison is None else self.comparison.to_json(),
             "state": None if self.state is None else self.state.to_json(),
             "states": [{"ts": ts, **state.to_json()} for ts, state in sorted(self.states.items())],
+            "engine": None if self.engine is None else self.engine.to_json(),
         }
 
 

@@ -1,7 +1,13 @@
-"""All invariants, in the order of docs/stream-semantics.md §11."""
+"""All invariants: those of docs/stream-semantics.md §11 in its order, then those of other packages."""
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.metadata import EntryPoint
+
+from ticdc_producer.errors import ProducerError
+from ticdc_producer.model.entry_points import INVARIANTS as POINTS
+from ticdc_producer.model.entry_points import installed
 from ticdc_producer.verifier.invariants import (
     ddl,
     framing,
@@ -50,3 +56,26 @@ INVARIANTS: tuple[Invariant, ...] = (
     row_state.SCHEMA,
     rows.FLAGS,
 )
+"""The invariants of this package."""
+
+
+@cache
+def invariants() -> tuple[Invariant, ...]:
+    """Return all invariants; those of other packages are registered as entry points.
+
+    :raises ProducerError: for a registered object that cannot be loaded, or is no invariant.
+    """
+    points = (point for of_name in installed(POINTS).values() for point in of_name)
+    return (*INVARIANTS, *map(_loaded, points))
+
+
+def _loaded(point: EntryPoint) -> Invariant:
+    where = f"entry point {point.name} = {point.value}"
+    try:
+        invariant = point.load()
+    except Exception as error:
+        what = f"a registered invariant cannot be loaded: {type(error).__name__}: {error}"
+        raise ProducerError(what, where=where) from error
+    if not isinstance(invariant, Invariant):
+        raise ProducerError("a registered invariant must be an Invariant", where=where)
+    return invariant
