@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-import pyarrow as pa
-
+from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.faults.catalogue import catalogue
 from ticdc_producer.model.shapes import MESSAGES
-from ticdc_producer.runs.prepare import prepare
-from ticdc_producer.runs.simulate import simulate
-from ticdc_producer.runs.small_verification import SmallExpected, SmallVerification
+from ticdc_producer.oracle.scenario import ScenarioOracle
+from ticdc_producer.runs.verification import verify_messages
+from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.simulate import simulate
+from ticdc_producer.targets.encoding.stored_messages import claim_objects
+from ticdc_producer.verifier.expected import ExpectedStream
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.verdict import Verdict
 
 TOGETHER = Path(__file__).with_name("together.yaml")
@@ -85,19 +88,23 @@ def outcome(
         overrides=overrides,
         inject=[f"{name}:{_RATES[name]}" if name in _RATES else name for name in traps],
     )
-    sent = simulate(job)
-    for one in sent.partitions:
-        for claim in one.claims():
+    with simulate(job, LocalEngine()) as simulation:
+        sent = simulation.encoded
+        for claim in claim_objects(sent.messages.batches()):
             (claims / claim.name).parent.mkdir(parents=True, exist_ok=True)
             (claims / claim.name).write_bytes(claim.content)
-    verification = SmallVerification(
-        changefeed=job.changefeed,
-        messages=pa.concat_tables([MESSAGES.empty_table(), *(one.rows() for one in sent.partitions)]),
-        topics=job.stream.topic_partitions.topics,
-        expected=SmallExpected(job=job, events=sent.expected_events, skipped=sent.skipped_tables),
-        claims=str(claims) if "claim-check" in traps else "",
-    )
-    found = verification([])
-    assert found is not None
-    occurred = {one["trap"] for one in sent.fault_occurrences}
-    return Outcome(traps, frozenset(occurred), found.verdict)
+        verdict = verify_messages(
+            simulation.engine,
+            job.changefeed,
+            Messages(sent.messages.select(*MESSAGES.names)),
+            ScenarioOracle(
+                job,
+                simulation.engine,
+                simulation.log,
+                ExpectedStream(sent.expected_events),
+                sent.skipped_tables,
+            ),
+            claims=str(claims) if "claim-check" in traps else "",
+        )
+        occurred = {row["trap"] for batch in sent.faults.batches() for row in batch.to_pylist()}
+        return Outcome(traps, frozenset(occurred), verdict)

@@ -8,19 +8,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from tests.docs import trap_tables
 from tests.docs.markdown import FENCED
 from tests.verifier.topic import Topic, account, ts
+from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import FaultError
 from ticdc_producer.faults.catalogue import catalogue, catalogue_text, trap
 from ticdc_producer.faults.traps import built_in
-from ticdc_producer.model.event import Kind
-from ticdc_producer.runs.prepare import prepare
-from ticdc_producer.runs.simulate import simulate
+from ticdc_producer.model.shapes import DECODED
+from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.topic import SimulatedTopic, simulated_topic
 from ticdc_producer.verifier import VerifyOptions
-from ticdc_producer.verifier.coverage import Visibility, exercised
+from ticdc_producer.verifier.coverage import TrapOccurrences, Visibility, exercised
 
 ROOT = Path(__file__).parents[2]
 SCENARIO = Path(__file__).with_name("together.yaml")
@@ -98,26 +98,29 @@ def test_a_registered_trap_is_in_the_catalogue_and_in_the_tables() -> None:
 @pytest.mark.parametrize(("name", "difference"), [("lost-delete", -1), ("delete-twice", 1)])
 def test_a_registered_trap_is_injected(name: str, difference: int) -> None:
     uri = "kafka:///t?protocol=canal-json&partition-num=2&enable-tidb-extension=true"
-    sent, clean = (simulate(prepare(SCENARIO, sink_uri=uri, inject=inject)) for inject in ([name], []))
-    found = sent.fault_occurrences
-    assert {one["trap"] for one in found} == {name}
-    assert deletes(sent.events) - deletes(clean.events) == difference * len(found)
+    sent, clean = (simulated_topic(prepare(SCENARIO, sink_uri=uri, inject=inject)) for inject in ([name], []))
+    assert {fault["trap"] for fault in sent.faults} == {name}
+    assert deletes(sent) - deletes(clean) == difference * len(sent.faults)
 
 
-def deletes(events: object) -> int:
-    return sum(row["kind"] == Kind.ROW and row["after"] is None for row in events.to_pylist())
+def deletes(topic: SimulatedTopic) -> int:
+    return sum(row["op"] == "delete" for row in topic.expected_events.to_pylist())
 
 
 @pytest.mark.usefixtures("new_traps")
-def test_a_stream_is_searched_for_a_registered_trap(spark: SparkSession) -> None:
+def test_a_stream_is_searched_for_a_registered_trap() -> None:
     topic = Topic("t").row(0, ts(1), after=account(1)).row(0, ts(2), before=account(1))
-    rules = {"delete-twice": trap("delete-twice").coverage}
-    visibility = Visibility(options=VerifyOptions())
-    assert exercised(topic.frame(spark), visibility, rules)["delete-twice"] is None
+    assert deletes_twice(topic) is None
     again = topic.row(0, ts(3), after=account(1)).row(0, ts(2), before=account(1))
-    found = exercised(again.frame(spark), visibility, rules)["delete-twice"]
-    assert found is not None
-    assert found.location == "t/0@3[0]"
+    occurrences = deletes_twice(again)
+    assert occurrences is not None
+    assert occurrences.location == "t/0@3[0]"
+
+
+def deletes_twice(topic: Topic) -> TrapOccurrences | None:
+    engine, rules = LocalEngine(), {"delete-twice": trap("delete-twice").coverage}
+    decoded = engine.of_batches(topic.table().to_batches(), DECODED)
+    return exercised(engine, decoded, Visibility(options=VerifyOptions()), rules)["delete-twice"]
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.verifier.topic import ACCOUNTS, HANDLE, PLAIN, Topic, account, ts
+from ticdc_producer.engine.dataset import Engine
+from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.faults.catalogue import catalogue
 from ticdc_producer.model.fidelity import Fidelity
+from ticdc_producer.model.shapes import DECODED
+from ticdc_producer.model.trap_coverage import CoverageRule
 from ticdc_producer.verifier import ExpectedDispatch, VerifyOptions
-from ticdc_producer.verifier.coverage import Found, Visibility, exercised
+from ticdc_producer.verifier.coverage import TrapOccurrences, Visibility, exercised
 
 RULES = {name: one.coverage for name, one in catalogue().items() if one.coverage is not None}
 CREATE = "CREATE TABLE bank.accounts (id BIGINT PRIMARY KEY)"
@@ -140,8 +144,15 @@ def valued(topic: Topic, values: Values) -> Topic:
     return topic
 
 
+def searched(
+    engine: Engine, topic: Topic, visibility: Visibility, rules: Mapping[str, CoverageRule] = RULES
+) -> dict[str, TrapOccurrences | None]:
+    decoded = engine.of_batches(topic.table().to_batches(), DECODED)
+    return exercised(engine, decoded, visibility, rules)
+
+
 @pytest.fixture(scope="module")
-def found(spark: SparkSession) -> dict[str, Found | None]:
+def stream() -> tuple[Topic, Visibility]:
     topics = deliveries()
     for name, values in VALUES.items():
         valued(topics[name], values)
@@ -151,13 +162,18 @@ def found(spark: SparkSession) -> dict[str, Found | None]:
     for name, topic in topics.items():
         for event in topic.events:
             event["topic"] = name
-    stream = Topic(events=[event for topic in topics.values() for event in topic.events])
     options = VerifyOptions(
         rules=RULES_OF_TABLES,
         partitions={name: 2 if name in TWO_PARTITIONS else 1 for name in topics},
         max_batch_size=2,
     )
-    return exercised(stream.frame(spark), Visibility(options=options), RULES)
+    events = [event for topic in topics.values() for event in topic.events]
+    return Topic(events=events), Visibility(options=options)
+
+
+@pytest.fixture(scope="module")
+def occurrences(stream: tuple[Topic, Visibility]) -> dict[str, TrapOccurrences | None]:
+    return searched(LocalEngine(), *stream)
 
 
 SAME_TOPIC = {"schema-change": "added-column-default"}
@@ -167,29 +183,56 @@ TWICE = {"schema-change", "big-integers"}
 
 
 @pytest.mark.parametrize("trap", sorted({*RULES} - {"claim-check"}))
-def test_a_trap_is_found_in_its_own_topic_only(trap: str, found: Mapping[str, Found | None]) -> None:
-    seen = found[trap]
+def test_a_trap_is_found_in_its_own_topic_only(
+    trap: str, occurrences: Mapping[str, TrapOccurrences | None]
+) -> None:
+    seen = occurrences[trap]
     assert seen is not None
     assert seen.first[0] == SAME_TOPIC.get(trap, trap)
     assert seen.count == (2 if trap in TWICE else 1)
 
 
-def test_an_incomplete_row_is_a_claim_if_the_changefeed_stores_large_rows(spark: SparkSession) -> None:
+def test_both_engines_find_the_same(
+    spark: SparkSession, stream: tuple[Topic, Visibility], occurrences: Mapping[str, TrapOccurrences | None]
+) -> None:
+    from ticdc_producer.engine.spark import SparkEngine
+
+    assert searched(SparkEngine(spark), *stream) == occurrences
+
+
+def test_an_incomplete_row_is_a_claim_if_the_changefeed_stores_large_rows() -> None:
     topic = one_row().row(0, ts(2), after={"id": "2"}, flags=ACCOUNTS, handle_key_only=1)
     rules = {name: RULES[name] for name in ("claim-check", "handle-key-only")}
-    seen = exercised(topic.frame(spark), Visibility(options=VerifyOptions(), claim_check=True), rules)
+    visibility = Visibility(options=VerifyOptions(), claim_check=True)
+    seen = searched(LocalEngine(), topic, visibility, rules)
     assert {name: one is not None for name, one in seen.items()} == {
         "claim-check": True,
         "handle-key-only": False,
     }
 
 
-def test_unobservable_traps_are_neither_found_nor_missed(spark: SparkSession) -> None:
+def test_unobservable_traps_are_neither_found_nor_missed() -> None:
     options = VerifyOptions(fidelity=Fidelity(resolved=False, commit_ts="milliseconds", table_ids="none"))
     damaged = one_row().add(0, "error", error="OPEN-KEY-SHORT")
-    seen = exercised(damaged.frame(spark), Visibility(options=options, types=False, flags=False), RULES)
+    seen = searched(LocalEngine(), damaged, Visibility(options=options, types=False, flags=False))
     assert "duplicate-message" in seen
     assert {"resolved-fallback", "key-swap", "partitioned-table", "zero-dates", "column-flags"} & set(
         seen
     ) == set()
     assert set(seen.values()) == {None}
+
+
+def test_an_empty_stream_exercises_nothing() -> None:
+    seen = searched(LocalEngine(), Topic(), Visibility(options=VerifyOptions()))
+    assert set(seen) == set(RULES)
+    assert set(seen.values()) == {None}
+
+
+def test_a_stream_in_parts_is_one_stream(
+    stream: tuple[Topic, Visibility], occurrences: Mapping[str, TrapOccurrences | None]
+) -> None:
+    topic, visibility = stream
+    batches = topic.table().combine_chunks().to_batches(max_chunksize=5)
+    engine = LocalEngine()
+    parts = engine.of_parts(len(batches), lambda part: iter(batches[part : part + 1]), DECODED)
+    assert exercised(engine, parts, visibility, RULES) == occurrences

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ticdc_producer.cli.options import Config, Json, KafkaProperties, SinkURI
+from ticdc_producer.cli.options import Config, EngineName, Json, KafkaProperties, SinkURI
 from ticdc_producer.cli.progress import ProgressDisplay
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ def coverage(
     folder: Annotated[Path | None, typer.Option("--in", metavar="DIR", help="A golden folder.")] = None,
     config: Config = None,
     kafka_properties: KafkaProperties = None,
+    engine: EngineName = "auto",
     as_json: Json = False,
 ) -> int:
     """Show which traps of the catalogue a topic or folder exercises, and which it misses."""
@@ -31,6 +32,7 @@ def coverage(
             folder=folder,
             config=config,
             kafka_properties=kafka_properties or (),
+            engine=engine,
             on_status=progress.on_status,
         )
     if as_json:

@@ -15,7 +15,7 @@ from ticdc_producer.faults.event_traps import OrderTrap
 from ticdc_producer.faults.facts import TableFacts, table_facts
 from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.faults.illegal_event import EventGroup, IllegalEventTrap, with_illegal_fault
-from ticdc_producer.faults.legal import draws_table, legal_faults, moved_tables, moves_tables
+from ticdc_producer.faults.legal import draws_table, legal_faults, moves_tables
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.whole_groups import whole_groups
 from ticdc_producer.pipeline.order import in_delivery_order
@@ -38,20 +38,6 @@ class EventFaults:
     catalog: Catalog
     partitions: int
     illegal: bool = True
-
-    def __call__(self, events: pa.RecordBatch) -> pa.RecordBatch:
-        """All events with faults, unordered; ``reordered`` follows when they are sorted.
-
-        Removed events remain, with the kind ``illegal_event.DROPPED``.
-
-        :param events: all events of the stream (shape ``EVENT_STREAM``), in any order.
-        :return: the same shape, in no order.
-        """
-        reserved = self.reserved(events)
-        unreserved = chosen(events, ~reserved)
-        moved = {segment: table for segment, (_, table) in moved_tables([unreserved], self.plan).items()}
-        faulty = self.with_legal_faults(unreserved, moved)
-        return pa.concat_batches([faulty, *self._with_illegal_faults(chosen(events, reserved))])
 
     @property
     def is_local(self) -> bool:
@@ -155,14 +141,6 @@ class EventFaults:
         if not self.plan.repeats:
             return reserved
         return replaced(reserved, {"restart_epoch": self._segments(reserved) * 2})
-
-    def _with_illegal_faults(self, reserved: pa.RecordBatch) -> list[pa.RecordBatch]:
-        """All reserved events with the illegal faults; segments of legal faults by number are in none."""
-        owners = self.fault_numbers(reserved)
-        return [
-            self.with_illegal_fault(chosen(reserved, owners == number), number)
-            for number in np.unique(owners).tolist()
-        ]
 
     def _segments(self, events: pa.RecordBatch) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
         return self.plan.segments.numbers(integers(events, "deliver_after_ts"))

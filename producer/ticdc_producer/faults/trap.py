@@ -93,7 +93,7 @@ Text: TypeAlias = Annotated[str, Field(min_length=1)]
 
 
 class _StrictModel(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 class TrapEntry(_StrictModel):

@@ -22,7 +22,10 @@ VIEWS: Mapping[View, tuple[str, dict[str, str]]] = MappingProxyType(
     {
         "cell": (
             "a column of a row event",
-            {"type": "without parameters", "flag": "", "value": "bytes", "text": "", "number": ""},
+            {
+                "type": "without parameters", "flag": "", "value": "bytes", "text": "", "number": "",
+                "different_bytes": "their number",
+            },
         ),
         "event": (
             "an event",

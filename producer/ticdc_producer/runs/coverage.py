@@ -8,26 +8,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from pyspark.sql import DataFrame
-
 from ticdc_producer.config import Changefeed
+from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine
+from ticdc_producer.engine.dataset import Dataset, Engine
+from ticdc_producer.engine.option import EngineOption
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.faults.catalogue import Trap, catalogue
 from ticdc_producer.model.column import ColumnFlag
+from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.protocols import registry
-from ticdc_producer.runs.offset_ranges import brokers_of, whole_topics
-from ticdc_producer.runs.prepare import changefeed_of
-from ticdc_producer.runs.read_session import folder_session, topic_session
-from ticdc_producer.runs.schemas import with_schemas
-from ticdc_producer.runs.verify import OnStatus
+from ticdc_producer.runs.topic_ranges import brokers_of, topic_messages, whole_topics
+from ticdc_producer.runs.verify import OnStatus, max_rows
 from ticdc_producer.runs.verify_options import verify_options
-from ticdc_producer.runs.write_golden import folder_messages
-from ticdc_producer.spark.background_jobs import materialized
-from ticdc_producer.spark.session import announce_start
-from ticdc_producer.targets.decoding.dataframes import kafka_messages
-from ticdc_producer.targets.decoding.decode import decoded
+from ticdc_producer.runs.write_golden import folder_messages, folder_size
+from ticdc_producer.simulate.job import changefeed_of
+from ticdc_producer.simulate.schemas import with_schemas
+from ticdc_producer.targets.decoding.decode import event_decoder
+from ticdc_producer.targets.decoding.record_batches import with_table_schemas
 from ticdc_producer.targets.golden import read as golden
-from ticdc_producer.verifier.coverage import Found, Visibility, exercised
+from ticdc_producer.verifier.coverage import TrapOccurrences, Visibility, exercised
 from ticdc_producer.verifier.options import Strictness
 
 Status: TypeAlias = Literal["exercised", "not_exercised", "unobservable", "not_applicable", "illegal"]
@@ -79,6 +78,7 @@ def coverage(
     folder: str | Path | None = None,
     config: str | Path | None = None,
     kafka_properties: Sequence[str] = (),
+    engine: EngineOption = "auto",
     on_status: OnStatus = lambda _line: None,
 ) -> Coverage:
     """Which traps of the catalogue a topic or a golden folder exercises, and which it misses.
@@ -89,6 +89,8 @@ def coverage(
     :param folder: a golden folder; its manifest holds the changefeed and the injected traps.
     :param config: a changefeed TOML: dispatch rules, protocol options.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
+    :param engine: ``local``: search in this process; ``spark``: in Spark's tasks; ``auto``: in Spark's tasks
+        if the messages are not few.
     :param on_status: called with a line of text for each step of the work.
     :raises ProducerError: for a source that cannot be read. Messages that do not decode are skipped.
     """
@@ -96,26 +98,34 @@ def coverage(
         what = "give exactly one source: `sink_uri` or `folder`"
         raise ChangefeedError(what, parameter="sink-uri").about("sink_uri", "folder")
     if folder is not None:
-        return _folder_coverage(Path(folder), config, on_status)
+        return _folder_coverage(Path(folder), config, engine, on_status)
     changefeed = changefeed_of(sink_uri, config, kafka_properties=kafka_properties)
     ranges = whole_topics(brokers_of(changefeed), [changefeed.sink_uri.topic])
     changefeed = changefeed.model_copy(update={"partition_num": max(part.partition for part in ranges) + 1})
-    announce_start(on_status)
-    spark = topic_session(changefeed, ranges)
-    return _covered(kafka_messages(spark, brokers_of(changefeed), ranges), changefeed, Counter(), on_status)
+    start = _start(engine, changefeed, sum(part.end - part.start for part in ranges), 0, on_status)
+    messages = topic_messages(start(), brokers_of(changefeed), ranges).rows
+    return _covered(start(), messages, changefeed, Counter(), on_status)
 
 
-def _folder_coverage(folder: Path, config: str | Path | None, on_status: OnStatus) -> Coverage:
+def _folder_coverage(
+    folder: Path, config: str | Path | None, engine: EngineOption, on_status: OnStatus
+) -> Coverage:
     if config is not None:
         what, hint = "`config` cannot be combined with `folder`", "a golden folder contains its changefeed"
         raise ChangefeedError(what, parameter="config", hint=hint).about("config", "folder")
     manifest = golden.manifest(folder)
     changefeed = golden.changefeed(folder, manifest)
-    announce_start(on_status)
-    spark = folder_session(changefeed, folder)
-    return _covered(
-        folder_messages(spark, folder), changefeed, _injected(manifest), on_status, golden.schemas(folder)
-    )
+    size = folder_size(folder)
+    start = _start(engine, changefeed, size.count, size.nbytes // 2, on_status)  # Base64, names of columns
+    messages = folder_messages(start(), folder)
+    return _covered(start(), messages, changefeed, _injected(manifest), on_status, golden.schemas(folder))
+
+
+def _start(
+    engine: EngineOption, changefeed: Changefeed, messages: int, nbytes: int, on_status: OnStatus
+) -> EngineStart:
+    estimate = Estimate(events=messages, nbytes=nbytes, rows=max_rows(changefeed, messages))
+    return EngineStart(choose_engine(engine, estimate), estimate.rows, on_status)
 
 
 def _injected(manifest: Mapping[str, Any]) -> Counter[str]:
@@ -128,32 +138,35 @@ def _injected(manifest: Mapping[str, Any]) -> Counter[str]:
 
 
 def _covered(
-    read_messages: DataFrame,
+    engine: Engine,
+    messages: Dataset,
     changefeed: Changefeed,
     injected: Mapping[str, int],
     on_status: OnStatus,
     schemas: Mapping[int, str] | None = None,
 ) -> Coverage:
-    """:param schemas: the Avro schemas stored in a folder."""
+    """Search messages for traps.
+
+    :param messages: shape ``MESSAGES``.
+    :param schemas: the Avro schemas stored in a folder.
+    """
     on_status("looking for traps")
-    options = with_schemas(changefeed.codec_options(), changefeed, read_messages, schemas or {})
+    options = with_schemas(changefeed.codec_options(), changefeed, messages, schemas or {})
+    options = with_table_schemas(messages, changefeed.protocol, options)
     # Claim-check objects are not read: the messages that refer to them count.
-    with materialized(decoded(read_messages, changefeed.protocol, options)) as stream:
-        observable = _observability(changefeed, read_messages)
-        rules = {one.id: one.coverage for one in catalogue().values() if one.coverage is not None}
-        found = exercised(stream, observable, rules)
-    return Coverage(changefeed.protocol, tuple(_trap_coverages(changefeed, observable, found, injected)))
+    decoded = messages.map(event_decoder(changefeed.protocol, options), DECODED).merged()
+    visibility = _visibility(changefeed)
+    rules = {trap.id: trap.coverage for trap in catalogue().values() if trap.coverage is not None}
+    traps = _trap_coverages(changefeed, visibility, exercised(engine, decoded, visibility, rules), injected)
+    return Coverage(changefeed.protocol, tuple(traps))
 
 
-def _observability(changefeed: Changefeed, read_messages: DataFrame) -> Visibility:
+def _visibility(changefeed: Changefeed) -> Visibility:
     fidelity = registry.fidelity(changefeed.protocol, changefeed.codec_options())
-    topics = [row["topic"] for row in read_messages.select("topic").distinct().collect()]
-    options = verify_options(changefeed, fidelity, topics, Strictness())
-    flags = fidelity.visible_flag(ColumnFlag.UNSIGNED) != 0
     return Visibility(
-        options=options,
+        options=verify_options(changefeed, fidelity, (), Strictness()),
         types=fidelity.sql_types,
-        flags=flags,
+        flags=fidelity.visible_flag(ColumnFlag.UNSIGNED) != 0,
         decimals=not fidelity.float_decimals,
         claim_check=changefeed.large_message_handle_option == "claim-check",
     )
@@ -161,15 +174,15 @@ def _observability(changefeed: Changefeed, read_messages: DataFrame) -> Visibili
 
 def _trap_coverages(
     changefeed: Changefeed,
-    observable: Visibility,
-    features: Mapping[str, Found | None],
+    visibility: Visibility,
+    occurrences: Mapping[str, TrapOccurrences | None],
     injected: Mapping[str, int],
 ) -> Iterator[TrapCoverage]:
     for trap in catalogue().values():
-        status, note = _status(trap, changefeed, observable, features)
-        found = features.get(trap.id)
-        if found is not None and status == "exercised":
-            yield TrapCoverage(trap=trap.id, status=status, count=found.count, first=found.location)
+        status, note = _status(trap, changefeed, visibility, occurrences)
+        of_trap = occurrences.get(trap.id)
+        if of_trap is not None and status == "exercised":
+            yield TrapCoverage(trap=trap.id, status=status, count=of_trap.count, first=of_trap.location)
         elif count := injected.get(trap.id, 0):
             note = "injected according to the manifest"
             yield TrapCoverage(trap=trap.id, status="exercised", count=count, note=note)
@@ -178,13 +191,16 @@ def _trap_coverages(
 
 
 def _status(
-    trap: Trap, changefeed: Changefeed, observable: Visibility, features: Mapping[str, Found | None]
+    trap: Trap,
+    changefeed: Changefeed,
+    visibility: Visibility,
+    occurrences: Mapping[str, TrapOccurrences | None],
 ) -> tuple[Status, str]:
     if trap.coverage is None:
         return "illegal", "found by verify"
     if changefeed.protocol not in trap.protocols or changefeed.profile not in trap.profiles:
         return "not_applicable", f"not in {changefeed.protocol}, profile {changefeed.profile}"
-    if trap.id not in features:
-        lacking = [need for need in trap.coverage.needs if observable.lacks(need)]
+    if trap.id not in occurrences:
+        lacking = [need for need in trap.coverage.needs if visibility.lacks(need)]
         return "unobservable", f"the messages do not carry: {', '.join(lacking)}"
-    return ("not_exercised", trap.requires) if features[trap.id] is None else ("exercised", "")
+    return ("not_exercised", trap.requires) if occurrences[trap.id] is None else ("exercised", "")

@@ -1,6 +1,6 @@
 """Coverage: the traps that a stream exercises, derived from features of its events."""
 
 from ticdc_producer.verifier.coverage.features import Visibility, exercised
-from ticdc_producer.verifier.coverage.rules import Found
+from ticdc_producer.verifier.coverage.occurrences import TrapOccurrences
 
-__all__ = ["Found", "Visibility", "exercised"]
+__all__ = ["TrapOccurrences", "Visibility", "exercised"]

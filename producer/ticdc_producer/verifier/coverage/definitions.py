@@ -1,62 +1,142 @@
-"""Views of DDL events and of the table definitions in row events."""
+"""Views of DDL events, and of the table definitions in row events."""
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
+import re
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeAlias
 
-from ticdc_producer.model.trap_coverage import View
-from ticdc_producer.verifier.coverage.columns import PARTITION, first_event, of_groups, position
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-_RENAMED = r"(?i)(?:rename\s+table|,)\s+(\S+?)\s+to\s+([^\s,;]+)"
+from ticdc_producer.engine.dataset import Batches, Dataset, Order, Part
+from ticdc_producer.model.trap_coverage import Feature, View
+from ticdc_producer.model.whole_groups import whole_groups
+from ticdc_producer.verifier.coverage.occurrences import FeatureCounts, Position, ViewEvents
+from ticdc_producer.verifier.fingerprint import Numbers
+
+DDLS = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("position", pa.int64()),
+        ("commit_ts", pa.int64()),
+        ("schema", pa.string()),
+        ("table", pa.string()),
+        ("query", pa.string()),
+    ]
+)
+"""DDL events. ``position`` is that of ``events.positions``."""
+_COMMIT, _NAMES = ("topic", "partition", "commit_ts"), pa.list_(pa.string())
+_STATEMENTS = pa.schema([*DDLS, ("parts", pa.int64()), ("old", _NAMES), ("new", _NAMES)])
+_RENAMED = re.compile(r"(?:rename\s+table|,)\s+(\S+?)\s+to\s+([^\s,;]+)", re.ASCII)
+_TWO_WORDS = re.compile(r"\s*(\w+\s+\w+)", re.ASCII)
+_Rows: TypeAlias = list[dict[str, Any]]
 
 
-def definition_views(decoded: DataFrame) -> dict[View, DataFrame]:
-    """The views ``ddl``, ``ddls-of-commit``, ``ddls-of-topic``, ``table-columns`` and ``table-ids``.
+def ddl_rows(decoded: pa.RecordBatch, position: Numbers) -> pa.RecordBatch:
+    """Return the DDL events of a batch as ``DDLS``.
 
-    :param decoded: decoded events (``DECODED``).
-    :return: ``columns.EVENT_POSITION`` and the columns of the conditions, in no order.
+    :param decoded: shape ``DECODED``.
+    :param position: of each event.
     """
-    with_position = decoded.withColumn("position", position())
-    ddls, rows = with_position.filter("kind = 'ddl'"), with_position.filter("kind = 'row'")
-    return {
-        "ddl": ddls,
-        "ddls-of-commit": of_groups(_of_one_commit_ts(ddls)),
-        "ddls-of-topic": of_groups(_of_topics(ddls)),
-        "table-columns": of_groups(_column_sets(rows)),
-        "table-ids": of_groups(_table_ids(rows)),
-    }
+    columns = [pa.array(position) if name == "position" else decoded.column(name) for name in DDLS.names]
+    return pa.record_batch(columns, schema=DDLS).filter(pc.equal(decoded.column("kind"), "ddl"))
 
 
-def _of_one_commit_ts(ddls: DataFrame) -> DataFrame:
-    """DDLs of one commit-ts in one partition: parts of one statement, and the names that it changes."""
-    names = sf.lower(sf.replace("query", sf.lit("`"), sf.lit("")))
-    return ddls.groupBy(*PARTITION, "commit_ts").agg(
-        sf.count_distinct("query", "schema", "table").alias("parts"),
-        sf.flatten(sf.collect_set(sf.regexp_extract_all(names, sf.lit(_RENAMED), 1))).alias("old"),
-        sf.flatten(sf.collect_set(sf.regexp_extract_all(names, sf.lit(_RENAMED), 2))).alias("new"),
-        first_event(),
-    )
+def statement_counts(ddls: Dataset, features: tuple[Feature, ...]) -> list[FeatureCounts]:
+    """Return the counts of the view ``ddls-of-commit``.
+
+    :param ddls: ``DDLS``.
+    """
+    in_order = ddls.shuffle(_COMMIT[:2], Order((*_COMMIT[:2], "position")))
+    return in_order.results(partial(_statement_counts, features))
 
 
-def _of_topics(ddls: DataFrame) -> DataFrame:
-    """Kinds of DDL, distinguished by the first two words of the query, which every protocol has."""
-    words = sf.upper(sf.regexp_extract("query", r"^\s*(\w+\s+\w+)", 1))
-    return ddls.groupBy("topic").agg(sf.count_distinct(words).alias("kinds"), first_event())
+def _statement_counts(features: tuple[Feature, ...], _part: Part, batches: Batches) -> FeatureCounts:
+    counts = FeatureCounts(features)
+    for batch in whole_groups(batches, _COMMIT[:2]):
+        by_commit: defaultdict[tuple[Any, ...], _Rows] = defaultdict(list)
+        for ddl in batch.to_pylist():
+            by_commit[tuple(ddl[name] for name in _COMMIT)].append(ddl)
+        statements = pa.RecordBatch.from_pylist([*map(_statement, by_commit.values())], _STATEMENTS)
+        add_ddls(counts, "ddls-of-commit", statements)
+    return counts
 
 
-def _column_sets(rows: DataFrame) -> DataFrame:
-    # Deletes and too large rows may have the handle key only.
-    whole = rows.filter("op <> 'delete' and coalesce(handle_key_only, 0) = 0")
-    names = sf.xxhash64(sf.sort_array(sf.transform("columns", lambda one: one["name"])))
-    return whole.groupBy("topic", "schema", "table").agg(
-        (sf.min(names) != sf.max(names)).alias("changed"), first_event()
-    )
+def add_ddls(counts: FeatureCounts, view: View, ddls: pa.RecordBatch) -> None:
+    """Count the features of DDLs, or of statements.
+
+    :param ddls: ``DDLS``, and possibly more columns.
+    """
+    counts.add(view, _events(ddls), ddls)
 
 
-def _table_ids(rows: DataFrame) -> DataFrame:
-    return (
-        rows.filter("table_id > 0")
-        .groupBy("topic", "schema", "table")
-        .agg(sf.count_distinct("table_id").alias("parts"), first_event())
-    )
+def _events(ddls: pa.RecordBatch) -> ViewEvents:
+    partition, position = (ddls.column(name).to_numpy() for name in ("partition", "position"))
+    return ViewEvents.of(ddls.column("topic"), partition, position)
+
+
+def _statement(ddls: _Rows) -> dict[str, Any]:
+    """Return the first of the DDLs of a statement, the number of its parts, and the names in its RENAMEs."""
+    parts = {(ddl["query"], ddl["schema"], ddl["table"]) for ddl in ddls}
+    queries = [(ddl["query"] or "").replace("`", "").lower() for ddl in ddls]
+    names = [pair for query in queries for pair in _RENAMED.findall(query)]
+    complete = [part for part in parts if None not in part]
+    renamed = {"old": [old for old, _ in names], "new": [new for _, new in names]}
+    return {**ddls[0], "parts": len(complete), **renamed}
+
+
+@dataclass
+class Variants:
+    """What differs between the events of a table or topic: columns, physical ids, or kinds of DDL.
+
+    :ivar variants: the variants by topic, schema and table.
+    :ivar first: the position of the first event.
+    """
+
+    variants: dict[tuple[str, str, str], set[Hashable]] = field(default_factory=dict)
+    first: dict[tuple[str, str, str], Position] = field(default_factory=dict)
+
+    def add(
+        self, variants: Iterable[Hashable], events: ViewEvents, schema: str = "", table: str = ""
+    ) -> None:
+        """Add events of some variants; without schema and table they are those of a topic."""
+        for topic in np.unique(events.topic).tolist():
+            first = events.take(np.flatnonzero(events.topic == topic)).first()
+            self._add((first[0], schema, table), variants, first)
+
+    def add_kinds(self, ddls: pa.RecordBatch) -> None:
+        """Add the kinds of DDLs: the first two words, which every protocol has."""
+        events = _events(ddls)
+        for number, query in enumerate(ddls.column("query").to_pylist()):
+            words = _TWO_WORDS.match(query or "")
+            kinds = [] if query is None else [words[1].upper() if words else ""]
+            self.add(kinds, events.take(np.array([number])))
+
+    def merge(self, other: Variants) -> None:
+        """Add the events of another part of the stream."""
+        for name, variants in other.variants.items():
+            self._add(name, variants, other.first[name])
+
+    def tables(self) -> dict[str, int]:
+        """Return the number of tables of each topic."""
+        return Counter(topic for topic, _, _ in self.variants)
+
+    def add_to(self, counts: FeatureCounts, view: View) -> None:
+        """Count the features of a view of tables or topics."""
+        if not self.variants:
+            return
+        topics, partitions, positions = zip(*self.first.values(), strict=True)
+        number = pa.array([len(variants) for variants in self.variants.values()])
+        columns = {"parts": number, "kinds": number, "changed": pc.greater(number, 1)}
+        events = ViewEvents.of(pa.array(topics), np.array(partitions), np.array(positions))
+        counts.add(view, events, columns)
+
+    def _add(self, name: tuple[str, str, str], variants: Iterable[Hashable], first: Position) -> None:
+        self.variants.setdefault(name, set()).update(variants)
+        self.first[name] = min(first, self.first.get(name, first))

@@ -1,137 +1,144 @@
 """Views of delivery: repeated, reordered and late events, and the sizes of messages.
 
-They are computed on the classified stream. A repeated row without handle key does not count as duplicate,
-because it may be a second row. Repeated events are grouped by *islands*: the events of a partition between
-one first-time row and the next.
+    events of a partition ──message by message──▶ what came before them ──island by island──▶ restarts
+
+A part has the largest message and the largest island in memory.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as sf
+from collections.abc import Generator, Mapping, Sequence
+from functools import partial
 
-from ticdc_producer.model.trap_coverage import View
-from ticdc_producer.verifier.coverage.columns import (
-    FIRST_ROW,
-    PARTITION,
-    TABLE,
-    event_ref,
-    first_event,
-    of_groups,
-    preceding_events,
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.engine.dataset import Batches, Dataset, Order, Part, Tagged
+from ticdc_producer.model.trap_coverage import Feature
+from ticdc_producer.model.whole_groups import whole_groups
+from ticdc_producer.verifier.coverage.keys import OPS
+from ticdc_producer.verifier.coverage.occurrences import FeatureCounts, ViewEvents
+from ticdc_producer.verifier.coverage.ordered_events import (
+    DeliveredEvents,
+    OrderedEvents,
+    OrderedPartition,
+    PartitionName,
+    by_partition,
+    indexes,
 )
+from ticdc_producer.verifier.events import NOTHING, EventKind, Rule
+from ticdc_producer.verifier.key_groups import starts_of
 
-_BY_VALUE = "rule in ('index-value', 'columns')"
-_ROW_AGAIN = "kind = 'row' and again and not repeated"
-_STALE = "kind = 'resolved' and commit_ts <= resolved_max and not repeated"
+_EVENT = "event"
+_PARTITION = ("topic", "partition")
+_KINDS = ["", *(kind.name.lower() for kind in EventKind)]
+_UNCHANGED = (
+    "commit_ts", "first_delivery", "first_row", "row_again", "repeated", "rows_again", "stale", "replaying",
+)  # fmt: skip
+"""Columns of the view ``event`` that ``OrderedEvents`` have as they are."""
 
 
-def delivery_views(events: DataFrame, max_batch_size: int | None) -> dict[View, DataFrame]:
-    """The views ``event``, ``island``, ``partition`` and ``message``.
+def delivery_counts(
+    events: Dataset, features: tuple[Feature, ...], max_batch_size: int | None, tables: Mapping[str, int]
+) -> FeatureCounts:
+    """Return the counts of the views ``event``, ``island``, ``partition`` and ``message``.
 
-    :param events: the result of :func:`with_repetitions`; read several times.
+    :param events: ``DeliveredEvents``.
     :param max_batch_size: maximum number of events in a message; None: unknown.
-    :return: ``columns.EVENT_POSITION`` and the columns of the conditions, in no order.
+    :param tables: by topic the number of tables that have rows.
     """
-    return {
-        "event": _replays(events),
-        "island": of_groups(_islands_with_rows_again(events)),
-        "partition": of_groups(_partitions(events)),
-        "message": of_groups(_messages(events, max_batch_size)),
+    counts, in_order = FeatureCounts(features), events.shuffle(_PARTITION, Order((*_PARTITION, "position")))
+    ordered = partial(_ordered_events, features, max_batch_size, tables)
+    with in_order.stored(ordered, {_EVENT: OrderedEvents.arrow_schema()}) as stored:
+        replayed_max: dict[str, int] = {}
+        for of_part, newest in stored.results:
+            counts.merge([of_part])
+            for topic, ts in newest:
+                replayed_max[topic] = max(ts, replayed_max.get(topic, NOTHING))
+        counts.merge(stored[_EVENT].results(partial(_event_counts, features, replayed_max)))
+    return counts
+
+
+def _ordered_events(
+    features: tuple[Feature, ...],
+    max_batch_size: int | None,
+    tables: Mapping[str, int],
+    _part: Part,
+    batches: Batches,
+) -> Generator[Tagged, None, tuple[FeatureCounts, list[tuple[str, int]]]]:
+    """Yield ``OrderedEvents``, and return the other counts and the newest row that each partition repeats."""
+    counts, partitions = FeatureCounts(features), dict[PartitionName, OrderedPartition]()
+
+    def in_order() -> Batches:
+        for batch in whole_groups(batches, (*_PARTITION, "offset")):
+            for name, events in by_partition(DeliveredEvents.of(batch)):
+                _add_messages(counts, events, max_batch_size)
+                partition = partitions.setdefault(name, OrderedPartition(name, int(events.position[0])))
+                yield partition.ordered(events).to_batch()
+
+    for batch in whole_groups(in_order(), (*_PARTITION, "island")):
+        for name, events in by_partition(OrderedEvents.of(batch)):
+            replayed = partitions[name].replayed(events)
+            _add_islands(counts, replayed, tables.get(name[0], 0))
+            yield _EVENT, replayed.to_batch()
+    _add_partitions(counts, [*partitions.values()])
+    return counts, [(name[0], partition.replayed_max) for name, partition in partitions.items()]
+
+
+def _add_messages(counts: FeatureCounts, events: DeliveredEvents, max_batch_size: int | None) -> None:
+    rows = np.flatnonzero(events.kind == EventKind.ROW)
+    _, first, sizes = np.unique(events.offset[rows], return_index=True, return_counts=True)
+    positions, columns = ViewEvents.of_events(events).take(rows[first]), {"rows": pa.array(sizes)}
+    counts.add("message", positions, columns, {"max_batch_size": max_batch_size})
+
+
+def _add_islands(counts: FeatureCounts, events: OrderedEvents, of_tables: int) -> None:
+    """Count the islands of a partition with several repeated rows, each at the first of them."""
+    again = events.take(events.row_again & (events.rows_again > 1))
+    starts, (codes, tables) = starts_of(again.island), again.tables
+    different = np.unique(np.cumsum(starts) * len(tables) + codes) // max(len(tables), 1)
+    columns = {
+        "stale": pa.array(again.stale[starts]),
+        "tables": pa.array(np.unique(different, return_counts=True)[1]),
     }
+    positions = ViewEvents.of_events(again).take(np.flatnonzero(starts))
+    counts.add("island", positions, columns, {"of_tables": of_tables})
 
 
-def with_repetitions(events: DataFrame) -> DataFrame:
-    """Adds to classified events whether they are repeated, and the newest ts before each.
-
-    :param events: the result of ``classify``.
-    :return: the same with ``offset``, ``index``, ``again`` (a duplicate), ``repeated`` (its message repeats
-        the previous one), ``resolved_max``, ``row_max`` and ``table_max`` (TSO; NULL if none), the number of
-        its ``island``, and the counts ``rows_again`` and ``stale`` of the island, in no order.
-    """
-    return _islands(_repetitions(events))
+def _add_partitions(counts: FeatureCounts, partitions: Sequence[OrderedPartition]) -> None:
+    if not partitions:
+        return
+    topics, numbers = zip(*(partition.name for partition in partitions), strict=True)
+    first = np.array([partition.first for partition in partitions])
+    columns = {name: pa.array([getattr(of, name) for of in partitions]) for name in ("rows", "resolved")}
+    counts.add("partition", ViewEvents.of(pa.array(topics), np.array(numbers), first), columns)
 
 
-def _repetitions(events: DataFrame) -> DataFrame:
-    """Adds ``again`` (a duplicate), ``repeated`` (its message repeats the previous one) and ``index``."""
-    known = (sf.col("kind") != "row") | sf.col("row_key").isNotNull()
-    indexed = events.withColumns(
-        {
-            "again": ~sf.col("first_delivery") & known,
-            "offset": event_ref()["offset"],
-            "index": event_ref()["index"],
-        }
-    )
-    message = Window.partitionBy(*PARTITION, "offset")
-    identities = sf.sort_array(sf.collect_list(sf.struct("index", "identity")).over(message))
-    held = indexed.withColumns(
-        {"content": sf.xxhash64(identities), "all_again": sf.min("again").over(message)}
-    )
-    before = Window.partitionBy(*PARTITION).orderBy("offset").rangeBetween(-1, -1)
-    repeated = sf.col("all_again") & (sf.col("content") == sf.max("content").over(before))
-    return held.withColumn("repeated", sf.coalesce(repeated, sf.lit(False)))
+def _event_counts(
+    features: tuple[Feature, ...], replayed_max: Mapping[str, int], _part: Part, batches: Batches
+) -> FeatureCounts:
+    counts = FeatureCounts(features)
+    for batch in batches:
+        events = OrderedEvents.of(batch)
+        columns = _event_columns(events, replayed_max)
+        counts.add("event", ViewEvents.of_events(events), columns)
+    return counts
 
 
-def _islands(events: DataFrame) -> DataFrame:
-    """Adds the newest ts before an event, and the number of repeated events in its island."""
-    before, by_position = preceding_events(), Window.partitionBy(*PARTITION).orderBy("position")
-    row_ts = sf.when(sf.expr(FIRST_ROW), sf.col("commit_ts"))
-    newest = events.withColumns(
-        {
-            "resolved_max": sf.max(sf.when(sf.col("kind") == "resolved", sf.col("commit_ts"))).over(before),
-            "row_max": sf.max(row_ts).over(before),
-            "table_max": sf.max(row_ts).over(preceding_events(*TABLE)),
-            "island": sf.count_if(sf.expr(FIRST_ROW)).over(by_position),
-        }
-    )
-    island = Window.partitionBy(*PARTITION, "island")
-    return newest.withColumns(
-        {
-            "rows_again": sf.count_if(sf.expr(_ROW_AGAIN)).over(island),
-            "stale": sf.count_if(sf.expr(_STALE)).over(island),
-        }
-    )
-
-
-def _replays(events: DataFrame) -> DataFrame:
-    """Adds ``replaying`` (after a restart, within the partition) and ``replayed_max`` of the topic."""
-    restart = sf.expr(f"({_STALE}) or ({_ROW_AGAIN} and (rows_again > 1 or stale > 0))")
-    replayed = events.filter(restart & (sf.col("kind") == "row"))
-    newest = replayed.groupBy("topic").agg(sf.max("commit_ts").alias("replayed_max"))
-    replaying = sf.coalesce(sf.max(restart).over(preceding_events()), sf.lit(False))
-    return events.join(sf.broadcast(newest), "topic", "left").withColumns(
-        {
-            "replaying": replaying,
-            "first_row": sf.expr(FIRST_ROW),
-            "row_again": sf.expr(_ROW_AGAIN),
-            "by_value": sf.expr(_BY_VALUE),
-        }
-    )
-
-
-def _islands_with_rows_again(events: DataFrame) -> DataFrame:
-    """Islands with repeated rows, of the whole changefeed or of one table only.
-
-    A restart of the changefeed repeats rows of several tables, or a resolved-ts.
-    """
-    again = events.filter(_ROW_AGAIN)
-    by_island = again.groupBy(*PARTITION, "island", "rows_again", "stale").agg(
-        sf.count_distinct(*TABLE).alias("tables"), first_event()
-    )
-    tables = events.filter("kind = 'row'").groupBy("topic").agg(sf.count_distinct(*TABLE).alias("of_tables"))
-    return by_island.filter("rows_again > 1").join(sf.broadcast(tables), "topic")
-
-
-def _partitions(events: DataFrame) -> DataFrame:
-    return events.groupBy(*PARTITION).agg(
-        sf.count_if(sf.col("kind") == "resolved").alias("resolved"),
-        sf.count_if(sf.col("kind") == "row").alias("rows"),
-        first_event(),
-    )
-
-
-def _messages(events: DataFrame, max_batch_size: int | None) -> DataFrame:
-    rows = events.filter("kind = 'row'")
-    messages = rows.groupBy(*PARTITION, event_ref()["offset"].alias("offset"))
-    counted = messages.agg(sf.count("*").alias("rows"), first_event())
-    return counted.withColumn("max_batch_size", sf.lit(max_batch_size).cast("int"))
+def _event_columns(events: OrderedEvents, replayed_max: Mapping[str, int]) -> dict[str, pa.Array]:
+    """Return the columns of the view ``event``."""
+    topics, names = events.topics
+    times = {name: getattr(events, name) for name in ("resolved_max", "row_max", "table_max")}
+    times["replayed_max"] = np.array([replayed_max.get(name, NOTHING) for name in names], np.int64)[topics]
+    by_value = np.isin(events.rule, [Rule.INDEX_VALUE, Rule.COLUMNS])
+    key_change = pc.if_else(pc.equal(events.key_change, ""), None, events.key_change)
+    return {
+        "kind": pa.array(_KINDS).take(pa.array(events.kind)),
+        "op": pa.array(OPS).take(pa.array(events.op)),
+        "index": pa.array(indexes(events)),
+        "key_change": pc.split_pattern(key_change, ", "),
+        "by_value": pa.array(by_value, mask=events.rule == Rule.UNKNOWN),
+        **{name: pa.array(getattr(events, name)) for name in _UNCHANGED},
+        **{name: pa.array(values, mask=values == NOTHING) for name, values in times.items()},
+    }

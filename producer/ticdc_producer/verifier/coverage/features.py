@@ -1,24 +1,54 @@
-"""Counts all features of a stream in one job, and derives the traps that it exercises."""
+"""Counts the features of a stream, and derives the traps that it exercises.
+
+    decoded events ──▶ cells, rows, tables, DDLs ──by key──▶ keys of rows ──by partition──▶ delivery
+
+A view whose rows are groups of events is computed where its events come together.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import reduce
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
+import numpy as np
+import pyarrow as pa
 
-from ticdc_producer.model.trap_coverage import CoverageRule, Feature, Need, View
-from ticdc_producer.spark.background_jobs import materialized
-from ticdc_producer.verifier.coverage.classified import classify
-from ticdc_producer.verifier.coverage.columns import cells, event_ref, features_found, first_event
-from ticdc_producer.verifier.coverage.definitions import definition_views
-from ticdc_producer.verifier.coverage.delivery import delivery_views, with_repetitions
-from ticdc_producer.verifier.coverage.keys import key_views
-from ticdc_producer.verifier.coverage.rules import Found, occurrences
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part, Sides, Tagged
+from ticdc_producer.model.event import Op
+from ticdc_producer.model.trap_coverage import CoverageRule, Feature, Need
+from ticdc_producer.verifier.coverage import keys
+from ticdc_producer.verifier.coverage.cells import ColumnCells
+from ticdc_producer.verifier.coverage.conditions import condition
+from ticdc_producer.verifier.coverage.definitions import (
+    DDLS,
+    Variants,
+    add_ddls,
+    ddl_rows,
+    statement_counts,
+)
+from ticdc_producer.verifier.coverage.delivery import delivery_counts
+from ticdc_producer.verifier.coverage.occurrences import (
+    FeatureCounts,
+    TrapOccurrences,
+    ViewEvents,
+    trap_occurrences,
+)
+from ticdc_producer.verifier.coverage.ordered_events import DeliveredEvents, delivered
+from ticdc_producer.verifier.events import EventKind
+from ticdc_producer.verifier.forms import Descriptions, Images, row_forms
+from ticdc_producer.verifier.key_groups import first_deliveries
+from ticdc_producer.verifier.observe import Observation, Observer
 from ticdc_producer.verifier.options import VerifyOptions
+
+_EVENT, _DDL = "event", "ddl"
+_OBSERVED = {
+    _EVENT: DeliveredEvents.arrow_schema(),
+    _DDL: DDLS,
+    **{kind: rows.arrow_schema() for kind, rows in keys.KEY_ROWS.items()},
+}
+_GROUPED = {_EVENT: DeliveredEvents.arrow_schema(), keys.MOVED_ROW: keys.MovedRows.arrow_schema()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,44 +85,137 @@ class Visibility:
 
 
 def exercised(
-    decoded: DataFrame, visibility: Visibility, rules: Mapping[str, CoverageRule]
-) -> dict[str, Found | None]:
-    """All traps that are observable in the stream, by id; None for a trap that it does not exercise.
+    engine: Engine, decoded: Dataset, visibility: Visibility, rules: Mapping[str, CoverageRule]
+) -> dict[str, TrapOccurrences | None]:
+    """Return all traps that are observable in the stream, by id; None for a trap that it does not exercise.
 
-    :param decoded: decoded events (``DECODED``); read several times.
+    :param decoded: shape ``DECODED``, read once.
     :param rules: the rule of each trap, by id.
+    :raises FaultError: for a condition that is not supported.
     """
     observable = {
         trap: rule for trap, rule in rules.items() if not any(visibility.lacks(need) for need in rule.needs)
     }
     features = sorted({feature for rule in observable.values() for feature in rule.features})
-    found = _features_found(decoded, visibility, features)
-    return {trap: occurrences(rule, found) for trap, rule in observable.items()}
+    for feature in features:
+        condition(feature)
+    counts = _feature_counts(engine, decoded, visibility, tuple(features)).counts
+    return {trap: trap_occurrences(rule, counts) for trap, rule in observable.items()}
 
 
-def _features_found(
-    decoded: DataFrame, visibility: Visibility, features: Sequence[Feature]
-) -> Mapping[tuple[Feature, str], Found]:
-    """The features found, by (feature, scope); at most one per feature and column of the tables."""
-    conditions: defaultdict[View, dict[int, str]] = defaultdict(dict)
-    for number, feature in enumerate(features):
-        conditions[feature.view][number] = feature.condition
-    options = visibility.options
-    with materialized(with_repetitions(classify(decoded, options))) as events:
-        views: dict[View, DataFrame] = {
-            "cell": cells(decoded),
-            **definition_views(decoded),
-            **key_views(decoded, claim_check=visibility.claim_check),
-            **delivery_views(events, options.max_batch_size),
-        }
-        found = [features_found(views[view], tests) for view, tests in conditions.items()]
-        counts = (
-            reduce(DataFrame.union, found)
-            .groupBy("feature", "scope")
-            .agg(sf.count("*").alias("count"), first_event())
-            .select("feature", "scope", "count", "first_event.*")
-        )
-        rows = counts.select("feature", "scope", "count", event_ref().alias("first")).collect()
-    return {
-        (features[row["feature"]], row["scope"]): Found(row["count"], tuple(row["first"])) for row in rows
-    }
+def _feature_counts(
+    engine: Engine, decoded: Dataset, visibility: Visibility, features: tuple[Feature, ...]
+) -> FeatureCounts:
+    options, total = visibility.options, _Observed(FeatureCounts(features))
+    with ExitStack() as stack:
+        observed = stack.enter_context(decoded.stored(partial(_observed, visibility, features), _OBSERVED))
+        for of_part in observed.results:
+            total.merge(of_part)
+        counts = total.counts
+        total.columns.add_to(counts, "table-columns")
+        total.ids.add_to(counts, "table-ids")
+        total.ddl_kinds.add_to(counts, "ddls-of-topic")
+        sides = {kind: observed[kind] for kind in (_EVENT, *keys.KEY_ROWS)}
+        by_key = engine.grouped(sides, "key").stored(partial(_grouped, options, features), _GROUPED)
+        grouped = stack.enter_context(by_key)
+        counts.merge(grouped.results)
+        if counts.needs("swapped-keys"):
+            moved = engine.grouped({keys.MOVED_ROW: grouped[keys.MOVED_ROW]}, "key")
+            counts.merge(moved.results(partial(_swapped_keys, features)))
+        if counts.needs("ddls-of-commit"):
+            counts.merge(statement_counts(observed[_DDL], features))
+        tables = total.tables.tables()
+        counts.merge([delivery_counts(grouped[_EVENT], features, options.max_batch_size, tables)])
+    return counts
+
+
+@dataclass
+class _Observed:
+    """What the events of a part show, each by itself.
+
+    :param tables: the tables that have rows.
+    :param columns, ids: their sets of columns and physical ids.
+    :param ddl_kinds: kinds of DDL by topic.
+    """
+
+    counts: FeatureCounts
+    tables: Variants = field(default_factory=Variants)
+    columns: Variants = field(default_factory=Variants)
+    ids: Variants = field(default_factory=Variants)
+    ddl_kinds: Variants = field(default_factory=Variants)
+
+    def merge(self, other: _Observed) -> None:
+        self.counts.merge([other.counts])
+        self.tables.merge(other.tables)
+        self.columns.merge(other.columns)
+        self.ids.merge(other.ids)
+        self.ddl_kinds.merge(other.ddl_kinds)
+
+    def add_ddls(self, ddls: pa.RecordBatch) -> None:
+        """Add DDL events (``DDLS``)."""
+        add_ddls(self.counts, "ddl", ddls)
+        self.ddl_kinds.add_kinds(ddls)
+
+    def add_rows(
+        self, decoded: pa.RecordBatch, observation: Observation, *, claims: bool
+    ) -> Iterator[Tagged]:
+        """Add the row events of a batch, and yield those with handle key."""
+        events = observation.events
+        old, new = Images(decoded.column("before")), Images(decoded.column("after"))
+        described = Descriptions(decoded.column("columns"))
+        positions, plain = ViewEvents.of_events(events), decoded.select(["op", "handle_key_only"])
+        cells, key_rows = ColumnCells(old, new), keys.KeyRows(events, old, self.counts)
+        for form in row_forms(decoded, old, new, described):
+            of_form = positions.take(form.rows)
+            key_size = len(keys.handle_names(form)) if described.lists.present[form.rows[0]] else None
+            row = plain.take(pa.array(form.rows))
+            self.counts.add("row", of_form, row, {"key_size": key_size, "claim_check": claims})
+            cells.add(form)
+            name = form.schema, form.table
+            self.tables.add([], of_form, *name)
+            # Deletes and too large rows may have the handle key only.
+            op = events.op[form.rows]
+            whole = ~observation.reduced[form.rows] & ((op == Op.INSERT) | (op == Op.UPDATE))
+            names = tuple(sorted(column.name for column in form.columns))
+            self.columns.add([names], of_form.take(np.flatnonzero(whole)), *name)
+            ids = events.table_id[form.rows]
+            for table_id in np.unique(ids[ids > 0]).tolist():
+                self.ids.add([table_id], of_form.take(np.flatnonzero(ids == table_id)), *name)
+            key_rows.add(form)
+        cells.add_to(self.counts, positions)
+        yield from key_rows.batches()
+
+
+def _observed(
+    visibility: Visibility, features: tuple[Feature, ...], _part: Part, batches: Batches
+) -> Generator[Tagged, None, _Observed]:
+    observed, observer = _Observed(FeatureCounts(features)), Observer(visibility.options)
+    for decoded in batches:
+        if decoded.num_rows:
+            observation = observer.observe(decoded)
+            yield _EVENT, delivered(observation.events).to_batch()
+            ddls = ddl_rows(decoded, observation.events.position)
+            observed.add_ddls(ddls)
+            yield _DDL, ddls
+            yield from observed.add_rows(decoded, observation, claims=visibility.claim_check)
+    return observed
+
+
+def _grouped(
+    options: VerifyOptions, features: tuple[Feature, ...], sides: Iterator[Sides]
+) -> Generator[Tagged, None, FeatureCounts]:
+    """Yield the events with their first deliveries, and the rows that moved to another key."""
+    counts = FeatureCounts(features)
+    for groups in sides:
+        events = DeliveredEvents.of(groups[_EVENT])
+        first = first_deliveries(events, events.kind, events.identity, options)
+        yield _EVENT, replace(events, first_delivery=first | (events.kind == EventKind.ERROR)).to_batch()
+        yield from keys.add_groups(counts, groups)
+    return counts
+
+
+def _swapped_keys(features: tuple[Feature, ...], sides: Iterator[Sides]) -> FeatureCounts:
+    counts = FeatureCounts(features)
+    for groups in sides:
+        keys.add_swapped_keys(counts, keys.MovedRows.of(groups[keys.MOVED_ROW]))
+    return counts

@@ -1,119 +1,256 @@
-"""Views of rows and keys: rows that move to another key, swap keys, or have none."""
+"""Views of rows and keys: rows that move to another key, swap keys, or lacked a column before.
+
+Rows are brought together by hashes of what they share; the images themselves do not move.
+"""
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as sf
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
-from ticdc_producer.model.trap_coverage import View
-from ticdc_producer.verifier.coverage.columns import (
-    EVENT_POSITION,
-    PARTITION,
-    fingerprint,
-    first_event,
-    handle_columns,
-    handle_entries,
-    marked,
-    of_groups,
-    position,
+import numpy as np
+import pyarrow as pa
+
+from ticdc_producer.engine.dataset import Sides, Tagged
+from ticdc_producer.model.column import ColumnFlag
+from ticdc_producer.model.event import Op
+from ticdc_producer.verifier.coverage.occurrences import FeatureCounts, ViewEvents
+from ticdc_producer.verifier.event_columns import (
+    EventColumns,
+    FlagColumn,
+    Int8Column,
+    Int64Column,
+    TextColumn,
+    numbered_pairs,
 )
+from ticdc_producer.verifier.events import Events, KeyedEvents
+from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, text_hashes
+from ticdc_producer.verifier.forms import Form, Images, null_pair
+from ticdc_producer.verifier.key_groups import starts_of
+from ticdc_producer.verifier.row_facts import row_key
 
-_TRANSACTION = ("topic", "schema", "table", "commit_ts")
+OPS = ["", *(op.label for op in Op)]
+_NONE = np.iinfo(np.int64).max
 
 
-def key_views(decoded: DataFrame, *, claim_check: bool) -> dict[View, DataFrame]:
-    """The views ``row``, ``known-row``, ``row-commit``, ``moved-row`` and ``swapped-keys``.
+@dataclass(frozen=True, kw_only=True)
+class RowImages(KeyedEvents):
+    """Images of rows; ``key`` is that of the transaction and the columns outside of the handle key.
 
-    :param decoded: decoded events (``DECODED``).
-    :param claim_check: whether the changefeed stores too large rows.
-    :return: ``columns.EVENT_POSITION`` and the columns of the conditions, in no order.
+    :param row: hash of table and handle key in this image.
+    :param before: it is the old image.
+    :param left: the row left its old handle key.
     """
-    rows = decoded.filter("kind = 'row'").withColumns(
-        {
-            "position": position(),
-            "key_size": sf.size(handle_entries()),
-            "claim_check": sf.lit(claim_check),
-        }
+
+    row: Int64Column
+    before: FlagColumn
+    left: FlagColumn
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowCommits(KeyedEvents):
+    """Row events; ``key`` is that of transaction and handle key."""
+
+    op: Int8Column
+
+
+@dataclass(frozen=True, kw_only=True)
+class KnownRows(RowCommits):
+    """Row events; ``key`` is that of partition, table and handle key.
+
+    :param names: the names of all columns, as a JSON array.
+    :param old_names: the names of the columns with a value in the old image; empty without an old image.
+    """
+
+    names: TextColumn
+    old_names: TextColumn
+
+
+@dataclass(frozen=True, kw_only=True)
+class MovedRows(KeyedEvents):
+    """Rows that a transaction moved to another handle key; ``key`` is that of the transaction and both keys.
+
+    :param upward: the new handle key has the larger hash.
+    """
+
+    upward: FlagColumn
+
+
+IMAGE, ROW_COMMIT, KNOWN_ROW, MOVED_ROW = "image", "row-commit", "known-row", "moved-row"
+KEY_ROWS: Mapping[str, type[KeyedEvents]] = {IMAGE: RowImages, ROW_COMMIT: RowCommits, KNOWN_ROW: KnownRows}
+
+
+def handle_names(form: Form) -> list[str]:
+    """Return the names of the columns that belong to the handle key."""
+    return [column.name for column in form.columns if column.flag & ColumnFlag.HANDLE_KEY]
+
+
+class KeyRows:
+    """The rows with handle key of a batch, with the keys of the groups that the views need.
+
+    :param events: the events of the batch.
+    :param old: their old images.
+    """
+
+    def __init__(self, events: Events, old: Images, counts: FeatureCounts) -> None:
+        self._events, self._op, self._counts = EventColumns.part_of(events), events.op, counts
+        self._tables = combined(text_hashes(events.schema), text_hashes(events.table))
+        self._transactions = _transactions(self._events)
+        self._partitions = combined(text_hashes(events.topic), self._tables, events.partition)
+        self._has_value: Flags = old.values.is_valid().to_numpy(zero_copy_only=False)
+        self._rows: defaultdict[str, list[KeyedEvents]] = defaultdict(list)
+
+    def add(self, form: Form) -> None:
+        """Add the rows of a form."""
+        handle, events = handle_names(form), self._events.take(form.rows)
+        if not handle:
+            return
+        key, op = _pairs(form, form.deletes, handle), self._op[form.rows]
+        if self._counts.needs("row-commit"):
+            group = _group(key, self._transactions[form.rows])
+            self._rows[ROW_COMMIT].append(RowCommits.part_of(events, **group, op=op))
+        if self._counts.needs("known-row"):
+            names = pa.repeat(json.dumps([column.name for column in form.columns]), len(op))
+            group = _group(key, self._partitions[form.rows])
+            known = KnownRows.part_of(events, **group, op=op, names=names, old_names=self._old_names(form))
+            self._rows[KNOWN_ROW].append(known)
+        if self._counts.needs("moved-row", "swapped-keys"):
+            self._rows[IMAGE] += self._images(form, handle, events)
+
+    def batches(self) -> Iterator[Tagged]:
+        """Yield the rows of all forms."""
+        for kind, rows in self._rows.items():
+            if rows:
+                yield kind, KEY_ROWS[kind].joined(rows).to_batch()
+
+    def _images(self, form: Form, handle: list[str], events: EventColumns) -> Iterator[RowImages]:
+        images = {True: form.old_images, False: form.new_images}
+        present = [before for before, of in images.items() if of.lists.present[form.rows[0]]]
+        tables, transactions = self._tables[form.rows], self._transactions[form.rows]
+        row = {before: row_key(_pairs(form, before, handle), tables)[0] for before in present}
+        left = np.full(len(events), form.deletes) | (len(row) == 2 and row[True] != row[False])
+        for before in present:
+            others = [name for name in _names(form, before) if name not in handle]
+            if others:  # without other columns a row cannot be recognised
+                group = _group(_pairs(form, before, others), transactions)
+                of_image = np.full(len(events), before)
+                yield RowImages.part_of(events, **group, row=row[before], before=of_image, left=left)
+
+    def _old_names(self, form: Form) -> pa.Array:
+        """Return for each row the names of the columns with a value in the old image, as a JSON array."""
+        starts, names = form.old_images.lists.starts[form.rows], [*form.before]
+        if not names:
+            return pa.repeat("[]" if form.old_images.lists.present[form.rows[0]] else "", len(starts))
+        has_value = self._has_value[starts[:, np.newaxis] + np.array([*form.before.values()], np.int64)]
+        different, codes = np.unique(has_value, axis=0, return_inverse=True)
+        texts = [json.dumps([name for name, has in zip(names, row, strict=True) if has]) for row in different]
+        return pa.array(texts, pa.string()).take(pa.array(codes.reshape(-1)))
+
+
+def _transactions(events: EventColumns) -> Hashes:
+    return combined(
+        text_hashes(events.topic), text_hashes(events.schema), text_hashes(events.table), events.commit_ts
     )
-    with_key = rows.filter("key_size > 0")
-    moved = _moves(with_key)
-    return {
-        "row": rows,
-        "known-row": _filled(with_key),
-        "row-commit": of_groups(_paired(with_key)),
-        "moved-row": of_groups(moved),
-        "swapped-keys": of_groups(_swaps(moved)),
+
+
+def _names(form: Form, before: bool) -> Mapping[str, int]:
+    return form.before if before else form.after
+
+
+def _pairs(form: Form, before: bool, names: Iterable[str]) -> list[Hashes]:
+    """Return the hashes of names with their values in an image; a column that it lacks counts as NULL."""
+    pair, present = form.old_pair if before else form.new_pair, _names(form, before)
+    return [
+        pair(name) if name in present else np.broadcast_to(null_pair(name), len(form.rows)) for name in names
+    ]
+
+
+def _group(pairs: list[Hashes], of: Hashes) -> dict[str, Numbers]:
+    return dict(zip(("key", "key_check"), row_key(pairs, of), strict=True))
+
+
+def _grouped(rows: KeyedEvents, *order_by: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the order that brings rows of equal key together, and where each group starts in it.
+
+    The keys ``[7, 5, 7]`` give ``[1, 0, 2]`` and ``[0, 1]``.
+
+    :param order_by: the order within a group.
+    """
+    order = np.lexsort((*reversed(order_by), rows.key_check, rows.key))
+    return order, np.flatnonzero(starts_of(rows.key[order], rows.key_check[order]))
+
+
+def add_groups(counts: FeatureCounts, groups: Sides) -> Iterator[Tagged]:
+    """Count the features of whole groups of the rows of ``KEY_ROWS``, and yield the rows that moved."""
+    if groups[ROW_COMMIT].num_rows:
+        _add_row_commits(counts, RowCommits.of(groups[ROW_COMMIT]))
+    if groups[KNOWN_ROW].num_rows:
+        _add_known_rows(counts, KnownRows.of(groups[KNOWN_ROW]))
+    if groups[IMAGE].num_rows:
+        yield MOVED_ROW, _moved_rows(counts, RowImages.of(groups[IMAGE])).to_batch()
+
+
+def _add_row_commits(counts: FeatureCounts, rows: RowCommits) -> None:
+    """Count rows that were deleted and inserted at one commit-ts, which a net change never does."""
+    order, starts = _grouped(rows, rows.partition, rows.position)
+    op = rows.op[order]
+    flags = {"deleted": op == Op.DELETE, "inserted": op == Op.INSERT}
+    columns = {name: pa.array(np.logical_or.reduceat(flag, starts)) for name, flag in flags.items()}
+    counts.add("row-commit", ViewEvents.of_events(rows).take(order[starts]), columns)
+
+
+def _add_known_rows(counts: FeatureCounts, rows: KnownRows) -> None:
+    """Count old images with a value in a column that the row's previous event lacked."""
+    order, starts = _grouped(rows, rows.position)
+    before, own = pa.array(np.roll(order, 1)), pa.array(order)
+    codes, pairs = numbered_pairs(rows.names.take(before), rows.old_names.take(own))
+    filled = [bool(old) and not set(json.loads(old)) <= set(json.loads(names)) for names, old in pairs]
+    first = np.zeros(len(order), bool)
+    first[starts] = True
+    columns = {
+        "op": pa.array(OPS).take(pa.array(rows.op[order])),
+        "filled": pa.array(np.array(filled, bool)[codes], mask=first),
     }
+    counts.add("known-row", ViewEvents.of_events(rows).take(order), columns)
 
 
-def _moves(rows: DataFrame) -> DataFrame:
-    """Rows that a transaction moved to another key: ``old_key``, ``new_key``, ``first_event``, ``left``.
+def _moved_rows(counts: FeatureCounts, images: RowImages) -> MovedRows:
+    """Count rows that a transaction moved to another handle key, and return them.
 
-    Such a row has an old and a new image with different keys and equal other columns, split or not.
-    ``left``: the row of the old key was deleted.
+    Such a row has an old and a new image with different keys and equal other columns, split or not. Of
+    several rows with equal other columns, the one with the lowest hash counts.
     """
-    keyed = rows.withColumns({"old": _key(sf.col("before")), "new": _key(sf.col("after"))})
-    old, new = _images(keyed, "before", "old"), _images(keyed, "after", "new")
-    is_old = sf.col("image") == "before"
-    by_rest = (
-        old.union(new)
-        .groupBy(*_TRANSACTION, "rest")
-        .agg(
-            sf.min(sf.when(is_old, sf.col("key"))).alias("old_key"),
-            sf.min(sf.when(~is_old, sf.col("key"))).alias("new_key"),
-            sf.max("left").alias("left"),
-            first_event(),
-        )
+    order, starts = _grouped(images, images.partition, images.position)
+    left = np.logical_or.reduceat(images.left[order], starts)
+    by_row = images.take(_grouped(images, images.row)[0])
+    of_row = np.flatnonzero(starts_of(by_row.key, by_row.key_check, by_row.row))
+    rows = by_row.take(of_row)
+    groups = np.flatnonzero(starts_of(rows.key, rows.key_check))
+    only_old = np.logical_and.reduceat(by_row.before, of_row)
+    only_new = ~np.logical_or.reduceat(by_row.before, of_row)
+    old, new = (
+        np.minimum.reduceat(np.where(flags, rows.row, _NONE), groups) for flags in (only_old, only_new)
     )
-    return by_rest.filter("old_key <> new_key")
-
-
-def _images(rows: DataFrame, image: str, key: str) -> DataFrame:
-    others = sf.map_filter(sf.col(image), lambda name, _value: ~sf.array_contains(_key_names(), name))
-    rest = fingerprint(marked(sf.sort_array(sf.map_entries(others))))
-    left = (sf.col("op") == "delete") | (sf.col("old") != sf.col("new"))
-    # Rows without other columns cannot be matched.
-    return rows.filter(sf.size(others) > 0).select(
-        *_TRANSACTION,
-        *EVENT_POSITION,
-        sf.lit(image).alias("image"),
-        rest.alias("rest"),
-        sf.col(key).alias("key"),
-        sf.coalesce(left, sf.lit(False)).alias("left"),
+    moved = np.flatnonzero((old != _NONE) & (new != _NONE))
+    old, new, first = old[moved], new[moved], images.take(order[starts][moved])
+    counts.add("moved-row", ViewEvents.of_events(first), {"left": pa.array(left[moved])})
+    lower, upper, transactions = np.minimum(old, new), np.maximum(old, new), _transactions(first)
+    return MovedRows.part_of(
+        first,
+        key=combined(transactions, lower, upper).view(np.int64),
+        key_check=combined(upper, lower, transactions).view(np.int64),
+        upward=old < new,
     )
 
 
-def _key_names() -> Column:
-    return sf.transform(handle_columns(), lambda one: one["name"])
-
-
-def _key(image: Column) -> Column:
-    return sf.when(image.isNotNull(), fingerprint(marked(handle_entries(image))))
-
-
-def _swaps(moves: DataFrame) -> DataFrame:
-    """Pairs of keys between which a transaction moved rows both ways."""
-    pair = (sf.least("old_key", "new_key").alias("one"), sf.greatest("old_key", "new_key").alias("other"))
-    return moves.groupBy(*_TRANSACTION, *pair).agg(
-        sf.count_distinct("old_key").alias("ways"), sf.min("first_event").alias("first_event")
-    )
-
-
-def _paired(rows: DataFrame) -> DataFrame:
-    """Whether a row was deleted and inserted at one commit-ts, which a net change never does."""
-    key = fingerprint(marked(handle_entries()))
-    return rows.groupBy(*_TRANSACTION, key.alias("key")).agg(
-        (sf.count_if(sf.col("op") == "delete") > 0).alias("deleted"),
-        (sf.count_if(sf.col("op") == "insert") > 0).alias("inserted"),
-        first_event(),
-    )
-
-
-def _filled(rows: DataFrame) -> DataFrame:
-    """Whether a row's old image has a value in a column that the row's previous event lacked."""
-    key = fingerprint(sf.col("schema"), sf.col("table"), marked(handle_entries()))
-    by_row = Window.partitionBy(*PARTITION, "row").orderBy("position")
-    names = sf.transform("columns", lambda one: one["name"])
-    values = sf.map_keys(sf.map_filter("before", lambda _name, value: value.isNotNull()))
-    known = rows.withColumn("row", key).withColumn("known", sf.lag(names).over(by_row))
-    return known.withColumn("filled", sf.size(sf.array_except(values, sf.col("known"))) > 0)
+def add_swapped_keys(counts: FeatureCounts, moved: MovedRows) -> None:
+    """Count pairs of handle keys between which a transaction moved rows."""
+    if not len(moved):
+        return
+    order, starts = _grouped(moved, moved.partition, moved.position)
+    upward = moved.upward[order]
+    both = np.logical_or.reduceat(upward, starts) & ~np.logical_and.reduceat(upward, starts)
+    columns = {"ways": pa.array(np.where(both, 2, 1))}
+    counts.add("swapped-keys", ViewEvents.of_events(moved).take(order[starts]), columns)
