@@ -1,13 +1,11 @@
-"""Composes the stages that turn a change log into an event stream."""
+"""The plan of a stream, and the rules that make its events, as functions on batches; ``simulate.stream``
+composes them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,15 +19,13 @@ from ticdc_producer.pipeline.control_events import (
     DDLRoute,
     ResolvedPlan,
     ddl_events,
-    regular_resolved_events,
     single_resolved_events,
 )
 from ticdc_producer.pipeline.dispatch import TopicPartitions, dispatch
 from ticdc_producer.pipeline.event_filter import event_filter, filtered_tables, select
-from ticdc_producer.pipeline.go_sort import go_sort_order
 from ticdc_producer.pipeline.local_time import localise
-from ticdc_producer.pipeline.mutations import collapse, in_key_order, net_mutations, split, split_moved
-from ticdc_producer.pipeline.order import commit, in_delivery_order
+from ticdc_producer.pipeline.mutations import collapse, net_mutations, split, split_moved
+from ticdc_producer.pipeline.order import commit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,49 +110,6 @@ class StreamPlan:
         return TopicPartitions(topics, self.changefeed.partition_num)
 
 
-class Faults(Protocol):
-    """Injects faults into an event stream."""
-
-    @property
-    def reorders(self) -> bool:
-        """Whether ``reordered`` changes anything."""
-        ...
-
-    def __call__(self, events: pa.RecordBatch) -> pa.RecordBatch:
-        """All events with faults, in any order.
-
-        :param events: shape ``EVENT_STREAM``, in any order.
-        :return: the same shape.
-        """
-        ...
-
-    def reordered(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Events in delivery order with the faults that change the order.
-
-        :param batches: shape ``EVENT_STREAM``, whole partitions in delivery order, with the other faults.
-        :return: the same shape and partitions.
-        """
-        ...
-
-
-def event_stream(changes: pa.RecordBatch, plan: StreamPlan, faults: Faults | None = None) -> pa.RecordBatch:
-    """The ordered event stream of a whole change log (shape ``EVENT_STREAM``).
-
-    Rows of tables that TiCDC does not replicate are left out.
-
-    :param changes: shape ``CHANGE_LOG``.
-    :param faults: injects faults.
-    """
-    rows = row_events(in_key_order(committed(changes, plan)), plan)
-    if plan.sorts_again:
-        rows = go_sort_order(rows, plan.large_transactions)
-    events = pa.concat_batches([rows, *control_events(plan)])
-    if faults is None:
-        return in_delivery_order(events)
-    faulted = in_delivery_order(faults(events))
-    return pa.concat_batches([*faults.reordered([faulted])]) if faults.reorders else faulted
-
-
 def committed(changes: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
     """The changes of replicated tables with commit-ts and local times, each at one row key.
 
@@ -199,15 +152,6 @@ def _of_mutations(mutations: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch
         profile=changefeed.profile,
     )
     return dispatch(select(rows, plan.replicated, plan.selection), plan.routes, plan.topic_partitions)
-
-
-def control_events(plan: StreamPlan) -> list[pa.RecordBatch]:
-    """The DDL and resolved events of the stream (shape ``EVENT_STREAM``), unordered."""
-    every = np.arange(plan.resolved.regular)
-    return [
-        *single_control_events(plan),
-        regular_resolved_events(plan.resolved, every, plan.active_topics, plan.topic_partitions),
-    ]
 
 
 def single_control_events(plan: StreamPlan) -> list[pa.RecordBatch]:

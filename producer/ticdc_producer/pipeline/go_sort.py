@@ -14,11 +14,14 @@ Source: tiflow ``TrySplitAndSortUpdateEvent`` (``sort.Sort`` of ``txnRows``).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from ticdc_producer.model.whole_groups import first_of_groups
 from ticdc_producer.pipeline.row_images import numbers
 
 _SMALL = 12
@@ -222,28 +225,59 @@ class _Run:
 _TABLE, _KIND, _KIND_BEFORE = slice(0, 8), slice(8, 9), slice(9, 10)
 
 
-def go_sort_order(rows: pa.RecordBatch, large_transactions: Collection[tuple[int, int]]) -> pa.RecordBatch:
-    """Replace ``txn_order_key`` of the rows in the given transactions.
+TRANSACTION = ("commit_ts", "table_id")
+"""The columns that identify the rows of one table in a transaction."""
+ORDER_KEYS = pa.schema([("commit_ts", pa.int64()), ("table_id", pa.int64()), ("txn_order_key", pa.binary())])
+NEW_ORDER_KEYS = ORDER_KEYS.append(pa.field("new_txn_order_key", pa.binary()))
 
-    :param rows: row events (shape ``EVENT_STREAM``) in any order; each of these transactions is complete.
-    :param large_transactions: commit-ts and physical table id of the transactions to reorder; few.
+
+def order_keys(rows: pa.RecordBatch, large_transactions: Collection[tuple[int, int]]) -> pa.RecordBatch:
+    """Return the keys (:data:`ORDER_KEYS`) of the rows in some transactions.
+
+    :param rows: row events (shape ``EVENT_STREAM``).
+    :param large_transactions: commit-ts and physical table id of the transactions; few.
+    """
+    times = np.unique(np.array([ts for ts, _ in large_transactions], np.int64))
+    candidates = rows.select(ORDER_KEYS.names)
+    candidates = candidates.filter(pa.array(np.isin(numbers(rows.column("commit_ts")), times)))
+    names = zip(*(candidates.column(name).to_pylist() for name in TRANSACTION), strict=True)
+    return candidates.filter(pa.array([name in large_transactions for name in names], pa.bool_()))
+
+
+def new_order_keys(keys: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the keys of whole transactions with those that replace them (:data:`NEW_ORDER_KEYS`).
+
+    :param keys: :data:`ORDER_KEYS`; the rows of a transaction follow each other.
+    """
+    starts = np.flatnonzero(first_of_groups(keys, TRANSACTION)).tolist()
+    before = keys.column("txn_order_key").to_pylist()
+    after = [
+        key for start, end in pairwise([*starts, len(before)]) for key in renumbered_keys(before[start:end])
+    ]
+    return pa.record_batch([*keys.columns, pa.array(after, pa.binary())], schema=NEW_ORDER_KEYS)
+
+
+def with_order_keys(rows: pa.RecordBatch, keys: Mapping[tuple[int, bytes], bytes]) -> pa.RecordBatch:
+    """Replace ``txn_order_key`` of some rows.
+
+    :param rows: row events (shape ``EVENT_STREAM``) in any order.
+    :param keys: the new keys by commit-ts and key.
     :return: the same shape and order of rows.
     """
-    if not large_transactions:
+    times = np.unique(np.array([ts for ts, _ in keys], np.int64))
+    concerned = np.isin(numbers(rows.column("commit_ts")), times)
+    if not concerned.any():
         return rows
-    commit_ts, table_ids = numbers(rows.column("commit_ts")), numbers(rows.column("table_id"))
-    keys = rows.column("txn_order_key").to_pylist()
-    for ts, table_id in large_transactions:
-        of_transaction = np.flatnonzero((commit_ts == ts) & (table_ids == table_id)).tolist()
-        renumbered = renumbered_keys([keys[row] for row in of_transaction])
-        for row, key in zip(of_transaction, renumbered, strict=True):
-            keys[row] = key
+    own = rows.select(["commit_ts", "txn_order_key"]).filter(pa.array(concerned))
+    pairs = zip(*(own.column(name).to_pylist() for name in own.schema.names), strict=True)
+    replaced = pa.array([keys.get(pair, pair[1]) for pair in pairs], pa.binary())
     index = rows.schema.get_field_index("txn_order_key")
-    return rows.set_column(index, rows.schema.field(index), pa.array(keys, pa.binary()))
+    column = pc.replace_with_mask(rows.column("txn_order_key"), pa.array(concerned), replaced)
+    return rows.set_column(index, rows.schema.field(index), column)
 
 
 def renumbered_keys(order_keys: list[bytes]) -> list[bytes]:
-    """The new ``txn_order_key`` of each row of one table in one transaction."""
+    """Return the new ``txn_order_key`` of each row of one table in one transaction."""
     sources = sorted(range(len(order_keys)), key=lambda row: _before_sorting(order_keys[row]))
     before = [order_keys[row] for row in sources]
     is_split = any(key[_KIND] != key[_KIND_BEFORE] for key in before)

@@ -44,5 +44,5 @@ def check_installed(path: Path) -> None:
     """
     missing = [name for name in _LIBRARIES if find_spec(name) is None]
     if missing:
-        hint = install_command("spark")
+        hint = install_command("html")
         raise ReportError(f"an HTML report needs {' and '.join(missing)}", path=str(path), hint=hint)

@@ -1,4 +1,4 @@
-"""Computes the timeline of a decoded stream: two aggregations, and a query for the events that findings name.
+"""Computes the timeline of a decoded stream: two passes, and a look-up of the events that findings name.
 
 Consecutive offsets of a partition share a bucket, so that a chart of twenty million messages is as small as
 one of twenty thousand.
@@ -6,13 +6,17 @@ one of twenty thousand.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeAlias
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as sf
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from ticdc_producer.engine.dataset import Batches, Dataset, Part
 from ticdc_producer.model.event_line import event_text
 from ticdc_producer.reports.timeline import (
     ALL_BUCKETS,
@@ -24,17 +28,17 @@ from ticdc_producer.reports.timeline import (
     Timeline,
     cut,
 )
+from ticdc_producer.verifier.event_lookup import events_at
 from ticdc_producer.verifier.finding import Finding
 
-_PARTITION = ("topic", "partition")
-_KINDS = ("row", "ddl", "resolved", "error")
-_COUNTS = ("messages", "size", "rows", "ddls", "resolved", "errors")
+_KINDS = {"row": "rows", "ddl": "ddls", "resolved": "resolved", "error": "errors"}
+_PartitionName: TypeAlias = tuple[str, int]
 
 
-def timeline_query(stream: DataFrame, findings: Sequence[Finding]) -> Timeline:
-    """The timeline of decoded events.
+def timeline_query(events: Dataset, findings: Sequence[Finding]) -> Timeline:
+    """Return the timeline of decoded events.
 
-    :param stream: shape ``DECODED``; read twice, and once more if findings name events.
+    :param events: shape ``DECODED``; read twice, and once more if findings name events.
     :param findings: their events are reported with all of their values.
     """
     named = {
@@ -44,90 +48,158 @@ def timeline_query(stream: DataFrame, findings: Sequence[Finding]) -> Timeline:
         for event in example.events
         if event.offset is not None and event.index is not None
     }
-    partitions, sizes = _counts(stream)
+    counts = _Counts()
+    for of_part in events.results(_counted):
+        counts.merge(of_part)
+    partitions = tuple(counts.partitions[name].count(*name) for name in sorted(counts.partitions))
     drawn = _drawn(partitions, {position[:2] for position in named})
     return Timeline(
         partitions=partitions,
-        buckets=_buckets(stream, drawn),
-        sizes=sizes,
-        examples=_examples(stream, named) if named else {},
+        buckets=_buckets(events, drawn),
+        sizes=dict(sorted(counts.sizes.items())),
+        examples=_examples(events, named),
     )
 
 
-def _counts(stream: DataFrame) -> tuple[tuple[PartitionCount, ...], dict[int, int]]:
-    """The counts of each partition, and the message sizes of all partitions together."""
-    begins = sf.col("index") == 0
-    power = sf.floor(sf.log2(sf.greatest(sf.col("size"), sf.lit(1)))) + 1
-    counted = stream.groupBy(*_PARTITION, power.cast("int").alias("power")).agg(
-        sf.min("offset").alias("first"),
-        sf.max("offset").alias("last"),
-        sf.count_if(begins).alias("messages"),
-        sf.sum(sf.when(begins, sf.col("size")).otherwise(0)).alias("size"),
-        *(sf.count_if(_is(kind)).alias(name) for kind, name in zip(_KINDS, _COUNTS[2:], strict=True)),
-    )
-    sizes: Counter[int] = Counter()
-    parts: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
-    for row in counted.collect():
-        sizes[row["power"]] += row["messages"]
-        parts[row["topic"], row["partition"]].append(row.asDict())
-    partitions = tuple(_partition(*key, parts[key]) for key in sorted(parts))
-    return partitions, dict(sorted(sizes.items()))
+@dataclass
+class _PartitionSums:
+    """Sums over the events of a partition."""
+
+    first: int
+    last: int
+    sums: Counter[str] = field(default_factory=Counter)
+
+    def merge(self, other: _PartitionSums) -> None:
+        self.first, self.last = min(self.first, other.first), max(self.last, other.last)
+        self.sums.update(other.sums)
+
+    def count(self, topic: str, partition: int) -> PartitionCount:
+        names = ("messages", "size", *_KINDS.values())
+        sums = {name: self.sums[name] for name in names}
+        return PartitionCount(topic=topic, partition=partition, first=self.first, last=self.last, **sums)
 
 
-def _is(kind: str) -> Column:
-    return sf.col("kind") == kind
+@dataclass
+class _Counts:
+    """The counts of partitions, and the number of messages by the logarithm of their size."""
+
+    partitions: dict[_PartitionName, _PartitionSums] = field(default_factory=dict)
+    sizes: Counter[int] = field(default_factory=Counter)
+
+    def add(self, name: _PartitionName, sums: _PartitionSums) -> None:
+        if name in self.partitions:
+            self.partitions[name].merge(sums)
+        else:
+            self.partitions[name] = sums
+
+    def merge(self, other: _Counts) -> None:
+        for name, sums in other.partitions.items():
+            self.add(name, sums)
+        self.sizes.update(other.sizes)
 
 
-def _partition(topic: str, partition: int, rows: list[dict[str, Any]]) -> PartitionCount:
-    return PartitionCount(
-        topic=topic,
-        partition=partition,
-        first=min(row["first"] for row in rows),
-        last=max(row["last"] for row in rows),
-        **{name: sum(row[name] for row in rows) for name in _COUNTS},
-    )
+def _counted(_part: Part, batches: Batches) -> _Counts:
+    counts = _Counts()
+    for batch in batches:
+        for name, events in _partitions(batch):
+            offsets = events.column("offset").to_numpy()
+            begins = events.column("index").to_numpy() == 0
+            sizes = events.column("size").to_numpy()[begins]
+            sums = Counter({"messages": int(begins.sum()), "size": int(sizes.sum())})
+            kinds = Counter(events.column("kind").to_pylist())
+            sums.update({_KINDS[kind]: number for kind, number in kinds.items()})
+            counts.add(name, _PartitionSums(int(offsets.min()), int(offsets.max()), sums))
+            powers = np.floor(np.log2(np.maximum(sizes, 1))).astype(np.int64) + 1
+            numbers, frequencies = np.unique(powers, return_counts=True)
+            counts.sizes.update(dict(zip(numbers.tolist(), frequencies.tolist(), strict=True)))
+    return counts
+
+
+def _partitions(batch: pa.RecordBatch) -> Iterator[tuple[_PartitionName, pa.RecordBatch]]:
+    """Yield each partition with its events."""
+    if not batch.num_rows:
+        return
+    topics = batch.column("topic").dictionary_encode()
+    names = topics.dictionary.to_pylist()
+    partitions = batch.column("partition").to_numpy().astype(np.int64)
+    codes = partitions * len(names) + topics.indices.to_numpy()
+    for code in np.unique(codes).tolist():
+        partition, topic = divmod(code, len(names))
+        yield (names[topic], partition), batch.filter(pa.array(codes == code))
 
 
 def _drawn(
-    partitions: Sequence[PartitionCount], named: Iterable[tuple[str, int]]
-) -> list[tuple[str, int, int, int]]:
-    """Topic, partition, first offset and offsets per bucket of the partitions that get a chart."""
-    first_named = sorted(partitions, key=lambda one: (one.topic, one.partition) not in set(named))[:DRAWN]
-    number = min(BUCKETS, ALL_BUCKETS // max(1, len(first_named)))
-    return [
-        (one.topic, one.partition, one.first, -(-(one.last - one.first + 1) // number)) for one in first_named
+    partitions: Sequence[PartitionCount], named: Iterable[_PartitionName]
+) -> dict[_PartitionName, tuple[int, int]]:
+    """Return the first offset and the offsets per bucket of the partitions that get a chart."""
+    first_named = sorted(partitions, key=lambda count: (count.topic, count.partition) not in set(named))[
+        :DRAWN
     ]
+    number = min(BUCKETS, ALL_BUCKETS // max(1, len(first_named)))
+    return {
+        (count.topic, count.partition): (count.first, -(-(count.last - count.first + 1) // number))
+        for count in first_named
+    }
+
+
+_Fields: TypeAlias = dict[str, Any]
 
 
 def _buckets(
-    stream: DataFrame, drawn: list[tuple[str, int, int, int]]
-) -> dict[tuple[str, int], tuple[Bucket, ...]]:
-    spans = stream.sparkSession.createDataFrame(drawn, "topic string, partition int, start long, width long")
-    drawn_events = stream.join(sf.broadcast(spans), list(_PARTITION))
-    number = sf.floor((sf.col("offset") - sf.col("start")) / sf.col("width"))
-    newest = sf.max(sf.when(_is("resolved"), sf.struct("commit_ts", "offset")))
-    grouped = drawn_events.groupBy(*_PARTITION, number.alias("number")).agg(
-        sf.min("offset").alias("first"),
-        sf.min(sf.when(_is("row"), sf.col("commit_ts"))).alias("lowest"),
-        sf.max(sf.when(_is("row"), sf.col("commit_ts"))).alias("highest"),
-        sf.min(sf.when(_is("ddl"), sf.col("offset"))).alias("ddl_offset"),
-        newest.alias("resolved"),
-        sf.min(sf.when(_is("error"), sf.col("offset"))).alias("error_offset"),
-    )
-    buckets: dict[tuple[str, int], list[Bucket]] = defaultdict(list)
-    for row in grouped.collect():
-        fields = {name: row[name] for name in Bucket.__slots__}
-        fields["resolved"] = None if row["resolved"] is None else tuple(row["resolved"])
-        buckets[row["topic"], row["partition"]].append(Bucket(**fields))
-    return {key: tuple(sorted(buckets[key], key=lambda one: one.first)) for key in sorted(buckets)}
-
-
-def _examples(stream: DataFrame, named: set[EventPosition]) -> dict[EventPosition, str]:
-    positions = stream.sparkSession.createDataFrame(
-        sorted(named), "topic string, partition int, offset long, index int"
-    )
-    found = stream.join(sf.broadcast(positions), ["topic", "partition", "offset", "index"], "left_semi")
+    events: Dataset, drawn: Mapping[_PartitionName, tuple[int, int]]
+) -> dict[_PartitionName, tuple[Bucket, ...]]:
+    buckets: dict[_PartitionName, dict[int, _Fields]] = {}
+    for of_part in events.results(partial(_bucketed, drawn)):
+        for (name, number), fields in of_part.items():
+            own = buckets.setdefault(name, {})
+            own[number] = _merged(own[number], fields) if number in own else fields
     return {
-        (row["topic"], row["partition"], row["offset"], row["index"]): cut(event_text(row.asDict()))
-        for row in found.collect()
+        name: tuple(Bucket(**own[number]) for number in sorted(own)) for name, own in sorted(buckets.items())
     }
+
+
+def _bucketed(
+    drawn: Mapping[_PartitionName, tuple[int, int]], _part: Part, batches: Batches
+) -> dict[tuple[_PartitionName, int], _Fields]:
+    buckets: dict[tuple[_PartitionName, int], _Fields] = {}
+    for batch in batches:
+        for name, events in _partitions(batch):
+            if name not in drawn:
+                continue
+            start, width = drawn[name]
+            numbers = (events.column("offset").to_numpy() - start) // width
+            for number in np.unique(numbers).tolist():
+                fields = _bucket(events.filter(pa.array(numbers == number)))
+                key = name, number
+                buckets[key] = _merged(buckets[key], fields) if key in buckets else fields
+    return buckets
+
+
+def _bucket(events: pa.RecordBatch) -> _Fields:
+    """Return the fields of a bucket with some events."""
+    by_kind = {kind: events.filter(pc.equal(events.column("kind"), kind)) for kind in _KINDS}
+    rows, resolved = by_kind["row"].column("commit_ts"), by_kind["resolved"]
+    newest = [*zip(*(resolved.column(name).to_pylist() for name in ("commit_ts", "offset")), strict=True)]
+    return {
+        "first": pc.min(events.column("offset")).as_py(),
+        "lowest": pc.min(rows).as_py(),
+        "highest": pc.max(rows).as_py(),
+        "ddl_offset": pc.min(by_kind["ddl"].column("offset")).as_py(),
+        "resolved": max(((ts, offset) for ts, offset in newest if ts is not None), default=None),
+        "error_offset": pc.min(by_kind["error"].column("offset")).as_py(),
+    }
+
+
+def _merged(one: _Fields, other: _Fields) -> _Fields:
+    """Return the fields of a bucket of which two parts have events."""
+
+    def chosen(name: str) -> Any:
+        known = [fields[name] for fields in (one, other) if fields[name] is not None]
+        choose = max if name in ("highest", "resolved") else min
+        return choose(known) if known else None
+
+    return {name: chosen(name) for name in one}
+
+
+def _examples(events: Dataset, named: set[EventPosition]) -> dict[EventPosition, str]:
+    return {position: cut(event_text(row)) for position, row in events_at(events, named).items()}

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.event_line import from_json, to_json
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.runs.prepare import Job
-from ticdc_producer.runs.unverifiable_tables import tables_of_ddl_text, unverifiable_tables
-from ticdc_producer.runs.write_golden import replicated_state
+from ticdc_producer.oracle.comparable_tables import tables_of_ddl_text, unverifiable_tables
 from ticdc_producer.scenario.history import RowImage
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.state import replicated_state
 from ticdc_producer.targets.golden.write import table_file
 
 ConsumerTable: TypeAlias = dict[str, Any]

@@ -165,7 +165,7 @@ def _storage_events(changefeed: Changefeed) -> Iterator[dict[str, Any]]:
 
 
 def _topic_records(changefeed: Changefeed) -> Iterator[Record]:
-    from ticdc_producer.runs.offset_ranges import brokers_of, whole_topics
+    from ticdc_producer.runs.topic_ranges import brokers_of, whole_topics
     from ticdc_producer.targets.kafka.read import read
 
     brokers = brokers_of(changefeed)

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace as replaced
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-from pyspark.sql import SparkSession
-
+from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import FolderError
-from ticdc_producer.runs.counts import Counts, discarded
-from ticdc_producer.runs.encoded import Encoded
-from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.run_options import RunOptions
-from ticdc_producer.runs.run_report import RunReport
-from ticdc_producer.runs.small_task import Outcome, SmallTask
-from ticdc_producer.runs.step_rows import StepRows, generated_rows
+from ticdc_producer.runs.run_report import RunReport, report_of
 from ticdc_producer.runs.target import MessageTarget
 from ticdc_producer.runs.write_golden import (
     check_same_run,
     folder_messages,
-    folder_table,
-    write_files,
     write_folder,
     write_only_messages,
 )
-from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
+from ticdc_producer.simulate.counts import Counts
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.simulate import Simulation, simulate
 from ticdc_producer.targets.golden import read as source
 from ticdc_producer.targets.golden.write import check_replaceable, is_empty
-from ticdc_producer.verifier.messages import MessageFrame
+from ticdc_producer.verifier.messages import Messages
 
 
 def write_small_folder(path: Path, job: Job) -> None:
@@ -37,17 +31,10 @@ def write_small_folder(path: Path, job: Job) -> None:
     :raises FolderError: if the folder exists, or cannot be created.
     :raises EncodeError: for a row that TiCDC's encoder rejects, with ``on-error: stop``.
     """
-    outcome = SmallTask(job=job, to_folder=True)(generated_rows(job))
-    report = RunReport(
-        scenario=job.scenario.name,
-        target=str(path),
-        dry_run=False,
-        counts=outcome.counts,
-        discarded=discarded(job),
-        skipped=list(outcome.rejected),
-        faults=outcome.faults,
-    )
-    write_files(path, job, outcome, report)
+    with simulate(job, LocalEngine()) as simulation:
+        stream = simulation.encoded
+        report = report_of(simulation, stream.counts, stream.skipped_events(), ())
+        write_folder(path, simulation, replaced(report, faults=stream.fault_summary))
 
 
 class GoldenTarget(MessageTarget):
@@ -56,7 +43,7 @@ class GoldenTarget(MessageTarget):
     :param folder: its path; it gets this name when it is complete.
     """
 
-    holds_expected_events = takes_files = True
+    holds_expected_events = True
 
     def __init__(self, job: Job, options: RunOptions, folder: Path) -> None:
         super().__init__(job, options)
@@ -85,26 +72,18 @@ class GoldenTarget(MessageTarget):
     def is_complete(self) -> bool:
         return self.options.resume and self.folder.exists() and not is_empty(self.folder)
 
-    def write(self, encoded: Encoded, steps: StepRows, report: RunReport, /) -> RunReport:
+    def write(self, simulation: Simulation, report: RunReport, /) -> RunReport:
         self.options.on_status(f"writing {self.folder}")
-        write_folder(self.folder, encoded, steps, report, replace=self.options.replace)
+        write_folder(self.folder, simulation, report, replace=self.options.replace)
         return report
 
-    def take(self, outcome: Outcome, report: RunReport, /) -> None:
+    def write_in_one_pass(self, simulation: Simulation, /) -> tuple[Counts, list[dict[str, Any]]]:
         self.options.on_status(f"writing {self.folder}")
-        write_files(self.folder, self.job, outcome, report, replace=self.options.replace)
+        return write_only_messages(self.folder, simulation, replace=self.options.replace)
 
-    def write_in_one_pass(self, events: OrderedEvents) -> tuple[Counts, list[dict[str, Any]]]:
-        self.options.on_status(f"writing {self.folder}")
-        return write_only_messages(self.folder, self.job, events, replace=self.options.replace)
-
-    def read(self, spark: SparkSession) -> MessageFrame:
+    def read(self, simulation: Simulation) -> Messages:
         source.manifest(self.folder)  # checks all files
-        return MessageFrame(folder_messages(spark, self.folder))
-
-    def few_messages(self) -> pa.Table:
-        source.manifest(self.folder)  # checks all files
-        return folder_table(self.folder)
+        return Messages(folder_messages(simulation.engine, self.folder))
 
     @property
     def claims(self) -> str:

@@ -6,29 +6,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pyspark.sql import SparkSession
-
 from ticdc_producer.config.file_system import check_claim_storage
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.kafka.embedded.starting import StartingKafka
-from ticdc_producer.runs.counts import Counts, rejected_rows
-from ticdc_producer.runs.encoded import Encoded, encode_once
-from ticdc_producer.runs.fault_frames import sent_events
-from ticdc_producer.runs.prepare import with_registered_schemas
-from ticdc_producer.runs.progress import report_progress
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.run_topics import RunTopics, prepare_topics
-from ticdc_producer.runs.small_task import Outcome
-from ticdc_producer.runs.step_rows import StepRows
 from ticdc_producer.runs.target import MessageTarget
-from ticdc_producer.runs.topic_ranges import TopicMessages, TopicRanges
-from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
+from ticdc_producer.runs.topic_progress import report_progress
+from ticdc_producer.simulate.counts import Counts
+from ticdc_producer.simulate.encode import merged_counts
+from ticdc_producer.simulate.job import with_registered_schemas
+from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.targets.kafka.topics import Topics
+from ticdc_producer.verifier.messages import Messages
 
 
 class KafkaTarget(MessageTarget):
     """The topics of the sink URI's brokers, or of an embedded broker."""
 
+    measures_progress = True
     _brokers: Brokers
     """Known when the target is open."""
     _topics: RunTopics
@@ -93,47 +89,36 @@ class KafkaTarget(MessageTarget):
             self.broker_pid = broker.pid if self.options.keep else 0
         yield
 
-    def register_schemas(self) -> None:
-        self.job = with_registered_schemas(self.job)
-
-    def write(self, encoded: Encoded, _steps: StepRows, report: RunReport, /) -> RunReport:
+    def write(self, simulation: Simulation, report: RunReport, /) -> RunReport:
         total = report.counts.total
         self._prepare(f"{total} messages ")
-        plan = self.job.encode_plan(skip_refused=True)
         with report_progress(self._topics, total, self.options.on_progress):
             if self.encodes_again:
-                self._topics.write(sent_events(self.job, encoded.events), plan)
+                self._topics.encode_and_write(self.job, simulation.events)
             else:
-                self._topics.write_stored(encoded.entries, plan.claim_storage)
+                claims = self.job.encode_plan(skip_refused=True).claim_storage
+                self._topics.write(simulation.encoded.messages, claims)
         return report
 
-    def take(self, outcome: Outcome, _report: RunReport, /) -> None:
-        self._topics = RunTopics(self.job.changefeed, self.brokers, outcome.starts)
-
-    def write_in_one_pass(self, events: OrderedEvents) -> tuple[Counts, list[dict[str, Any]]]:
+    def write_in_one_pass(self, simulation: Simulation, /) -> tuple[Counts, list[dict[str, Any]]]:
         """Write the messages. A rejected row ends the run, unless such rows are skipped.
 
         The error names the messages that were delivered before.
         """
         skips = self.job.scenario.on_error == "skip"
-        skipped = self._skipped(events) if skips else []
         self._prepare("")
         clock, commits = self.job.stream.resolved.clock, self.job.history.commits
         span = clock.ts(0), clock.ts(commits - 1)
         with report_progress(self._topics, span, self.options.on_progress):
-            counts = self._topics.write(events, self.job.encode_plan(skip_refused=skips))
-        return counts, skipped
-
-    def _skipped(self, events: OrderedEvents) -> list[dict[str, Any]]:
-        with encode_once(self.job, events) as encoded:
-            return rejected_rows(encoded.entries)
+            summaries = self._topics.encode_and_write(self.job, simulation.events, skip_refused=skips)
+        return merged_counts(self.job, summaries)
 
     def _prepare(self, what: str) -> None:
         """Register the schemas and create the topics.
 
         :param what: what will be written, for the status.
         """
-        self.register_schemas()
+        self.job = with_registered_schemas(self.job)
         starts = prepare_topics(
             self.job,
             self.brokers,
@@ -145,11 +130,8 @@ class KafkaTarget(MessageTarget):
         topics = ", ".join(self.job.stream.topic_partitions.topics)
         self.options.on_status(f"writing {what}to {self.brokers}, topic {topics}")
 
-    def read(self, spark: SparkSession) -> TopicMessages:
-        return self._topics.read(spark)
-
-    def few_messages(self) -> TopicRanges:
-        return TopicRanges(brokers=self.brokers, ranges=self._topics.ranges)
+    def read(self, simulation: Simulation) -> Messages:
+        return self._topics.read(simulation.engine)
 
     @property
     def claims(self) -> str:

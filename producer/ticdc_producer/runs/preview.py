@@ -6,18 +6,23 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
 
 from ticdc_producer.config import Changefeed
+from ticdc_producer.engine.dataset import Batches, Dataset
+from ticdc_producer.engine.spool import empty
 from ticdc_producer.errors import DecodeError
-from ticdc_producer.model.dataframes import MESSAGES
+from ticdc_producer.model.shapes import MESSAGES
+from ticdc_producer.model.whole_groups import first_of_groups
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
 
 MAX_LINES = 14
 """Number of lines, that of the documentation sample."""
 _PARTITIONS = 8
+_MOST = 10_000_000
+"""Messages of all parts that are looked at."""
 _PARTITION = ("topic", "partition")
 
 
@@ -38,10 +43,10 @@ def first_lines(messages: pa.Table, changefeed: Changefeed) -> list[str]:
     return [f"{number}. {line}" for number, line in enumerate(lines[:MAX_LINES], start=1)]
 
 
-def first_messages(messages: DataFrame) -> pa.Table:
-    """The first messages of each partition in each task (shape ``MESSAGES``)."""
+def first_messages(messages: Dataset) -> pa.Table:
+    """Return the first messages of each partition in each part (shape ``MESSAGES``)."""
 
-    def heads(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def heads(batches: Batches) -> Iterator[pa.RecordBatch]:
         seen: dict[tuple[str, int], int] = {}
         for batch in batches:
             for rows in _partitions(pa.Table.from_batches([batch])):
@@ -50,16 +55,16 @@ def first_messages(messages: DataFrame) -> pa.Table:
                 seen[name] = seen.get(name, 0) + head.num_rows
                 yield from head.to_batches()
 
-    return messages.mapInArrow(heads, MESSAGES).toArrow()
+    return messages.map(heads, MESSAGES).small(_MOST)
 
 
 def _partitions(messages: pa.Table) -> list[pa.Table]:
     """The messages of each partition, which are consecutive."""
-    names = list(zip(*(messages.column(name).to_pylist() for name in _PARTITION), strict=True))
-    starts = [row for row, name in enumerate(names) if not row or name != names[row - 1]]
+    (batch,) = messages.select(_PARTITION).combine_chunks().to_batches() or [empty(messages.schema)]
+    starts = np.flatnonzero(first_of_groups(batch, _PARTITION)).tolist()
     return [
         messages.slice(start, end - start)
-        for start, end in zip(starts, [*starts[1:], len(names)], strict=True)
+        for start, end in zip(starts, [*starts[1:], len(batch)], strict=True)
     ]
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
-import pyarrow as pa
-from pyspark.sql import DataFrame
-
+from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.protocols.registry import detect_protocol
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.invariants.framing import FRAME
@@ -21,7 +20,7 @@ def with_protocol_hint(
     findings: Sequence[Finding],
     kinds: Mapping[str, int],
     protocol: str,
-    messages: DataFrame | pa.Table,
+    messages: Dataset,
 ) -> list[Finding]:
     """The findings; if most messages do not decode, that of INV-FRAME names the protocol of their bytes.
 
@@ -39,10 +38,10 @@ def with_protocol_hint(
     return [replace(one, hint=hint) if one.id == FRAME.id else one for one in findings]
 
 
-def _likely_protocol(messages: DataFrame | pa.Table) -> str | None:
+def _likely_protocol(messages: Dataset) -> str | None:
     """The protocol of most of the first messages; None if it cannot be detected."""
-    sample = messages.select(["key", "value"])
-    rows = sample.slice(0, _SAMPLE) if isinstance(sample, pa.Table) else sample.limit(_SAMPLE).toArrow()
-    found = Counter(detect_protocol(row["key"], row["value"]) for row in rows.to_pylist())
+    batches = messages.select("key", "value").batches()
+    rows = islice((row for batch in batches for row in batch.slice(0, _SAMPLE).to_pylist()), _SAMPLE)
+    found = Counter(detect_protocol(row["key"], row["value"]) for row in rows)
     (likely, _), *_ = found.most_common(1) or [(None, 0)]
     return likely

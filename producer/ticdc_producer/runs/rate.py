@@ -10,11 +10,11 @@ from pathlib import Path
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model import tso
-from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.wall_clock import WallClock
 from ticdc_producer.scenario.execute import clock_of
 from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.scenario.spec import read_duration
+from ticdc_producer.simulate.job import Job, prepare
 
 DEFAULT_RESOLVED = timedelta(seconds=1)
 _RATE = re.compile(r"(\d{1,9})(?:/([smh]))?")

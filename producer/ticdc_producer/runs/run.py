@@ -1,31 +1,24 @@
-"""Run a scenario: prepare it, check its target, and execute it, in Spark unless it is small."""
+"""Run a scenario: prepare it, check its target, and execute it on an engine."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache, partial
 from pathlib import Path
 
-from pyspark.sql import SparkSession
-
+from ticdc_producer.engine.choose import EngineStart, choose_engine
+from ticdc_producer.engine.option import EngineOption
 from ticdc_producer.errors import FolderError
-from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.execute import execute
-from ticdc_producer.runs.prepare import Job, prepare
 from ticdc_producer.runs.progress import OnProgress
-from ticdc_producer.runs.read_session import PRELOADED_MODULES
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status
-from ticdc_producer.runs.small_run import is_small, run_small
-from ticdc_producer.runs.target import MessageTarget, Target
 from ticdc_producer.runs.targets import checked_targets, started
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
-from ticdc_producer.spark.session import announce_start, save_class_archive, spark_session
-from ticdc_producer.spark.spark_errors import translate_worker_errors
-
-LIGHT_CHANGES = 20_000
-"""Below this many changes, a Spark session that starts quickly beats one that works quickly."""
+from ticdc_producer.runs.worker_errors import translate_worker_errors
+from ticdc_producer.simulate.estimate import estimate_of
+from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.simulate import Simulation
 
 
 @translate_worker_errors()
@@ -44,7 +37,7 @@ def run(
     keep: bool = False,
     messages_only: bool = False,
     verify_output: bool = True,
-    in_worker: bool = False,
+    engine: EngineOption = "auto",
     state_at: Sequence[int] = (),
     inject: Sequence[str] = (),
     kafka_properties: Sequence[str] = (),
@@ -72,8 +65,8 @@ def run(
     :param messages_only: write the messages in one pass, without expected events or state, and do not verify
         them.
     :param verify_output: read the written messages again and verify them; else the report has no verdict.
-    :param in_worker: run even a small scenario in Spark workers: their jobs can be cancelled, and they have a
-        memory of their own.
+    :param engine: ``local``: run in this process; ``spark``: in Spark's tasks; ``auto``: in Spark's tasks if
+        the scenario is not small, or if only Spark can run it. The bytes are the same.
     :param state_at: time stamps (TSO) for which the folder also gets the expected state.
     :param inject: traps in addition to the scenario's: ``ID``, ``ID:rate=0.01``, ``ID:times=3``.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
@@ -109,7 +102,7 @@ def run(
         messages_only=messages_only,
         from_beginning=not job.history.data,
         verify_output=verify_output,
-        in_worker=in_worker,
+        engine=engine,
         on_status=on_status,
         on_progress=on_progress,
         on_verdict=on_verdict,
@@ -129,42 +122,9 @@ def run_job(job: Job, options: RunOptions) -> RunReport:
     on_status(f"scenario {job.scenario.name}: {history.commits} commits, {history.row_changes} row changes")
     for note in history.passed_over.notes:
         on_status(f"{job.scenario.file}:{note.line}: note: {note.text}")
+    choice = choose_engine(options.engine, estimate_of(job))
     with started(targets):
-        report = _run_on(targets, job, options)
-    return replace(report, row_changes=0 if history.data else history.row_changes)
-
-
-def _run_on(targets: Sequence[Target], job: Job, options: RunOptions) -> RunReport:
-    takes_messages = [target for target in targets if isinstance(target, MessageTarget)]
-    small = bool(takes_messages) and is_small(job) and not options.messages_only
-
-    @cache
-    def session() -> SparkSession:
-        return _session(job, options, one_task=small)
-
-    if small:
-        report = run_small(job, session, takes_messages, options)
-    else:
-        report = execute(job, change_log(session(), job.history), targets, options)
-    if session.cache_info().currsize:
-        save_class_archive(session())
-    return report
-
-
-def _session(job: Job, options: RunOptions, *, one_task: bool) -> SparkSession:
-    """Start Spark, if it does not run, in a session that suits the size of a job.
-
-    :param one_task: whether its only task imports what it needs sooner than it would be imported in advance.
-    """
-    on_status, history = options.on_status, job.history
-    announce_start(on_status)
-    on_class_archive = partial(
-        on_status,
-        "saving an archive of Spark's classes: this run takes 15 s longer, later runs start faster",
-    )
-    return spark_session(
-        light=history.commits + history.row_changes < LIGHT_CHANGES and not history.data,
-        rows=history.row_changes,
-        preload=() if one_task else PRELOADED_MODULES,
-        on_class_archive=None if options.dry_run else on_class_archive,
-    )
+        simulation = Simulation.of(job, EngineStart(choice, history.row_changes, on_status)())
+        report = execute(simulation, targets, options)
+    changes = 0 if history.data else history.row_changes
+    return replace(report, row_changes=changes, engine=choice)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ticdc_producer.config.sink_uri import SinkURI
+from ticdc_producer.engine.option import EngineOption
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.runs.progress import OnProgress
 from ticdc_producer.runs.run_report import OnStatus, ignore_status
@@ -26,8 +27,7 @@ class RunOptions:
     :param from_beginning: the change log holds the whole history of each row. True for a scenario without
         ``data`` steps, whose tables may have had rows before.
     :param verify_output: read the written messages again and verify them.
-    :param in_worker: encode, write and verify in Spark workers even what one process can do: their jobs can
-        be cancelled, and they have a memory of their own.
+    :param engine: the engine that is requested; ``auto``: the faster one.
     :param on_status: called with a line of text for each step of the work.
     :param on_progress: called every second with the progress of writing, and at its end.
     :param on_verdict: called with the decoded stream and the verdict, for reports.
@@ -42,7 +42,7 @@ class RunOptions:
     messages_only: bool = False
     from_beginning: bool = False
     verify_output: bool = True
-    in_worker: bool = False
+    engine: EngineOption = "auto"
     on_status: OnStatus = ignore_status
     on_progress: OnProgress | None = None
     on_verdict: OnVerdict = ignore_verdict

@@ -4,35 +4,35 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import nullcontext
-from dataclasses import replace
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
+from ticdc_producer.engine.choose import EngineStart, choose_engine
+from ticdc_producer.engine.dataset import Batches, Dataset, Order, Part
+from ticdc_producer.engine.option import EngineOption
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model import tso
-from ticdc_producer.runs.attach_verdict import attach_verdict
-from ticdc_producer.runs.change_log import RunChangeLog, change_log
-from ticdc_producer.runs.counts import discarded, rejected_rows
-from ticdc_producer.runs.encoded import encode_once
+from ticdc_producer.oracle.scenario import ScenarioOracle
 from ticdc_producer.runs.kafka_target import KafkaTarget
-from ticdc_producer.runs.prepare import Job, with_registered_schemas
 from ticdc_producer.runs.rate import Slice, realtime_job, slices, with_clock_start
 from ticdc_producer.runs.run_options import RunOptions, check_broker_options
-from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status
+from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status, report_of
 from ticdc_producer.runs.run_topics import RunTopics, prepare_topics
-from ticdc_producer.runs.verification import Expected, OnVerdict, ignore_verdict
+from ticdc_producer.runs.target import attach_verdict
+from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
 from ticdc_producer.runs.wall_clock import SystemClock, WallClock
-from ticdc_producer.spark.background_jobs import materialized
-from ticdc_producer.spark.event_stream import ordered_events
-from ticdc_producer.spark.row_events import row_events
-from ticdc_producer.spark.session import announce_start, spark_session
-from ticdc_producer.spark.spark_errors import translate_worker_errors
-from ticdc_producer.targets.encoding.ordered_events import EventFrame
+from ticdc_producer.runs.worker_errors import translate_worker_errors
+from ticdc_producer.simulate.change_log import shuffled_row_events
+from ticdc_producer.simulate.counts import Counts
+from ticdc_producer.simulate.encode import encoded
+from ticdc_producer.simulate.estimate import estimate_of
+from ticdc_producer.simulate.job import Job, with_registered_schemas
+from ticdc_producer.simulate.simulate import Simulation
+from ticdc_producer.simulate.stream import ordered_events
 from ticdc_producer.targets.kafka.topics import Offsets
+from ticdc_producer.verifier.expected import ExpectedStream
 
 
 @translate_worker_errors()
@@ -47,6 +47,7 @@ def run_realtime(
     seed: int | None = None,
     append: bool = False,
     keep: bool = False,
+    engine: EngineOption = "auto",
     kafka_properties: Sequence[str] = (),
     wall_clock: WallClock | None = None,
     on_status: OnStatus = ignore_status,
@@ -66,6 +67,7 @@ def run_realtime(
     :param seed: replaces the scenario's seed.
     :param append: write after the messages that a topic already holds.
     :param keep: leave the embedded broker running.
+    :param engine: as for ``run``.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :param wall_clock: replaces the system's clock.
     :param on_status: called with a line of text for each step of the work.
@@ -82,60 +84,93 @@ def run_realtime(
         seed=seed,
         kafka_properties=kafka_properties,
     )
-    options = RunOptions(append=append, keep=keep, on_status=on_status, on_verdict=on_verdict)
+    options = RunOptions(append=append, keep=keep, engine=engine, on_status=on_status, on_verdict=on_verdict)
     check_broker_options(job.changefeed.sink_uri, options)
     target = KafkaTarget(job, options)
     target.check()
     on_status(f"scenario {job.scenario.name}: {job.history.row_changes} row changes")
-    with target.started():
-        announce_start(on_status)
-        spark = spark_session()
+    choice = choose_engine(engine, estimate_of(job))
+    with target.started(), ExitStack() as stack:
+        simulation = Simulation.of(job, EngineStart(choice, job.history.row_changes, on_status)())
         # Sorted by commit, so that a slice reads only the batches with its changes.
-        committed = change_log(spark, job.history)
-        changes = committed.changes.repartition("commit_seq").sortWithinPartitions("commit_seq")
-        with materialized(changes, in_order=True) as changes:
-            on_status(f"generated {changes.count()} row changes")
-            with target.opened():
-                report = _run(job, committed, changes, target.brokers, options, wall_clock or SystemClock())
-                return replace(report, broker_pid=target.broker_pid)
+        by_commit = simulation.log.changes(simulation.engine).shuffle(_COMMIT, Order(_COMMIT))
+        changes = stack.enter_context(by_commit.cached(in_order=True))
+        number = sum(changes.results(_count))
+        on_status(f"generated {number} row changes")
+        with target.opened():
+            run = _Run(simulation, changes, stack, options, wall_clock or SystemClock())
+            report = run.execute(target.brokers)
+            return replace(report, broker_pid=target.broker_pid, engine=choice)
 
 
-def _run(
-    job: Job,
-    committed: RunChangeLog,
-    changes: DataFrame,
-    brokers: Brokers,
-    options: RunOptions,
-    wall_clock: WallClock,
-) -> RunReport:
-    job = with_registered_schemas(job)
-    starts = prepare_topics(job, brokers, append=options.append, resume=False)
-    job = with_clock_start(job, wall_clock.start())
-    with wall_clock.ended_by_signals() if isinstance(wall_clock, SystemClock) else nullcontext():
-        end = _write(job, changes, RunTopics(job.changefeed, brokers, starts), wall_clock, options.on_status)
-    commits = job.commits_until(end)
-    if commits < job.history.commits:
-        job = replace(job, sent=commits)
-    target = RunTopics(job.changefeed, brokers, starts)
-    events = _slice_events(job, changes, Slice(-1, end))
-    return _with_verdict(job, committed, events, target, options)
+_COMMIT = ("commit_seq",)
 
 
-def _write(
-    job: Job, changes: DataFrame, target: RunTopics, wall_clock: WallClock, on_status: OnStatus
-) -> int:
-    """Write slice by slice.
+def _count(_part: Part, batches: Batches) -> int:
+    return sum(batch.num_rows for batch in batches)
 
-    :return: TSO of the last resolved event.
+
+@dataclass(frozen=True)
+class _Run:
+    """A run in real time.
+
+    :param changes: all changes (shape ``CHANGE_LOG``).
     """
-    plan = job.encode_plan(skip_refused=job.scenario.on_error == "skip")
-    end = written = 0
-    for slice_ in slices(job, wall_clock):
-        counts = target.write(_slice_events(job, changes, slice_), plan)
-        target = replace(target, starts=_next_starts(target.starts, counts.messages))
-        written, end = written + counts.total, slice_.end_ts
-        on_status(_progress_line(written, end, job, wall_clock))
-    return end
+
+    simulation: Simulation
+    changes: Dataset
+    stack: ExitStack
+    options: RunOptions
+    wall_clock: WallClock
+
+    def execute(self, brokers: Brokers) -> RunReport:
+        job, wall_clock = with_registered_schemas(self.simulation.job), self.wall_clock
+        starts = prepare_topics(job, brokers, append=self.options.append, resume=False)
+        job = with_clock_start(job, wall_clock.start())
+        topics = RunTopics(job.changefeed, brokers, starts)
+        with wall_clock.ended_by_signals() if isinstance(wall_clock, SystemClock) else nullcontext():
+            end = self._write(job, topics)
+        commits = job.commits_until(end)
+        if commits < job.history.commits:
+            job = replace(job, sent=commits)
+        return self._with_verdict(job, self._events(job, Slice(-1, end)), topics)
+
+    def _write(self, job: Job, topics: RunTopics) -> int:
+        """Write slice by slice.
+
+        :return: TSO of the last resolved event.
+        """
+        skips = job.scenario.on_error == "skip"
+        end = written = 0
+        for slice_ in slices(job, self.wall_clock):
+            summaries = topics.encode_and_write(job, self._events(job, slice_), skip_refused=skips)
+            counts = Counts.of_partitions(summaries)
+            topics = replace(topics, starts=_next_starts(topics.starts, counts.messages))
+            written, end = written + counts.total, slice_.end_ts
+            self.options.on_status(_progress_line(written, end, job, self.wall_clock))
+        return end
+
+    def _events(self, job: Job, slice_: Slice) -> Dataset:
+        """Return the ordered event stream of a slice."""
+        first, next_commit = (job.commits_until(ts) for ts in (slice_.after_ts, slice_.end_ts))
+        changes = self.changes.within("commit_seq", first, next_commit)
+        rows = shuffled_row_events(changes, job.stream, self.stack)
+        log = replace(self.simulation.log, row_events=rows)
+        events = ordered_events(log, job.stream, self.simulation.engine, self.stack)
+        return events.within("deliver_after_ts", slice_.after_ts + 1, slice_.end_ts + 1)
+
+    def _with_verdict(self, job: Job, events: Dataset, topics: RunTopics) -> RunReport:
+        simulation = replace(self.simulation, job=job)
+        with encoded(job, events, carried=True) as stream:
+            warnings = (*job.changefeed.warnings, *job.stream.router.warnings)
+            report = report_of(simulation, stream.counts, stream.rejections, warnings)
+            report = replace(report, target=topics.name)
+            skipped = frozenset(entry["table"] for entry in report.skipped)
+            expected = ExpectedStream(stream.expected_events)
+            oracle = ScenarioOracle(job, simulation.engine, simulation.log, expected, skipped)
+            messages = topics.read(simulation.engine)
+            claims = job.changefeed.claim_check_storage_uri
+            return attach_verdict(simulation, oracle, messages, report, self.options, claims=claims)
 
 
 def _progress_line(written: int, end: int, job: Job, wall_clock: WallClock) -> str:
@@ -152,34 +187,3 @@ def _next_starts(starts: Offsets, messages: Counter[tuple[str, int, str]]) -> Of
     for (topic, partition, _), number in messages.items():
         ends[topic, partition] += number
     return ends
-
-
-def _slice_events(job: Job, changes: DataFrame, slice_: Slice) -> EventFrame:
-    """The ordered event stream of one slice."""
-    first, next_commit = (job.commits_until(ts) for ts in (slice_.after_ts, slice_.end_ts))
-    changes = changes.where((F.col("commit_seq") >= first) & (F.col("commit_seq") < next_commit))
-    events = ordered_events(row_events(changes, job.stream), job.stream)
-    return EventFrame(
-        events.where(
-            (F.col("deliver_after_ts") > slice_.after_ts) & (F.col("deliver_after_ts") <= slice_.end_ts)
-        )
-    )
-
-
-def _with_verdict(
-    job: Job, committed: RunChangeLog, events: EventFrame, target: RunTopics, options: RunOptions
-) -> RunReport:
-    with encode_once(job, events, carried=True) as encoded:
-        report = RunReport(
-            scenario=job.scenario.name,
-            target=target.name,
-            dry_run=False,
-            counts=encoded.counts,
-            discarded=discarded(job),
-            skipped=rejected_rows(encoded.entries) if encoded.counts.rejected else [],
-            warnings=(*job.changefeed.warnings, *job.stream.router.warnings),
-        )
-        skipped = frozenset(entry["table"] for entry in report.skipped)
-        expected = Expected(job, committed.steps, encoded, skipped)
-        storage = job.changefeed.claim_check_storage_uri
-        return attach_verdict(expected, target.read(committed.spark), report, options, claims=storage)

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from ticdc_producer.engine.choose import EngineChoice
 from ticdc_producer.faults.catalogue import EXPECTED_EVENTS, trap
-from ticdc_producer.runs.counts import Counts
-from ticdc_producer.runs.fault_occurrences import FaultSummary
+from ticdc_producer.simulate.counts import Counts, discarded
+from ticdc_producer.simulate.fault_occurrences import FaultSummary
+from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.verifier.verdict import RequestedFaults, Verdict
 
 
@@ -67,6 +69,7 @@ class RunReport:
     :param row_changes: row changes of the scenario; 0: unknown.
     :param broker_pid: process id of an embedded broker that was left running, else 0.
     :param faults: the injected faults.
+    :param engine: the engine that ran, and why; None: it is not known.
     """
 
     scenario: str
@@ -81,6 +84,7 @@ class RunReport:
     broker_pid: int = 0
     faults: FaultSummary = field(default_factory=FaultSummary)
     row_changes: int = 0
+    engine: EngineChoice | None = None
 
     @property
     def ok(self) -> bool:
@@ -98,6 +102,7 @@ class RunReport:
             "scenario": self.scenario,
             "target": self.target,
             "dry_run": self.dry_run,
+            "engine": None if self.engine is None else self.engine.to_json(),
             "kinds": self.counts.by_kind(),
             "partitions": self.counts.by_partition(),
             "discarded": self.discarded,
@@ -108,3 +113,23 @@ class RunReport:
             "fault_places": list(self.faults.occurrences),
             "verdict": None if self.verdict is None else self.verdict.to_json(),
         }
+
+
+def report_of(
+    simulation: Simulation,
+    counts: Counts,
+    skipped: list[dict[str, Any]],
+    warnings: tuple[str, ...],
+    *,
+    dry_run: bool = False,
+) -> RunReport:
+    """Return the report of a run whose target and verdict are not known yet."""
+    return RunReport(
+        scenario=simulation.job.scenario.name,
+        target="",
+        dry_run=dry_run,
+        counts=counts,
+        discarded=discarded(simulation.job),
+        skipped=skipped,
+        warnings=warnings,
+    )

@@ -2,37 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import cached_property
+from typing import TypeAlias
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+import pyarrow.compute as pc
 
 from ticdc_producer.config import Changefeed
-from ticdc_producer.errors import ArgumentError, StorageError
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part
+from ticdc_producer.errors import ArgumentError
 from ticdc_producer.model.event import Kind
+from ticdc_producer.model.shapes import DECODED
+from ticdc_producer.oracle.oracle import Oracle
 from ticdc_producer.protocols.registry import file_format
 from ticdc_producer.protocols.storage_files import SchemaFile
-from ticdc_producer.runs.change_log import RunChangeLog
-from ticdc_producer.runs.counts import Counts
-from ticdc_producer.runs.encoded import Encoded
-from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.run_report import RunReport
-from ticdc_producer.runs.run_topics import check_speculation
-from ticdc_producer.runs.step_rows import StepRows
 from ticdc_producer.runs.target import Target
-from ticdc_producer.runs.verification import Expected, OnVerdict, VerifiedStream, ignore_verdict
-from ticdc_producer.spark.background_jobs import materialized
-from ticdc_producer.targets.decoding.decode import decoded
-from ticdc_producer.targets.encoding.ordered_events import EventFrame
+from ticdc_producer.runs.verification import OnVerdict, VerifiedStream, ignore_verdict
+from ticdc_producer.simulate.counts import Counts
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.simulate import Simulation
+from ticdc_producer.targets.decoding.decode import event_decoder
 from ticdc_producer.targets.kafka.delivery_stats import KindCount
 from ticdc_producer.targets.storage.data_files import FileRules
-from ticdc_producer.targets.storage.dataframes import storage_messages
 from ticdc_producer.targets.storage.directories import in_directories
 from ticdc_producer.targets.storage.listing import Listing, list_storage
 from ticdc_producer.targets.storage.plan import StoragePlan, plan_storage
-from ticdc_producer.targets.storage.read import Names, reading_options
+from ticdc_producer.targets.storage.read import Names, reading_options, storage_rows
 from ticdc_producer.targets.storage.write import (
     check_empty,
     file_headers,
@@ -40,8 +39,9 @@ from ticdc_producer.targets.storage.write import (
     write_metadata,
     write_schema_files,
 )
-from ticdc_producer.verifier.distributed_comparison import ExpectedStream, compare_events
+from ticdc_producer.verifier.expected import ExpectedStream
 from ticdc_producer.verifier.finding import Example, Finding
+from ticdc_producer.verifier.match_events import compare_events
 from ticdc_producer.verifier.verdict import Verdict
 
 LAYOUT, DECODE = "STORAGE-LAYOUT", "STORAGE-DECODE"
@@ -57,7 +57,7 @@ _HINTS = {
 
 
 def storage_verdict(
-    spark: SparkSession,
+    engine: Engine,
     changefeed: Changefeed,
     listing: Listing,
     expected: ExpectedStream | None = None,
@@ -68,39 +68,58 @@ def storage_verdict(
 ) -> Verdict:
     """Verify a storage folder.
 
+    :param engine: that of all datasets.
     :param listing: its files.
     :param expected: the events that must be in it, with their directory as ``topic``.
     :param names: the columns of the rows per directory; None: all columns of the schema files.
     """
-    options = changefeed.codec_options()
-    messages = storage_messages(spark, listing, changefeed.protocol, options)
-    with materialized(
-        decoded(messages, changefeed.protocol, reading_options(listing, options, names))
-    ) as stream:
-        counted = {row["kind"]: row["count"] for row in stream.groupBy("kind").count().collect()}
-        damaged = counted.pop("error", 0)
+    options, protocol = changefeed.codec_options(), changefeed.protocol
+    rows = storage_rows(engine, listing, protocol, options)
+    decode = event_decoder(protocol, reading_options(listing, options, names))
+    with rows.map(decode, DECODED).cached() as stream:
+        kinds: Counter[str] = Counter()
+        damaged: list[_Damage] = []
+        for of_part, errors in stream.results(_kinds):
+            kinds += of_part
+            damaged += errors
+        findings = _findings(listing, sorted(damaged)[:_MAX_EXAMPLES], kinds.pop("error", 0))
         verdict = Verdict(
-            findings=tuple(_findings(listing, stream, damaged)),
+            findings=tuple(findings),
             checked=(LAYOUT, DECODE),
-            kinds={"row": counted.get("row", 0), "ddl": listing.files},
-            comparison=None if expected is None else compare_events(expected, stream),
+            kinds={"row": kinds.get("row", 0), "ddl": listing.files},
+            comparison=None if expected is None else compare_events(engine, expected, stream),
         )
-        on_verdict(VerifiedStream(changefeed, scenario, lambda: stream, verdict))
+        on_verdict(VerifiedStream(changefeed, scenario, stream, verdict))
         return verdict
 
 
-def _findings(listing: Listing, stream: DataFrame, damaged: int) -> Iterator[Finding]:
+_Damage: TypeAlias = tuple[str, int, str]
+"""Directory, offset and text of a row that does not decode."""
+
+
+def _kinds(_part: Part, batches: Batches) -> tuple[Counter[str], list[_Damage]]:
+    """Return the number of events by kind, and the first rows that do not decode."""
+    kinds: Counter[str] = Counter()
+    damaged: list[_Damage] = []
+    for batch in batches:
+        kinds.update(batch.column("kind").to_pylist())
+        errors = batch.filter(pc.equal(batch.column("kind"), "error")).slice(0, _MAX_EXAMPLES).to_pylist()
+        damaged += [
+            (row["topic"], row["offset"], f"{row['topic']}: {row['error']}: {row['error_expected']}")
+            for row in errors
+        ]
+    return kinds, sorted(damaged)[:_MAX_EXAMPLES]
+
+
+def _findings(listing: Listing, damaged: Sequence[_Damage], count: int) -> Iterator[Finding]:
     if listing.problems:
         examples = [
             Example((), f"{problem.path}: {problem.what}") for problem in listing.problems[:_MAX_EXAMPLES]
         ]
         yield replace(_finding(LAYOUT, len(listing.problems)), examples=tuple(examples))
     if damaged:
-        rows = (
-            stream.where(F.col("kind") == "error").orderBy("topic", "offset").limit(_MAX_EXAMPLES).collect()
-        )
-        examples = [Example((), f"{row['topic']}: {row['error']}: {row['error_expected']}") for row in rows]
-        yield replace(_finding(DECODE, damaged), examples=tuple(examples))
+        examples = [Example((), text) for *_, text in damaged]
+        yield replace(_finding(DECODE, count), examples=tuple(examples))
 
 
 def _finding(name: str, count: int) -> Finding:
@@ -145,46 +164,43 @@ class StorageTarget(Target):
     def _layout(self) -> StoragePlan:
         return layout_of(self.job)
 
-    def events(self, committed: RunChangeLog) -> EventFrame:
+    def events(self, simulation: Simulation, stack: ExitStack) -> Dataset:
         job = self.job
-        rows = committed.rows(job.stream)
-        return EventFrame(in_directories(rows, self._layout, job.history.catalog, job.changefeed))
+        rows = simulation.log.rows(simulation.engine, job.stream, stack)
+        return in_directories(rows, self._layout, job.history.catalog, job.changefeed)
 
-    def check_encoded(self, encoded: Encoded) -> None:
+    def check_encoded(self, simulation: Simulation, /) -> None:
         """Check that the layout has a directory for all rows.
 
         :raises ChangefeedError: where TiCDC would panic.
         """
-        self._files(encoded)
+        self._files(simulation)
 
-    def _files(self, encoded: Encoded) -> dict[str, SchemaFile]:
-        return self._layout.used({topic for topic, *_ in encoded.counts.messages})
+    def _files(self, simulation: Simulation) -> dict[str, SchemaFile]:
+        return self._layout.used({topic for topic, *_ in simulation.encoded.counts.messages})
 
-    def write(self, encoded: Encoded, steps: StepRows, report: RunReport, /) -> RunReport:
+    def write(self, simulation: Simulation, report: RunReport, /) -> RunReport:
         """Write schema files first and ``metadata`` last: a concurrent reader finds no undescribed rows."""
-        check_speculation(steps.spark)
         self.options.on_status(f"writing {self.name}")
         headers = file_headers(self.job.encode_plan(skip_refused=True), self._layout.folders)
-        write_schema_files(self.name, self._files(encoded))
-        work = write_data(encoded.entries, headers, self.name, file_rules(self.job.changefeed))
-        written = work.orderBy("directory").collect()  # one row per directory
-        for row in written:
-            if row["failure"] is not None:
-                raise StorageError(row["failure"], location=f"{self.name}/{row['directory']}")
+        write_schema_files(self.name, self._files(simulation))
+        rules = file_rules(self.job.changefeed)
+        written = write_data(simulation.encoded.messages, headers, self.name, rules)
         write_metadata(self.name, checkpoint_ts(self.job))
         counts = Counts()
-        for row in written:
-            one = KindCount(row["rows"], row["rows"], row["bytes"])
-            counts.set(row["directory"], 0, Kind.ROW.label, one)
+        for directory in written:
+            of_files = directory.counts
+            count = KindCount(of_files.rows, of_files.rows, of_files.size)
+            counts.set(directory.name, 0, Kind.ROW.label, count)
         return replace(report, counts=counts)
 
-    def verified(self, expected: Expected, report: RunReport) -> RunReport:
+    def verified(self, simulation: Simulation, oracle: Oracle, report: RunReport) -> RunReport:
         self.options.on_status("reading the files again and verifying them")
         verdict = storage_verdict(
-            expected.steps.spark,
+            simulation.engine,
             self.job.changefeed,
             list_storage(self.name, self.job.changefeed.protocol),
-            expected.events,
+            oracle.events(),
             row_columns(self.job, self._layout),
             scenario=self.job.scenario.name,
             on_verdict=self.options.on_verdict,

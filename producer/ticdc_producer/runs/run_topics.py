@@ -2,36 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from importlib.metadata import version
 
-from pyspark.sql import DataFrame, Row, SparkSession
-
 from ticdc_producer.config import Changefeed
-from ticdc_producer.errors import (
-    ChangefeedError,
-    DeliveryError,
-    ForeignMessageError,
-    ScenarioError,
-    SparkError,
-    TopicError,
-)
+from ticdc_producer.engine.dataset import Dataset, Engine
+from ticdc_producer.errors import ChangefeedError, DeliveryError, ScenarioError, TopicError
 from ticdc_producer.kafka.client import Brokers
-from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.runs.counts import Counts
-from ticdc_producer.runs.offset_ranges import offset_ranges
-from ticdc_producer.runs.prepare import Job
-from ticdc_producer.runs.topic_ranges import TopicMessages
-from ticdc_producer.targets.encoding.encode import EncodePlan
-from ticdc_producer.targets.encoding.ordered_events import OrderedEvents, row_limited_batches
-from ticdc_producer.targets.kafka.delivery_stats import KindCount
+from ticdc_producer.runs.topic_ranges import offset_ranges, topic_messages
+from ticdc_producer.simulate.encode import encode_events
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.targets.encoding.encode_partition import PartitionSummary
+from ticdc_producer.targets.encoding.stored_messages import SENT_COLUMNS
 from ticdc_producer.targets.kafka.read import OffsetRange
 from ticdc_producer.targets.kafka.resume import StartOffsets
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
-from ticdc_producer.targets.kafka.write import Delivery, deliver, deliver_stored
-from ticdc_producer.targets.kafka.write_partitions import write_partitions
+from ticdc_producer.targets.kafka.write import Delivery
+from ticdc_producer.verifier.messages import Messages
 
 
 def prepare_topics(
@@ -53,12 +43,6 @@ def prepare_topics(
     if not job.changefeed.sink_uri.embedded:  # an embedded broker ends with the run, which cannot be resumed
         start_offsets.save(starts)
     return starts
-
-
-def retried_starts(job: Job, brokers: Brokers) -> Offsets | None:
-    """The start offsets that an earlier attempt of the task stored; None if it did not get that far."""
-    topics = list(job.stream.topic_partitions.topics)
-    return StartOffsets(brokers, identity(job)).load(topics, job.changefeed.partition_num)
 
 
 def _resumed(job: Job, cluster: Topics, start_offsets: StartOffsets) -> Offsets:
@@ -119,74 +103,41 @@ class RunTopics:
         """The target for reports."""
         return f"kafka://{self.brokers}/{self.changefeed.sink_uri.topic}"
 
-    def write_partitions(
-        self, partitions: Mapping[tuple[str, int], Iterable[MessageBatch]], claims: str
-    ) -> None:
-        """Write the messages of partitions in this process; those that they already have are skipped.
+    def write(self, messages: Dataset, claims: str) -> None:
+        """Write messages, and wait for every acknowledgement.
 
-        Partitions are written side by side: most of the time goes to waiting for the broker.
-
-        :param partitions: the messages by topic and partition.
+        :param messages: ``message_rows.STORED_MESSAGES``, divided by partition and in order.
         :param claims: URI of the storage for claim-check objects, empty if there is none.
-        :raises DeliveryError: if messages were not acknowledged; with the delivered messages by partition.
-        :raises ForeignMessageError: for a partition with a message that the run did not write.
-        """
-        properties = self.changefeed.producer_properties(self.brokers)
-        try:
-            write_partitions(self.brokers, properties, partitions, self.starts, claims)
-        except DeliveryError as error:
-            raise self._delivery_error(error.topic, error.partition, error.what, error.hint) from None
-
-    def write(self, events: OrderedEvents, plan: EncodePlan) -> Counts:
-        """Encode, write, wait for every acknowledgement.
-
-        :return: what the workers reported as written.
         :raises DeliveryError: if messages were not acknowledged; with the delivered messages by partition.
         :raises ForeignMessageError: for a partition with a message that the run did not write.
         :raises SparkError: if Spark may run two attempts of a task at the same time.
         """
-        check_speculation(events.spark)
-        with row_limited_batches(events.spark, plan.catalog):
-            return self._written(deliver(events, plan, self._delivery(plan.claim_storage)))
+        with self._failures():
+            messages.select(*SENT_COLUMNS).execute(self._delivery(claims).write)
 
-    def write_stored(self, entries: DataFrame, claims: str) -> Counts:
-        """Write the messages of an encoded stream, wait for every acknowledgement.
+    def encode_and_write(
+        self, job: Job, events: Dataset, *, skip_refused: bool = True
+    ) -> list[PartitionSummary]:
+        """Encode events and write their messages in one pass, with the errors of ``write``.
 
-        :param entries: shape ``ENCODED``.
-        :param claims: URI of the storage for claim-check objects, empty if there is none.
-        :return: as ``write``, with its errors.
+        :param skip_refused: leave out events that TiCDC's encoder rejects; otherwise the first one is an
+            error.
         """
-        check_speculation(entries.sparkSession)
-        return self._written(deliver_stored(entries, self._delivery(claims)))
+        claims = job.encode_plan(skip_refused=True).claim_storage
+        with self._failures():
+            return encode_events(job, events, self._delivery(claims).write, skip_refused=skip_refused)
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Add the number of delivered messages to an error of the block."""
+        try:
+            yield
+        except DeliveryError as error:
+            raise self._delivery_error(error.topic, error.partition, error.what, error.hint) from None
 
     def _delivery(self, claims: str) -> Delivery:
         properties = self.changefeed.producer_properties(self.brokers)
         return Delivery(brokers=self.brokers, properties=properties, starts=self.starts, claims=claims)
-
-    def _written(self, deliveries: DataFrame) -> Counts:
-        counts = Counts()
-        failure: Row | None = None
-        for row in deliveries.collect():  # one row per partition and kind
-            if row["failure"] is not None:
-                failure = row
-                continue
-            written = KindCount(row["messages"], row["events"], row["bytes"])
-            counts.set(row["topic"], row["partition"], row["type"], written)
-        if failure is not None:
-            raise self._error(failure)
-        return counts
-
-    def _error(self, failure: Row) -> ForeignMessageError | DeliveryError:
-        topic, partition = failure["topic"], failure["partition"]
-        if failure["foreign"] is not None:
-            return ForeignMessageError(
-                failure["failure"],
-                topic=topic,
-                partition=partition,
-                offset=failure["foreign"],
-                hint=failure["hint"],
-            )
-        return self._delivery_error(topic, partition, failure["failure"], failure["hint"])
 
     def _delivery_error(self, topic: str, partition: int, what: str, hint: str) -> DeliveryError:
         delivered = {key: end - self.starts[key] for key, end in self._ends().items()}
@@ -205,21 +156,11 @@ class RunTopics:
         topics = dict.fromkeys((topic for topic, _ in self.starts), self.changefeed.partition_num)
         return Topics(self.brokers).ends(topics)
 
-    def read(self, spark: SparkSession) -> TopicMessages:
-        """The messages at and after the offsets ``starts``."""
-        return TopicMessages(spark=spark, brokers=self.brokers, ranges=self.ranges)
+    def read(self, engine: Engine) -> Messages:
+        """Return the messages at and after the offsets ``starts``."""
+        return topic_messages(engine, self.brokers, self.ranges)
 
     @property
     def ranges(self) -> list[OffsetRange]:
         """Where the messages at and after the offsets ``starts`` are now."""
         return offset_ranges(self.starts, self._ends())
-
-
-def check_speculation(spark: SparkSession) -> None:
-    """Check that Spark does not run two attempts of a task at the same time: their messages would mix.
-
-    :raises SparkError: if speculative execution is enabled.
-    """
-    if str(spark.conf.get("spark.speculation", "false")).lower() == "true":
-        hint = "only one task may write a partition; set spark.speculation=false"
-        raise SparkError("speculative execution is enabled", hint=hint)

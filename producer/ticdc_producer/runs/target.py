@@ -4,39 +4,36 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from typing import Any
 
-import pyarrow as pa
-from pyspark.sql import SparkSession
-
-from ticdc_producer.kafka.client import Brokers
-from ticdc_producer.runs.attach_verdict import attach_verdict
-from ticdc_producer.runs.change_log import RunChangeLog
-from ticdc_producer.runs.counts import Counts
-from ticdc_producer.runs.encoded import Encoded
-from ticdc_producer.runs.prepare import Job
+from ticdc_producer.engine.dataset import Dataset
+from ticdc_producer.oracle.oracle import Oracle
+from ticdc_producer.runs.preview import first_lines, first_messages
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
-from ticdc_producer.runs.small_task import Outcome
-from ticdc_producer.runs.step_rows import StepRows
-from ticdc_producer.runs.topic_ranges import TopicRanges
-from ticdc_producer.runs.verification import Expected
-from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
+from ticdc_producer.runs.verification import verify_messages
+from ticdc_producer.simulate.counts import Counts
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.verifier.messages import Messages
+from ticdc_producer.verifier.options import Strictness
 
 
 class Target(ABC):
     """One target of a run.
 
-    A run checks and starts its targets before Spark, encodes all events, and then opens, writes and verifies
-    one target after the other.
+    A run checks and starts its targets, encodes all events, and then opens, writes and verifies one target
+    after the other.
 
     :ivar job: the job; with the schema ids of a registry once they are known.
     """
 
     holds_expected_events = False
     """Whether the expected events are written beside the messages."""
+    measures_progress = False
+    """Whether the progress of writing is reported while it is written."""
     broker_pid = 0
     """Process id of an embedded broker that keeps running after the run, else 0."""
 
@@ -50,7 +47,7 @@ class Target(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Check, without Spark, that the run may write the target.
+        """Check that the run may write the target.
 
         :raises ProducerError: if not.
         """
@@ -65,9 +62,9 @@ class Target(ABC):
         """Whether an earlier run, which this run resumes, has finished the target."""
         return False
 
-    def events(self, committed: RunChangeLog) -> OrderedEvents:
-        """The events in the order of the target, including those that faults removed."""
-        return committed.events(self.job.stream, self.job.event_faults())
+    def events(self, simulation: Simulation, stack: ExitStack) -> Dataset:
+        """Return the events in the order of the target, including those that faults removed."""
+        return simulation.ordered_events(stack)
 
     @property
     def encodes_again(self) -> bool:
@@ -75,7 +72,7 @@ class Target(ABC):
         return False
 
     @abstractmethod
-    def check_encoded(self, encoded: Encoded) -> None:
+    def check_encoded(self, simulation: Simulation, /) -> None:
         """Check, before anything is written, that the target can hold the encoded events.
 
         :raises ProducerError: if not.
@@ -83,7 +80,7 @@ class Target(ABC):
 
     @contextmanager
     def started(self) -> Iterator[None]:
-        """Start, in the background, what the target needs besides Spark. ``opened`` waits for it."""
+        """Start, in the background, what the target needs besides the engine. ``opened`` waits for it."""
         yield
 
     @contextmanager
@@ -92,63 +89,72 @@ class Target(ABC):
         yield
 
     @abstractmethod
-    def write(self, encoded: Encoded, steps: StepRows, report: RunReport, /) -> RunReport:
+    def write(self, simulation: Simulation, report: RunReport, /) -> RunReport:
         """Write the messages.
 
-        :param steps: the rows of the scenario's steps.
         :return: the report, with counts if the target counts what it has written.
         """
 
+    def write_in_one_pass(self, simulation: Simulation, /) -> tuple[Counts, list[dict[str, Any]]]:
+        """Encode and write the messages, without storing them in between.
+
+        :return: counts of the written messages, and the skipped events.
+        :raises EncodeError: for an event that TiCDC's encoder rejects, with ``on-error: stop``.
+        """
+        raise NotImplementedError
+
     @abstractmethod
-    def verified(self, expected: Expected, report: RunReport) -> RunReport:
-        """The report with the verdict on what is read from the target."""
+    def verified(self, simulation: Simulation, oracle: Oracle, report: RunReport) -> RunReport:
+        """Return the report with the verdict on what is read from the target."""
 
 
 class MessageTarget(Target):
     """A target of messages: topics or a golden folder."""
 
-    takes_files = False
-    """Whether the task of a small run must return the files of a golden folder."""
-
-    @property
-    def brokers(self) -> Brokers | None:
-        """The brokers of the open target, to which the task of a small run writes; None if it has none."""
-        return None
-
-    def register_schemas(self) -> None:
-        """Replace the schema ids of ``job`` by those of the registry, if there is one.
-
-        :raises RegistryError: for a registry that does not answer or rejects a schema.
-        """
-
-    def check_encoded(self, encoded: Encoded) -> None:
+    def check_encoded(self, _simulation: Simulation, /) -> None:
         """Topics and folders hold every event that was encoded."""
 
     @abstractmethod
-    def take(self, outcome: Outcome, report: RunReport, /) -> None:
-        """Finish what the task of a small run has done; the counterpart of ``write``."""
-
-    @abstractmethod
-    def write_in_one_pass(self, events: OrderedEvents) -> tuple[Counts, list[dict[str, Any]]]:
-        """Encode and write the messages of an event stream, without storing them in between.
-
-        :return: counts of the written messages, and the skipped events.
-        :raises EncodeError: for an event that TiCDC's encoder rejects, with ``on-error: stop``.
-        """
-
-    @abstractmethod
-    def read(self, spark: SparkSession) -> Messages:
-        """The messages that are in the target."""
-
-    @abstractmethod
-    def few_messages(self) -> pa.Table | TopicRanges:
-        """The messages of a small run (shape ``MESSAGES``), or where a task can read them."""
+    def read(self, simulation: Simulation) -> Messages:
+        """Return the messages that are in the target."""
 
     @property
     @abstractmethod
     def claims(self) -> str:
         """Location of the claim-check objects, as URI or path; empty if there are none."""
 
-    def verified(self, expected: Expected, report: RunReport) -> RunReport:
-        messages = self.read(expected.steps.spark)
-        return attach_verdict(expected, messages, report, self.options, claims=self.claims)
+    def verified(self, simulation: Simulation, oracle: Oracle, report: RunReport) -> RunReport:
+        messages = self.read(simulation)
+        return attach_verdict(simulation, oracle, messages, report, self.options, claims=self.claims)
+
+
+def attach_verdict(
+    simulation: Simulation,
+    oracle: Oracle,
+    messages: Messages,
+    report: RunReport,
+    options: RunOptions,
+    *,
+    claims: str,
+) -> RunReport:
+    """Return the report with the verdict on the messages that were read, and the first of them.
+
+    :param oracle: what the run's scenario requires.
+    :param claims: location of the claim-check objects, as URI or path.
+    """
+    options.on_status(f"reading {report.target} again and verifying it")
+    changefeed = simulation.job.changefeed
+    # Whether these messages are all that was ever sent for the tables.
+    whole = options.from_beginning and not options.append
+    verdict = verify_messages(
+        simulation.engine,
+        changefeed,
+        messages,
+        oracle,
+        strictness=Strictness(from_beginning=whole),
+        claims=claims,
+        on_verdict=options.on_verdict,
+    )
+    has_preview = changefeed.spec.log_lines is not None
+    preview = first_lines(first_messages(messages.rows), changefeed) if has_preview else []
+    return replace(report, verdict=verdict, preview=preview)

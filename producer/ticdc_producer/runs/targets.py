@@ -1,4 +1,7 @@
-"""The targets of a run, chosen by its sink URI and options."""
+"""The targets of a run, chosen by its sink URI and options.
+
+The module of a target is imported when a run has it: a folder needs no Kafka client.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,9 @@ from contextlib import ExitStack, contextmanager
 
 from ticdc_producer.config import SinkKind
 from ticdc_producer.runs.golden_target import GoldenTarget
-from ticdc_producer.runs.kafka_target import KafkaTarget
-from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.run_options import RunOptions, check_broker_options
-from ticdc_producer.runs.run_storage import StorageTarget
-from ticdc_producer.runs.run_topics import check_resumable
 from ticdc_producer.runs.target import Target
+from ticdc_producer.simulate.job import Job
 
 
 def checked_targets(job: Job, options: RunOptions) -> tuple[Target, ...]:
@@ -39,11 +39,17 @@ def started(targets: Sequence[Target]) -> Iterator[None]:
 def _targets(job: Job, options: RunOptions) -> list[Target]:
     uri = job.changefeed.sink_uri
     if uri.kind is SinkKind.STORAGE:
+        from ticdc_producer.runs.run_storage import StorageTarget
+
         return [StorageTarget(job, options)]
     check_broker_options(uri, options)
     if options.resume:
+        from ticdc_producer.runs.run_topics import check_resumable
+
         check_resumable(job)
-    if options.out is None:
-        return [KafkaTarget(job, options)]
-    golden = GoldenTarget(job, options, options.out)
-    return [golden] if uri.embedded and not options.keep else [golden, KafkaTarget(job, options)]
+    golden = [] if options.out is None else [GoldenTarget(job, options, options.out)]
+    if golden and uri.embedded and not options.keep:
+        return [*golden]
+    from ticdc_producer.runs.kafka_target import KafkaTarget
+
+    return [*golden, KafkaTarget(job, options)]

@@ -1,4 +1,4 @@
-"""A cache of topics of scenarios: golden folders that Spark writes once per machine."""
+"""A cache of topics of scenarios: golden folders that are written once per machine."""
 
 from __future__ import annotations
 
@@ -6,35 +6,34 @@ import json
 import shutil
 from contextlib import suppress
 from dataclasses import astuple, dataclass
-from functools import cache, partial
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import mkdtemp
 
 from ticdc_producer.cache import cache_folder
 from ticdc_producer.errors import FolderError
-from ticdc_producer.runs.change_log import change_log
 from ticdc_producer.runs.consumer_state import ConsumerTable, consumer_state
-from ticdc_producer.runs.execute import execute
-from ticdc_producer.runs.golden_target import GoldenTarget
-from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.runs.run import run_job
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import OnStatus, ignore_status
-from ticdc_producer.runs.small_run import is_small, run_small
 from ticdc_producer.scenario.load import load_scenario
-from ticdc_producer.spark.session import spark_session
+from ticdc_producer.simulate.job import prepare
 
 _GOLDEN, _STATES = "golden", "consumer_state.json"
 _END, _END_WITH_DDL = "end", "end, following DDLs"
 PACKAGES = (
     "config",
     "dispatch",
+    "engine",
     "faults",
     "model",
+    "oracle",
     "pipeline",
     "protocols",
     "runs",
     "scenario",
+    "simulate",
     "spark",
     "targets",
 )
@@ -134,13 +133,8 @@ def _make(topic: Topic, folder: Path) -> None:
         inject=topic.inject,
         state_at=topic.moments,
     )
-    session = partial(spark_session, light=True, rows=job.history.row_changes)
-    golden, options = folder / _GOLDEN, RunOptions(verify_output=False)
-    target = GoldenTarget(job, options, golden)
-    if is_small(job):
-        run_small(job, session, [target], options)
-    else:
-        execute(job, change_log(session(), job.history), [target], options)
+    golden = folder / _GOLDEN
+    run_job(job, RunOptions(out=golden, verify_output=False))
     states = {
         _END: consumer_state(job, golden),
         _END_WITH_DDL: consumer_state(job, golden, follows_ddl=True),

@@ -1,64 +1,52 @@
-"""Messages of topics: few of them, read by one process, or any number, read by Spark tasks."""
+"""Ranges of offsets in topics, and the messages in them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
 
-import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructType
-
+from ticdc_producer.config import Changefeed
+from ticdc_producer.engine.dataset import Engine
+from ticdc_producer.errors import ChangefeedError, TopicError
 from ticdc_producer.kafka.client import Brokers
-from ticdc_producer.model.shapes import MESSAGES, BatchFunction
-from ticdc_producer.spark.task_results import MapInArrow
-from ticdc_producer.targets.decoding.dataframes import (
-    mapped_kafka_messages,
-    mapped_kafka_messages_at,
-    record_batches,
-)
-from ticdc_producer.targets.kafka.read import OffsetRange, read
-from ticdc_producer.verifier.messages import Messages, Offset
-
-SMALL_BYTES = 64 << 20
-"""Up to this many bytes of keys and values, one task reads and verifies messages."""
+from ticdc_producer.targets.kafka.read import OffsetRange, rows_at_offsets, topic_rows
+from ticdc_producer.targets.kafka.topics import Offsets, Topics
+from ticdc_producer.verifier.messages import Messages
 
 
-@dataclass(frozen=True, kw_only=True)
-class TopicRanges:
-    """Messages to read from Kafka."""
-
-    brokers: Brokers
-    ranges: Sequence[OffsetRange]
-
-    def read(self) -> pa.Table | None:
-        """The messages (shape ``MESSAGES``); None if they have more than :data:`SMALL_BYTES`."""
-        batches, size = [], 0
-        for part in self.ranges:
-            for batch in record_batches(read(self.brokers, part)):
-                size += _size(batch)
-                if size > SMALL_BYTES:
-                    return None
-                batches.append(batch)
-        return pa.Table.from_batches(batches, MESSAGES)
+def offset_ranges(starts: Offsets, ends: Mapping[tuple[str, int], int]) -> list[OffsetRange]:
+    """The messages between start and end offsets, one range per partition."""
+    return [
+        OffsetRange(topic=topic, partition=partition, start=starts[topic, partition], end=end)
+        for (topic, partition), end in sorted(ends.items())
+    ]
 
 
-@dataclass(frozen=True, kw_only=True)
-class TopicMessages(Messages):
-    """Messages of topics, read by the tasks that need them."""
+def whole_topics(brokers: Brokers, names: Sequence[str]) -> list[OffsetRange]:
+    """All messages of the given topics.
 
-    spark: SparkSession
-    brokers: Brokers
-    ranges: Sequence[OffsetRange]
+    :raises TopicError: for a topic that does not exist.
+    """
+    cluster = Topics(brokers)
+    existing = cluster.existing()
+    for name in names:
+        if name not in existing:
+            raise TopicError("the topic does not exist", topic=name)
+    wanted = {name: existing[name] for name in names}
+    return offset_ranges(cluster.starts(wanted), cluster.ends(wanted))
 
-    def mapped(self, function: BatchFunction, schema: StructType | str) -> DataFrame:
-        return mapped_kafka_messages(self.spark, self.brokers, self.ranges, function, schema)
 
-    def at(self, offsets: Sequence[Offset]) -> MapInArrow:
-        return partial(mapped_kafka_messages_at, self.spark, self.brokers, offsets)
+def brokers_of(changefeed: Changefeed) -> Brokers:
+    """The brokers to read from.
+
+    :raises ChangefeedError: if the sink URI names no brokers.
+    """
+    if changefeed.sink_uri.embedded:
+        hint = "kafka://HOST:PORT/TOPIC"
+        raise ChangefeedError("the sink URI names no broker to read from", parameter="sink-uri", hint=hint)
+    return changefeed.brokers
 
 
-def _size(batch: pa.RecordBatch) -> int:
-    return sum(pc.sum(pc.binary_length(batch.column(name))).as_py() or 0 for name in ("key", "value"))
+def topic_messages(engine: Engine, brokers: Brokers, ranges: Sequence[OffsetRange]) -> Messages:
+    """Return messages of topics, read by the parts that need them."""
+    return Messages(topic_rows(engine, brokers, ranges), partial(rows_at_offsets, engine, brokers))

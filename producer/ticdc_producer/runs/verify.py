@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pyspark.sql import SparkSession
-
 from ticdc_producer.config import Changefeed, SinkKind
+from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine
+from ticdc_producer.engine.dataset import Engine
+from ticdc_producer.engine.option import EngineOption
 from ticdc_producer.errors import ChangefeedError, ScenarioError
-from ticdc_producer.runs.folder_expectations import folder_expectations
-from ticdc_producer.runs.offset_ranges import brokers_of, whole_topics
-from ticdc_producer.runs.prepare import Job, changefeed_of, prepare
-from ticdc_producer.runs.read_session import folder_session, topic_session
-from ticdc_producer.runs.small_verification import SMALL_MESSAGES, is_small_folder
-from ticdc_producer.runs.stream_source import StreamSource
-from ticdc_producer.runs.topic_ranges import SMALL_BYTES, TopicMessages, TopicRanges
-from ticdc_producer.runs.traps import settings_of
-from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
+from ticdc_producer.oracle.folder import FolderOracle
+from ticdc_producer.oracle.folder_content import FolderContent, folder_content
+from ticdc_producer.oracle.scenario import ScenarioOracle
+from ticdc_producer.runs.topic_ranges import brokers_of, topic_messages, whole_topics
+from ticdc_producer.runs.verification import OnVerdict, ignore_verdict, verify_messages
 from ticdc_producer.runs.verify_storage import verify_storage
-from ticdc_producer.runs.write_golden import folder_messages, folder_table
+from ticdc_producer.runs.worker_errors import translate_worker_errors
+from ticdc_producer.runs.write_golden import folder_messages, folder_size
 from ticdc_producer.scenario.load import ScenarioFile
-from ticdc_producer.spark.session import announce_start
-from ticdc_producer.spark.spark_errors import translate_worker_errors
+from ticdc_producer.simulate.encode import encoded, reencoded_events
+from ticdc_producer.simulate.estimate import estimate_of
+from ticdc_producer.simulate.job import Job, changefeed_of, prepare
+from ticdc_producer.simulate.simulate import Simulation
+from ticdc_producer.simulate.traps import settings_of
 from ticdc_producer.targets.golden import read as golden
-from ticdc_producer.verifier.messages import MessageFrame
+from ticdc_producer.verifier.expected import ExpectedStream
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.options import Strictness
 from ticdc_producer.verifier.verdict import Verdict
 
@@ -47,7 +50,7 @@ def verify(
     resolved_gap_ms: int | None = None,
     examples: int = 3,
     kafka_properties: Sequence[str] = (),
-    in_worker: bool = False,
+    engine: EngineOption = "auto",
     on_status: OnStatus = lambda _line: None,
     on_verdict: OnVerdict = ignore_verdict,
 ) -> Verdict:
@@ -70,8 +73,8 @@ def verify(
     :param resolved_gap_ms: report gaps between two resolved-ts that are longer than this, in milliseconds.
     :param examples: number of examples per violated invariant.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
-    :param in_worker: verify even few messages in a Spark worker: such a verification can be cancelled, and
-        has a memory of its own.
+    :param engine: ``local``: verify in this process; ``spark``: in Spark's tasks; ``auto``: in Spark's tasks
+        if the messages are not few.
     :param on_status: called with a line of text for each step of the work.
     :param on_verdict: called with the decoded stream and the verdict, for reports.
     :raises ProducerError: for a source that cannot be read; violations in it are part of the verdict.
@@ -90,7 +93,7 @@ def verify(
             resolved_gap_ms=resolved_gap_ms,
             examples=examples,
         ),
-        in_worker,
+        engine,
         on_status,
         on_verdict,
     )
@@ -125,6 +128,7 @@ def verify(
     return verify_storage(
         changefeed,
         job,
+        engine=engine,
         on_status=on_status,
         on_verdict=on_verdict,
         **rejected_options,
@@ -137,9 +141,25 @@ class _Options:
     """Options of a verification that do not depend on its source."""
 
     strictness: Strictness
-    in_worker: bool
+    engine: EngineOption
     on_status: OnStatus
     on_verdict: OnVerdict
+
+    def started(self, estimate: Estimate, job: Job | None) -> EngineStart:
+        """Return the start of the engine.
+
+        :param estimate: the messages that are read.
+        :param job: the scenario with which they are compared, whose events are made again.
+        """
+        if job is not None:
+            of_job = estimate_of(job)
+            estimate = Estimate(
+                events=max(estimate.events, of_job.events),
+                nbytes=max(estimate.nbytes, of_job.nbytes),
+                rows=max(estimate.rows, of_job.rows),
+                requires_spark=of_job.requires_spark,
+            )
+        return EngineStart(choose_engine(self.engine, estimate), estimate.rows, self.on_status)
 
 
 def _verify_topics(changefeed: Changefeed, job: Job | None, options: _Options) -> Verdict:
@@ -147,28 +167,44 @@ def _verify_topics(changefeed: Changefeed, job: Job | None, options: _Options) -
     ranges = whole_topics(brokers_of(changefeed), topics)
     # The topic's partition count overrides the URI's.
     changefeed = changefeed.model_copy(update={"partition_num": max(part.partition for part in ranges) + 1})
-
-    def session() -> SparkSession:
-        announce_start(options.on_status)
-        return topic_session(changefeed, ranges)
-
-    source = StreamSource(
-        changefeed=changefeed,
-        topics=topics,
-        session=session,
-        job=None if job is None else replace(job, changefeed=changefeed),
-        strictness=options.strictness,
-        in_worker=options.in_worker,
-        claims=changefeed.claim_check_storage_uri,
-        on_verdict=options.on_verdict,
-    )
+    job = None if job is None else replace(job, changefeed=changefeed)
+    number = sum(part.end - part.start for part in ranges)
+    start = options.started(Estimate(events=number, rows=max_rows(changefeed, number)), job)
+    engine = start()
     options.on_status("verifying")
-    messages = TopicRanges(brokers=brokers_of(changefeed), ranges=ranges)
-    if sum(part.end - part.start for part in ranges) <= SMALL_MESSAGES:
-        found = source.small_verdict(messages)
-        if found is not None:
-            return found
-    return source.verdict(TopicMessages(spark=session(), brokers=messages.brokers, ranges=ranges))
+    with _oracle_of_scenario(job, engine) as oracle:
+        verdict = verify_messages(
+            engine,
+            changefeed,
+            topic_messages(engine, brokers_of(changefeed), ranges),
+            oracle,
+            topics=topics,
+            strictness=options.strictness,
+            claims=changefeed.claim_check_storage_uri,
+            on_verdict=options.on_verdict,
+        )
+    return replace(verdict, engine=start.choice)
+
+
+def max_rows(changefeed: Changefeed, messages: int) -> int:
+    """Return the most rows that some messages can have; the size of tasks depends on it."""
+    return messages * changefeed.max_batch_size if changefeed.batches_rows else messages
+
+
+@contextmanager
+def _oracle_of_scenario(job: Job | None, engine: Engine) -> Iterator[ScenarioOracle | None]:
+    """Yield what a scenario requires, if there is one."""
+    if job is None:
+        yield None
+        return
+    with ExitStack() as stack:
+        simulation = Simulation.of(job, engine)
+        events, skipped = simulation.ordered_events(stack, illegal=False), frozenset[str]()
+        if job.scenario.on_error == "skip":
+            with encoded(job, events, faults=False) as stream:
+                skipped = stream.skipped_tables
+        expected = ExpectedStream(reencoded_events(job, events), in_order=True)
+        yield ScenarioOracle(job, engine, simulation.log, expected, skipped)
 
 
 def _verify_folder(
@@ -182,31 +218,32 @@ def _verify_folder(
     changefeed = golden.changefeed(folder, manifest)
     job, own = None, None
     if scenario is None:
-        own = folder_expectations(folder, manifest, changefeed)
+        own = folder_content(folder, manifest, changefeed)
     else:
         traps = settings_of(manifest)
         job = prepare(scenario, overrides=overrides, changefeed=changefeed, inject=traps, state_at=state_at)
-
-    def session() -> SparkSession:
-        announce_start(options.on_status)
-        return folder_session(changefeed, folder)
-
-    source = StreamSource(
-        changefeed=changefeed,
-        topics=None,
-        session=session,
-        job=job,
-        own=own,
-        strictness=options.strictness,
-        in_worker=options.in_worker,
-        skipped=[str(one["table"]) for one in manifest.get("skipped", ()) if "table" in one],
-        claims=golden.claims(folder),
-        schemas=golden.schemas(folder),
-        on_verdict=options.on_verdict,
-    )
+    start = options.started(_folder_estimate(folder, changefeed, own), job)
+    engine = start()
     options.on_status("verifying")
-    if is_small_folder(folder) and (own is None or own.size <= 2 * SMALL_BYTES):
-        found = source.small_verdict(folder_table(folder))
-        if found is not None:
-            return found
-    return source.verdict(MessageFrame(folder_messages(session(), folder)))
+    with _oracle_of_scenario(job, engine) as of_scenario:
+        verdict = verify_messages(
+            engine,
+            changefeed,
+            Messages(folder_messages(engine, folder)),
+            FolderOracle(own, engine) if own is not None else of_scenario,
+            strictness=options.strictness,
+            skipped=[str(entry["table"]) for entry in manifest.get("skipped", ()) if "table" in entry],
+            claims=golden.claims(folder),
+            schemas=golden.schemas(folder),
+            on_verdict=options.on_verdict,
+        )
+    return replace(verdict, engine=start.choice)
+
+
+def _folder_estimate(folder: Path, changefeed: Changefeed, own: FolderContent | None) -> Estimate:
+    messages = folder_size(folder)
+    return Estimate(
+        events=messages.count,
+        nbytes=max(messages.nbytes, 0 if own is None else own.size) // 2,  # Base64, names of columns
+        rows=max_rows(changefeed, messages.count),
+    )

@@ -14,8 +14,8 @@ from ticdc_producer.dispatch.rules import Router
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.runs.prepare import Job
-from ticdc_producer.runs.unverifiable_tables import untracked_tables
+from ticdc_producer.oracle.comparable_tables import untracked_tables
+from ticdc_producer.simulate.job import Job
 from ticdc_producer.verifier.options import ExpectedDispatch, Strictness, VerifyOptions
 
 _SUBSTITUTE = "_"

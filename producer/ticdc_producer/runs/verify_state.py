@@ -17,8 +17,8 @@ from ticdc_producer.errors import StateError, StateSourceError
 from ticdc_producer.installation import install_command
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.zone import zone_of
-from ticdc_producer.spark.background_jobs import materialized
 from ticdc_producer.spark.session import spark_session
+from ticdc_producer.spark.storage import materialized
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.verifier.consumer_state.compare import RowPair, TableCounts, compare_rows, expected_rows
 from ticdc_producer.verifier.consumer_state.dataframes import PREFIX, DataFrameTables, SparkTables
@@ -71,7 +71,7 @@ def verify_state(
     wanted = select_tables(expected_tables(Path(expected), manifest, at_ts), tables)
     table_map = _checked(table_map or {}, wanted)
     fidelity = registry.fidelity(protocol or changefeed.protocol, changefeed.codec_options(protocol or ""))
-    start = partial(spark_session, light=sum(table.file.stat().st_size for table in wanted) < _LIGHT_BYTES)
+    start = spark_session
     on_status("searching for the tables")
     source = _source(actual, start, len(wanted))
     plan = partial(

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
 
 from ticdc_producer.config import Changefeed
+from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine
+from ticdc_producer.engine.dataset import Engine
+from ticdc_producer.engine.option import EngineOption
 from ticdc_producer.errors import ArgumentError
-from ticdc_producer.runs.change_log import change_log
-from ticdc_producer.runs.encoded import encode_once
-from ticdc_producer.runs.prepare import Job
 from ticdc_producer.runs.run_storage import layout_of, row_columns, storage_verdict
 from ticdc_producer.runs.verification import OnVerdict
-from ticdc_producer.spark.session import announce_start, spark_session
-from ticdc_producer.targets.encoding.ordered_events import EventFrame
+from ticdc_producer.simulate.encode import encoded
+from ticdc_producer.simulate.estimate import estimate_of
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.targets.storage.directories import in_directories
-from ticdc_producer.targets.storage.listing import list_storage
+from ticdc_producer.targets.storage.listing import Listing, list_storage
+from ticdc_producer.verifier.expected import ExpectedStream
 from ticdc_producer.verifier.verdict import Verdict
 
 
@@ -22,6 +27,7 @@ def verify_storage(
     changefeed: Changefeed,
     job: Job | None,
     *,
+    engine: EngineOption,
     on_status: Callable[[str], None],
     on_verdict: OnVerdict,
     **rejected_options: object,
@@ -37,19 +43,33 @@ def verify_storage(
             what = f"--{name.replace('_', '-')} cannot be combined with a storage"
             raise ArgumentError(what, argument=name, hint="it applies to topics and golden folders")
     listing = list_storage(changefeed.sink_uri.path, changefeed.protocol)
-    announce_start(on_status)
-    spark = spark_session(light=True)
+    estimate = Estimate(events=0, nbytes=listing.nbytes) if job is None else estimate_of(job)
+    start = EngineStart(choose_engine(engine, estimate), estimate.rows, on_status)
+    verdict = _verdict(start(), changefeed, listing, job, on_status, on_verdict)
+    return replace(verdict, engine=start.choice)
+
+
+def _verdict(
+    engine: Engine,
+    changefeed: Changefeed,
+    listing: Listing,
+    job: Job | None,
+    on_status: Callable[[str], None],
+    on_verdict: OnVerdict,
+) -> Verdict:
     on_status("verifying")
     if job is None:
-        return storage_verdict(spark, changefeed, listing, on_verdict=on_verdict)
-    plan, committed = layout_of(job), change_log(spark, job.history)
-    rows = in_directories(committed.rows(job.stream), plan, job.history.catalog, changefeed)
-    with encode_once(job, EventFrame(rows), carried=True, faults=False) as encoded:
+        return storage_verdict(engine, changefeed, listing, on_verdict=on_verdict)
+    plan, simulation = layout_of(job), Simulation.of(job, engine)
+    with ExitStack() as stack:
+        rows = simulation.log.rows(engine, job.stream, stack)
+        events = in_directories(rows, plan, job.history.catalog, changefeed)
+        stream = stack.enter_context(encoded(job, events, carried=True, faults=False))
         return storage_verdict(
-            spark,
+            engine,
             changefeed,
             listing,
-            encoded,
+            ExpectedStream(stream.expected_events),
             row_columns(job, plan),
             scenario=job.scenario.name,
             on_verdict=on_verdict,

@@ -55,7 +55,7 @@ class StatementSpan:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DumpPart:
     """Consecutive parts of a dump of one kind.
 
     :param table: the table that INSERTs fill; None for SQL that the engine runs.
@@ -65,7 +65,7 @@ class Part:
     spans: tuple[StatementSpan, ...]
 
 
-def divide_dump(path: Path) -> Iterator[Part]:
+def divide_dump(path: Path) -> Iterator[DumpPart]:
     """Divide a dump, in file order."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         spans = [*_spans(data)]
@@ -125,13 +125,13 @@ def _plain(name: bytes) -> str:
     return text[1:-1].replace("``", "`") if text.startswith("`") else text
 
 
-def _joined(spans: Iterable[tuple[Name | None, StatementSpan]]) -> Iterator[Part]:
+def _joined(spans: Iterable[tuple[Name | None, StatementSpan]]) -> Iterator[DumpPart]:
     """Join neighbours of one kind; SQL that the engine runs becomes one span."""
     current: list[StatementSpan] = []
     kind: Name | None = None
     for table, span in spans:
         if current and table != kind:
-            yield Part(kind, tuple(current))
+            yield DumpPart(kind, tuple(current))
             current = []
         kind = table
         if table is None and current:
@@ -139,7 +139,7 @@ def _joined(spans: Iterable[tuple[Name | None, StatementSpan]]) -> Iterator[Part
         else:
             current.append(span)
     if current:
-        yield Part(kind, tuple(current))
+        yield DumpPart(kind, tuple(current))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,4 +12,7 @@ def _kebab(field: str) -> str:
 class StrictModel(BaseModel):
     """A mapping of the file. Unknown keys are errors; values are not converted between types."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=_kebab)
+    # A mapping is built as part of the file that contains it: its own validator is built if it is used alone.
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, alias_generator=_kebab, defer_build=True
+    )

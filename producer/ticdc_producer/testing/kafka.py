@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 
 from confluent_kafka.admin import AdminClient
@@ -12,7 +13,9 @@ from ticdc_producer.kafka.client import CONNECT_SECONDS, Brokers, connection
 from ticdc_producer.model.event import Message, Record
 from ticdc_producer.protocols.message_batch import from_messages
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
-from ticdc_producer.targets.kafka.write_partitions import write_partitions
+from ticdc_producer.targets.kafka.write import PartitionWriter
+
+_WRITERS = 8
 
 
 def create(brokers: Brokers, changefeed: Changefeed, topics: Iterable[str]) -> Offsets:
@@ -31,11 +34,18 @@ def send(brokers: Brokers, changefeed: Changefeed, records: Iterable[Record], st
     :param starts: the end offset of each partition.
     :raises DeliveryError: for the first record that the broker did not accept.
     """
-    partitions = {
-        name: [from_messages([_message(record) for record in group])]
-        for name, group in groupby(sorted(records, key=_partition), key=_partition)
-    }
-    write_partitions(brokers, changefeed.producer_properties(brokers), partitions, starts)
+    properties = changefeed.producer_properties(brokers)
+
+    def write(name: tuple[str, int], group: Sequence[Record]) -> None:
+        messages = from_messages([_message(record) for record in group])
+        PartitionWriter(brokers, properties, *name).write([messages], starts[name])
+
+    partitions = [
+        (name, [*group]) for name, group in groupby(sorted(records, key=_partition), key=_partition)
+    ]
+    with ThreadPoolExecutor(_WRITERS) as pool:
+        for _ in pool.map(lambda partition: write(*partition), partitions):
+            pass
 
 
 def _partition(record: Record) -> tuple[str, int]:

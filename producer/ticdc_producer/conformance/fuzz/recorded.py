@@ -21,9 +21,9 @@ from ticdc_producer.conformance.fuzz.topic import NAME
 from ticdc_producer.conformance.level import Level
 from ticdc_producer.errors import ConformanceError
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, NUMBERED, MySQLType, type_names
-from ticdc_producer.runs.prepare import changefeed_of
-from ticdc_producer.runs.traps import settings_of
 from ticdc_producer.scenario.load import ScenarioFile, SQLStep, load_scenario
+from ticdc_producer.simulate.job import changefeed_of
+from ticdc_producer.simulate.traps import settings_of
 from ticdc_producer.targets.golden import read as golden
 
 _NUMBERS = type_names(INTEGERS | FLOATS | NUMBERED | {MySQLType.NEW_DECIMAL})

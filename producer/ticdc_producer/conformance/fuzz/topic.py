@@ -30,13 +30,13 @@ from ticdc_producer.model.sql_mode import DEFAULT_NOW
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.runs.consumer_state import consumer_state_of_sql
-from ticdc_producer.runs.prepare import Job, planned
-from ticdc_producer.runs.simulate import Simulation, simulate
-from ticdc_producer.runs.traps import with_traps
 from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import ScenarioFile, SQLStep
 from ticdc_producer.scenario.sql.statement_cache import shared_statements
+from ticdc_producer.simulate.job import Job, planned
+from ticdc_producer.simulate.topic import SimulatedTopic, simulated_topic
+from ticdc_producer.simulate.traps import with_traps
 
 NAME = "fuzz"
 """Name of the scenario and of its topic."""
@@ -56,7 +56,7 @@ class FuzzTopic:
 
     example: FuzzExample
     job: Job
-    simulation: Simulation
+    simulation: SimulatedTopic
 
     @cached_property
     def _messages(self) -> list[tuple[KafkaRecord, Message]]:
@@ -64,16 +64,16 @@ class FuzzTopic:
         return [
             (
                 KafkaRecord(
-                    topic=part.topic,
-                    partition=part.partition,
+                    topic=topic,
+                    partition=partition,
                     offset=offset,
                     key=_base64(message.key),
                     value=_base64(message.value),
                 ),
                 message,
             )
-            for part in self.simulation.partitions
-            for offset, message in enumerate(one for batch in part.batches for one in batch.messages())
+            for (topic, partition), messages in self.simulation.partitions.items()
+            for offset, message in enumerate(messages)
         ]
 
     @cached_property
@@ -111,7 +111,7 @@ class FuzzTopic:
             found.add("handle-key-only")
         if any(message.claims for _, message in self._messages):
             found.add("claim-check")
-        if rows and {part.partition for part in self.simulation.partitions} - {
+        if rows and {partition for _, partition in self.simulation.partitions} - {
             row["partition"] for row in rows
         }:
             found.add("idle-partition")
@@ -225,7 +225,7 @@ def build_topic(example: FuzzExample) -> FuzzTopic:
     scenario, traps = with_traps(replace(plain, seed=example.seed), example.inject)
     moments = sorted({_ts_of(one.at_commit) for one in example.deliveries if one.at_commit is not None})
     job = planned(scenario, changefeed, replace(history), traps=traps, state_at=moments)
-    return FuzzTopic(example, job, simulate(job))
+    return FuzzTopic(example, job, simulated_topic(job))
 
 
 def _ts_of(commit: int) -> int:

@@ -14,69 +14,22 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.dataframe.canonical import canonical
-from ticdc_producer.scenario.generate.cells import Arguments, Expressions, no_expressions
+from ticdc_producer.scenario.generate.cells import Arguments, Expressions
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
 
 Draws: TypeAlias = Callable[[int, Expressions], Iterable[object]]
 """Draws all that needs values of expressions, in a task with a number, a part at a time."""
-Made: TypeAlias = Callable[[int, Expressions], Iterator[pa.RecordBatch]]
-"""Makes the batches of a task; it needs values of expressions in the same order as ``Draws``."""
-
 _NAMES = ("row", "version", "number", "draw")
 _ARGUMENTS = pa.schema(
     [("_task", pa.int32()), ("_column", pa.int32()), *((name, pa.int64()) for name in _NAMES)]
 )
 _ARGUMENTS_TEXT = "_task int, _column int, row long, version long, number long, draw long"
 _NO_COLUMN = -1
-
-
-def made_in_tasks(
-    spark: SparkSession,
-    plans: Sequence[GeneratePlan],
-    tasks: int,
-    made: Made,
-    draws: Draws,
-    schema: StructType | str,
-) -> DataFrame:
-    """The batches of all tasks, each in a Spark partition of its own.
-
-    :param plans: with the columns that may have expressions.
-    :param made: makes the batches.
-    :param draws: draws nothing but what needs expressions.
-    :param schema: the columns of the batches that ``made`` makes, which are those of the result.
-    :raises ScenarioError: with file and line of the column, for an expression that Spark rejects.
-    """
-
-    def without(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for task in batch.column(0).to_pylist():
-                yield from made(task, no_expressions)
-
-    def from_values(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        values = ExpressionValues(batches)
-        if values.task is not None:
-            yield from made(values.task, values)
-
-    frame = spark.range(0, tasks, 1, tasks)
-    if not has_expressions(plans):
-        return frame.mapInArrow(without, schema)
-    return expression_values(frame, plans, draws).mapInArrow(from_values, schema)
-
-
-def has_expressions(plans: Iterable[GeneratePlan]) -> bool:
-    """Whether any column has an expression."""
-    return any(map(needs_expressions, plans))
-
-
-def needs_expressions(plan: GeneratePlan) -> bool:
-    """Whether a column of the table has an expression."""
-    return any(column.expression for column in plan.columns)
 
 
 def expression_values(tasks: DataFrame, plans: Sequence[GeneratePlan], draws: Draws) -> DataFrame:

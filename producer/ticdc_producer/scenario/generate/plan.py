@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
@@ -300,3 +301,13 @@ def may_change(plan: GeneratePlan, column: ColumnPlan) -> bool:
     if plan.each:
         return any(column.offset in one.updates for one in plan.each)
     return not plan.updates or column.offset in plan.updates
+
+
+def has_expressions(plans: Iterable[GeneratePlan]) -> bool:
+    """Return whether any column has an expression."""
+    return any(map(needs_expressions, plans))
+
+
+def needs_expressions(plan: GeneratePlan) -> bool:
+    """Return whether a column of the table has an expression."""
+    return any(column.expression for column in plan.columns)

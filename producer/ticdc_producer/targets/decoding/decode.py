@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +16,6 @@ from ticdc_producer.protocols.base import Decoder
 from ticdc_producer.protocols.spec import Options
 from ticdc_producer.targets.decoding.claims import with_claim_check
 from ticdc_producer.targets.decoding.event_rows import event_columns
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
 
 _IMAGE = DECODED.field("before").type
 _COLUMNS = DECODED.field("columns").type
@@ -103,17 +99,3 @@ def _decoded_batch(messages: pa.RecordBatch, decoder: Decoder) -> pa.RecordBatch
     return batch_of_columns(
         columns | {name: column.take(of_event) for name, column in of_messages.items()}, DECODED
     )
-
-
-def decoded(messages: DataFrame, protocol: str, options: Options, claims: str = "") -> DataFrame:
-    """The events of a DataFrame of messages (shape ``DECODED``), see :func:`event_decoder`.
-
-    :param messages: with ``topic``, ``partition``, ``offset``, ``key`` and ``value`` of ``MESSAGES``.
-    :return: in each task in the order of its messages.
-    """
-    from ticdc_producer.model.dataframes import DECODED
-    from ticdc_producer.targets.decoding.dataframes import with_table_schemas
-
-    options = with_table_schemas(messages, protocol, options)
-    needed = messages.select("topic", "partition", "offset", "key", "value")
-    return needed.mapInArrow(event_decoder(protocol, options, claims), DECODED)

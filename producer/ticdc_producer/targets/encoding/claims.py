@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
-from itertools import chain
-
-import pyarrow as pa
-from pyspark.sql import DataFrame
+from collections.abc import Iterable
 
 from ticdc_producer.config.file_system import claim_storage, failures, make_folder, storage_error
 from ticdc_producer.errors import StorageError
 from ticdc_producer.model.event import ClaimObject
-from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
-from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
-from ticdc_producer.targets.encoding.row_batches import NEEDED
-
-CLAIMS = "name string, content binary"
-"""Claim-check objects as a DataFrame."""
-
-_ARROW = pa.schema([("name", pa.string()), ("content", pa.binary())])
 
 
 class ClaimWriter:
@@ -54,23 +41,3 @@ class ClaimWriter:
         return storage_error(
             f"claim-check objects cannot be written to {self._storage}", self._storage, error
         )
-
-
-def claims(events: OrderedEvents, plan: EncodePlan) -> DataFrame:
-    """The claim-check objects of an event stream (``CLAIMS``).
-
-    :param events: the ordered event stream, one Spark partition per Kafka partition.
-    """
-
-    def encode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        filled = (batch for batch in batches if batch.num_rows)
-        first = next(filled, None)
-        if first is None:
-            return
-        # Message faults do not change the objects.
-        for message in PartitionEncoder(replace(plan, faults=None)).messages(chain([first], filled)):
-            if message.claims:
-                rows = [{"name": claim.name, "content": claim.content} for claim in message.claims]
-                yield pa.RecordBatch.from_pylist(rows, schema=_ARROW)
-
-    return events.mapped(encode, CLAIMS, NEEDED)

@@ -18,6 +18,10 @@ from ticdc_producer.protocols.message_batch import MessageBatch
 
 _CHUNK = 2048
 _CHUNK_BYTES = 8 << 20
+CLAIMS = pa.list_(pa.struct([("name", pa.string()), ("content", pa.binary())]))
+STORED_MESSAGES = pa.schema([*MESSAGES, ("commit_ts", pa.int64()), ("claims", CLAIMS)])
+"""Messages with what a writer needs: the commit-ts of the first event, and the claim-check objects that the
+message names, which are written before it."""
 _NO_HEADERS = pa.array([], MESSAGES.field("headers").type.value_type)
 
 
@@ -32,12 +36,8 @@ class MessageRows:
         self._partition = partition
         self._offset = 0
 
-    def rows(self, batches: Iterable[MessageBatch]) -> Iterator[pa.RecordBatch]:
-        """The messages as Arrow batches of bounded size (shape ``MESSAGES``), in order."""
-        return chunks(map(self.with_offsets, batches))
-
     def with_offsets(self, batch: MessageBatch) -> pa.RecordBatch:
-        """The next messages (shape ``MESSAGES``)."""
+        """Return the next messages (:data:`STORED_MESSAGES`)."""
         start, self._offset = self._offset, self._offset + len(batch)
         return self._batch(batch, np.arange(start, self._offset))
 
@@ -53,9 +53,11 @@ class MessageRows:
             pc.shift_right(batch.commit_ts, tso.LOGICAL_BITS),
             pa.repeat(Kind.ROW.label, count) if batch.types is None else batch.types,
             batch.events,
+            batch.commit_ts,
+            _claims(batch),
         ]
-        typed = [column.cast(field.type) for column, field in zip(columns, MESSAGES, strict=True)]
-        return pa.record_batch(typed, schema=MESSAGES)
+        typed = [column.cast(field.type) for column, field in zip(columns, STORED_MESSAGES, strict=True)]
+        return pa.record_batch(typed, schema=STORED_MESSAGES)
 
 
 def _headers(batch: MessageBatch) -> pa.Array:
@@ -64,18 +66,36 @@ def _headers(batch: MessageBatch) -> pa.Array:
     return pa.array([batch.headers.get(index, ()) for index in range(len(batch))], HEADERS)
 
 
-def chunks(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Concatenate small batches, which have equal columns (a shape such as ``ENCODED``), in their order."""
-    chunk: list[pa.RecordBatch] = []
-    rows = size = 0
-    for batch in batches:
-        chunk.append(batch)
-        rows, size = rows + batch.num_rows, size + batch.nbytes
-        if rows >= _CHUNK or size >= _CHUNK_BYTES:
-            yield pa.concat_batches(chunk)
-            chunk, rows, size = [], 0, 0
-    if chunk:
-        yield pa.concat_batches(chunk)
+def _claims(batch: MessageBatch) -> pa.Array:
+    if not batch.claims:
+        return pa.nulls(len(batch), CLAIMS)
+    objects = (batch.claims.get(index) for index in range(len(batch)))
+    rows = [
+        None if claims is None else [{"name": claim.name, "content": claim.content} for claim in claims]
+        for claims in objects
+    ]
+    return pa.array(rows, CLAIMS)
+
+
+class Chunks:
+    """Joins small batches of equal columns (a shape such as ``CARRIED``), in their order."""
+
+    def __init__(self) -> None:
+        self._held: list[pa.RecordBatch] = []
+        self._rows = self._size = 0
+
+    def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Add a batch; yields all that are held as one if they are enough."""
+        self._held.append(batch)
+        self._rows, self._size = self._rows + batch.num_rows, self._size + batch.nbytes
+        if self._rows >= _CHUNK or self._size >= _CHUNK_BYTES:
+            yield from self.rest()
+
+    def rest(self) -> Iterator[pa.RecordBatch]:
+        """Yield all that are held as one, if there are any."""
+        held, self._held, self._rows, self._size = self._held, [], 0, 0
+        if held:
+            yield held[0] if len(held) == 1 else pa.concat_batches(held)
 
 
 _OF_EVENT = [name for name in CARRIED.names if name in EVENT_STREAM.names]

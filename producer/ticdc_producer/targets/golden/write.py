@@ -11,22 +11,24 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.config.changefeed_toml import changefeed_toml
+from ticdc_producer.engine.dataset import Batches, Dataset
 from ticdc_producer.errors import FolderError
+from ticdc_producer.model.event import ClaimObject
 from ticdc_producer.model.event_line import json_line
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.targets.golden.json_lines import event_lines, message_lines, schema_lines
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from ticdc_producer.targets.golden.parquet import write_parquet
 
 MAX_JSON_LINES = 100_000
 """Up to this number of messages, a folder has JSON lines; above it, Parquet with the same columns."""
@@ -48,7 +50,7 @@ def golden_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
     :param replace: remove the golden folder that has this path, when the new one is complete.
     :raises FolderError: if the path exists and is not an empty folder, or must not be replaced.
     """
-    path = path.absolute()  # the working directory of the JVM never changes
+    path = path.absolute()
     if replace:
         check_replaceable(path)
     elif path.exists() and not is_empty(path):
@@ -96,69 +98,44 @@ def check_replaceable(path: Path) -> None:
         raise FolderError("this is not a golden folder", path=str(path), hint=hint).about("replace")
 
 
-def write_messages(folder: Path, messages: DataFrame, count: int) -> None:
-    """Write ``messages.jsonl``, or ``messages.parquet`` for more than ``MAX_JSON_LINES`` messages.
+def write_rows(folder: Path, rows: Dataset, count: int, form: FileForm) -> None:
+    """Write rows as JSON lines, or as Parquet for more than ``MAX_JSON_LINES`` messages.
 
-    :param messages: shape ``MESSAGES``, in order.
-    :param count: number of messages.
+    Parts make the lines, and this process writes them, a batch at a time. Each part writes its Parquet file.
+
+    :param rows: in order.
+    :param count: number of messages of the folder.
     """
     if count > MAX_JSON_LINES:
-        write_message_files(folder, messages)
+        write_parquet(rows, folder / form.parquet)
         return
-    _write_batches(folder / "messages.jsonl", messages, message_lines)
+    lines = rows.map(partial(_lines, form.lines), _LINES)
+    with (folder / form.json_lines).open("wb") as file:
+        for batch in lines.batches():
+            file.writelines(batch.column(0).to_pylist())
 
 
-def write_small_messages(folder: Path, messages: pa.Table) -> None:
-    """Write ``messages.jsonl`` from memory.
+def _lines(form: Callable[[pa.RecordBatch], bytes], batches: Batches) -> Batches:
+    for batch in batches:
+        yield pa.record_batch([pa.array([form(batch)], pa.binary())], schema=_LINES)
 
-    :param messages: shape ``MESSAGES``, in order.
+
+@dataclass(frozen=True)
+class FileForm:
+    """The files of a kind of rows.
+
+    :param lines: makes the JSON lines of a batch.
     """
-    _write_table(folder / "messages.jsonl", messages, message_lines)
+
+    json_lines: str
+    parquet: str
+    lines: Callable[[pa.RecordBatch], bytes]
 
 
-def write_message_files(folder: Path, messages: DataFrame) -> None:
-    """Write ``messages.parquet``: one file per Kafka partition (one Spark task each).
-
-    :param messages: shape ``MESSAGES``, in each task in order.
-    """
-    messages.write.option("compression", "zstd").parquet(str(folder / MESSAGE_FILES))
-
-
-def write_events(folder: Path, events: DataFrame, count: int) -> None:
-    """Write ``events.jsonl``, the expected decode; Parquet under the same rule as the messages.
-
-    :param events: shape ``EXPECTED_EVENTS``, in order.
-    :param count: number of messages.
-    """
-    if count > MAX_JSON_LINES:
-        events.write.option("compression", "zstd").parquet(str(folder / "events.parquet"))
-        return
-    _write_batches(folder / "events.jsonl", events, event_lines)
-
-
-def write_small_events(folder: Path, events: pa.Table) -> None:
-    """Write ``events.jsonl`` from memory.
-
-    :param events: shape ``EXPECTED_EVENTS``, in order.
-    """
-    _write_table(folder / "events.jsonl", events, event_lines)
-
-
-def _write_table(path: Path, rows: pa.Table, lines: Callable[[pa.RecordBatch], bytes]) -> None:
-    with path.open("wb") as file:
-        file.writelines(map(lines, rows.to_batches()))
-
-
-def _write_batches(path: Path, rows: DataFrame, lines: Callable[[pa.RecordBatch], bytes]) -> None:
-    """Write the lines of each task's rows, task by task; the driver has one batch at a time."""
-
-    def texts(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield pa.record_batch([pa.array([lines(batch)], pa.binary())], schema=_LINES)
-
-    with path.open("wb") as file:
-        for row in rows.mapInArrow(texts, "lines binary").toLocalIterator():
-            file.write(row["lines"])
+MESSAGE_FORM = FileForm("messages.jsonl", MESSAGE_FILES, message_lines)
+"""Of messages (shape ``MESSAGES``)."""
+EVENT_FORM = FileForm("events.jsonl", "events.parquet", event_lines)
+"""Of the expected decode (shape ``EXPECTED_EVENTS``)."""
 
 
 def write_schemas(folder: Path, schemas: Mapping[int, str]) -> None:
@@ -169,24 +146,24 @@ def write_schemas(folder: Path, schemas: Mapping[int, str]) -> None:
     (folder / SCHEMAS).write_bytes(schema_lines(schemas))
 
 
-def write_faults(folder: Path, faults: DataFrame) -> None:
+def write_faults(folder: Path, faults: Dataset) -> None:
     """Write ``faults.jsonl``: one line per injected fault.
 
     :param faults: ``trap``, ``topic``, ``partition``, ``offset``, ``until``, ``events`` and ``commit_ts``
         (TSO), in order; columns become keys.
     """
-    write_lines(folder / "faults.jsonl", (row.asDict() for row in faults.toLocalIterator()))
+    write_lines(folder / "faults.jsonl", (row for batch in faults.batches() for row in batch.to_pylist()))
 
 
-def write_claims(folder: Path, claims: DataFrame) -> None:
+def write_claims(folder: Path, claims: Iterable[ClaimObject]) -> None:
     """Write ``claims/``: one file per claim-check object.
 
-    :param claims: ``name`` and ``content`` (``targets.encoding.claims.CLAIMS``), in any order.
+    :param claims: in any order.
     """
     directory = folder / CLAIMS
-    directory.mkdir()
-    for claim in claims.toLocalIterator():
-        (directory / claim["name"]).write_bytes(claim["content"])
+    directory.mkdir(exist_ok=True)
+    for claim in claims:
+        (directory / claim.name).write_bytes(claim.content)
 
 
 def write_state(folder: Path, table: TableInfo, lines: Iterable[bytes]) -> Path:

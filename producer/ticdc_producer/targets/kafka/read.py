@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine
 from ticdc_producer.errors import BrokerError
 from ticdc_producer.kafka.client import OUTAGE_TIMEOUT_S, Brokers, Properties, connection
 from ticdc_producer.kafka.client_errors import broker_error
 from ticdc_producer.model.event import Record
+from ticdc_producer.model.shapes import MESSAGES
+from ticdc_producer.targets.decoding.record_batches import record_batches
 
 _BATCH = 500
 _POLL_SECONDS = 1
@@ -125,3 +130,25 @@ def _properties(brokers: Brokers) -> Properties:
         "enable.partition.eof": False,
         "auto.offset.reset": "error",
     }
+
+
+def topic_rows(engine: Engine, brokers: Brokers, ranges: Sequence[OffsetRange]) -> Dataset:
+    """Return the messages of the offset ranges (shape ``MESSAGES``).
+
+    A part reads a piece of one range, in the order of the offsets.
+    """
+    parts = slices(ranges, engine.parallelism)
+    return engine.of_parts(len(parts), lambda part: record_batches(read(brokers, parts[part])), MESSAGES)
+
+
+def rows_at_offsets(engine: Engine, brokers: Brokers, offsets: Sequence[tuple[str, int, int]]) -> Dataset:
+    """Return a few messages of topics (shape ``MESSAGES``), which one part reads.
+
+    :param offsets: their topics, partitions and offsets, in ascending order.
+    """
+
+    def rows(_part: int) -> Batches:
+        for (topic, partition), same in groupby(offsets, key=itemgetter(0, 1)):
+            yield from record_batches(read_at(brokers, topic, partition, [offset for *_, offset in same]))
+
+    return engine.of_parts(1, rows, MESSAGES)

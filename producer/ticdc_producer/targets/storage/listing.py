@@ -63,6 +63,7 @@ class Listing:
     :param tables: the schema files, by version folder.
     :param checkpoint_ts: the checkpoint of ``metadata``; 0 if there is none.
     :param files: number of schema files.
+    :param nbytes: bytes of all files.
     """
 
     uri: str
@@ -71,6 +72,7 @@ class Listing:
     checkpoint_ts: int
     files: int
     problems: tuple[Problem, ...]
+    nbytes: int
 
 
 def list_storage(uri: str, protocol: str) -> Listing:
@@ -116,6 +118,7 @@ class _Reader:
             checkpoint_ts=self._checkpoint(),
             files=len(tables),
             problems=tuple(self._problems),
+            nbytes=sum(self._sizes.values()),
         )
 
     def _wrong(self, path: str, what: str) -> None:

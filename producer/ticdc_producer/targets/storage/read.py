@@ -8,10 +8,13 @@ from typing import TypeAlias
 from fsspec import AbstractFileSystem
 
 from ticdc_producer.config.file_system import failures, file_system, storage_error
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine
 from ticdc_producer.model.event import Record
+from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.protocols.csv.decoder import CSVColumn, described_columns
 from ticdc_producer.protocols.registry import file_format, protocol_spec
 from ticdc_producer.protocols.spec import Options
+from ticdc_producer.targets.decoding.record_batches import record_batches
 from ticdc_producer.targets.storage.listing import DataFile, Listing
 
 FILE_BITS = 32
@@ -71,3 +74,17 @@ def records(listing: Listing, protocol: str, options: Options) -> Iterator[Recor
         except failures() as error:
             what = f"{file.directory}/{file.name} cannot be read"
             raise storage_error(what, listing.uri, error) from None
+
+
+def storage_rows(engine: Engine, listing: Listing, protocol: str, options: Options) -> Dataset:
+    """Return the rows of all data files (shape ``MESSAGES``); each file is a part.
+
+    The topic is the directory; offsets increase with file number and row.
+    """
+    uri, files = listing.uri, listing.data
+
+    def rows(part: int) -> Batches:
+        system, folder = file_system(uri, "sink-uri")
+        return record_batches(file_records(system, folder, files[part], protocol, options))
+
+    return engine.of_parts(len(files), rows, MESSAGES)

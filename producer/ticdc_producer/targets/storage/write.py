@@ -1,35 +1,23 @@
-"""Writes row events to files inside Spark workers, and schema files and metadata on the driver."""
+"""Writes row events to files, and schema files and metadata beside them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-
-import pyarrow as pa
-from pyspark.sql import DataFrame
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from ticdc_producer.config.file_system import failures, file_system, folder_exists, make_folder, storage_error
-from ticdc_producer.errors import FolderError, ProducerError, StorageError
+from ticdc_producer.engine.dataset import Batches, Dataset, Part
+from ticdc_producer.errors import FolderError, StorageError
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.registry import file_format, protocol_spec
 from ticdc_producer.protocols.storage_files import METADATA, SchemaFile, metadata
 from ticdc_producer.targets.encoding.encode import EncodePlan
-from ticdc_producer.targets.encoding.ordered_events import split_by_partition
-from ticdc_producer.targets.encoding.stored_messages import sendable, stored_messages
+from ticdc_producer.targets.encoding.encode_partition import split_by_partition
+from ticdc_producer.targets.encoding.stored_messages import SENT_COLUMNS, stored_messages
 from ticdc_producer.targets.storage.data_files import DataFiles, FileCounts, FileRules
 from ticdc_producer.targets.storage.plan import version_folder_of
 
 _PARAMETER = "sink-uri"
-WRITTEN = "directory string, files long, rows long, bytes long, failure string"
-"""The reports of the workers: counts per directory, or a failure."""
-_ARROW = pa.schema(
-    [
-        ("directory", pa.string()),
-        ("files", pa.int64()),
-        ("rows", pa.int64()),
-        ("bytes", pa.int64()),
-        ("failure", pa.string()),
-    ]
-)
 
 
 def check_empty(uri: str) -> None:
@@ -49,28 +37,45 @@ def check_empty(uri: str) -> None:
         raise FolderError("the folder of the sink URI is not empty", path=uri, hint="name a new one")
 
 
-def write_data(entries: DataFrame, headers: Mapping[str, bytes], uri: str, rules: FileRules) -> DataFrame:
-    """Write the rows of an encoded stream; evaluating the result (``WRITTEN``) writes the files.
+@dataclass(frozen=True)
+class Directory:
+    """What was written to one directory."""
 
-    A retried task writes the same files again.
+    name: str
+    counts: FileCounts
 
-    :param entries: shape ``ENCODED``, made of the events that ``in_directories`` returns.
+
+def write_data(
+    messages: Dataset, headers: Mapping[str, bytes], uri: str, rules: FileRules
+) -> list[Directory]:
+    """Write the rows of an encoded stream.
+
+    A part that is tried again writes the same files again.
+
+    :param messages: made of the events that ``in_directories`` returns (``message_rows.STORED_MESSAGES``).
     :param headers: first bytes of every file, by version directory.
     :param uri: URI of the folder, without parameters.
+    :return: the directories, by name.
+    :raises StorageError: if the storage rejects a file.
     """
 
-    def write(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for (directory, _), rows in split_by_partition(batches):
-            header = headers.get(version_folder_of(directory), b"")
-            try:
-                counts, failure = write_directory(directory, stored_messages(rows), header, uri, rules), None
-            except ProducerError as error:
-                # A row instead of an exception: the driver needs the message, not Spark's stack trace.
-                counts, failure = FileCounts(), error.what
-            row = {"directory": directory, "files": counts.files, "rows": counts.rows, "bytes": counts.size}
-            yield pa.RecordBatch.from_pylist([{**row, "failure": failure}], schema=_ARROW)
+    def write(_part: Part, batches: Batches) -> list[Directory]:
+        return [
+            Directory(
+                directory,
+                write_directory(
+                    directory,
+                    stored_messages(rows),
+                    headers.get(version_folder_of(directory), b""),
+                    uri,
+                    rules,
+                ),
+            )
+            for (directory, _), rows in split_by_partition(batches)
+        ]
 
-    return sendable(entries).mapInArrow(write, WRITTEN)
+    of_parts = messages.select(*SENT_COLUMNS).execute(write)
+    return sorted((entry for of_part in of_parts for entry in of_part), key=lambda entry: entry.name)
 
 
 def write_directory(

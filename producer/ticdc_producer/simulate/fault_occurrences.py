@@ -7,7 +7,6 @@ that a fault removed has the offset of the next message, NULL at the end of a pa
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -21,10 +20,7 @@ from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.faults.event_columns import integers
 from ticdc_producer.faults.event_traps import SegmentTrap
 from ticdc_producer.faults.illegal_event import DROPPED
-from ticdc_producer.runs.prepare import Job
-
-MAX_LISTED = 1000
-"""Occurrences that a report lists; a golden folder lists all of them."""
+from ticdc_producer.simulate.job import Job
 
 
 @dataclass(frozen=True)
@@ -85,7 +81,7 @@ class PartitionFaults:
             self._offsets.setdefault(ordinal, []).append(offset)
 
     def occurrences(self, message_faults: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        """The faults of the partition, unordered.
+        """Return the faults of the partition, in order.
 
         :param message_faults: those of messages, with ``trap``, ``offset`` and ``commit_ts``.
         """
@@ -98,7 +94,8 @@ class PartitionFaults:
                     redelivered.setdefault((fault, epoch), []).append((offset, commit_ts))
                 else:
                     found.append(self._occurrence(fault, [(offset, commit_ts)]))
-        return found + [self._occurrence(fault, events) for (fault, _), events in redelivered.items()]
+        found += [self._occurrence(fault, events) for (fault, _), events in redelivered.items()]
+        return occurrences_in_order(found)
 
     def _occurrence(self, fault: str, events: list[tuple[int | None, int]]) -> dict[str, Any]:
         offsets = [offset for offset, _ in events if offset is not None]
@@ -124,16 +121,15 @@ def occurrences_in_order(occurrences: Iterable[dict[str, Any]]) -> list[dict[str
 
 
 def summarize_faults(
-    job: Job, occurrences: Sequence[dict[str, Any]], counted: Mapping[str, int] | None = None
+    job: Job, occurrences: Sequence[Mapping[str, Any]], counted: Mapping[str, int]
 ) -> FaultSummary:
-    """The number of occurrences of each trap of a run, possibly 0, and the first occurrences.
+    """Return the number of occurrences of each trap of a run, possibly 0, and the first occurrences.
 
-    :param counted: the numbers if these are not all occurrences.
+    :param counted: the numbers by trap.
     """
-    numbers = Counter(one["trap"] for one in occurrences) if counted is None else counted
     counts = tuple(
-        {"trap": name, "legal": trap(name).legal, "places": numbers.get(name, 0)}
+        {"trap": name, "legal": trap(name).legal, "places": counted.get(name, 0)}
         for name in job.traps
         if trap(name).mechanism in ("event", "message")
     )
-    return FaultSummary(counts, tuple(occurrences[:MAX_LISTED]))
+    return FaultSummary(counts, tuple(dict(fault) for fault in occurrences))

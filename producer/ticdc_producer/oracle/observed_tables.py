@@ -48,7 +48,7 @@ class VisibleDDL:
 
 
 @dataclass
-class EventFacts:
+class ObservedTables:
     """The DDLs of a stream, and by table the different handle keys of its rows."""
 
     ddls: set[VisibleDDL] = field(default_factory=set)
@@ -65,7 +65,7 @@ class EventFacts:
         for schema, table, key in _distinct(_keys(rows)):
             self.handle_keys[schema, table].add(key)
 
-    def merge(self, others: Iterable[EventFacts]) -> None:
+    def merge(self, others: Iterable[ObservedTables]) -> None:
         """Add the facts of other events."""
         for other in others:
             self.ddls |= other.ddls

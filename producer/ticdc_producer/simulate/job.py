@@ -27,15 +27,15 @@ from ticdc_producer.pipeline.event_stream import StreamPlan
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.avro.schemas import Schema, SchemaIDs, assign_ids
 from ticdc_producer.protocols.base import Encoder
-from ticdc_producer.runs.rule_errors import locate_rule_errors
-from ticdc_producer.runs.schemas import registered, schemas_of
-from ticdc_producer.runs.traps import check_protocol, with_traps
 from ticdc_producer.scenario.ddl_text import rewrite_ddl_text
 from ticdc_producer.scenario.execute import check_commits, clock_of, commits_until, execute
 from ticdc_producer.scenario.history import History, State
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
 from ticdc_producer.scenario.sql.statement_cache import StatementCache
 from ticdc_producer.scenario.version_metadata import with_cached_flags, with_update_ts
+from ticdc_producer.simulate.rule_errors import locate_rule_errors
+from ticdc_producer.simulate.schemas import registered, schemas_of
+from ticdc_producer.simulate.traps import check_protocol, with_traps
 from ticdc_producer.targets.encoding.encode import EncodePlan
 
 _MAX_STABLE_UPDATES = 6

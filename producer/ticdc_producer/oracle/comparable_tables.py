@@ -10,7 +10,7 @@ from ticdc_producer.model.catalog import CHANGES_ROWS, CLEARS_TABLES, DISCARDED,
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.event_filter import filtered_tables
-from ticdc_producer.runs.prepare import Job
+from ticdc_producer.simulate.job import Job
 from ticdc_producer.verifier.stream_facts import StreamFacts
 
 _HARMLESS = DISCARDED | {Action.CREATE_SCHEMA, Action.CREATE_TABLE, Action.CREATE_VIEW, Action.DROP_VIEW}
@@ -53,10 +53,17 @@ def tables_of_ddl_text(job: Job) -> set[str]:
     return found
 
 
-def with_keys_of_ddls(reasons: Mapping[str, str], facts: StreamFacts, until: int | None) -> dict[str, str]:
-    """The reasons without that of tables whose handle key only a DDL of the stream has."""
+def uncomparable_tables(reasons: Mapping[str, str], facts: StreamFacts, until: int | None) -> dict[str, str]:
+    """Return ``schema.table`` of the tables whose rows cannot be derived from the stream, and the reason.
+
+    A table whose handle key only a DDL of the stream has is compared.
+
+    :param reasons: what is known without the stream.
+    :param until: the time of the rows as TSO; None: the end.
+    """
     followed = {".".join(name) for name in facts.replica(until).lineage.names}
-    return {name: why for name, why in reasons.items() if why != NO_KEY or name not in followed}
+    known = {name: why for name, why in reasons.items() if why != NO_KEY or name not in followed}
+    return facts.underivable(until) | known
 
 
 def _in_the_stream(job: Job) -> set[str]:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any
-
-import pyarrow as pa
-from pyspark.sql import DataFrame
 
 from ticdc_producer.config import Changefeed
+from ticdc_producer.engine.dataset import Batches, Dataset, Part
 from ticdc_producer.pipeline.event_stream import StreamPlan
 from ticdc_producer.protocols.avro.schemas import Schema, SchemaIDs
 from ticdc_producer.protocols.spec import Options
 from ticdc_producer.targets.kafka.schema_registry import SchemaRegistry
 
-_IDS = pa.schema([("id", pa.int64())])
 _MOST = 10_000
 """Schemas of one stream that are fetched; further ids are treated as unknown."""
 
@@ -41,9 +37,9 @@ def registered(changefeed: Changefeed, wanted: Iterable[Schema]) -> SchemaIDs | 
 
 
 def with_schemas(
-    options: Options, changefeed: Changefeed, messages: DataFrame | pa.Table, own: Mapping[int, str]
+    options: Options, changefeed: Changefeed, messages: Dataset, own: Mapping[int, str]
 ) -> Options:
-    """A decoder's options with the schemas that messages refer to.
+    """Return a decoder's options with the schemas that messages refer to.
 
     :param messages: with ``key`` and ``value`` of ``MESSAGES``, in any order; searched for schema ids if the
         changefeed has a registry.
@@ -52,32 +48,24 @@ def with_schemas(
     """
     if changefeed.spec.schemas is None:
         return options
+    if not changefeed.schema_registry:
+        return {**options, "schemas": dict(own)}
+    ids = partial(_ids, changefeed.spec.schemas.id_in)
+    numbers = frozenset[int]().union(*messages.select("key", "value").results(ids))
+    registry = SchemaRegistry(changefeed.schema_registry)
+    schemas = {number: registry.schema(number) for number in sorted(numbers)[:_MOST]}
     return {
         **options,
-        "schemas": fetched_schemas(changefeed, messages) if changefeed.schema_registry else dict(own),
+        "schemas": {number: schema for number, schema in schemas.items() if schema is not None},
     }
 
 
-def fetched_schemas(changefeed: Changefeed, messages: DataFrame | pa.Table) -> dict[int, str]:
-    """The registry's schemas for the ids in some messages.
-
-    :param messages: with ``key`` and ``value`` of ``MESSAGES``, in any order.
-    """
-    if changefeed.spec.schemas is None:
-        return {}
-    ids = partial(_ids, changefeed.spec.schemas.id_in)
-    if isinstance(messages, pa.Table):
-        found = {number for batch in ids(iter(messages.to_batches())) for number in batch["id"].to_pylist()}
-    else:
-        rows = messages.select("key", "value").mapInArrow(ids, "id long").distinct().limit(_MOST).collect()
-        found = {int(row["id"]) for row in rows}
-    registry = SchemaRegistry(changefeed.schema_registry)
-    schemas_by_id = {number: registry.schema(number) for number in sorted(found)[:_MOST]}
-    return {number: schema for number, schema in schemas_by_id.items() if schema is not None}
-
-
-def _ids(id_in: Callable[[bytes], int | None], batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _ids(id_in: Callable[[bytes], int | None], _part: Part, batches: Batches) -> frozenset[int]:
+    """Return the schema ids in the messages of a part, at most as many as are fetched."""
+    numbers: set[int] = set()
     for batch in batches:
-        parts: Collection[Any] = [*batch.column("key").to_pylist(), *batch.column("value").to_pylist()]
-        numbers = {number for part in parts if part and (number := id_in(part)) is not None}
-        yield pa.record_batch([pa.array(sorted(numbers), pa.int64())], schema=_IDS)
+        parts = (part for name in ("key", "value") for part in batch.column(name).to_pylist())
+        numbers.update(number for part in parts if part and (number := id_in(part)) is not None)
+        if len(numbers) > _MOST:
+            numbers = set(sorted(numbers)[:_MOST])
+    return frozenset(numbers)

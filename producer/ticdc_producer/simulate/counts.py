@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
-
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.errors import EncodeError
-from ticdc_producer.runs.prepare import Job
-from ticdc_producer.targets.encoding.encode import MAX_LISTED_REFUSED
-from ticdc_producer.targets.encoding.encoded_stream import REFUSED
-from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats, KindCount
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.targets.encoding.encode_partition import PartitionSummary
+from ticdc_producer.targets.kafka.delivery_stats import KindCount
 
 _NO_KEY = "no primary key or not-null unique key, and force-replicate is false"
 _NO_RULE = "no filter rule accepts the table"
@@ -39,10 +35,15 @@ class Counts:
         """Total number of messages."""
         return sum(self.messages.values())
 
-    def add(self, topic: str, partition: int, stats: DeliveryStats) -> None:
-        """Add the messages of a partition."""
-        for kind, found in stats.kinds.items():
-            self.set(topic, partition, kind, found)
+    @classmethod
+    def of_partitions(cls, summaries: Iterable[PartitionSummary]) -> Counts:
+        """Return the counts of encoded partitions."""
+        partitions = [*summaries]
+        counts = cls(rejected=sum(summary.rejected for summary in partitions))
+        for summary in partitions:
+            for kind, count in summary.kinds.items():
+                counts.set(summary.topic, summary.partition, kind, count)
+        return counts
 
     def set(self, topic: str, partition: int, kind: str, found: KindCount) -> None:
         """Set the counts of one kind of message of a partition."""
@@ -66,22 +67,6 @@ class Counts:
         return {"messages": total(self.messages), "events": total(self.events), "bytes": total(self.size)}
 
 
-def count(messages: DataFrame) -> Counts:
-    """Count messages, their events, and the bytes of keys and values by topic, partition and kind.
-
-    :param messages: shape ``MESSAGES``, in any order.
-    """
-    size = F.coalesce(F.octet_length("key"), F.lit(0)) + F.coalesce(F.octet_length("value"), F.lit(0))
-    grouped = messages.groupBy("topic", "partition", "type").agg(
-        F.count("*").alias("messages"), F.sum("events").alias("events"), F.sum(size).alias("bytes")
-    )
-    counts = Counts()
-    for row in grouped.collect():  # one per partition and kind
-        one = KindCount(row["messages"], row["events"], row["bytes"])
-        counts.set(row["topic"], row["partition"], row["type"], one)
-    return counts
-
-
 def discarded(job: Job) -> list[dict[str, Any]]:
     """DDLs, and rows by table, that TiCDC never passes to its sink, with reasons."""
     ddls = [
@@ -102,28 +87,6 @@ def discarded(job: Job) -> list[dict[str, Any]]:
         for (table, reason), changes in sorted(left_out.items())
     ]
     return ddls + rows
-
-
-def skipped_events(job: Job, entries: DataFrame, count: int) -> list[dict[str, Any]]:
-    """The rejected events that a run leaves out.
-
-    :param entries: the encoded stream (shape ``ENCODED``).
-    :param count: number of rejected events.
-    :raises EncodeError: for the first of them, if the scenario has ``on-error: stop``.
-    """
-    found = rejected_rows(entries) if count else []
-    if found and job.scenario.on_error == "stop":
-        raise stop_error(found[0])
-    return found
-
-
-def rejected_rows(entries: DataFrame) -> list[dict[str, Any]]:
-    """The first rejected events of an encoded stream, in the order of ``timestamp``, topic and partition.
-
-    :param entries: shape ``ENCODED``, in any order.
-    """
-    rows = entries.where(F.col("type") == REFUSED).orderBy("timestamp", "topic", "partition", "offset")
-    return [json.loads(row["value"]) for row in rows.select("value").limit(MAX_LISTED_REFUSED).collect()]
 
 
 def stop_error(row: dict[str, Any]) -> EncodeError:

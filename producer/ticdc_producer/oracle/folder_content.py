@@ -18,11 +18,9 @@ from ticdc_producer.faults.message_traps import IllegalMessageTrap
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
+from ticdc_producer.model.shapes import STATE
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.pipeline.event_filter import filtered_tables
-from ticdc_producer.protocols import registry
-from ticdc_producer.runs.expected_event_facts import EventFacts, VisibleDDL
-from ticdc_producer.runs.unverifiable_tables import (
+from ticdc_producer.oracle.comparable_tables import (
     FILTERED,
     NO_DDL,
     NO_KEY,
@@ -30,6 +28,9 @@ from ticdc_producer.runs.unverifiable_tables import (
     UNSELECTED,
     unordered_tables,
 )
+from ticdc_producer.oracle.observed_tables import ObservedTables, VisibleDDL
+from ticdc_producer.pipeline.event_filter import filtered_tables
+from ticdc_producer.protocols import registry
 from ticdc_producer.targets.golden.expectations import (
     EVENT_FILES,
     EVENTS,
@@ -39,7 +40,7 @@ from ticdc_producer.targets.golden.expectations import (
     row_batches,
 )
 from ticdc_producer.verifier.consumer_state.plan import ExpectedTable, expected_tables
-from ticdc_producer.verifier.table_state import MAX_EXAMPLES, STATE
+from ticdc_producer.verifier.table_state import MAX_EXAMPLES
 
 _DDL_UNKNOWN = "the stream carries no DDLs, and one of these could have changed it"
 _REJECTED = "some of its rows were rejected"
@@ -59,7 +60,7 @@ class InjectedFaults:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FolderExpectations:
+class FolderContent:
     """The expectations of a folder that this tool wrote; what a folder does not have is None or empty.
 
     :param events: ``events.jsonl`` or ``events.parquet``.
@@ -82,10 +83,10 @@ class FolderExpectations:
         files = [table.file for tables in self.states.values() for table in tables]
         return sum(file.stat().st_size for file in [*files, *([self.events] if self.events else [])])
 
-    def unverifiable(self, facts: EventFacts) -> dict[str, str]:
+    def unverifiable(self, facts: ObservedTables) -> dict[str, str]:
         """``schema.table`` of the tables whose rows cannot be derived from the stream, and the reason.
 
-        Without the history of the scenario this leaves out more tables than ``unverifiable_tables``: all of
+        Without the history of the scenario this leaves out more tables than ``comparable_tables``: all of
         them if the stream carries no DDLs, since one of these could have changed any table.
 
         :param facts: of the expected events.
@@ -104,7 +105,7 @@ class FolderExpectations:
         """Schema and table as the messages name them."""
         return self.fidelity.visible_name(table.schema), self.fidelity.visible_name(table.name)
 
-    def _reason(self, table: ExpectedTable, facts: EventFacts) -> str:
+    def _reason(self, table: ExpectedTable, facts: ObservedTables) -> str:
         """Why a table cannot be compared; empty if it can."""
         name = self.visible_name(table)
         if "" in facts.handle_keys.get(name, set()):
@@ -146,16 +147,14 @@ def _state_batch(
     return pa.RecordBatch.from_arrays([*names, images], schema=STATE)
 
 
-def folder_expectations(
-    folder: Path, manifest: Mapping[str, Any], changefeed: Changefeed
-) -> FolderExpectations | None:
+def folder_content(folder: Path, manifest: Mapping[str, Any], changefeed: Changefeed) -> FolderContent | None:
     """What a folder expects of its own messages; None if it has no such files.
 
     :param manifest: of the folder, whose files were checked.
     :raises FolderError: for expectations that cannot be read.
     """
     fidelity = registry.fidelity(changefeed.protocol, changefeed.codec_options())
-    found = FolderExpectations(
+    found = FolderContent(
         changefeed=changefeed,
         fidelity=fidelity,
         events=next((folder / name for name in (EVENTS, EVENT_FILES) if (folder / name).exists()), None),

@@ -1,6 +1,6 @@
 """The events of ``generate`` steps, drawn where they are sent: of a partition, or a part of the rows.
 
-A task draws all changes that go to its partition, in the order of their commits, and merges the few other
+A part draws all changes that go to its partition, in the order of their commits, and merges the few other
 events into them. Nothing is shuffled, and nothing is sorted but the events of a span.
 """
 
@@ -8,41 +8,38 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import StructType
 
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine
+from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.faults.stage import EventFaults
-from ticdc_producer.model.shapes import CHANGE_LOG, EVENT_STREAM, BatchFunction
+from ticdc_producer.model.shapes import CHANGE_LOG, EVENT_STREAM
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.control_events import regular_resolved_events
-from ticdc_producer.pipeline.event_stream import (
-    StreamPlan,
-    committed,
-    net_row_events,
-    row_events,
-    single_control_events,
-)
-from ticdc_producer.pipeline.go_sort import go_sort_order
-from ticdc_producer.pipeline.mutations import in_key_order
+from ticdc_producer.pipeline.event_stream import StreamPlan, net_row_events, single_control_events
 from ticdc_producer.pipeline.order import commit_ts, in_delivery_order
 from ticdc_producer.pipeline.row_images import numbers
-from ticdc_producer.runs.target_partitions import TargetPartition
 from ticdc_producer.scenario.generate.arrays import Flags, Longs
-from ticdc_producer.scenario.generate.cells import Expressions
-from ticdc_producer.scenario.generate.changes import ChangeFilter, ChangeSource, part_of_rows
-from ticdc_producer.scenario.generate.expressions import made_in_tasks, needs_expressions
-from ticdc_producer.scenario.generate.plan import GeneratePlan
+from ticdc_producer.scenario.generate.cells import Expressions, no_expressions
+from ticdc_producer.scenario.generate.changes import ROWS, ChangeFilter, ChangeSource, part_of_rows
+from ticdc_producer.scenario.generate.edited_rows import rows_of_table
+from ticdc_producer.scenario.generate.plan import GeneratePlan, has_expressions, needs_expressions
 from ticdc_producer.scenario.generate.row_history import RowChanges
-from ticdc_producer.targets.encoding.ordered_events import OrderedEvents
+from ticdc_producer.simulate.change_log import UpstreamSource, shuffled_row_events
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.spark_sources import computed_parts
+from ticdc_producer.simulate.state import is_compared, replicated_rows
+from ticdc_producer.simulate.stream import drawn_tables
+from ticdc_producer.simulate.target_partitions import TargetPartition
 
 _NO_EVENTS = pa.RecordBatch.from_pylist([], EVENT_STREAM)
 _FOLLOWED = 8
 """Limits the changes that a task follows at once, in multiples of those that it draws at once."""
+_FEW_CHANGES = 100_000
 _TICKS_AT_ONCE = 1 << 16
 """Resolved events that are merged at once."""
 
@@ -141,10 +138,10 @@ class _OtherEvents:
 
     def __init__(self, of: GeneratedPartitions, index: int) -> None:
         self._stream, self._index = of.stream, index
-        rows = row_events(in_key_order(committed(of.changes, of.stream)), of.stream)
-        if of.stream.sorts_again:
-            rows = go_sort_order(rows, of.stream.large_transactions)
-        few = pa.concat_batches([rows, *single_control_events(of.stream)])
+        with ExitStack() as stack:
+            changes = LocalEngine().of_batches([of.changes], CHANGE_LOG)
+            rows = [*shuffled_row_events(changes, of.stream, stack).batches()]
+        few = pa.concat_batches([_NO_EVENTS, *rows, *single_control_events(of.stream)])
         self._few = in_delivery_order(of_partition(few, index))
         self._times = numbers(self._few.column("deliver_after_ts"))
         self._sent, self._ticks = 0, 0
@@ -198,69 +195,105 @@ def _merged(rows: Sequence[pa.RecordBatch], blocks: Iterator[_Block]) -> Iterato
     yield in_delivery_order(pa.concat_batches([*rows, block.events]))
 
 
-_Batches: TypeAlias = Iterator[pa.RecordBatch]
-
-
 @dataclass(frozen=True)
-class GeneratedStream(OrderedEvents):
-    """Ordered events, each drawn by the task that encodes it; one task per partition."""
+class GeneratedVolume(UpstreamSource):
+    """The changes of ``generate`` steps, drawn by the part that needs them.
 
-    session: SparkSession
-    partitions: GeneratedPartitions
+    :param plans: the plans of all steps.
+    """
 
-    @property
-    def spark(self) -> SparkSession:
-        return self.session
+    plans: tuple[GeneratePlan, ...]
 
-    def mapped(self, function: BatchFunction, schema: StructType | str, columns: Sequence[str]) -> DataFrame:
-        partitions, names = self.partitions, [*columns]
+    def changes(self, engine: Engine) -> Dataset:
+        return self._drawn_by_rows(engine, lambda changes: changes, CHANGE_LOG, net=False)
 
-        def made(task: int, expressions: Expressions) -> _Batches:
-            return function(batch.select(names) for batch in partitions.events(task, expressions))
-
-        tasks = len(partitions.stream.topic_partitions)
-        return made_in_tasks(self.session, partitions.plans, tasks, made, partitions.drawn, schema)
-
-
-def generated_changes(spark: SparkSession, plans: tuple[GeneratePlan, ...]) -> DataFrame:
-    """All changes of ``generate`` steps (shape ``CHANGE_LOG``), in no order."""
-    return _drawn_by_rows(spark, plans, lambda changes: changes, CHANGE_LOG, net=False)
-
-
-def generated_row_events(
-    spark: SparkSession, plans: tuple[GeneratePlan, ...], stream: StreamPlan
-) -> DataFrame:
-    """The row events of ``generate`` steps (shape ``EVENT_STREAM``), in no order."""
-    return _drawn_by_rows(
-        spark, plans, lambda changes: net_row_events(changes, stream), EVENT_STREAM, net=True
-    )
-
-
-def _drawn_by_rows(
-    spark: SparkSession,
-    plans: tuple[GeneratePlan, ...],
-    function: Callable[[pa.RecordBatch], pa.RecordBatch],
-    schema: pa.Schema,
-    *,
-    net: bool,
-) -> DataFrame:
-    """Each task draws the changes of a part of the rows."""
-    tasks = spark.sparkContext.defaultParallelism
-
-    def source(task: int, expressions: Expressions, *, only_expressions: bool) -> ChangeSource:
-        return ChangeSource(
-            plans=plans,
-            expressions=expressions,
-            drawn=lambda plan: needs_expressions(plan) or not only_expressions,
-            rows=part_of_rows(task, tasks),
-            share=tasks,
-            net=net,
+    def row_events(self, engine: Engine, plan: StreamPlan) -> Dataset:
+        return self._drawn_by_rows(
+            engine, lambda changes: net_row_events(changes, plan), EVENT_STREAM, net=True
         )
 
-    def made(task: int, expressions: Expressions) -> _Batches:
-        yield from map(function, source(task, expressions, only_expressions=False).batches())
+    @property
+    def is_divided(self) -> bool:
+        """Whether the changes are many: each part has fixed costs, and few changes are sorted faster than
+        that."""
+        return sum(plan.events for plan in self.plans) > _FEW_CHANGES
 
-    def drawn(task: int, expressions: Expressions) -> Iterator[object]:
-        return source(task, expressions, only_expressions=True).batches()
+    def ordered_events(
+        self, engine: Engine, plan: StreamPlan, few: pa.RecordBatch, faults: EventFaults | None
+    ) -> Dataset:
+        partitions = GeneratedPartitions(plan, self.plans, few, faults)
+        if faults is not None and faults.moves_tables:
+            without = replace(partitions, faults=None, wanted=faults.draws_table)
+            tables = drawn_tables(self._divided(engine, without), faults)
+            partitions = replace(partitions, moved=tables)
+        return self._divided(engine, partitions)
 
-    return made_in_tasks(spark, plans, tasks, made, drawn, from_arrow_schema(schema))
+    def rows(self, engine: Engine, job: Job, commits: int | None) -> Iterator[tuple[TableInfo, Dataset]]:
+        for plan in self.plans:
+            table = plan.table_after(commits)
+            if is_compared(job, table, plan.first_commit, commits):
+                yield job.stream.selection.of(table), self._rows(engine, job, plan, commits)
+
+    def _divided(self, engine: Engine, partitions: GeneratedPartitions) -> Dataset:
+        parts = len(partitions.stream.topic_partitions)
+        return drawn_parts(engine, self.plans, parts, partitions.events, partitions.drawn, EVENT_STREAM)
+
+    def _drawn_by_rows(
+        self,
+        engine: Engine,
+        function: Callable[[pa.RecordBatch], pa.RecordBatch],
+        schema: pa.Schema,
+        *,
+        net: bool,
+    ) -> Dataset:
+        """Return a dataset each of whose parts draws the changes of a part of the rows."""
+        plans, parts = self.plans, engine.parallelism
+
+        def source(part: int, expressions: Expressions, *, only_expressions: bool) -> ChangeSource:
+            return ChangeSource(
+                plans=plans,
+                expressions=expressions,
+                drawn=lambda plan: needs_expressions(plan) or not only_expressions,
+                rows=part_of_rows(part, parts),
+                share=parts,
+                net=net,
+            )
+
+        def rows(part: int, expressions: Expressions) -> Batches:
+            return map(function, source(part, expressions, only_expressions=False).batches())
+
+        def drawn(part: int, expressions: Expressions) -> Iterator[object]:
+            return source(part, expressions, only_expressions=True).batches()
+
+        return drawn_parts(engine, plans, parts, rows, drawn, schema)
+
+    def _rows(self, engine: Engine, job: Job, plan: GeneratePlan, commits: int | None) -> Dataset:
+        parts, table = engine.parallelism, plan.table_after(commits)
+
+        def rows(part: int, expressions: Expressions) -> Batches:
+            source = ChangeSource(
+                plans=[plan], expressions=expressions, rows=part_of_rows(part, parts), share=parts
+            )
+            for batch in rows_of_table(source, plan, commits, of_sql=part == 0):
+                yield replicated_rows(job, table, batch)
+
+        return drawn_parts(engine, [plan], parts, rows, rows, ROWS)
+
+
+def drawn_parts(
+    engine: Engine,
+    plans: Sequence[GeneratePlan],
+    count: int,
+    source: Callable[[int, Expressions], Batches],
+    draws: Callable[[int, Expressions], Iterator[object]],
+    schema: pa.Schema,
+) -> Dataset:
+    """Return a dataset whose parts draw their rows.
+
+    :param source: returns the rows of a part; it needs values of expressions in the same order as ``draws``.
+    :param draws: draws nothing but what needs expressions.
+    :raises MissingPartError: for a column with an ``expression`` without Spark, which computes it.
+    """
+    if not has_expressions(plans):
+        return engine.of_parts(count, lambda part: source(part, no_expressions), schema)
+    return computed_parts(engine, plans, count, source, draws, schema)

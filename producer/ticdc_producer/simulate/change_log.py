@@ -1,0 +1,161 @@
+"""The change log of a scenario: what was committed upstream, from sources of any size."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+
+import pyarrow as pa
+
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, united
+from ticdc_producer.faults.stage import EventFaults
+from ticdc_producer.model.shapes import CHANGE_LOG, EVENT_STREAM
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.pipeline import event_stream as rules
+from ticdc_producer.pipeline.event_stream import StreamPlan
+from ticdc_producer.pipeline.go_sort import (
+    NEW_ORDER_KEYS,
+    ORDER_KEYS,
+    TRANSACTION,
+    new_order_keys,
+    order_keys,
+    with_order_keys,
+)
+from ticdc_producer.pipeline.mutations import IN_KEY_ORDER, KEY, in_key_order
+from ticdc_producer.scenario.history import Change
+from ticdc_producer.simulate.job import Job
+
+_COMMITTED = pa.schema(
+    [
+        *(field for field in CHANGE_LOG if not field.name.startswith("old_")),
+        pa.field("commit_ts", pa.int64()),
+    ]
+)
+_MOST_SORTED = 10_000_000
+"""Rows of transactions that Go's sort reorders; they are SQL's, so the driver held them before."""
+
+
+class UpstreamSource(ABC):
+    """Row changes, and the rows that they leave in the tables."""
+
+    @abstractmethod
+    def changes(self, engine: Engine) -> Dataset:
+        """Return the changes (shape ``CHANGE_LOG``), in no order."""
+
+    def row_events(self, engine: Engine, plan: StreamPlan) -> Dataset | None:
+        """Return the row events (shape ``EVENT_STREAM``), in no order.
+
+        None: a shuffle has to bring the changes of a transaction to one row together.
+        """
+        return None
+
+    @property
+    def is_divided(self) -> bool:
+        """Whether ``ordered_events`` returns a stream."""
+        return False
+
+    def ordered_events(
+        self, engine: Engine, plan: StreamPlan, few: pa.RecordBatch, faults: EventFaults | None
+    ) -> Dataset:
+        """Return the whole event stream, divided by Kafka partition and in delivery order.
+
+        :param few: the changes of SQL beside those of the source (shape ``CHANGE_LOG``).
+        :param faults: local faults; None: no faults.
+        """
+        raise NotImplementedError
+
+    def rows(self, engine: Engine, job: Job, commits: int | None) -> Iterator[tuple[TableInfo, Dataset]]:
+        """Yield the replicated tables that the source filled, and their rows as they are sent.
+
+        :param commits: the number of commits after which the rows are taken; None: after the last one.
+        :return: datasets of shape ``scenario.generate.changes.ROWS``.
+        """
+        return iter(())
+
+
+@dataclass(frozen=True)
+class UpstreamLog:
+    """The row changes of a history.
+
+    :param few: the changes of SQL (shape ``CHANGE_LOG``).
+    :param sources: all others.
+    :param row_events: the row events of the stream if they were already computed; None: computed on demand.
+    """
+
+    few: pa.RecordBatch
+    sources: Sequence[UpstreamSource] = ()
+    row_events: Dataset | None = None
+
+    def changes(self, engine: Engine) -> Dataset:
+        """Return all changes (shape ``CHANGE_LOG``), in no order."""
+        return united([self._sql(engine), *(source.changes(engine) for source in self.sources)])
+
+    def is_divided(self, faults: EventFaults | None) -> bool:
+        """Return whether the only source is ordered and divided by partition from its origin on."""
+        local_faults = faults is None or faults.is_local
+        alone = len(self.sources) == 1 and self.sources[0].is_divided
+        return alone and local_faults and self.row_events is None
+
+    def rows(self, engine: Engine, plan: StreamPlan, stack: ExitStack) -> Dataset:
+        """Return the row events (shape ``EVENT_STREAM``), without DDL and resolved events, in no order.
+
+        :param stack: what is stored for them is removed with it.
+        """
+        if self.row_events is not None:
+            return self.row_events
+        of_sources = [(source, source.row_events(engine, plan)) for source in self.sources]
+        changes = [source.changes(engine) for source, events in of_sources if events is None]
+        shuffled = shuffled_row_events(united([self._sql(engine), *changes]), plan, stack)
+        return united([shuffled, *(events for _, events in of_sources if events is not None)])
+
+    def with_stored_rows(self, engine: Engine, plan: StreamPlan, stack: ExitStack) -> UpstreamLog:
+        """Return this change log with its row events stored, for callers that read them several times."""
+        return replace(self, row_events=stack.enter_context(self.rows(engine, plan, stack).cached()))
+
+    def _sql(self, engine: Engine) -> Dataset:
+        return engine.of_batches([self.few], CHANGE_LOG)
+
+
+def change_batch(changes: Sequence[Change]) -> pa.RecordBatch:
+    """Return changes of SQL as a batch (shape ``CHANGE_LOG``)."""
+    columns = [[getattr(change, name) for change in changes] for name in CHANGE_LOG.names]
+    return pa.record_batch(
+        [pa.array(column, field.type) for column, field in zip(columns, CHANGE_LOG, strict=True)],
+        schema=CHANGE_LOG,
+    )
+
+
+def shuffled_row_events(changes: Dataset, plan: StreamPlan, stack: ExitStack) -> Dataset:
+    """Return the row events of changes (shape ``EVENT_STREAM``), in no order.
+
+    The shuffle brings together the changes of a transaction to one row.
+
+    :param changes: shape ``CHANGE_LOG``, in any order.
+    :param stack: what is stored for them is removed with it.
+    """
+    committed = changes.map(partial(_committed, plan), _COMMITTED)
+    by_key = committed.shuffle(KEY, Order(IN_KEY_ORDER, in_key_order))
+    rows = by_key.map_groups(partial(rules.row_events, plan=plan), KEY, EVENT_STREAM)
+    if not (plan.sorts_again and plan.large_transactions):
+        return rows
+    return _in_go_sort_order(stack.enter_context(rows.cached()), plan)
+
+
+def _committed(plan: StreamPlan, batches: Batches) -> Batches:
+    return (rules.committed(batch, plan) for batch in batches)
+
+
+def _in_go_sort_order(rows: Dataset, plan: StreamPlan) -> Dataset:
+    """Order large transactions as Go's unstable sort does: an exchange of their keys alone."""
+    large = plan.large_transactions
+    keys = rows.map(lambda batches: (order_keys(batch, large) for batch in batches), ORDER_KEYS)
+    by_transaction = keys.shuffle(TRANSACTION, Order(tuple(ORDER_KEYS.names)))
+    new_keys = by_transaction.map_groups(new_order_keys, TRANSACTION, NEW_ORDER_KEYS).small(_MOST_SORTED)
+    columns = (
+        new_keys.column(name).to_pylist() for name in ("commit_ts", "txn_order_key", "new_txn_order_key")
+    )
+    by_key = {(ts, old): new for ts, old, new in zip(*columns, strict=True)}
+    return rows.map(lambda batches: (with_order_keys(batch, by_key) for batch in batches), EVENT_STREAM)

@@ -1,0 +1,132 @@
+"""The event stream of a change log: with DDL and resolved events, with faults, divided by partition and in
+delivery order.
+
+The delivery key is unique, so the order is the same on every run, on either engine and in any number of
+parts.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, united
+from ticdc_producer.faults.event_columns import chosen
+from ticdc_producer.faults.legal import moved_tables
+from ticdc_producer.faults.stage import EventFaults
+from ticdc_producer.model.shapes import DELIVERY_KEY, EVENT_STREAM
+from ticdc_producer.pipeline.control_events import regular_resolved_events
+from ticdc_producer.pipeline.dispatch import TopicPartitions
+from ticdc_producer.pipeline.event_stream import StreamPlan, single_control_events
+from ticdc_producer.pipeline.order import in_delivery_order
+from ticdc_producer.simulate.change_log import UpstreamLog
+
+_RESERVED = "fault_number"
+_WITH_NUMBER = EVENT_STREAM.append(pa.field(_RESERVED, pa.int64()))
+_QUICK_KEY = ("deliver_after_ts", "kind_order", "table_id", "txn_order_key")
+"""The delivery key without the columns that only faults set. ``txn_order_key`` begins with the table id;
+Spark compares the number first, which is much faster."""
+
+
+def ordered_events(
+    log: UpstreamLog, plan: StreamPlan, engine: Engine, stack: ExitStack, faults: EventFaults | None = None
+) -> Dataset:
+    """Return the event stream (shape ``EVENT_STREAM``), divided by partition and in delivery order.
+
+    :param faults: injects faults. Removed events remain, with the kind ``illegal_event.DROPPED``.
+    :param stack: what is stored for the stream is removed with it.
+    """
+    if log.is_divided(faults):
+        return log.sources[0].ordered_events(engine, plan, log.few, faults)
+    events = log.rows(engine, plan, stack).union(_control_events(engine, plan))
+    if faults is None:
+        return _in_order(events, plan.topic_partitions)
+    ordered = _in_order(_with_faults(events, faults), plan.topic_partitions, faultless=False)
+    return ordered.map(faults.reordered, EVENT_STREAM) if faults.reorders else ordered
+
+
+def _control_events(engine: Engine, plan: StreamPlan) -> Dataset:
+    """Return the DDL and resolved events (shape ``EVENT_STREAM``), in no order."""
+    single = engine.of_batches(single_control_events(plan), EVENT_STREAM)
+    if not plan.resolved.regular:
+        return single
+    parts = engine.parallelism
+    return single.union(engine.of_parts(parts, partial(_resolved_events, plan, parts), EVENT_STREAM))
+
+
+_TICKS_AT_ONCE = 1 << 16
+
+
+def _resolved_events(plan: StreamPlan, parts: int, part: int) -> Batches:
+    start, stop = (plan.resolved.regular * number // parts for number in (part, part + 1))
+    for first in range(start, stop, _TICKS_AT_ONCE):
+        ticks = np.arange(first, min(first + _TICKS_AT_ONCE, stop))
+        yield regular_resolved_events(plan.resolved, ticks, plan.active_topics, plan.topic_partitions)
+
+
+def _in_order(events: Dataset, topic_partitions: TopicPartitions, *, faultless: bool = True) -> Dataset:
+    """Sort events by the delivery key; the part ``n`` has ``partition_index`` ``n``.
+
+    :param faultless: whether the events have no faults: one restart epoch, one delivery each, and the
+        ``txn_order_key`` of ``split``.
+    """
+    names = [topic_partitions.name(index) for index in range(len(topic_partitions))]
+    return events.divide(
+        "partition_index",
+        len(topic_partitions),
+        Order(_QUICK_KEY if faultless else DELIVERY_KEY, in_delivery_order),
+        of_part={"topic": [topic for topic, _ in names], "partition": [number for _, number in names]},
+        constant={"restart_epoch": 0, "delivery_no": 0} if faultless else {},
+    )
+
+
+def _with_faults(events: Dataset, faults: EventFaults) -> Dataset:
+    tables = drawn_tables(events, faults) if faults.moves_tables else {}
+
+    def legal(batches: Batches) -> Batches:
+        for batch in batches:
+            yield faults.with_legal_faults(chosen(batch, ~faults.reserved(batch)), tables)
+
+    faulty = events.map(legal, EVENT_STREAM)
+    return united([faulty, _with_illegal_faults(events, faults)]) if faults.plan.reserved else faulty
+
+
+def drawn_tables(events: Dataset, faults: EventFaults) -> dict[int, int]:
+    """Return the table that is drawn in each segment whose trap concerns one table.
+
+    :param events: with the columns of ``EVENT_STREAM``, in any order.
+    """
+
+    def drawn(_part: object, batches: Batches) -> dict[int, tuple[int, int]]:
+        return moved_tables((chosen(batch, ~faults.reserved(batch)) for batch in batches), faults.plan)
+
+    lowest: dict[int, tuple[int, int]] = {}
+    for of_part in events.results(drawn):
+        for segment, pair in of_part.items():
+            lowest[segment] = min(pair, lowest.get(segment, pair))
+    return {segment: table for segment, (_, table) in lowest.items()}
+
+
+def _with_illegal_faults(events: Dataset, faults: EventFaults) -> Dataset:
+    """Return the events of the reserved segments: those of one fault are brought together."""
+
+    def reserved(batches: Batches) -> Batches:
+        for batch in batches:
+            of_faults = chosen(batch, faults.reserved(batch))
+            number = pa.array(faults.fault_numbers(of_faults), pa.int64())
+            yield of_faults.append_column(_RESERVED, number)
+
+    def injected(group: pa.RecordBatch) -> pa.RecordBatch:
+        number = group.column(_RESERVED)
+        rows = group.drop_columns([_RESERVED])
+        numbers = np.unique(number.to_numpy()).tolist()
+        return pa.concat_batches(
+            [faults.with_illegal_fault(chosen(rows, number.to_numpy() == fault), fault) for fault in numbers]
+        )
+
+    numbered = events.map(reserved, _WITH_NUMBER)
+    by_fault = numbered.shuffle((_RESERVED,), Order((_RESERVED,)))
+    return by_fault.map_groups(injected, (_RESERVED,), EVENT_STREAM)
