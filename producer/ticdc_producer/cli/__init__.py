@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+_NEW_OBJECTS = 100_000
+"""Threshold of garbage collection. The default, 700, would run it often while modules load, in vain."""
+
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; errors become a message on stderr and an exit code.
@@ -20,6 +23,9 @@ def main(arguments: list[str] | None = None) -> int:
     url = server_of(given)
     if url is not None:
         return run_on_server(url, given)
+    import gc
+
+    gc.set_threshold(_NEW_OBJECTS)
     from ticdc_producer.cli.app import main as run_here
 
     return run_here(arguments)

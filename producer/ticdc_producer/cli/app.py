@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import re
@@ -18,13 +17,14 @@ from typer.core import TyperCommand, TyperGroup
 from ticdc_producer import errors
 from ticdc_producer.cli.options import fail, fail_usage
 from ticdc_producer.errors import ProducerError
+from ticdc_producer.pandas_import import postpone_pandas
 
 COMMANDS = {
     "run": "Run a scenario, write its messages, read them again and verify them.",
     "decode": (
         "Print the events of a topic, storage, golden folder or file. Exit code 1 if one did not decode."
     ),
-    "serve": "Serve runs and verifications over HTTP, with a warm Spark session and a Kafka, until Ctrl-C.",
+    "serve": "Serve runs and verifications over HTTP, with a Kafka, until Ctrl-C.",
     "coverage": "Show which traps of the catalogue a topic or folder exercises, and which it misses.",
     "conformance": (
         "Test how your consumer decodes messages. Exit code 1 if a case does not have the expected outcome."
@@ -69,8 +69,9 @@ def load_command(name: str) -> Any:
 
 
 INTERRUPTED = 130
-_NEW_OBJECTS = 100_000
-"""Threshold of garbage collection. The default, 700, would run it often while modules load, in vain."""
+_ON_ARROW = {"run", "verify", "decode", "coverage"}
+"""The commands whose work is done on Arrow columns."""
+_HELP = {"-h", "--help"}
 
 app = typer.Typer(
     name="ticdc-producer",
@@ -105,8 +106,9 @@ def main(arguments: list[str] | None = None) -> int:
     :param arguments: command line without the program's name; None: that of this process.
     :return: 0 ok, 1 violations found, 2 bad input, 3 the environment failed, 130 interrupted.
     """
-    gc.set_threshold(_NEW_OBJECTS)
     log_to_stderr()
+    if arguments is None and sys.argv[1:2] and sys.argv[1] in _ON_ARROW and not _HELP.intersection(sys.argv):
+        postpone_pandas()
     # SIGTERM unwinds the stack like Ctrl-C, so that brokers are stopped and incomplete folders removed.
     if sys.platform != "win32":
         signal.signal(signal.SIGTERM, _interrupt)

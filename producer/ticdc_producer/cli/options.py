@@ -10,6 +10,7 @@ from urllib.parse import quote
 import typer
 
 from ticdc_producer.cli.frames import URL_VARIABLE
+from ticdc_producer.engine.option import EngineOption
 from ticdc_producer.errors import USAGE, ArgumentError, ChangefeedError, ProducerError
 from ticdc_producer.model.profile import PROTOCOLS, Protocol
 
@@ -42,6 +43,13 @@ KafkaProperties = Annotated[
         "-X",
         metavar="NAME=VALUE",
         help="A property of the Kafka clients, as librdkafka spells it; may be repeated.",
+    ),
+]
+EngineName = Annotated[
+    EngineOption,
+    typer.Option(
+        "--engine",
+        help="local: in this process; spark: in Spark's tasks; auto: in Spark's tasks if the work is large.",
     ),
 ]
 Server = Annotated[

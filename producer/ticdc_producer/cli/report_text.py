@@ -80,7 +80,8 @@ def _differences(console: Console, verdict: Verdict) -> None:
 
 
 def _checked(console: Console, verdict: Verdict) -> None:
-    lines = [("invariants", f"checked {len(verdict.checked)} on {kinds(verdict)}")]
+    lines = [] if verdict.engine is None else [("engine", str(verdict.engine))]
+    lines += [("invariants", f"checked {len(verdict.checked)} on {kinds(verdict)}")]
     if verdict.comparison is not None and verdict.comparison.ok:
         lines.append(("events", f"all {verdict.comparison.expected:,} expected events came, in order"))
     if verdict.state is not None and verdict.state.ok:
@@ -127,6 +128,8 @@ def show_report(report: RunReport, console: Console | None = None, *, quiet: boo
 def _summary(console: Console, report: RunReport) -> None:
     title = "dry run of" if report.dry_run else "ran"
     console.print(f"{title} {report.scenario}" + (f" into {report.target}" if report.target else ""))
+    if report.engine is not None:
+        console.print(f"engine {report.engine}")
     for line in report.warnings:
         console.print(f"warning: {line}", markup=False)
     console.print(_counts("kind", report.counts.by_kind()))

@@ -88,7 +88,7 @@ class Reports:
             check_installed(self.html)
 
     def on_verdict(self, verified: VerifiedStream) -> None:
-        """Query the data of the reports while the stream is materialized."""
+        """Query the data of the reports while the stream can be read."""
         from ticdc_producer.reports.subject import Subject
 
         changefeed = verified.changefeed
@@ -102,7 +102,7 @@ class Reports:
         if self.html is not None:
             from ticdc_producer.reports.timeline_query import timeline_query
 
-            self._timeline = timeline_query(verified.stream, verified.verdict.findings)
+            self._timeline = timeline_query(verified.events, verified.verdict.findings)
 
     def write(
         self,

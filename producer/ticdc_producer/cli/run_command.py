@@ -12,6 +12,7 @@ import typer
 
 from ticdc_producer.cli.options import (
     Config,
+    EngineName,
     Json,
     KafkaProperties,
     Quiet,
@@ -23,7 +24,6 @@ from ticdc_producer.cli.options import (
 from ticdc_producer.cli.progress import ProgressDisplay
 from ticdc_producer.cli.reports import Html, JunitXml, Reports, scenario_source
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.spark.session import start_light_jvm
 
 
 def run(
@@ -97,6 +97,7 @@ def run(
         bool,
         typer.Option("--verify/--no-verify", help="Read the written messages again and verify them."),
     ] = True,
+    engine: EngineName = "auto",
     schema_registry: SchemaRegistry = None,
     kafka_properties: KafkaProperties = None,
     as_json: Json = False,
@@ -121,6 +122,7 @@ def run(
         "seed": seed,
         "append": append,
         "keep": keep,
+        "engine": engine,
         "kafka_properties": kafka_properties or (),
         "on_verdict": reports.on_verdict,
     }
@@ -141,8 +143,6 @@ def run(
         raise ScenarioError("--duration requires --rate")
     if watch:
         _check_watched(rate, append, keep, not_realtime, reports)
-    if html is not None:
-        start_light_jvm()  # the report queries events; starting takes as long as the imports below
     from ticdc_producer import api
     from ticdc_producer.cli.report_text import show_report
 

@@ -11,6 +11,7 @@ import typer
 
 from ticdc_producer.cli.options import (
     Config,
+    EngineName,
     Json,
     KafkaProperties,
     Quiet,
@@ -80,6 +81,7 @@ def verify(
     examples: Annotated[
         int, typer.Option("--examples", min=1, metavar="N", help="Examples of each violated invariant.")
     ] = 3,
+    engine: EngineName = "auto",
     schema_registry: SchemaRegistry = None,
     kafka_properties: KafkaProperties = None,
     as_json: Json = False,
@@ -115,6 +117,7 @@ def verify(
             resolved_gap_ms=resolved_gap_ms,
             examples=examples,
             kafka_properties=kafka_properties or (),
+            engine=engine,
             on_status=progress.on_status,
             on_verdict=reports.on_verdict,
         )

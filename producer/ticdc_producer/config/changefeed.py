@@ -43,7 +43,12 @@ class Changefeed(BaseModel):
     """
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, alias_generator=_kebab, populate_by_name=True
+        frozen=True,
+        extra="forbid",
+        strict=True,
+        alias_generator=_kebab,
+        populate_by_name=True,
+        defer_build=True,
     )
 
     sink_uri: SinkURI

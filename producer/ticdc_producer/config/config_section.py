@@ -20,7 +20,10 @@ Words = Annotated[tuple[str, ...], Field(strict=False)]
 class ConfigSection(BaseModel):
     """A section of the file. Unknown keys are errors; values are never converted."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
+    # A section is built as part of the file that contains it: its own validator is built if it is used alone.
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, hide_input_in_errors=True, defer_build=True
+    )
 
     @field_validator("*", mode="before")
     @classmethod

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-
-from fsspec import AbstractFileSystem
-from fsspec.core import url_to_fs
-from fsspec.implementations.local import LocalFileSystem
+from typing import TYPE_CHECKING
 
 from ticdc_producer.errors import ChangefeedError, StorageError
+
+if TYPE_CHECKING:
+    from fsspec import AbstractFileSystem
 
 _FSSPEC_SCHEMES = {"azure": "az", "azblob": "az"}
 """TiCDC's scheme → fsspec's scheme, where they differ."""
@@ -33,6 +33,8 @@ def file_system(uri: str, parameter: str) -> tuple[AbstractFileSystem, str]:
     :param parameter: the option that holds the URI, for errors.
     :raises ChangefeedError: if no package for the URI's scheme is installed.
     """
+    from fsspec.core import url_to_fs  # not at the top: a run without storage need not load it
+
     scheme, _, rest = uri.partition("://")
     try:
         system, folder = url_to_fs(f"{_FSSPEC_SCHEMES.get(scheme, scheme)}://{rest}")
@@ -98,6 +100,8 @@ def claim_storage(uri: str) -> tuple[AbstractFileSystem, str]:
     :raises ChangefeedError: if no package for the URI's scheme is installed.
     """
     if "://" not in uri:
+        from fsspec.implementations.local import LocalFileSystem
+
         return LocalFileSystem(), str(Path(uri).absolute())
     return file_system(uri, "claim-check-storage-uri")
 

@@ -163,3 +163,8 @@ EXPECTED_EVENTS = pa.schema(
     ]
 )
 """``DECODED`` without what only messages have: the events that a reader of the messages must decode."""
+
+STATE = pa.schema(
+    [("schema", pa.string()), ("table", pa.string()), ("row", pa.map_(pa.string(), pa.binary()))]
+)
+"""Rows of tables; a NULL row says that there is a table, which may be empty."""
