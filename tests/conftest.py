@@ -11,11 +11,15 @@ import pytest
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
+from ticdc_producer.engine.dataset import Engine
+from ticdc_producer.engine.local import LocalEngine
+from ticdc_producer.engine.spark import SparkEngine
 from ticdc_producer.java import find_java
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.spark.session import spark_session
+from ticdc_producer.spark.worker_daemon import MODULES_VARIABLE
 
-MODULES_OF_TASKS = ("pandas", "ticdc_producer.runs.run", "ticdc_producer.verifier.distributed")
+MODULES_OF_TASKS = ("pandas", "ticdc_producer.runs.run", "ticdc_producer.verifier.check")
 """They import almost all that tasks use."""
 
 SLOW_SECONDS = 3 * 3600
@@ -59,17 +63,36 @@ def short_collections() -> None:
     gc.freeze()
 
 
+SMALL_DATA = {
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.memory": "2g",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    f"spark.executorEnv.{MODULES_VARIABLE}": " ".join(MODULES_OF_TASKS),
+}
+"""Settings with which few rows take little time."""
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    """A session as that of a service: its workers have the modules of their tasks when they start.
+    """A session for few rows, which all tests share; the tool works in it as in a user's own session.
 
-    Spark ends a worker whose task fails or reads only a part of its rows, and each new one would spend a
-    second on imports. A program that a test starts has the workers of a single run, which import nothing in
-    advance.
+    Its workers have the modules of their tasks when they start: Spark ends a worker whose task fails or reads
+    only a part of its rows, and each new one would spend a second on imports.
     """
-    session = spark_session("local[2]", light=True, lasting=True, preload=MODULES_OF_TASKS)
+    session = spark_session("local[2]", settings=SMALL_DATA)
     yield session
     session.stop()
+
+
+@pytest.fixture
+def engine(request: pytest.FixtureRequest) -> Engine:
+    """The engine that a test is parametrized with: ``local`` or ``spark``."""
+    if getattr(request, "param", "local") == "local":
+        return LocalEngine()
+    return SparkEngine(request.getfixturevalue("spark"))
 
 
 @pytest.fixture(scope="session")

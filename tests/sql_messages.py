@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.runs.prepare import Job, prepare
-from ticdc_producer.runs.simulate import Simulation, simulate
+from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.topic import SimulatedTopic, simulated_topic
 
 
 def job_of(folder: Path, script: str, options: str) -> Job:
@@ -27,9 +27,9 @@ def catalog_of(folder: Path, script: str, options: str = "protocol=open-protocol
     return job_of(folder, script, options).history.catalog
 
 
-def simulation_of(folder: Path, script: str, options: str) -> Simulation:
+def simulation_of(folder: Path, script: str, options: str) -> SimulatedTopic:
     """What the changefeed sends; rows that its encoder rejects are left out."""
-    return simulate(job_of(folder, script, options))
+    return simulated_topic(job_of(folder, script, options))
 
 
 def messages_of(folder: Path, script: str, options: str, kind: str = "") -> list[tuple[bytes, bytes]]:
@@ -38,10 +38,9 @@ def messages_of(folder: Path, script: str, options: str, kind: str = "") -> list
     :param kind: ``row``, ``ddl`` or ``resolved``; empty for all.
     """
     found = []
-    for partition in simulation_of(folder, script, options).partitions:
-        for message in partition.rows().to_pylist():
-            if kind in ("", message["type"]):
-                found.append((message["key"] or b"", message["value"] or b""))
+    for message in simulation_of(folder, script, options).messages.to_pylist():
+        if kind in ("", message["type"]):
+            found.append((message["key"] or b"", message["value"] or b""))
     return found
 
 

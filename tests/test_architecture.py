@@ -15,12 +15,13 @@ import ticdc_producer
 from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.runs import topic_cache
 
-EVERYWHERE = {"errors", "hints", "installation"}
+EVERYWHERE = {"errors", "hints", "installation", "pandas_import"}
 MAY_IMPORT = {
     # The ground floor: needed by everything else.
     "errors": set(),
     "hints": set(),
     "installation": set(),
+    "pandas_import": set(),
     "model": set(),
     "resources": set(),
     "cache": set(),
@@ -28,35 +29,46 @@ MAY_IMPORT = {
     "java": {"cache"},
     "kafka": {"cache", "class_archive", "java"},
     "config": {"kafka", "model", "protocols"},
+    # The engines, on which both ways are composed.
+    "spark": {"java", "model"},
+    "engine": {"model", "spark"},
     # The way out: scenario → change log → pipeline → protocol → target.
     "scenario": {"config", "model", "resources", "spark"},
     "dispatch": {"config", "model"},
     "pipeline": {"config", "dispatch", "model"},
     "protocols": {"model"},
     "faults": {"model", "pipeline", "protocols", "resources"},
-    "targets": {"config", "kafka", "model", "protocols"},
-    # Distributes the rules of the way out; its session is what every Spark job runs in.
-    "spark": {"class_archive", "dispatch", "faults", "java", "model", "pipeline"},
+    "targets": {"config", "engine", "kafka", "model", "protocols"},
+    "simulate": {
+        "config", "dispatch", "engine", "faults", "model", "pipeline", "protocols", "scenario", "targets",
+    },
     # The way back: target → protocol → verifier.
     "replica": {"model", "scenario"},  # of the scenario the parser alone: see ENGINE
-    "verifier": {"dispatch", "model", "replica", "spark"},
+    "verifier": {"dispatch", "engine", "model", "replica", "spark"},
+    "oracle": {
+        "config", "dispatch", "engine", "faults", "model", "pipeline", "protocols", "simulate", "targets",
+        "verifier",
+    },
     "runs": {
-        "cache", "config", "dispatch", "faults", "kafka", "model", "pipeline", "protocols", "scenario",
-        "spark", "targets", "verifier",
+        "cache", "config", "dispatch", "engine", "faults", "kafka", "model", "oracle", "pipeline",
+        "protocols", "scenario", "simulate", "spark", "targets", "verifier",
     },
     "api": {"runs", "scenario", "verifier"},
     # What people call.
-    "reports": {"model", "verifier"},
+    "reports": {"engine", "model", "verifier"},
     "bench": {"model", "protocols", "targets"},
-    "conformance": {"config", "faults", "model", "protocols", "reports", "runs", "scenario", "targets"},
+    "conformance": {
+        "config", "faults", "model", "oracle", "protocols", "reports", "runs", "scenario", "simulate",
+        "targets",
+    },
     "testing": {"api", "config", "kafka", "model", "protocols", "scenario", "targets"},
     "serve": {
-        "config", "conformance", "kafka", "model", "protocols", "runs", "scenario", "spark", "targets",
-        "testing", "verifier",
+        "config", "conformance", "engine", "kafka", "model", "protocols", "runs", "scenario", "simulate",
+        "targets", "testing", "verifier",
     },
     "cli": {
-        "api", "bench", "conformance", "faults", "kafka", "model", "reports", "runs", "scenario", "serve",
-        "spark", "verifier",
+        "api", "bench", "conformance", "engine", "faults", "kafka", "model", "reports", "runs", "scenario",
+        "serve", "simulate", "verifier",
     },
     "__main__": {"cli"},
 }  # fmt: skip
@@ -101,7 +113,7 @@ def test_the_expected_rows_are_computed_twice_by_code_that_is_not_shared(graph: 
     scenario = [module.split(".")[2:] for module in used if _part(module) == "scenario"]
     assert {parts[0] for parts in scenario if parts} <= {"sql"}
     assert not {parts[1] for parts in scenario if len(parts) > 1} & ENGINE
-    assert not {module for module in used if _part(module) in ("pipeline", "runs")}
+    assert not {module for module in used if _part(module) in ("pipeline", "runs", "simulate")}
     assert not {
         module
         for module in graph.find_descendants("ticdc_producer.scenario")

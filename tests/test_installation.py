@@ -31,21 +31,47 @@ def _python(code: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("command", ["['run', 'seed_t1']", "['verify', '--in', '.']"])
-def test_a_command_without_spark_is_one_line(command: str) -> None:
+@pytest.mark.parametrize(
+    ("command", "module", "extra"),
+    [
+        (["run", "seed_t1", "--engine", "spark"], "pyspark", "spark"),
+        (["run", "seed_t1", "--out", "golden", "--html", "report.html"], "jinja2", "html"),
+    ],
+)
+def test_a_command_that_lacks_a_part_names_what_installs_it(
+    command: list[str], module: str, extra: str
+) -> None:
     done = _python(f"from ticdc_producer.cli import main; sys.exit(main({command}))")
     assert done.returncode == 2
-    assert "ticdc-producer: this needs pyspark, which is not installed (pip install" in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("ticdc-producer: ")]
+    assert f"this needs {module}, which is not installed (pip install" in line
+    assert f"[{extra}]" in line
+
+
+def test_a_command_checks_its_input_before_it_lacks_a_part(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text("version: 1\nstep: []\n")
+    command = ["run", str(wrong), "--engine", "spark"]
+    done = _python(f"from ticdc_producer.cli import main; sys.exit(main({command}))")
+    assert done.returncode == 2
+    assert f"{wrong}:2" in done.stderr
+    assert "not installed" not in done.stderr
 
 
 def test_a_function_without_spark_is_an_error_of_this_tool() -> None:
     lines = (
         "import ticdc_producer",
-        "try: ticdc_producer.run",
+        "try: ticdc_producer.run_changes",
         "except ticdc_producer.ProducerError as e: print(e)",
     )
     assert "[spark]" in _python("\n".join(lines)).stdout
+
+
+def test_a_run_is_written_verified_and_covered_without_spark(tmp_path: Path) -> None:
+    folder = str(tmp_path / "out")
+    for command in (["run", "bank", "--out"], ["verify", "--in"], ["coverage", "--in"]):
+        done = _python(f"from ticdc_producer.cli import main; sys.exit(main({[*command, folder]}))")
+        assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ticdc_producer.bench.speed import measure_decoders, measure_encoders
 from ticdc_producer.cli.app import main
 from ticdc_producer.errors import FolderError
 from ticdc_producer.protocols import registry
-from ticdc_producer.targets.encoding import encoded_stream
+from ticdc_producer.targets.encoding import encode_partition
 from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
 
 pytestmark = pytest.mark.usefixtures("short_collections")
@@ -27,7 +27,7 @@ TICDC_BYTES = {"t1": (156, 246, 24, 2354, 396, 194), "mixed": (1346, 1683, 539, 
 
 
 def test_the_measured_encoder_is_that_of_workers_and_golden_tests() -> None:
-    assert speed.PartitionEncoder is encoded_stream.PartitionEncoder is test_golden_streams.PartitionEncoder
+    assert speed.PartitionEncoder is encode_partition.PartitionEncoder is test_golden_streams.PartitionEncoder
 
 
 @pytest.mark.parametrize("name", TICDC_BYTES)

@@ -34,7 +34,7 @@ def test_an_interrupted_command_prints_that(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_module, "run_small", interrupted)
+    monkeypatch.setattr(run_module, "execute", interrupted)
     assert app.main(["run", "seed_t1"]) == app.INTERRUPTED
     assert capsys.readouterr().err.endswith("\ninterrupted\n")
 

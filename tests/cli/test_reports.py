@@ -153,7 +153,7 @@ def test_a_missing_library_is_named_with_its_extra(
     assert main(["verify", "--in", str(tmp_path), "--html", str(tmp_path / "page.html")]) == 2
     errors = capsys.readouterr().err
     assert "an HTML report needs jinja2" in errors
-    assert "[spark]'" in errors
+    assert "[html]'" in errors
 
 
 def test_the_manifest_contains_the_columns_of_each_state(ran: dict[str, Any], work: Path) -> None:

@@ -56,14 +56,14 @@ def test_a_missing_library_is_reported_in_one_line(
     def refuse(_uri: str) -> None:
         raise error("Unable to load libhdfs\ndlopen(libhdfs.so) failed")
 
-    monkeypatch.setattr(file_system, "url_to_fs", refuse)
+    monkeypatch.setattr("fsspec.core.url_to_fs", refuse)
     with pytest.raises(ChangefeedError) as rejected:
         file_system.file_system("hdfs://h/d", "sink-uri")
     assert str(rejected.value).startswith("no file system for 'hdfs://h/d': Unable to load libhdfs (")
 
 
 def _serve(monkeypatch: pytest.MonkeyPatch, system: MemoryFileSystem) -> None:
-    monkeypatch.setattr(file_system, "url_to_fs", lambda uri: (system, uri.removeprefix("s3://")))
+    monkeypatch.setattr("fsspec.core.url_to_fs", lambda uri: (system, uri.removeprefix("s3://")))
 
 
 def test_exceptions_of_a_library_are_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,8 +14,8 @@ from ticdc_producer.conformance.compare import ExpectedRows, table_differences
 from ticdc_producer.conformance.decode_spec import PROTOCOLS
 from ticdc_producer.conformance.wire import ApplyRequest, KafkaRecord
 from ticdc_producer.runs.consumer_state import consumer_state_of_sql
-from ticdc_producer.runs.prepare import Job, prepare
-from ticdc_producer.runs.simulate import simulate
+from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.topic import simulated_topic
 
 ALTERED = [one for one in apply_case_specs() if one.topic_spec.follows_ddl]
 CHANGES_CONTENT = ("added-column", "dropped-column", "renamed-column", "renamed-table")
@@ -26,14 +26,14 @@ def request_and_rows(one: ApplyCaseSpec) -> tuple[ApplyRequest, list[ExpectedRow
     tables = msgspec.convert(consumer_state_of_sql(job, follows_ddl=True), list[ExpectedRows])
     messages = [
         KafkaRecord(
-            topic=part.topic,
-            partition=part.partition,
+            topic=topic,
+            partition=partition,
             offset=offset,
             key=None if message.key is None else b64encode(message.key).decode(),
             value=None if message.value is None else b64encode(message.value).decode(),
         )
-        for part in simulate(job).partitions
-        for offset, message in enumerate(one for batch in part.batches for one in batch.messages())
+        for (topic, partition), sent in simulated_topic(job).partitions.items()
+        for offset, message in enumerate(sent)
     ]
     request = ApplyRequest(
         case=one.id,

@@ -9,7 +9,7 @@ import pytest
 from ticdc_producer.conformance.apply_spec import ApplyCaseSpec, apply_case_specs
 from ticdc_producer.conformance.decode_spec import PROTOCOLS, decode_cases
 from ticdc_producer.faults.catalogue import catalogue
-from ticdc_producer.runs.prepare import Job, prepare
+from ticdc_producer.simulate.job import Job, prepare
 
 _ID = re.compile(
     rf"(required|recommended)\.({'|'.join(PROTOCOLS)})\.apply\.[a-z0-9_-]+(\.[a-z0-9]+(-[a-z0-9]+)*)?"

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from tests.golden_events import GOLDEN, load_rows
 from tests.pipeline.small_changes import Image, images, op_of
+from tests.streams import in_go_sort_order
 from ticdc_producer.config import resolve
 from ticdc_producer.dispatch import partition
 from ticdc_producer.dispatch.rules import Route, Router
@@ -21,10 +22,9 @@ from ticdc_producer.model.shapes import EVENT_STREAM
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.dispatch import TopicPartitions, dispatch
 from ticdc_producer.pipeline.event_stream import committed
-from ticdc_producer.pipeline.go_sort import go_sort_order
 from ticdc_producer.pipeline.mutations import collapse, in_key_order, split
-from ticdc_producer.runs.prepare import Job, prepare
-from ticdc_producer.runs.simulate import change_batch
+from ticdc_producer.simulate.change_log import change_batch
+from ticdc_producer.simulate.job import Job, prepare
 
 TOPIC = "scenario"
 FILES = sorted(path for part in ("visible", "fuzz") for path in (GOLDEN / part).glob("*.sql"))
@@ -100,7 +100,7 @@ def _with_order_key(job: Job) -> pa.RecordBatch:
     """What the dispatch stage takes, in the order of the stream; the same under every rule."""
     plan = job.stream
     mutations = collapse(in_key_order(committed(change_batch(job.history.changes), plan)))
-    rows = go_sort_order(split(mutations, plan.replicated), plan.large_transactions)
+    rows = in_go_sort_order(split(mutations, plan.replicated), plan.large_transactions)
     return rows.sort_by([("commit_ts", "ascending"), ("txn_order_key", "ascending")])
 
 

@@ -25,9 +25,9 @@ from ticdc_producer.pipeline.mutations import collapse, in_key_order, split_move
 from ticdc_producer.pipeline.order import commit
 from ticdc_producer.pipeline.row_images import column_values
 from ticdc_producer.pipeline.value_condition import value_condition
-from ticdc_producer.runs.prepare import prepare
-from ticdc_producer.runs.simulate import change_batch
 from ticdc_producer.scenario.history import Change
+from ticdc_producer.simulate.change_log import change_batch
+from ticdc_producer.simulate.job import prepare
 
 TABLE = """
 CREATE TABLE test.t (

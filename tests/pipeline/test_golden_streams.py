@@ -20,11 +20,11 @@ from tests.pipeline.golden_variants import VARIANTS, Variant, damaged_bytes
 from tests.protocols.avro_golden import Registry
 from tests.protocols.craft_golden import without
 from tests.protocols.golden_messages import Compared, GoldenMessage, load_messages
+from tests.streams import event_stream
 from ticdc_producer.model.event import Kind, Message
-from ticdc_producer.pipeline.event_stream import event_stream
 from ticdc_producer.protocols.registry import protocol_spec
-from ticdc_producer.runs.prepare import Job, prepare
-from ticdc_producer.runs.simulate import change_batch
+from ticdc_producer.simulate.change_log import change_batch
+from ticdc_producer.simulate.job import Job, prepare
 from ticdc_producer.targets.encoding.encode import PartitionEncoder
 
 FILES = sorted(path for part in ("visible", "fuzz") for path in (GOLDEN / part).glob("*.sql"))

@@ -20,8 +20,8 @@ from tests.protocols.canal_json_messages import BUILD_TS_MS
 from tests.protocols.golden_messages import Compared, GoldenMessage, load_messages
 from tests.protocols.large_messages import LargeFile, files, golden_compressor, text_of
 from tests.protocols.test_large_messages_golden import NEAR_THE_LIMIT, content_of
+from tests.streams import event_stream
 from ticdc_producer.model.event import Message
-from ticdc_producer.pipeline.event_stream import event_stream
 from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
 from ticdc_producer.protocols.compression import COMPRESSORS
@@ -29,8 +29,8 @@ from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.protocols.spec import Options
-from ticdc_producer.runs.prepare import Job, prepare
-from ticdc_producer.runs.simulate import change_batch
+from ticdc_producer.simulate.change_log import change_batch
+from ticdc_producer.simulate.job import Job, prepare
 from ticdc_producer.targets.encoding.encode import PartitionEncoder
 
 PROTOCOLS = {"open": "open-protocol", "canal-json": "canal-json", "debezium": "debezium"}

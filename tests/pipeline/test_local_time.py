@@ -19,7 +19,7 @@ from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.pipeline.local_time import local_texts, localise
 from ticdc_producer.pipeline.order import commit, commit_ts
 from ticdc_producer.protocols.zone import local_timestamp, zone_of
-from ticdc_producer.runs.simulate import change_batch
+from ticdc_producer.simulate.change_log import change_batch
 
 AT = b"2021-07-01 12:00:00"
 ZONES = ("Europe/Berlin", "Asia/Kathmandu", "America/St_Johns", "Africa/Monrovia", "+08:00", "-12:59", "UTC")

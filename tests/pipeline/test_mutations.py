@@ -14,8 +14,8 @@ from ticdc_producer.model.event import Op
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.pipeline.mutations import collapse, in_key_order, split_moved
 from ticdc_producer.pipeline.order import commit
-from ticdc_producer.runs.simulate import change_batch
 from ticdc_producer.scenario.history import Change
+from ticdc_producer.simulate.change_log import change_batch
 
 CLOCK = CommitClock()
 A, B, C = [b"1", b"a"], [b"1", b"b"], [b"1", None]

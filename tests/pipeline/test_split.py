@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 from tests.pipeline.small_changes import Image, change
+from tests.streams import in_go_sort_order
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
-from ticdc_producer.pipeline.go_sort import go_sort_order
 from ticdc_producer.pipeline.mutations import (
     collapse,
     eight_bytes,
@@ -24,8 +24,8 @@ from ticdc_producer.pipeline.mutations import (
     split_moved,
 )
 from ticdc_producer.pipeline.order import commit
-from ticdc_producer.runs.simulate import change_batch
 from ticdc_producer.scenario.history import Change
+from ticdc_producer.simulate.change_log import change_batch
 
 TABLE_ID = (100).to_bytes(8, "big")
 
@@ -127,7 +127,7 @@ def test_only_the_given_transactions_are_renumbered() -> None:
     rows = split(
         mutations(*ROWS, *(change(b"z", None, OLD, table_id=other) for other in (99, 101))), [table()]
     )
-    renumbered = go_sort_order(rows, {(CommitClock().ts(0), 100), (CommitClock().ts(7), 101)})
+    renumbered = in_go_sort_order(rows, {(CommitClock().ts(0), 100), (CommitClock().ts(7), 101)})
     keys = dict(zip(rows["txn_order_key"].to_pylist(), renumbered["txn_order_key"].to_pylist(), strict=True))
     stable = sorted(key for key in keys if key.startswith(TABLE_ID))
     assert [keys.pop(key) for key in stable] == [TABLE_ID + number.to_bytes(8, "big") for number in range(5)]

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from tests.streams import event_stream
 from ticdc_producer.errors import ChangefeedError, ScenarioError
 from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.model.shapes import DELIVERY_KEY
-from ticdc_producer.pipeline.event_stream import event_stream
-from ticdc_producer.runs.prepare import Job, prepare
-from ticdc_producer.runs.simulate import change_batch
+from ticdc_producer.simulate.change_log import change_batch
+from ticdc_producer.simulate.job import Job, prepare
 
 CREATE = """
 CREATE TABLE test.c (id INT PRIMARY KEY, v VARCHAR(9));

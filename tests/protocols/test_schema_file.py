@@ -28,7 +28,7 @@ from ticdc_producer.protocols.storage_files import (
     schema_name,
     schema_path,
 )
-from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.simulate.job import prepare
 
 T = MySQLType
 TABLE = TableInfo(

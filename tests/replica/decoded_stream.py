@@ -9,15 +9,19 @@ from typing import Any
 
 import pyarrow as pa
 
-from ticdc_producer.model.shapes import DECODED, MESSAGES
-from ticdc_producer.runs.prepare import Job, prepare
-from ticdc_producer.runs.simulate import simulate
-from ticdc_producer.runs.small_verification import SmallExpected
+from ticdc_producer.engine.local import LocalEngine
+from ticdc_producer.model.shapes import DECODED, EXPECTED_EVENTS, MESSAGES
+from ticdc_producer.oracle.scenario import ScenarioOracle
 from ticdc_producer.runs.verify_options import verify_options
-from ticdc_producer.targets.decoding.dataframes import with_table_schemas
+from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.simulate import Simulation, simulate
 from ticdc_producer.targets.decoding.decode import event_decoder
-from ticdc_producer.verifier.check import CheckedStream
+from ticdc_producer.targets.decoding.record_batches import with_table_schemas
+from ticdc_producer.verifier.check import check_messages
+from ticdc_producer.verifier.expected import ExpectedState, ExpectedStream
+from ticdc_producer.verifier.messages import Messages
 from ticdc_producer.verifier.options import Strictness
+from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.table_state import StateComparison
 
 URI = "kafka:///replica?protocol={}&partition-num=3&enable-tidb-extension=true&output-ddl=true"
@@ -44,24 +48,35 @@ class DecodedStream:
     @cached_property
     def events(self) -> list[Event]:
         """The events in the order of their partitions (shape ``DECODED``)."""
-        sent, changefeed = simulate(self.job), self.job.changefeed
-        messages = pa.concat_tables([MESSAGES.empty_table(), *(one.rows() for one in sent.partitions)])
-        options = with_table_schemas(messages, changefeed.protocol, changefeed.codec_options())
-        decode = event_decoder(changefeed.protocol, options, "")
-        events: list[Event] = pa.Table.from_batches(decode(iter(messages.to_batches())), DECODED).to_pylist()
-        return events
-
-    def checked(self, events: list[Event]) -> CheckedStream:
-        """A stream of these events."""
-        topics = self.job.stream.topic_partitions.topics
-        fidelity = self.job.encoder.fidelity
-        options = verify_options(self.job.changefeed, fidelity, topics, Strictness(), self.job)
-        return CheckedStream(pa.Table.from_pylist(events, DECODED), options)
+        changefeed = self.job.changefeed
+        with simulate(self.job, LocalEngine()) as simulation:
+            messages = simulation.encoded.messages.select(*MESSAGES.names)
+            options = with_table_schemas(messages, changefeed.protocol, changefeed.codec_options())
+            decoded = messages.map(event_decoder(changefeed.protocol, options, ""), DECODED)
+            return [event for batch in decoded.batches() for event in batch.to_pylist()]
 
     def states(self, events: list[Event] | None = None) -> dict[int | None, StateComparison]:
         """The comparisons of the tables that these events lead to."""
-        checked = self.checked(self.events if events is None else events)
-        return SmallExpected(job=self.job).states(checked)
+        engine, job = LocalEngine(), self.job
+        decoded = pa.Table.from_pylist(self.events if events is None else events, DECODED)
+        topics, fidelity = job.stream.topic_partitions.topics, job.encoder.fidelity
+        log = Simulation.of(job, engine).log
+        no_events = ExpectedStream(engine.of_batches([], EXPECTED_EVENTS))
+        oracle, states = ScenarioOracle(job, engine, log, no_events), list[ExpectedState]()
+
+        def expected_states(facts: StreamFacts) -> list[ExpectedState]:
+            states.extend(oracle.states(facts))
+            return states
+
+        checked = check_messages(
+            engine,
+            Messages(engine.of_batches(decoded.to_batches(), DECODED)),
+            lambda batches: batches,
+            verify_options(job.changefeed, fidelity, topics, Strictness(), job),
+            None,
+            expected_states,
+        )
+        return {state.until: result for state, result in zip(states, checked.states, strict=True)}
 
     def state(self, events: list[Event] | None = None) -> StateComparison:
         """The comparison at the end."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 
+import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as sf
 
 from tests.reports.verdicts import event, finding
-from tests.verifier.topic import SCHEMA, Topic, account, ts
+from tests.verifier.topic import Topic, account, ts
+from ticdc_producer.engine.dataset import Dataset
+from ticdc_producer.engine.local import LocalEngine
+from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.reports import timeline_query as module
 from ticdc_producer.reports.timeline_query import timeline_query
 
@@ -23,11 +25,20 @@ def small() -> Topic:
     return topic.add(1, "error", error="OPEN-KEY-SHORT", error_byte=3, error_expected="8 bytes (key)")
 
 
-def test_every_message_is_counted_once(spark: SparkSession) -> None:
+def _dataset(rows: pa.Table) -> Dataset:
+    return LocalEngine().of_batches(rows.to_batches(), DECODED)
+
+
+def decoded(topic: Topic) -> Dataset:
+    """The decoded events of a topic."""
+    return _dataset(topic.table())
+
+
+def test_every_message_is_counted_once() -> None:
     topic = small()
     topic.row(0, ts(4), after=account(2), offset=6, index=0, events=2, size=5000)
     topic.row(0, ts(4), after=account(3), offset=6, index=1, events=2, size=5000)
-    result = timeline_query(topic.frame(spark), [])
+    result = timeline_query(decoded(topic), [])
     first, second = result.partitions
     assert (first.topic, first.partition, first.first, first.last) == ("bank", 0, 0, 6)
     assert (first.messages, first.rows, first.ddls, first.resolved, first.errors) == (7, 5, 1, 2, 0)
@@ -36,8 +47,8 @@ def test_every_message_is_counted_once(spark: SparkSession) -> None:
     assert result.sizes == {7: 10, 13: 1}, "64 to 127 bytes, and 4096 to 8191"
 
 
-def test_of_few_messages_each_is_its_own_bucket(spark: SparkSession) -> None:
-    buckets = timeline_query(small().frame(spark), []).buckets
+def test_of_few_messages_each_is_its_own_bucket() -> None:
+    buckets = timeline_query(decoded(small()), []).buckets
     rows = [(one.first, one.lowest, one.highest) for one in buckets["bank", 0] if one.lowest is not None]
     assert rows == [(2, ts(1), ts(1)), (3, ts(2), ts(2)), (4, ts(3), ts(3))]
     assert [one.ddl_offset for one in buckets["bank", 0]] == [0, None, None, None, None, None]
@@ -45,13 +56,14 @@ def test_of_few_messages_each_is_its_own_bucket(spark: SparkSession) -> None:
     assert [one.error_offset for one in buckets["bank", 1]] == [None, None, None, 3]
 
 
-def test_many_messages_are_thinned_without_losing_the_outliers(spark: SparkSession) -> None:
+def test_many_messages_are_thinned_without_losing_the_outliers() -> None:
     """Ten thousand rows from offset 500,000 on, with one that is late, in 500 buckets."""
-    made = {"topic": "'big'", "partition": "0", "offset": "500000 + id", "index": "0", "events": "1",
-            "size": "100", "kind": "'row'", "commit_ts": "if(id = 7777, 5L, 1000 + id)"}  # fmt: skip
-    typed = (field.split("` ", 1) for field in SCHEMA.lstrip("`").split(", `"))
-    columns = [sf.expr(made.get(name, "null")).cast(kind).alias(name) for name, kind in typed]
-    result = timeline_query(spark.range(10_000).select(*columns), [])
+    rows = [
+        {"topic": "big", "partition": 0, "offset": 500_000 + number, "index": 0, "events": 1, "size": 100,
+         "kind": "row", "commit_ts": 5 if number == 7777 else 1000 + number}
+        for number in range(10_000)
+    ]  # fmt: skip
+    result = timeline_query(_dataset(pa.Table.from_pylist(rows, DECODED)), [])
     buckets = result.buckets["big", 0]
     assert len(buckets) == 500
     assert buckets[0].first == 500_000
@@ -61,10 +73,10 @@ def test_many_messages_are_thinned_without_losing_the_outliers(spark: SparkSessi
 
 
 def test_partitions_that_findings_name_are_drawn_first(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "DRAWN", 1)
-    stream = Topic(partitions=3).resolved(ts(0)).frame(spark)
+    stream = decoded(Topic(partitions=3).resolved(ts(0)))
     assert set(timeline_query(stream, []).buckets) == {("bank", 0)}
     named = timeline_query(
         stream, [finding("INV-RESOLVED", "error", 1, dataclasses.replace(event(0), partition=2))]
@@ -73,15 +85,15 @@ def test_partitions_that_findings_name_are_drawn_first(
     assert len(named.partitions) == 3, "all are counted"
 
 
-def test_events_of_findings_are_reported_with_their_values(spark: SparkSession) -> None:
+def test_events_of_findings_are_reported_with_their_values() -> None:
     examples = timeline_query(
-        small().frame(spark), [finding("INV-RESOLVED", "error", 1, event(3), event(99))]
+        decoded(small()), [finding("INV-RESOLVED", "error", 1, event(3), event(99))]
     ).examples
     assert set(examples) == {("bank", 0, 3, 0)}
     assert "balance='2'" in examples["bank", 0, 3, 0]
     assert "was balance='1'" in examples["bank", 0, 3, 0]
 
 
-def test_an_empty_stream(spark: SparkSession) -> None:
-    result = timeline_query(Topic().frame(spark), [finding("INV-FRAME", "not checked", 0)])
+def test_an_empty_stream() -> None:
+    result = timeline_query(decoded(Topic()), [finding("INV-FRAME", "not checked", 0)])
     assert (result.partitions, result.buckets, result.sizes) == ((), {}, {})

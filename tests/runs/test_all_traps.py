@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,7 +35,6 @@ NOT_IN = {
 """Traps of SQL that the messages of a protocol do not carry."""
 
 
-@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("protocol", NOT_IN)
 def test_it_exercises_all_that_a_protocol_can_show(tmp_path: Path, protocol: str) -> None:
     folder = tmp_path / "golden"
@@ -57,7 +58,6 @@ def test_it_exercises_all_that_a_protocol_can_show(tmp_path: Path, protocol: str
         assert one.first.startswith("t/")
 
 
-@pytest.mark.usefixtures("spark")
 def test_the_command_lists_injected_traps_of_the_manifest(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -74,7 +74,27 @@ def test_the_command_lists_injected_traps_of_the_manifest(
     assert covered["duplicate-message"]["status"] == "not_exercised"
 
 
-def test_a_topic_is_read_as_a_folder_is(spark: SparkSession, kafka: EmbeddedKafka) -> None:
+def test_a_small_folder_is_searched_without_spark(tmp_path: Path) -> None:
+    folder = tmp_path / "golden"
+    ticdc_producer.run("seed_t1", out=folder)
+    code = (
+        "import sys; from ticdc_producer.cli import main; main(sys.argv[1:]); print('pyspark' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code, "coverage", "--in", str(folder)]
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert output.endswith("in open-protocol\nFalse\n")
+
+
+def test_both_engines_report_the_same(spark: SparkSession, tmp_path: Path) -> None:
+    folder = tmp_path / "golden"
+    traps = ["duplicate-event:rate=0.2", "replay-suffix", "lost-row"]
+    ticdc_producer.run("ddl-mix", out=folder, inject=traps)
+    local = coverage(folder=folder, engine="local")
+    assert {"duplicate-event", "replay-suffix"} <= {one.trap for one in local.of_status("exercised")}
+    assert coverage(folder=folder, engine="spark") == local
+
+
+def test_a_topic_is_read_as_a_folder_is(kafka: EmbeddedKafka) -> None:
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
     admin.create_topics([NewTopic("covered", 2, 1)])["covered"].result()
     encoder, client = registry.encoder("open-protocol", {}), Producer({"bootstrap.servers": kafka.bootstrap})

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql import SparkSession
 
 from tests.runs.test_generate import SCENARIO
+from tests.streams import event_stream
+from ticdc_producer.engine.dataset import Dataset, Engine
+from ticdc_producer.engine.local import LocalEngine
+from ticdc_producer.engine.spark import SparkEngine
+from ticdc_producer.errors import ArgumentError
 from ticdc_producer.faults.legal import moved_tables
 from ticdc_producer.faults.stage import EventFaults
 from ticdc_producer.model.shapes import EVENT_STREAM
-from ticdc_producer.pipeline.event_stream import event_stream
-from ticdc_producer.runs.change_log import RunChangeLog, change_log
-from ticdc_producer.runs.generated_stream import GeneratedPartitions
-from ticdc_producer.runs.prepare import Job, prepare
-from ticdc_producer.runs.simulate import change_batch
 from ticdc_producer.scenario.generate.cells import no_expressions
 from ticdc_producer.scenario.generate.changes import ChangeSource
-from ticdc_producer.spark.event_stream import ordered_events
-from ticdc_producer.spark.row_events import row_events
+from ticdc_producer.simulate.change_log import UpstreamLog, change_batch, shuffled_row_events
+from ticdc_producer.simulate.generated import GeneratedPartitions, GeneratedVolume
+from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.stream import ordered_events
 
 OVERRIDES = ["steps[1].generate.transactions=40", "steps[1].generate.rows=20"]
 MOVING = SCENARIO.replace("PROTOCOL", "open-protocol").replace(
@@ -57,10 +61,20 @@ def by_partition(
     return pa.Table.from_batches(batches)
 
 
-def in_partitions(committed: RunChangeLog, job: Job, faults: EventFaults | None = None) -> DataFrame:
-    """The events that a task of Spark draws for each partition."""
-    schema = from_arrow_schema(EVENT_STREAM)
-    return committed.events(job.stream, faults).mapped(lambda batches: batches, schema, EVENT_STREAM.names)
+def divided(engine: Engine, job: Job, faults: EventFaults | None = None) -> pa.Table:
+    """The events that each part draws for its partition."""
+    few = change_batch(job.history.changes)
+    events = GeneratedVolume(tuple(job.history.generated)).ordered_events(engine, job.stream, few, faults)
+    return pa.Table.from_batches(events.batches(), EVENT_STREAM)
+
+
+def shuffled(engine: Engine, job: Job, rows: Callable[[UpstreamLog, ExitStack], Dataset]) -> pa.Table:
+    """The events that shuffles divide and order."""
+    log = UpstreamLog(change_batch(job.history.changes), [GeneratedVolume(tuple(job.history.generated))])
+    with ExitStack() as stack:
+        log = replace(log, row_events=rows(log, stack))
+        events = ordered_events(log, job.stream, engine, stack)
+        return pa.Table.from_batches(events.batches(), EVENT_STREAM)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -103,8 +117,8 @@ def test_a_partition_has_the_faults_of_the_whole_stream(
     moved = moved_tables(whole(job).to_batches(), faults.plan)
     tables = {segment: table for segment, (_, table) in moved.items()}
     assert by_partition(job, faults, tables).combine_chunks().equals(everything.combine_chunks())
-    drawn = in_partitions(change_log(spark, job.history), job, faults).toArrow().cast(EVENT_STREAM)
-    assert drawn.combine_chunks().equals(everything.combine_chunks())
+    for engine in (LocalEngine(), SparkEngine(spark)):
+        assert divided(engine, job, faults).combine_chunks().equals(everything.combine_chunks())
 
 
 @pytest.mark.parametrize("scenario", [MOVING, HIDDEN], ids=["keys change", "hidden row ids"])
@@ -112,14 +126,22 @@ def test_tasks_draw_partitions_or_rows(spark: SparkSession, tmp_path: Path, scen
     path = tmp_path / "keys.yaml"
     path.write_text(scenario)
     job = prepare(path)
-    committed = change_log(spark, job.history)
-    partitions = in_partitions(committed, job)
-    rows = ordered_events(committed.rows(job.stream), job.stream)
-    every_change = ordered_events(row_events(committed.changes, job.stream), job.stream)
-    assert committed.changes.count() == job.history.row_changes
-    wanted = whole(job).to_pylist()
-    for found in (partitions, rows, every_change):
-        assert found.toArrow().to_pylist() == wanted
+    expected = whole(job).to_pylist()
+    for engine in (LocalEngine(), SparkEngine(spark)):
+        source = GeneratedVolume(tuple(job.history.generated))
+        number = sum(batch.num_rows for batch in source.changes(engine).batches())
+        assert number == sum(plan.events for plan in job.history.generated)
+        assert divided(engine, job).to_pylist() == expected
+        assert shuffled(engine, job, partial(_rows, engine, job)).to_pylist() == expected
+        assert shuffled(engine, job, partial(_all_shuffled, engine, job)).to_pylist() == expected
+
+
+def _rows(engine: Engine, job: Job, log: UpstreamLog, stack: ExitStack) -> Dataset:
+    return log.rows(engine, job.stream, stack)
+
+
+def _all_shuffled(engine: Engine, job: Job, log: UpstreamLog, stack: ExitStack) -> Dataset:
+    return shuffled_row_events(log.changes(engine), job.stream, stack)
 
 
 def test_columns_with_expressions(spark: SparkSession, tmp_path: Path) -> None:
@@ -138,8 +160,8 @@ def test_columns_with_expressions(spark: SparkSession, tmp_path: Path) -> None:
         )
     )
     path.write_text(text)
-    job = prepare(path)
-    committed = change_log(spark, job.history)
-    partitions = in_partitions(committed, job)
-    rows = ordered_events(committed.rows(job.stream), job.stream)
-    assert partitions.toArrow().to_pylist() == rows.toArrow().to_pylist()
+    job, engine = prepare(path), SparkEngine(spark)
+    rows = shuffled(engine, job, partial(_rows, engine, job))
+    assert divided(engine, job).to_pylist() == rows.to_pylist()
+    with pytest.raises(ArgumentError, match=r"`expression`, which is Spark SQL, requires Spark"):
+        divided(LocalEngine(), job)

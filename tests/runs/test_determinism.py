@@ -13,9 +13,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.golden_events import GOLDEN
-from ticdc_producer.runs.change_log import change_log
-from ticdc_producer.runs.prepare import prepare
-from ticdc_producer.targets.encoding.encoded_stream import Wanted, encoded_stream, messages_of
+from ticdc_producer.engine.spark import SparkEngine
+from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.simulate import simulate
 
 KEYS = GOLDEN / "visible" / "keys.sql"
 SINK_URI = "kafka:///keys?protocol=open-protocol&partition-num=3"
@@ -27,13 +27,13 @@ def digest(
 ) -> str:
     """SHA-256 over all messages in (topic, partition, offset) order."""
     job = prepare(scenario, sink_uri=SINK_URI, config=config, overrides=overrides)
-    stream = change_log(spark, job.history).events(job.stream)
-    plan = job.encode_plan(skip_refused=False)
-    frame = messages_of(encoded_stream(stream, plan, Wanted(messages=True)))
     total = hashlib.sha256()
-    for row in frame.orderBy("topic", "partition", "offset").collect():
+    with simulate(job, SparkEngine(spark)) as simulation:
+        batches = simulation.encoded.messages.batches()
+        rows = [row for batch in batches for row in batch.to_pylist()]
+    for row in sorted(rows, key=lambda row: (row["topic"], row["partition"], row["offset"])):
         total.update(json.dumps([row["partition"], row["offset"], row["type"]]).encode())
-        total.update(bytes(row["key"]) + bytes(row["value"]))
+        total.update(row["key"] + row["value"])
     return total.hexdigest()
 
 

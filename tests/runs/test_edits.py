@@ -1,4 +1,4 @@
-"""SQL behind a ``generate`` step: the whole run verifies, whichever way it is composed."""
+"""SQL behind a ``generate`` step: the whole run verifies, on either engine."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-import ticdc_producer.runs.run as run_module
 from tests.runs.test_change_log import by_partition, whole
 from ticdc_producer import api
-from ticdc_producer.runs.prepare import prepare
+from ticdc_producer.engine.option import EngineOption
+from ticdc_producer.simulate.job import prepare
 
 HEAD = """\
 version: 1
@@ -69,16 +69,16 @@ def after(*commits: int) -> list[int]:
 
 
 @pytest.mark.parametrize("behind", BEHIND)
-def test_both_ways_verify_and_write_the_same_files(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behind: str
+def test_both_engines_verify_and_write_the_same_files(
+    spark: SparkSession, tmp_path: Path, behind: str
 ) -> None:
     scenario = tmp_path / "accounts.yaml"
     scenario.write_text(HEAD + behind)
     files = []
-    for small in (True, False):
-        monkeypatch.setattr(run_module, "is_small", lambda _job, small=small: small)
-        out = tmp_path / str(small)
-        report = api.run(scenario, out=out, state_at=after(44, 58))
+    engines: tuple[EngineOption, ...] = ("local", "spark")
+    for engine in engines:
+        out = tmp_path / engine
+        report = api.run(scenario, out=out, state_at=after(44, 58), engine=engine)
         assert report.verdict is not None
         assert report.verdict.ok, report.verdict.to_json()
         assert report.verdict.of_severity("error", "warning") == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from ticdc_producer import api
 from ticdc_producer.cli import main
-from ticdc_producer.runs import verify as verification
+from ticdc_producer.engine.option import EngineOption
 from ticdc_producer.targets.golden.write import write_manifest
 from ticdc_producer.verifier.verdict import Verdict
 
@@ -20,6 +21,7 @@ FAULTY = Path(__file__).parent / "faulty.yaml"
 URI = "kafka:///faulty?protocol={}&partition-num=3&enable-tidb-extension=true&output-ddl=true"
 PROTOCOLS = ("open-protocol", "craft", "canal-json", "debezium", "simple")
 FIRST = 415508878783938562
+ENGINES: tuple[EngineOption, ...] = ("local", "spark")
 
 
 def edited(folder: Path, name: str, edit: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> Path:
@@ -38,10 +40,9 @@ def listed(folder: Path, **changes: Any) -> Path:
     return folder
 
 
-def by_many_tasks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Verdict:
-    with monkeypatch.context() as patch:
-        patch.setattr(verification, "SMALL_BYTES", -1)
-        return api.verify(folder=folder)
+def on_spark(folder: Path) -> Verdict:
+    """What Spark's tasks find; the engine is that of a verification in one process."""
+    return replace(api.verify(folder=folder, engine="spark"), engine=api.verify(folder=folder).engine)
 
 
 def run(tmp_path: Path, sql: str, protocol: str, *, more: str = "", **options: Any) -> Path:
@@ -57,7 +58,7 @@ def run(tmp_path: Path, sql: str, protocol: str, *, more: str = "", **options: A
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_what_the_run_found_is_found_in_its_folder(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, protocol: str
+    spark: SparkSession, tmp_path: Path, protocol: str
 ) -> None:
     uri = URI.format(protocol)
     ran = api.run(FAULTY, sink_uri=uri, out=tmp_path / "good").verdict
@@ -78,7 +79,7 @@ def test_what_the_run_found_is_found_in_its_folder(
         in found.comparison.diff[0]
     )
     if protocol == PROTOCOLS[0]:
-        assert by_many_tasks(tmp_path / "bad", monkeypatch) == found
+        assert on_spark(tmp_path / "bad") == found
 
 
 @pytest.mark.parametrize("trap", ["mixed-kinds", "duplicate-event:rate=0.2"])
@@ -92,9 +93,7 @@ def test_faults_that_change_no_event_are_no_difference(
     assert found.comparison.injected == 0
 
 
-def test_a_message_that_was_removed_is_missing(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_message_that_was_removed_is_missing(spark: SparkSession, tmp_path: Path) -> None:
     api.run("seed_t1", out=tmp_path / "out", state_at=[FIRST])
 
     def without_last_row(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -107,7 +106,7 @@ def test_a_message_that_was_removed_is_missing(
     assert found.state is not None
     assert not found.state.ok
     assert found.states[FIRST].ok
-    assert by_many_tasks(tmp_path / "out", monkeypatch) == found
+    assert on_spark(tmp_path / "out") == found
 
 
 def test_a_row_that_the_messages_do_not_lead_to_is_missing(spark: SparkSession, tmp_path: Path) -> None:
@@ -189,32 +188,29 @@ def test_faults_count_without_the_expected_events(spark: SparkSession, tmp_path:
 
 
 @pytest.mark.parametrize("name", ["events.jsonl", "state/test.t1.jsonl"])
-@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_expectations_that_cannot_be_read_are_refused(
     spark: SparkSession,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     name: str,
-    many: bool,
+    engine: EngineOption,
 ) -> None:
     api.run("seed_t1", out=tmp_path / "out")
     edited(tmp_path / "out", name, lambda lines: [*lines[:1], {"kind": 5}, *lines[1:]])
-    if many:
-        monkeypatch.setattr(verification, "SMALL_BYTES", -1)
-    assert main(["verify", "--in", str(tmp_path / "out")]) == 2
+    assert main(["verify", "--in", str(tmp_path / "out"), "--engine", engine]) == 2
     errors = capsys.readouterr().err
     assert f"{tmp_path / 'out' / name}:2: this line is not" in errors
     assert "Traceback" not in errors
 
 
-@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("engine", ENGINES)
 def test_the_protocol_that_the_bytes_look_like_is_named(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: bool
+    spark: SparkSession, tmp_path: Path, engine: EngineOption
 ) -> None:
     api.run("seed_t1", sink_uri="kafka:///t?protocol=canal-json", out=tmp_path / "out")
     changefeed = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))["changefeed"]
     listed(tmp_path / "out", changefeed={**changefeed, "protocol": "open-protocol"})
-    found = by_many_tasks(tmp_path / "out", monkeypatch) if many else api.verify(folder=tmp_path / "out")
+    found = api.verify(folder=tmp_path / "out", engine=engine)
     (frame,) = [one for one in found.findings if one.id == "INV-FRAME"]
     assert "the messages look like canal-json" in frame.hint

@@ -12,11 +12,15 @@ from pyspark.sql import SparkSession
 
 import ticdc_producer
 from tests.kafka_topic import Message, read_topic
-from ticdc_producer.config import resolve
+from ticdc_producer.engine.local import LocalEngine
+from ticdc_producer.engine.spark import SparkDataset, SparkEngine
 from ticdc_producer.errors import DeliveryError, SparkError, TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.kafka.embedded.starting import StartingKafka
+from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.runs.run_topics import RunTopics
+from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.simulate import simulate
 from ticdc_producer.targets.kafka.topics import Topics
 
 SCRIPT = """
@@ -109,22 +113,19 @@ def test_a_task_that_is_run_again_goes_on_where_the_partition_ends(
     spark: SparkSession, kafka: EmbeddedKafka, script: Path
 ) -> None:
 
-    from ticdc_producer.runs.change_log import change_log
-    from ticdc_producer.runs.prepare import prepare
-    from ticdc_producer.targets.kafka.write import Delivery, deliver
-
     job = prepare(script, sink_uri=_uri(kafka, "retry"))
     starts = Topics(kafka.bootstrap).prepare(job.changefeed, ["retry"], append=False)
-    events = change_log(spark, job.history).events(job.stream)
-    properties = job.changefeed.producer_properties(kafka.bootstrap)
-    delivery = Delivery(brokers=kafka.bootstrap, properties=properties, starts=starts)
-    work = deliver(events, job.encode_plan(skip_refused=False), delivery)
-    accounts = [sorted(work.collect()) for _ in range(2)]
-    assert accounts[0] == accounts[1], "the counts are those of the topic, whichever attempt wrote them"
-    counts = {row["partition"]: 0 for row in accounts[0]}
-    for row in accounts[0]:
-        counts[row["partition"]] += row["messages"]
-    assert {partition: len(messages) for partition, messages in _read(kafka, "retry").items()} == counts
+    topics = RunTopics(job.changefeed, kafka.bootstrap, starts)
+    for engine in (SparkEngine(spark), LocalEngine()):
+        with simulate(job, engine) as simulation:
+            topics.write(simulation.encoded.messages, "")
+            summaries = topics.encode_and_write(job, simulation.events)
+            counts = {
+                summary.partition: sum(count.messages for count in summary.kinds.values())
+                for summary in summaries
+            }
+        read = {partition: len(messages) for partition, messages in _read(kafka, "retry").items()}
+        assert read == counts, "whichever attempt wrote them"
 
 
 def test_messages_that_the_broker_refuses_are_accounted_for_exactly(
@@ -151,11 +152,10 @@ def test_messages_that_the_broker_refuses_are_accounted_for_exactly(
 
 
 def test_speculative_execution_is_refused() -> None:
-    settings = SimpleNamespace(get=lambda *_: "true")
-    events = SimpleNamespace(spark=SimpleNamespace(conf=settings))
-    target = RunTopics(resolve("kafka://127.0.0.1:1/t"), "127.0.0.1:1", {})
+    conf = SimpleNamespace(get=lambda *_: "true")
+    messages = SparkDataset(SimpleNamespace(sparkSession=SimpleNamespace(conf=conf)), MESSAGES)
     with pytest.raises(SparkError, match="speculative") as rejected:
-        target.write(events, None)
+        messages.execute(lambda _part, _batches: None)
     assert "spark.speculation=false" in str(rejected.value)
 
 
@@ -176,10 +176,9 @@ def test_the_broker_starts_beside_spark_and_ends_with_a_run_that_does_not_reach_
         raise SparkError("no Spark")
 
     monkeypatch.setattr("ticdc_producer.runs.kafka_target.StartingKafka", Recorded)
-    monkeypatch.setattr("ticdc_producer.runs.run.is_small", lambda _: False)
-    monkeypatch.setattr("ticdc_producer.runs.run.spark_session", no_spark)
+    monkeypatch.setattr("ticdc_producer.spark.session.spark_session", no_spark)
     with pytest.raises(SparkError, match="no Spark"):
-        ticdc_producer.run(script, keep=True)
+        ticdc_producer.run(script, keep=True, engine="spark")
     [broker] = brokers
     assert not broker.is_running()
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 import ticdc_producer
 from ticdc_producer.errors import EncodeError, FolderError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.runs import progress
+from ticdc_producer.runs import topic_progress
 from ticdc_producer.runs.progress import Progress
 
 OVERRIDES = ["steps[1].generate.transactions=30", "steps[1].generate.rows=20"]
@@ -58,7 +58,7 @@ def test_a_refused_row_leaves_no_folder(spark: SparkSession, tmp_path: Path) -> 
 
 
 def test_into_kafka(spark: SparkSession, kafka: EmbeddedKafka, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "INTERVAL_S", 0.01)
+    monkeypatch.setattr(topic_progress, "INTERVAL_S", 0.01)
     seen: list[Progress] = []
     uri = f"kafka://{kafka.bootstrap}/only?protocol=open-protocol&partition-num=4"
     report = ticdc_producer.run(

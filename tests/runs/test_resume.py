@@ -13,10 +13,9 @@ import ticdc_producer
 from tests.kafka_topic import Message, read_topic
 from ticdc_producer.errors import ChangefeedError, FolderError, ForeignMessageError, ScenarioError, TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.runs.change_log import change_log
-from ticdc_producer.runs.prepare import prepare
 from ticdc_producer.runs.run_topics import prepare_topics
-from ticdc_producer.targets.encoding.encoded_stream import Wanted, encoded_stream, messages_of
+from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.topic import simulated_topic
 
 Topic: TypeAlias = dict[int, list[Message]]
 
@@ -51,16 +50,14 @@ def config(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(spark: SparkSession, folder: Path) -> Topic:
+def undisturbed(folder: Path) -> Topic:
     """The messages of a run; they do not contain the topic's name."""
     uri = "kafka:///any?protocol=open-protocol&partition-num=3"
     job = prepare(folder / "script.sql", sink_uri=uri, config=folder / "changefeed.toml")
-    events = change_log(spark, job.history).events(job.stream)
-    encoded = encoded_stream(events, job.encode_plan(skip_refused=True), Wanted(messages=True))
-    rows = messages_of(encoded).orderBy("partition", "offset").collect()
+    messages = simulated_topic(job).messages.to_pylist()
     expected: Topic = {0: [], 1: [], 2: []}
-    for row in rows:
-        expected[row["partition"]].append((bytes(row["key"]), bytes(row["value"]), []))
+    for row in messages:
+        expected[row["partition"]].append((row["key"], row["value"], []))
     return expected
 
 

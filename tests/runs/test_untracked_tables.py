@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_producer.runs.prepare import prepare
-from ticdc_producer.runs.unverifiable_tables import untracked_tables
+from ticdc_producer.oracle.comparable_tables import untracked_tables
+from ticdc_producer.simulate.job import prepare
 
 SQL = """\
 CREATE TABLE still (id INT PRIMARY KEY);

@@ -1,11 +1,14 @@
-"""The verdict on a topic does not depend on whether one task or many verify it."""
+"""The verdict on a topic does not depend on the engine that verifies it."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 from pyspark.sql import SparkSession
 
 import ticdc_producer
+from ticdc_producer.engine.option import EngineOption
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 
 OVERRIDES = ["steps[1].generate.transactions=400", "steps[1].generate.rows=50"]
@@ -22,20 +25,24 @@ ILLEGAL = (
 
 
 @pytest.mark.parametrize("inject", [(), (*LEGAL, *ILLEGAL)], ids=["no faults", "faults"])
-def test_the_verdict_is_that_of_one_task(
-    spark: SparkSession, kafka: EmbeddedKafka, monkeypatch: pytest.MonkeyPatch, inject: tuple[str, ...]
+def test_the_verdict_is_that_of_one_process(
+    spark: SparkSession, kafka: EmbeddedKafka, inject: tuple[str, ...]
 ) -> None:
     """With its examples, which few tasks read again at their offsets."""
     uri = f"kafka://{kafka.bootstrap}/verified-by-many-{len(inject)}?protocol=open-protocol&partition-num=3"
     ticdc_producer.run("sysbench", sink_uri=uri, overrides=OVERRIDES, inject=inject, verify_output=False)
     verdicts = []
-    for messages in (100_000, 0):
-        monkeypatch.setattr("ticdc_producer.runs.verify.SMALL_MESSAGES", messages)
-        verdicts.append(
-            ticdc_producer.verify(
-                sink_uri=uri, scenario="sysbench", overrides=OVERRIDES, inject=inject, from_beginning=True
-            )
+    engines: tuple[EngineOption, ...] = ("local", "spark")
+    for engine in engines:
+        found = ticdc_producer.verify(
+            sink_uri=uri,
+            scenario="sysbench",
+            overrides=OVERRIDES,
+            inject=inject,
+            from_beginning=True,
+            engine=engine,
         )
+        verdicts.append(replace(found, engine=None))
     by_one, by_many = verdicts
     assert by_many == by_one
     assert by_many.ok is not bool(inject)
@@ -44,11 +51,10 @@ def test_the_verdict_is_that_of_one_task(
     assert bool(by_many.comparison.diff) is bool(inject)
 
 
-def test_rejected_rows_are_left_out(kafka: EmbeddedKafka, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rejected_rows_are_left_out(spark: SparkSession, kafka: EmbeddedKafka) -> None:
     options = "protocol=open-protocol&partition-num=1&max-message-bytes=340"
     uri = f"kafka://{kafka.bootstrap}/rejected-by-many?{options}"
     settings = [*OVERRIDES, "on-error=skip"]
     report = ticdc_producer.run("bank", sink_uri=uri, overrides=settings, verify_output=False)
     assert report.skipped
-    monkeypatch.setattr("ticdc_producer.runs.verify.SMALL_MESSAGES", 0)
-    assert ticdc_producer.verify(sink_uri=uri, scenario="bank", overrides=settings).ok
+    assert ticdc_producer.verify(sink_uri=uri, scenario="bank", overrides=settings, engine="spark").ok

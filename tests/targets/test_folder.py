@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from ticdc_producer.config import resolve
 from ticdc_producer.errors import FolderError
-from ticdc_producer.targets.decoding.dataframes import messages_dataframe
 from ticdc_producer.targets.golden.read import changefeed, manifest, records
 
 GOOD = {"topic": "t", "partition": 0, "offset": 7, "key": "AAAA", "value": None, "headers": [["n", "AA=="]]}
@@ -94,10 +92,6 @@ def test_a_changefeed_that_cannot_be_read(tmp_path: Path, content: object, what:
     assert str(rejected.value).startswith(
         f"{tmp_path / 'manifest.json'}: its changefeed cannot be read: {what}"
     )
-
-
-def test_a_folder_without_messages_gives_no_rows(spark: SparkSession) -> None:
-    assert messages_dataframe(spark, []).count() == 0
 
 
 def _written_by(tool: str, folder: Path, changefeed_of_it: dict[str, Any]) -> Path:

@@ -20,8 +20,7 @@ def _written(kafka: EmbeddedKafka, topic: str, messages: list[Message], own: Pro
     Topics(changefeed.brokers).prepare(changefeed, [topic], append=False)
     properties = {**changefeed.producer_properties(changefeed.brokers), **own}
     writer = PartitionWriter(changefeed.brokers, properties, topic, 0)
-    ((_, _, kind, count, *_),) = writer.write([from_messages(messages)], 0)
-    assert (kind, count) == ("row", len(messages))
+    writer.write([from_messages(messages)], 0)
 
 
 def _row(value: bytes, key: bytes | None = None, *headers: tuple[str, bytes]) -> Message:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
 from itertools import count
 
 import pytest
 
 from tests.kafka_topic import read_topic
 from ticdc_producer.config import resolve
+from ticdc_producer.engine.dataset import Batches
+from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import DeliveryError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.model.event import Message
-from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
+from ticdc_producer.protocols.message_batch import from_messages
+from ticdc_producer.targets.encoding.message_rows import STORED_MESSAGES, MessageRows
 from ticdc_producer.targets.kafka.topics import Topics
-from ticdc_producer.targets.kafka.write_partitions import write_partitions
+from ticdc_producer.targets.kafka.write import Delivery
 
 
 def _write(kafka: EmbeddedKafka, topic: str, values: list[list[bytes]], largest: int = 1 << 20) -> None:
@@ -24,11 +26,13 @@ def _write(kafka: EmbeddedKafka, topic: str, values: list[list[bytes]], largest:
     changefeed = resolve(f"kafka://{kafka.bootstrap}/{topic}?partition-num={len(values)}")
     starts = Topics(changefeed.brokers).prepare(changefeed, [topic], append=False)
     properties = {**changefeed.producer_properties(changefeed.brokers), "message.max.bytes": largest}
-    partitions = {
-        (topic, number): [from_messages([Message(None, value, "row", commit_ts=1) for value in of_partition])]
-        for number, of_partition in enumerate(values)
-    }
-    write_partitions(changefeed.brokers, properties, partitions, starts)
+    delivery = Delivery(brokers=changefeed.brokers, properties=properties, starts=starts)
+
+    def messages(partition: int) -> Batches:
+        sent = [Message(None, value, "row", commit_ts=1) for value in values[partition]]
+        yield MessageRows(topic, partition).with_offsets(from_messages(sent))
+
+    LocalEngine().of_parts(len(values), messages, STORED_MESSAGES).execute(delivery.write)
 
 
 def _read(kafka: EmbeddedKafka, topic: str, partitions: int) -> list[list[bytes | None]]:
@@ -52,15 +56,16 @@ def test_a_failure_names_its_partition_and_other_partitions_are_written(kafka: E
 def test_an_interrupt_ends_all_writers(kafka: EmbeddedKafka) -> None:
     """Without an end of their messages they would write for ever."""
 
-    def endless(partition: int) -> Iterator[MessageBatch]:
+    def endless(partition: int) -> Batches:
+        rows = MessageRows("interrupted", partition)
         for number in count():
             if partition == 0 and number == 3:
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
-            yield from_messages([Message(None, b"x", "row", commit_ts=1)])
+            yield rows.with_offsets(from_messages([Message(None, b"x", "row", commit_ts=1)]))
 
     changefeed = resolve(f"kafka://{kafka.bootstrap}/interrupted?partition-num=2")
     starts = Topics(changefeed.brokers).prepare(changefeed, ["interrupted"], append=False)
-    partitions = {("interrupted", number): endless(number) for number in range(2)}
     properties = changefeed.producer_properties(changefeed.brokers)
+    delivery = Delivery(brokers=changefeed.brokers, properties=properties, starts=starts)
     with pytest.raises(KeyboardInterrupt):
-        write_partitions(changefeed.brokers, properties, partitions, starts)
+        LocalEngine().of_parts(2, endless, STORED_MESSAGES).execute(delivery.write)

@@ -91,13 +91,11 @@ def test_a_process_that_ended_is_an_error_without_a_traceback(caplog: pytest.Log
     assert caplog.text == ""
 
 
-def test_the_injected_traps_are_those_of_the_occurrences() -> None:
+def test_examples_have_several_traps() -> None:
     found = set[str]()
     for example in drawn(8):
         with suppress(ProducerError):  # an invalid example is not what this test is about
-            simulation = build_topic(example).simulation
-            assert {one["trap"] for one in simulation.fault_occurrences} == simulation.injected_traps
-            found |= simulation.injected_traps
+            found |= build_topic(example).simulation.injected_traps
     assert len(found) > 3
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ticdc_producer.runs.generated_stream import GeneratedPartitions
-from ticdc_producer.runs.prepare import prepare
-from ticdc_producer.runs.simulate import change_batch
 from ticdc_producer.scenario.generate.arrays import exponential, logarithm
+from ticdc_producer.scenario.generate.cells import no_expressions
 from ticdc_producer.scenario.generate.draw import draw, happens, letters, normal, uniform, zipf
-from ticdc_producer.scenario.generate.expressions import no_expressions
+from ticdc_producer.simulate.change_log import change_batch
+from ticdc_producer.simulate.generated import GeneratedPartitions
+from ticdc_producer.simulate.job import prepare
 
 NUMBERS = np.arange(20_000)
 

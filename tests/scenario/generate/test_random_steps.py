@@ -15,9 +15,9 @@ from tests.scenario.generate.plans import TABLE, changes_of, plans, read_changes
 from tests.scenario.generate.test_changes import replayed
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.model.event import Op
+from ticdc_producer.scenario.generate.cells import no_expressions
 from ticdc_producer.scenario.generate.change_rows import change_rows
 from ticdc_producer.scenario.generate.changes import ChangeSource, TableSpan, part_of_rows
-from ticdc_producer.scenario.generate.expressions import no_expressions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.generate.row_history import RowFollower
 from ticdc_producer.scenario.history import Change

@@ -1,4 +1,4 @@
-"""The small and the large composition send equal messages, in any number of tasks."""
+"""Both engines send equal messages, in any number of tasks."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.golden_events import GOLDEN, NOW_OF_GOLDEN
+from ticdc_producer.engine.dataset import Engine
+from ticdc_producer.engine.local import LocalEngine
+from ticdc_producer.engine.spark import SparkEngine
 from ticdc_producer.model.shapes import MESSAGES
-from ticdc_producer.runs.change_log import change_log
-from ticdc_producer.runs.prepare import Job, prepare
-from ticdc_producer.runs.simulate import simulate
-from ticdc_producer.runs.step_rows import GeneratedRows, run_with_generated_rows
-from ticdc_producer.targets.encoding.encoded_stream import Wanted, encoded_stream, messages_of
+from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.simulate import simulate
 
 SHIPPED = sorted(path.stem for path in (Path(__file__).parents[2] / "scenarios").glob("*.yaml"))
 SCRIPTS = sorted(path.relative_to(GOLDEN).as_posix() for path in GOLDEN.glob("*/*.sql"))
@@ -36,23 +36,17 @@ def job_of(scenario: str, config: Path) -> Job:
     return prepare(GOLDEN / scenario, sink_uri=SINK_URI, config=config, overrides=[NOW_OF_GOLDEN])
 
 
-def in_one_task(spark: SparkSession, job: Job) -> str:
-    """The digest of the messages that the plain function makes."""
-
-    def digest(generated: GeneratedRows) -> str:
-        partitions = simulate(job, generated.changes).partitions
-        return _digest(row for one in partitions for row in one.rows().to_pylist())
-
-    return run_with_generated_rows(spark, job, digest)
+def digest_of(engine: Engine, job: Job) -> str:
+    """The digest of the messages that an engine makes."""
+    with simulate(job, engine) as simulation:
+        batches = simulation.encoded.messages.select(*MESSAGES.names).batches()
+        return _digest(row for batch in batches for row in batch.to_pylist())
 
 
 def in_many_tasks(spark: SparkSession, job: Job, tasks: int) -> str:
     """The digest of the messages that Spark makes."""
     with _shuffle_partitions(spark, tasks):
-        events = change_log(spark, job.history).events(job.stream, job.event_faults(illegal=True))
-        entries = encoded_stream(events, job.encode_plan(skip_refused=True), Wanted(messages=True))
-        messages = messages_of(entries).orderBy("topic", "partition", "offset")
-        return _digest(row.asDict(recursive=True) for row in messages.toLocalIterator())
+        return digest_of(SparkEngine(spark), job)
 
 
 def _digest(messages: Iterable[Mapping[str, Any]]) -> str:
@@ -78,13 +72,13 @@ def _shuffle_partitions(spark: SparkSession, tasks: int) -> Iterator[None]:
 @pytest.mark.parametrize("scenario", [*SHIPPED, *SCRIPTS])
 def test_messages_are_equal(spark: SparkSession, tmp_path: Path, scenario: str) -> None:
     job = job_of(scenario, tmp_path / "changefeed.toml")
-    assert {in_many_tasks(spark, job, tasks) for tasks in (3, 64)} == {in_one_task(spark, job)}
+    assert {in_many_tasks(spark, job, tasks) for tasks in (3, 64)} == {digest_of(LocalEngine(), job)}
 
 
 @pytest.mark.parametrize("scenario", ["seed_t1", "visible/keys.sql"])
 def test_messages_of_a_few_scenarios_are_equal(spark: SparkSession, tmp_path: Path, scenario: str) -> None:
     job = job_of(scenario, tmp_path / "changefeed.toml")
-    assert in_many_tasks(spark, job, 3) == in_one_task(spark, job)
+    assert in_many_tasks(spark, job, 3) == digest_of(LocalEngine(), job)
 
 
 @pytest.mark.slow
@@ -93,11 +87,11 @@ def test_the_number_of_cores_does_not_matter(spark: SparkSession, tmp_path: Path
     names = [*SHIPPED, *SCRIPTS]
     code = (
         "import sys; from pathlib import Path; from ticdc_producer.spark.session import spark_session;"
-        "from tests.runs.test_both_compositions import in_many_tasks, job_of;"
+        "from tests.runs.test_equal_messages import in_many_tasks, job_of;"
         f"spark, config = spark_session({master!r}), Path(sys.argv[1]);"
         "print(*[in_many_tasks(spark, job_of(name, config), 4) for name in sys.argv[2:]])"
     )
     config = tmp_path / "changefeed.toml"
     command = [sys.executable, "-c", code, str(config), *names]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == [in_one_task(spark, job_of(name, config)) for name in names]
+    assert done.stdout.split() == [digest_of(LocalEngine(), job_of(name, config)) for name in names]

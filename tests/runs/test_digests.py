@@ -1,0 +1,86 @@
+"""What runs write, and what verifications find, is what ``digests.json`` records."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.runs.digests import PARTS, RECORDED, cases, digests
+
+FAST = (
+    "seed_t1/own",
+    "bank/open-protocol",
+    "faults/legal/open-protocol",
+    "faults/illegal/canal-json-tidb",
+    "large/claim-check/open-protocol",
+    "large/skip/canal-json",
+    "new/migrations/debezium",
+    "new/seed_t1/simple",
+    "state-at/migrations",
+)
+ON_SPARK = ("seed_t1/own", "faults/legal/open-protocol", "large/claim-check/open-protocol")
+
+
+@pytest.fixture(scope="module")
+def recorded() -> dict[str, str]:
+    found: dict[str, str] = json.loads(RECORDED.read_text("utf-8"))
+    return found
+
+
+def _of_case(name: str, recorded: dict[str, str]) -> dict[str, str]:
+    return {key: recorded[key] for part in PARTS if (key := f"{name}{part}") in recorded}
+
+
+def test_exactly_the_cases_are_recorded(recorded: dict[str, str]) -> None:
+    found = [key for name in cases() for key in _of_case(name, recorded)]
+    assert sorted(found) == sorted(recorded)
+    assert all(_of_case(name, recorded) for name in cases())
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_a_few_cases_have_the_recorded_digests(name: str, tmp_path: Path, recorded: dict[str, str]) -> None:
+    assert digests(name, tmp_path) == _of_case(name, recorded)
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+@pytest.mark.parametrize("name", ON_SPARK)
+def test_spark_writes_and_finds_the_same(
+    spark: SparkSession, name: str, parts: int, tmp_path: Path, recorded: dict[str, str]
+) -> None:
+    with _parts(spark, parts):
+        assert digests(name, tmp_path, {"engine": "spark"}) == _of_case(name, recorded)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [name for name in cases() if name not in FAST])
+def test_every_case_has_the_recorded_digests(
+    spark: SparkSession, name: str, tmp_path: Path, recorded: dict[str, str]
+) -> None:
+    assert digests(name, tmp_path) == _of_case(name, recorded)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parts", [3, 64])
+@pytest.mark.parametrize("name", cases())
+def test_every_case_is_the_same_on_spark(
+    spark: SparkSession, name: str, parts: int, tmp_path: Path, recorded: dict[str, str]
+) -> None:
+    with _parts(spark, parts):
+        assert digests(name, tmp_path, {"engine": "spark"}) == _of_case(name, recorded)
+
+
+@contextmanager
+def _parts(spark: SparkSession, number: int) -> Iterator[None]:
+    """Shuffle into a number of parts while the block runs."""
+    setting = "spark.sql.shuffle.partitions"
+    before = spark.conf.get(setting)
+    spark.conf.set(setting, str(number))
+    try:
+        yield
+    finally:
+        spark.conf.set(setting, before)
