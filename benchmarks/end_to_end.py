@@ -33,9 +33,8 @@ from benchmarks.encoders import ROWS
 from ticdc_producer.bench.speed import measure_encoders
 from ticdc_producer.config import Changefeed
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.runs.prepare import prepare
-from ticdc_producer.runs.read_session import PRELOADED_MODULES
 from ticdc_producer.runs.run import run
+from ticdc_producer.simulate.job import prepare
 from ticdc_producer.spark.session import spark_session
 from ticdc_producer.targets.kafka.topics import Topics
 
@@ -156,7 +155,7 @@ def main() -> None:
     parser.add_argument("--first", action="store_true", help="the first run of this process, one protocol")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    spark_session(rows=arguments.transactions * ROWS_PER_TRANSACTION, preload=PRELOADED_MODULES)
+    spark_session(rows=arguments.transactions * ROWS_PER_TRANSACTION)
     report: dict[str, Any] = {"wanted": WANTED, "load": os.getloadavg()[0], "protocols": {}}
     with EmbeddedKafka() as broker, tempfile.TemporaryDirectory() as work:
         if arguments.first:

@@ -2,8 +2,8 @@
 
 Warm: in one session, scenarios written with and without verification, the verification of a folder, and the
 smallest job with a Python worker take turns; the result is the ratio of the medians. Cold: the shell command
-and a PySpark script with that job take turns, each in a new process. Pytest: the plugin runs ten tests with a
-scenario each.
+and a PySpark script with that job take turns, each in a new process. Post: requests to a service and that job
+take turns. Pytest: the plugin runs ten tests with a scenario each.
 
     python -m benchmarks.latency --json
 """
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
@@ -27,6 +28,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from benchmarks.figures import Figure
+from benchmarks.service_start import post_run
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs.run import run
 from ticdc_producer.runs.verify import verify
@@ -96,7 +98,7 @@ def warm(work: Path) -> Iterator[Figure]:
     script = work / "history.sql"
     script.write_text(history())
     scenarios = {name: name for name in SHIPPED} | {"history": str(script)}
-    spark = spark_session(light=True)
+    spark = spark_session()
 
     def folder(scenario: str, *, verified: bool) -> Callable[[int], object]:
         name = f"{Path(scenario).stem}-{verified}"
@@ -148,6 +150,38 @@ def cold(work: Path) -> Iterator[Figure]:
         yield Figure(f"latency/{name}/seed_t1", medians[name] / medians["job"], detail=detail)
 
 
+@contextmanager
+def _served() -> Iterator[str]:
+    """A service that is ready: its URL."""
+    command = [sys.executable, "-m", "ticdc_producer", "serve", "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as service:
+        try:
+            assert service.stdout is not None
+            assert service.stderr is not None
+            url = service.stdout.readline().removeprefix("listening on ").strip()
+            for line in service.stderr:
+                if line == "ready\n":
+                    break
+            yield url
+        finally:
+            service.terminate()
+
+
+def posted(_work: Path) -> Iterator[Figure]:
+    """A warm POST of seed_t1 to the service, which writes it into its Kafka and verifies it."""
+    spark = spark_session()
+    with _served() as url:
+        calls: dict[str, Callable[[int], object]] = {
+            "job": lambda _: smallest_job(spark),
+            "post": lambda _: post_run(url, verified=True),
+        }
+        times = timed(calls, _ROUNDS)
+    spark.stop()
+    job, post = (median(seconds[_UNMEASURED:]) for seconds in times.values())
+    detail = f"{post * 1000:.0f} ms, the job {job * 1000:.0f} ms"
+    yield Figure("latency/verified-post/seed_t1", post / job, detail=detail)
+
+
 def plugin(work: Path) -> Iterator[Figure]:
     """Tests of the pytest plugin, each with a scenario of its own."""
     for number in range(TESTS):
@@ -155,7 +189,7 @@ def plugin(work: Path) -> Iterator[Figure]:
         scenario.write_text(history().replace("test.t", f"test.t{number}"))
         test = _TEST.format(scenario=scenario.name, number=number)
         (work / f"test_{number}.py").write_text(test)
-    spark = spark_session(light=True)
+    spark = spark_session()
     (job,) = timed({"job": lambda _: smallest_job(spark)}, _ROUNDS).values()
     spark.stop()
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=0", "-vv", "."]
@@ -169,7 +203,7 @@ def plugin(work: Path) -> Iterator[Figure]:
 
 def measured(work: Path) -> Iterator[Figure]:
     """All figures."""
-    for part in (warm, cold, plugin):
+    for part in (warm, cold, posted, plugin):
         with tempfile.TemporaryDirectory(dir=work) as folder:
             yield from part(Path(folder))
 

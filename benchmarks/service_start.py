@@ -1,7 +1,7 @@
 """How long ``ticdc-producer serve`` takes from the shell until it is ready, with its caches filled.
 
 Prints when each part runs, and the CPU time of each process: on a machine with other work only the latter
-says something. The end of the first small run shows when a Python worker has its modules; the second one is
+says something. The first small run shows whether the process of runs has its modules; the second one is
 verified as well.
 
     python -m benchmarks.service_start
@@ -65,12 +65,13 @@ class Start:
             assert json.load(answer)["ready"], "the service is not ready"
         self.cpu = {f"{kind} until ready": seconds for kind, seconds in _cpu(service.pid)}
         for name, verified in (("first run", False), ("first verified run", True)):
-            _run(url, verified)
+            post_run(url, verified)
             self._stamp(name)
         self.cpu |= dict(_cpu(service.pid))
 
 
-def _run(url: str, verified: bool) -> None:
+def post_run(url: str, verified: bool) -> None:
+    """Let a service run a small scenario, and wait for the end."""
     body = json.dumps({"scenario": "seed_t1", "verify": verified}).encode()
     request = urllib.request.Request(
         f"{url}/v1/runs?wait={_SECONDS}", body, {"Content-Type": "application/json"}

@@ -95,6 +95,7 @@ MENU = {
         "decisions/0025-sphinx": "The pages and the API reference are built by Sphinx",
         "decisions/0026-who-verifies-few-messages": "Who has read few messages verifies them",
         "decisions/0027-small-runs-without-spark": "A small run needs no Spark",
+        "decisions/0028-one-composition-on-two-engines": "One composition on two engines",
     },
 }
 """The menu: groups of pages with their titles."""
