@@ -1,8 +1,6 @@
 """The engine on Spark: each part of a dataset is a task.
 
-Functions on parts that follow each other are one ``mapInArrow``. Rows of several kinds that are stored
-together have the number of their kind in a column, and the columns of all kinds; the result of a task is a
-row of its own.
+Functions on parts that follow each other are one ``mapInArrow``.
 """
 
 from __future__ import annotations
@@ -16,7 +14,6 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.serializers import CPickleSerializer
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
@@ -37,13 +34,10 @@ from ticdc_producer.engine.dataset import (
     TaggedFunction,
 )
 from ticdc_producer.engine.shuffle_codec import BLOCKS, BUCKET, packed, unpacked
+from ticdc_producer.engine.task_rows import ONLY_RESULT, TaskLayout, result_row, tagged_rows, task_results
 from ticdc_producer.errors import ProducerError, SparkError
 from ticdc_producer.spark.storage import materialized, small_batches_unlimited
 
-_SERIALIZER: Any = CPickleSerializer()
-"""Spark's own, for objects that its workers send to their driver; nothing that was read from a topic."""
-_KIND, _RESULT = "row_kind", "task_result"
-_ONLY_RESULT = pa.schema([(_RESULT, pa.binary())])
 _NUMBER = pa.schema([("id", pa.int64())])
 
 T = TypeVar("T")
@@ -136,8 +130,8 @@ class SparkDataset(Dataset):
         in_order: bool = False,
         row_bytes: int | None = None,
     ) -> Iterator[SparkStored]:
-        layout = _Layout(kinds)
-        rows = self.map_parts(partial(_tagged, function, layout), layout.schema)
+        layout = TaskLayout(kinds)
+        rows = self.map_parts(partial(tagged_rows, function, layout), layout.schema)
         with materialized(rows.frame, in_order=in_order) as frame:
             stored = SparkStored(frame, layout)
             with small_batches_unlimited(frame.sparkSession, row_bytes):
@@ -145,8 +139,7 @@ class SparkDataset(Dataset):
             yield stored
 
     def results(self, function: Callable[[Part, Batches], Result]) -> list[Result]:
-        rows = self.map_parts(partial(_result, function), _ONLY_RESULT).frame
-        return [_SERIALIZER.loads(row) for row in rows.toArrow().column(0).to_pylist()]
+        return task_results(self.map_parts(partial(_result, function), ONLY_RESULT).frame)
 
     def execute(
         self, function: Callable[[Part, Batches], Result], *, row_bytes: int | None = None
@@ -211,7 +204,7 @@ def _at_most(limit: int, _part: Part, batches: Batches) -> Batches:
 def _result(function: Callable[[Part, Batches], object], part: Part, batches: Batches) -> Batches:
     result = function(part, batches)
     _read(batches)
-    yield pa.record_batch([pa.array([_SERIALIZER.dumps(result)], pa.binary())], schema=_ONLY_RESULT)
+    yield result_row(result)
 
 
 def _read(rest: Iterable[object]) -> None:
@@ -247,88 +240,17 @@ def _check_speculation(spark: SparkSession) -> None:
         raise SparkError("speculative execution is enabled", hint=hint)
 
 
-class _Layout:
-    """The columns of rows of several kinds, stored together.
-
-    Those of the first kind come first. Another kind shares the columns that have its names, and has a struct
-    of its own for the rest, so that rows of the first kind have one NULL for it.
-
-    :ivar schema: these columns, the number of the kind, and the result of a task.
-    """
-
-    def __init__(self, kinds: Mapping[str, pa.Schema]) -> None:
-        self.kinds = dict(kinds)
-        self.names = [*kinds]
-        first = [*next(iter(kinds.values()))]
-        self._shared = {field.name: field.type for field in first}
-        structs = [
-            pa.field(kind, pa.struct([field for field in schema if field.name not in self._shared]))
-            for kind, schema in [*kinds.items()][1:]
-        ]
-        self._structs = {field.name: field for field in structs if field.type.num_fields}
-        fields = [*first, *self._structs.values()]
-        self.schema = pa.schema([*fields, pa.field(_KIND, pa.int8()), pa.field(_RESULT, pa.binary())])
-
-    def rows(self, kind: str, batch: pa.RecordBatch) -> pa.RecordBatch:
-        """Return rows of a kind in these columns."""
-        number = pa.repeat(pa.scalar(self.names.index(kind), pa.int8()), batch.num_rows)
-        columns = {_KIND: number, **dict(zip(batch.schema.names, batch.columns, strict=True))}
-        if kind in self._structs:
-            fields = [*self._structs[kind].type]
-            of_kind = [batch.column(field.name).cast(field.type) for field in fields]
-            columns = {name: column for name, column in columns.items() if name in (*self._shared, _KIND)}
-            columns[kind] = pa.StructArray.from_arrays(of_kind, fields=fields)
-        return self._padded(columns, batch.num_rows)
-
-    def result(self, result: object) -> pa.RecordBatch:
-        """Return the row with the result of a task."""
-        return self._padded({_RESULT: pa.array([_SERIALIZER.dumps(result)], pa.binary())}, 1)
-
-    def frame(self, rows: DataFrame, kind: str) -> DataFrame:
-        """Return the rows of a kind with its own columns."""
-        columns = [
-            sf.col(field.name)
-            if field.name in self._shared
-            else sf.col(f"{kind}.{field.name}").alias(field.name)
-            for field in self.kinds[kind]
-        ]
-        return rows.where(sf.col(_KIND) == self.names.index(kind)).select(*columns)
-
-    def _padded(self, columns: Mapping[str, pa.Array], rows: int) -> pa.RecordBatch:
-        arrays = [
-            columns[field.name].cast(field.type) if field.name in columns else pa.nulls(rows, field.type)
-            for field in self.schema
-        ]
-        return pa.record_batch(arrays, schema=self.schema)
-
-
-def _tagged(function: TaggedFunction, layout: _Layout, part: Part, batches: Batches) -> Batches:
-    return _with_result(function(part, batches), layout)
-
-
-def _with_result(rows: Generator[tuple[str, pa.RecordBatch], None, Any], layout: _Layout) -> Batches:
-    while True:
-        try:
-            kind, batch = next(rows)
-        except StopIteration as end:
-            yield layout.result(end.value)
-            return
-        if batch.num_rows:
-            yield layout.rows(kind, batch)
-
-
 class SparkStored(Stored):
     """Rows that Spark has stored."""
 
-    def __init__(self, frame: DataFrame, layout: _Layout) -> None:
+    def __init__(self, frame: DataFrame, layout: TaskLayout) -> None:
         self._frame, self._layout = frame, layout
         self._results: list[Any] | None = None
 
     @property
     def results(self) -> Sequence[Any]:
         if self._results is None:
-            results = self._frame.where(sf.col(_RESULT).isNotNull()).select(_RESULT).toArrow()
-            self._results = [_SERIALIZER.loads(result) for result in results.column(0).to_pylist()]
+            self._results = task_results(self._frame)
         return self._results
 
     def __getitem__(self, kind: str) -> SparkDataset:

@@ -65,7 +65,7 @@ class Spool:
 
     def _move_to_file(self) -> None:
         if self._writer is None:
-            self._file = tempfile.NamedTemporaryFile(prefix="ticdc-producer-")  # noqa: SIM115 - as long as this
+            self._file = tempfile.NamedTemporaryFile(prefix="ticdc-producer-")  # noqa: SIM115 - ends with the spool
             self._writer = pa.ipc.new_stream(self._file, self.schema, options=_COMPRESSED)
         for batch in self._held:
             self._writer.write_batch(batch if batch.schema.equals(self.schema) else batch.cast(self.schema))
