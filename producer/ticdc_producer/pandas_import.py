@@ -16,7 +16,7 @@ def postpone_pandas() -> None:
     """
     if "pandas" in sys.modules:
         return
-    sys.modules["pandas"] = None  # type: ignore[assignment]
+    sys.modules["pandas"] = None  # type: ignore[assignment] # how Python marks what must not be imported
     import pyarrow as pa
 
     with suppress(AttributeError):  # pyarrow looks once; a module that is None has no version

@@ -30,7 +30,7 @@ URI = "kafka:///t?protocol=canal-json&enable-tidb-extension=true&partition-num=2
 
 @dataclass(frozen=True)
 class FewRows(UpstreamSource):
-    """The changes of another job, as many times as there are parts."""
+    """The changes of another job, in two parts."""
 
     job: Job
 

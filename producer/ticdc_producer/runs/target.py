@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from ticdc_producer.engine.dataset import Dataset
+from ticdc_producer.errors import ArgumentError
 from ticdc_producer.oracle.oracle import Oracle
 from ticdc_producer.runs.preview import first_lines, first_messages
 from ticdc_producer.runs.run_options import RunOptions
@@ -95,13 +96,15 @@ class Target(ABC):
         :return: the report, with counts if the target counts what it has written.
         """
 
-    def write_in_one_pass(self, simulation: Simulation, /) -> tuple[Counts, list[dict[str, Any]]]:
+    def write_in_one_pass(self, _simulation: Simulation, /) -> tuple[Counts, list[dict[str, Any]]]:
         """Encode and write the messages, without storing them in between.
 
         :return: counts of the written messages, and the skipped events.
         :raises EncodeError: for an event that TiCDC's encoder rejects, with ``on-error: stop``.
+        :raises ArgumentError: if the target needs the stored messages.
         """
-        raise NotImplementedError
+        what = f"{type(self).__name__} is not written in one pass"
+        raise ArgumentError(what, argument="messages_only", hint="leave it out")
 
     @abstractmethod
     def verified(self, simulation: Simulation, oracle: Oracle, report: RunReport) -> RunReport:

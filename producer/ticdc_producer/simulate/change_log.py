@@ -52,11 +52,24 @@ class UpstreamSource(ABC):
         """
         return None
 
-    @property
-    def is_divided(self) -> bool:
-        """Whether ``ordered_events`` returns a stream."""
-        return False
+    def rows(self, engine: Engine, job: Job, commits: int | None) -> Iterator[tuple[TableInfo, Dataset]]:
+        """Yield the replicated tables that the source filled, and their rows as they are sent.
 
+        :param commits: the number of commits after which the rows are taken; None: after the last one.
+        :return: datasets of shape ``scenario.generate.changes.ROWS``.
+        """
+        return iter(())
+
+
+class DividedSource(UpstreamSource):
+    """A source that can order its changes, and divide them by Kafka partition, where they come from."""
+
+    @property
+    @abstractmethod
+    def is_divided(self) -> bool:
+        """Whether that takes less time than to shuffle its changes."""
+
+    @abstractmethod
     def ordered_events(
         self, engine: Engine, plan: StreamPlan, few: pa.RecordBatch, faults: EventFaults | None
     ) -> Dataset:
@@ -65,15 +78,6 @@ class UpstreamSource(ABC):
         :param few: the changes of SQL beside those of the source (shape ``CHANGE_LOG``).
         :param faults: local faults; None: no faults.
         """
-        raise NotImplementedError
-
-    def rows(self, engine: Engine, job: Job, commits: int | None) -> Iterator[tuple[TableInfo, Dataset]]:
-        """Yield the replicated tables that the source filled, and their rows as they are sent.
-
-        :param commits: the number of commits after which the rows are taken; None: after the last one.
-        :return: datasets of shape ``scenario.generate.changes.ROWS``.
-        """
-        return iter(())
 
 
 @dataclass(frozen=True)
@@ -93,11 +97,12 @@ class UpstreamLog:
         """Return all changes (shape ``CHANGE_LOG``), in no order."""
         return united([self._sql(engine), *(source.changes(engine) for source in self.sources)])
 
-    def is_divided(self, faults: EventFaults | None) -> bool:
-        """Return whether the only source is ordered and divided by partition from its origin on."""
-        local_faults = faults is None or faults.is_local
-        alone = len(self.sources) == 1 and self.sources[0].is_divided
-        return alone and local_faults and self.row_events is None
+    def divided_source(self, faults: EventFaults | None) -> DividedSource | None:
+        """Return the only source if it divides its events with such faults; None: a shuffle divides them."""
+        if len(self.sources) != 1 or self.row_events is not None or not (faults is None or faults.is_local):
+            return None
+        (source,) = self.sources
+        return source if isinstance(source, DividedSource) and source.is_divided else None
 
     def rows(self, engine: Engine, plan: StreamPlan, stack: ExitStack) -> Dataset:
         """Return the row events (shape ``EVENT_STREAM``), without DDL and resolved events, in no order.

@@ -29,7 +29,7 @@ from ticdc_producer.scenario.generate.changes import ROWS, ChangeFilter, ChangeS
 from ticdc_producer.scenario.generate.edited_rows import rows_of_table
 from ticdc_producer.scenario.generate.plan import GeneratePlan, has_expressions, needs_expressions
 from ticdc_producer.scenario.generate.row_history import RowChanges
-from ticdc_producer.simulate.change_log import UpstreamSource, shuffled_row_events
+from ticdc_producer.simulate.change_log import DividedSource, shuffled_row_events
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.spark_sources import computed_parts
 from ticdc_producer.simulate.state import is_compared, replicated_rows
@@ -196,7 +196,7 @@ def _merged(rows: Sequence[pa.RecordBatch], blocks: Iterator[_Block]) -> Iterato
 
 
 @dataclass(frozen=True)
-class GeneratedVolume(UpstreamSource):
+class GeneratedVolume(DividedSource):
     """The changes of ``generate`` steps, drawn by the part that needs them.
 
     :param plans: the plans of all steps.

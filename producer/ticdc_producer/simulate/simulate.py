@@ -64,7 +64,7 @@ class Simulation:
         :param stack: what is stored for the stream is removed with it.
         """
         faults = self.job.event_faults(illegal=illegal)
-        if faults is not None and self.log.row_events is None and not self.log.is_divided(faults):
+        if faults is not None and self.log.row_events is None and self.log.divided_source(faults) is None:
             # To inject faults, they are read several times.
             self.log = self.log.with_stored_rows(self.engine, self.job.stream, stack)
         return ordered_events(self.log, self.job.stream, self.engine, stack, faults)
@@ -73,7 +73,7 @@ class Simulation:
     def is_divided(self) -> bool:
         """Whether the events are drawn by the part that encodes them, which takes less time than to store
         them."""
-        return self.log.is_divided(self.job.event_faults())
+        return self.log.divided_source(self.job.event_faults()) is not None
 
     def correct_events(self, faulted: Dataset, stack: ExitStack) -> Dataset:
         """Return the event stream with legal faults, without illegal ones.

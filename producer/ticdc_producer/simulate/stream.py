@@ -39,8 +39,8 @@ def ordered_events(
     :param faults: injects faults. Removed events remain, with the kind ``illegal_event.DROPPED``.
     :param stack: what is stored for the stream is removed with it.
     """
-    if log.is_divided(faults):
-        return log.sources[0].ordered_events(engine, plan, log.few, faults)
+    if (source := log.divided_source(faults)) is not None:
+        return source.ordered_events(engine, plan, log.few, faults)
     events = log.rows(engine, plan, stack).union(_control_events(engine, plan))
     if faults is None:
         return _in_order(events, plan.topic_partitions)
