@@ -81,7 +81,7 @@ def as_image(typed: DataFrame) -> DataFrame:
 
 
 def image_columns(batch: pa.RecordBatch) -> Columns:
-    """The columns of row images, read as in ``targets.encoding.row_batches``."""
+    """The columns of row images, read as in ``targets.row_batches``."""
     images = batch.column("after")
     first = images.offsets.to_numpy()[: len(images)]
     return [images.values.take(pa.array(first + index)) for index in range(_WIDTH)]

@@ -22,6 +22,7 @@ import psutil
 
 from benchmarks.scale import overrides, watched
 from ticdc_producer import api
+from ticdc_producer.engine.spark import on_spark
 from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs.run_report import reporting_invariants
@@ -61,7 +62,7 @@ def measured(changes: int, rate: float, work: Path) -> dict[str, Any]:
 
     def decode_into_nothing(verified: VerifiedStream) -> None:
         start = time.perf_counter()
-        verified.stream.write.format("noop").mode("overwrite").save()
+        on_spark(verified.events).frame.write.format("noop").mode("overwrite").save()
         decoding.append(time.perf_counter() - start)
 
     with EmbeddedKafka() as broker, watched(jvm, work) as peaks:

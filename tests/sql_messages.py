@@ -8,7 +8,7 @@ from typing import Any
 
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.simulate.job import Job, prepare
-from ticdc_producer.simulate.topic import SimulatedTopic, simulated_topic
+from ticdc_producer.simulate.simulate import SimulatedTopic, simulated_topic
 
 
 def job_of(folder: Path, script: str, options: str) -> Job:

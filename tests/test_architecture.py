@@ -15,19 +15,16 @@ import ticdc_producer
 from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.runs import topic_cache
 
-EVERYWHERE = {"errors", "hints", "installation", "pandas_import"}
+EVERYWHERE = {"errors", "hints", "installation"}
 MAY_IMPORT = {
     # The ground floor: needed by everything else.
     "errors": set(),
     "hints": set(),
     "installation": set(),
-    "pandas_import": set(),
     "model": set(),
     "resources": set(),
-    "cache": set(),
-    "class_archive": {"cache"},
-    "java": {"cache"},
-    "kafka": {"cache", "class_archive", "java"},
+    "java": {"resources"},
+    "kafka": {"java", "resources"},
     "config": {"kafka", "model", "protocols"},
     # The engines, on which both ways are composed.
     "spark": {"java", "model"},
@@ -50,8 +47,8 @@ MAY_IMPORT = {
         "verifier",
     },
     "runs": {
-        "cache", "config", "dispatch", "engine", "faults", "kafka", "model", "oracle", "pipeline",
-        "protocols", "scenario", "simulate", "spark", "targets", "verifier",
+        "config", "dispatch", "engine", "faults", "kafka", "model", "oracle", "pipeline", "protocols",
+        "resources", "scenario", "simulate", "spark", "targets", "verifier",
     },
     "api": {"runs", "scenario", "verifier"},
     # What people call.
@@ -129,7 +126,7 @@ OTHER_MEANINGS = {
 """Strings outside of ``protocols`` that are no names of protocols: module and text."""
 
 
-OF_PROTOCOLS = {"protocols", "model/profile.py", "faults/traps"}
+OF_PROTOCOLS = {"protocols", "model/parameter.py", "faults/traps"}
 """The protocols themselves, the names of an option's values, and the protocols of each trap."""
 
 
@@ -199,8 +196,8 @@ def test_decoding_a_file_loads_no_spark() -> None:
 
 def test_a_conformance_case_loads_no_spark() -> None:
     statement = (
-        "from ticdc_producer.conformance import case, case_folder, decode_spec, report, runner; "
-        "list(map(case.build_decode_case, decode_spec.decode_cases()[:9]))"
+        "from ticdc_producer.conformance import case, case_spec, corpus, report, runner; "
+        "list(map(case.build_decode_case, case_spec.decode_cases()[:9]))"
     )
     assert "pyspark" not in _loads(statement)
 
@@ -211,5 +208,5 @@ def test_a_decoder_loads_no_arrow(codec: str) -> None:
 
 
 def test_cached_topics_are_keyed_by_all_code_that_determines_their_bytes() -> None:
-    transport = {"cache", "kafka", "verifier"}  # carries, checks or stores messages; makes none
+    transport = {"kafka", "resources", "verifier"}  # carries, checks or stores messages; makes none
     assert set(topic_cache.PACKAGES) == {"runs", *MAY_IMPORT["runs"]} - transport

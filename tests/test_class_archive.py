@@ -8,8 +8,8 @@ from typing import cast
 
 import pytest
 
-from ticdc_producer.class_archive import ClassArchive, class_archive
 from ticdc_producer.java import find_java
+from ticdc_producer.kafka.embedded.class_archive import ClassArchive, class_archive
 
 
 @pytest.fixture

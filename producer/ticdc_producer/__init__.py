@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         verify_state,
     )
     from ticdc_producer.errors import ProducerError
-    from ticdc_producer.model.dataframes import CHANGE_LOG, DECODED, EVENT_STREAM, MESSAGES
+    from ticdc_producer.spark.storage import CHANGE_LOG, DECODED, EVENT_STREAM, MESSAGES
 
 __all__ = [
     "CHANGE_LOG",
@@ -54,7 +54,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    **dict.fromkeys(("CHANGE_LOG", "DECODED", "EVENT_STREAM", "MESSAGES"), "ticdc_producer.model.dataframes"),
+    **dict.fromkeys(("CHANGE_LOG", "DECODED", "EVENT_STREAM", "MESSAGES"), "ticdc_producer.spark.storage"),
     "ProducerError": "ticdc_producer.errors",
     "decode": "ticdc_producer.runs.decode",
 }

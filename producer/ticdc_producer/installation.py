@@ -1,13 +1,17 @@
-"""The parts of the tool that may be missing, and the command that installs one.
+"""The parts of the tool that may be missing, the command that installs one, and when pandas is imported.
 
 The base runs, verifies and serves on its own engine. The extra ``kafka`` has the embedded broker, ``spark``
 the engine that distributes the same program; other extras are in ``pyproject.toml``.
+
+pandas takes longer to load than all else that a small run loads, and only PySpark uses it.
 """
 
 from __future__ import annotations
 
 import json
 import shlex
+import sys
+from contextlib import suppress
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from urllib.parse import unquote, urlsplit
 
@@ -51,3 +55,23 @@ def missing_part(error: ImportError) -> MissingPartError | None:
         return None
     extra = _EXTRA_OF[module]
     return MissingPartError(f"this needs {module}, which is not installed", hint=install_command(extra))
+
+
+def postpone_pandas() -> None:
+    """Let pyarrow find no pandas until :func:`allow_pandas`.
+
+    Only for a process of our own: another may hand pandas objects to pyarrow.
+    """
+    if "pandas" in sys.modules:
+        return
+    sys.modules["pandas"] = None  # type: ignore[assignment] # how Python marks what must not be imported
+    import pyarrow as pa
+
+    with suppress(AttributeError):  # pyarrow looks once; a module that is None has no version
+        pa.array([])
+
+
+def allow_pandas() -> None:
+    """Let imports find pandas again."""
+    if sys.modules.get("pandas") is None:
+        sys.modules.pop("pandas", None)

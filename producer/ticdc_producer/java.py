@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ticdc_producer.cache import cache_folder
 from ticdc_producer.errors import JavaError
+from ticdc_producer.resources import cache_folder
 
 OLDEST = 17
 PROBE_SECONDS = 60  # a Java answers in 0.1 s; a loaded machine takes longer

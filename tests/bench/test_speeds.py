@@ -16,8 +16,8 @@ from ticdc_producer.bench.speed import measure_decoders, measure_encoders
 from ticdc_producer.cli.app import main
 from ticdc_producer.errors import FolderError
 from ticdc_producer.protocols import registry
-from ticdc_producer.targets.encoding import encode_partition
-from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
+from ticdc_producer.targets import encode_partition
+from ticdc_producer.targets.encode import EncodePlan, PartitionEncoder
 
 pytestmark = pytest.mark.usefixtures("short_collections")
 ROWS = GOLDEN / "bench" / "t1.events.jsonl"

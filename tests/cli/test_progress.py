@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from ticdc_producer.cli.progress import ProgressDisplay, up_to
-from ticdc_producer.runs.progress import Progress
+from ticdc_producer.runs.run_report import Progress
 
 
 def _output(monkeypatch: pytest.MonkeyPatch, *, terminal: bool) -> str:

@@ -148,7 +148,7 @@ def test_a_missing_library_is_named_with_its_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(
-        "ticdc_producer.reports.target.find_spec", lambda name: None if name == "jinja2" else name
+        "ticdc_producer.reports.report.find_spec", lambda name: None if name == "jinja2" else name
     )
     assert main(["verify", "--in", str(tmp_path), "--html", str(tmp_path / "page.html")]) == 2
     errors = capsys.readouterr().err

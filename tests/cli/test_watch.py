@@ -9,8 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ticdc_producer.cli import main, watch
-from ticdc_producer.cli.saves import saves
-from ticdc_producer.cli.watch import differences, watch_scenario
+from ticdc_producer.cli.watch import differences, saves, watch_scenario
 
 SCRIPT = "CREATE TABLE t (id INT PRIMARY KEY, v INT);\nINSERT INTO t VALUES (1, 10), (2, 20);\n"
 

@@ -8,11 +8,11 @@ from types import SimpleNamespace
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from ticdc_producer.config import file_system
-from ticdc_producer.config.file_system import check_claim_storage
+from ticdc_producer.config import storage as file_system
+from ticdc_producer.config.storage import check_claim_storage
 from ticdc_producer.errors import ChangefeedError, FolderError, StorageError
-from ticdc_producer.targets.encoding.claims import ClaimWriter
-from ticdc_producer.targets.storage.listing import list_storage
+from ticdc_producer.targets.claims import ClaimWriter
+from ticdc_producer.targets.storage.read import list_storage
 from ticdc_producer.targets.storage.write import check_empty, write_metadata
 
 

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_producer.conformance.apply_spec import ApplyCaseSpec, apply_case_specs
-from ticdc_producer.conformance.case_folder import write_case
+from ticdc_producer.conformance.case_spec import ApplyCaseSpec, apply_case_specs, decode_cases
 from ticdc_producer.conformance.catalog import build_case
-from ticdc_producer.conformance.decode_spec import decode_cases
+from ticdc_producer.conformance.corpus import write_case
 from ticdc_producer.runs import topic_cache
 
 CASE = "required.open-protocol.apply.seed_t1"

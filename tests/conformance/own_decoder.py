@@ -10,8 +10,8 @@ from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event_line import event_line
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
-from ticdc_producer.targets.decoding.claims import ClaimCheckDecoder, ClaimReader
-from ticdc_producer.targets.decoding.event_rows import event_rows
+from ticdc_producer.targets.claims import ClaimCheckDecoder, ClaimReader
+from ticdc_producer.targets.decode import event_rows
 
 
 class Objects(ClaimReader):

@@ -9,13 +9,12 @@ import pytest
 
 from tests.conformance.fuzz.follows_ddl import follow_ddls
 from tests.conformance.own_consumer import Consumer
-from ticdc_producer.conformance.apply_spec import ApplyCaseSpec, apply_case_specs
+from ticdc_producer.conformance.case_spec import PROTOCOLS, ApplyCaseSpec, apply_case_specs
 from ticdc_producer.conformance.compare import ExpectedRows, table_differences
-from ticdc_producer.conformance.decode_spec import PROTOCOLS
 from ticdc_producer.conformance.wire import ApplyRequest, KafkaRecord
 from ticdc_producer.runs.consumer_state import consumer_state_of_sql
 from ticdc_producer.simulate.job import Job, prepare
-from ticdc_producer.simulate.topic import simulated_topic
+from ticdc_producer.simulate.simulate import simulated_topic
 
 ALTERED = [one for one in apply_case_specs() if one.topic_spec.follows_ddl]
 CHANGES_CONTENT = ("added-column", "dropped-column", "renamed-column", "renamed-table")

@@ -15,7 +15,7 @@ from junitparser import JUnitXml
 from tests.conformance.hand_made import CASE, ROW, apply_spec, use_fake_topics
 from tests.conformance.testees import answering
 from ticdc_producer.cli import main
-from ticdc_producer.conformance.apply_case import build_apply_case
+from ticdc_producer.conformance.case import build_apply_case
 from ticdc_producer.errors import FolderError
 from ticdc_producer.resources import bundled_dir
 

@@ -12,7 +12,7 @@ from junitparser import JUnitXml
 
 from tests.conformance.testees import answering
 from ticdc_producer.cli import main
-from ticdc_producer.conformance.decode_spec import decode_cases
+from ticdc_producer.conformance.case_spec import decode_cases
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = shlex.join([sys.executable, str(ROOT / "examples" / "testee_python.py")])

@@ -13,8 +13,8 @@ import pytest
 
 from tests.conformance.own_decoder import decoded, refuses
 from ticdc_producer.conformance.case import Case, build_decode_case
+from ticdc_producer.conformance.case_spec import PROTOCOLS, decode_cases
 from ticdc_producer.conformance.damage import DAMAGES
-from ticdc_producer.conformance.decode_spec import PROTOCOLS, decode_cases
 from ticdc_producer.conformance.stream import run_spec
 from ticdc_producer.conformance.wire import wire_schema
 from ticdc_producer.model.mysql_type import MySQLType

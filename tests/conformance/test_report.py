@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from ticdc_producer.conformance.case import build_decode_case
-from ticdc_producer.conformance.decode_spec import decode_cases
+from ticdc_producer.conformance.case_spec import decode_cases
 from ticdc_producer.conformance.report import printable, save, text_lines
 from ticdc_producer.conformance.runner import CaseOutcome
 

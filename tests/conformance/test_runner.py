@@ -13,8 +13,8 @@ import psutil
 import pytest
 
 from tests.conformance.testees import answering, program
+from ticdc_producer.conformance.case_spec import decode_cases
 from ticdc_producer.conformance.catalog import FailureList
-from ticdc_producer.conformance.decode_spec import decode_cases
 from ticdc_producer.conformance.runner import CaseOutcome, run
 from ticdc_producer.errors import ConformanceError, TesteeStartError
 

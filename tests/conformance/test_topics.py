@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from ticdc_producer.conformance.apply_spec import ApplyCaseSpec, apply_case_specs
-from ticdc_producer.conformance.decode_spec import PROTOCOLS, decode_cases
+from ticdc_producer.conformance.case_spec import PROTOCOLS, ApplyCaseSpec, apply_case_specs, decode_cases
 from ticdc_producer.faults.catalogue import catalogue
 from ticdc_producer.simulate.job import Job, prepare
 

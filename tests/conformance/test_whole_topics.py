@@ -23,8 +23,8 @@ from tests.conformance.own_consumer import (
     Stopped,
 )
 from ticdc_producer.cli import main
-from ticdc_producer.conformance.apply_case import ApplyCase, build_apply_case
-from ticdc_producer.conformance.apply_spec import ApplyCaseSpec, apply_case_specs
+from ticdc_producer.conformance.case import ApplyCase, build_apply_case
+from ticdc_producer.conformance.case_spec import ApplyCaseSpec, apply_case_specs
 from ticdc_producer.conformance.compare import table_differences
 from ticdc_producer.runs import topic_cache
 from ticdc_producer.runs.topic_cache import Topic

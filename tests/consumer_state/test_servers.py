@@ -14,7 +14,7 @@ from tests.consumer_state.filled import ITEMS, SIDE_ROWS, STOCK
 from tests.consumer_state.folder import SHOP, state_folder
 from tests.consumer_state.servers import mariadb, postgres
 from ticdc_producer import api
-from ticdc_producer.reports.state_text import state_lines
+from ticdc_producer.reports.text import state_lines
 from ticdc_producer.verifier.consumer_state.outcome import StateOutcome
 
 pytestmark = pytest.mark.slow

@@ -17,7 +17,7 @@ from tests.consumer_state.folder import state_folder
 from tests.published_form import check, schema
 from ticdc_producer import api
 from ticdc_producer.cli import main
-from ticdc_producer.reports.state_text import state_lines
+from ticdc_producer.reports.text import state_lines
 from ticdc_producer.targets.golden.write import write_manifest
 from ticdc_producer.verifier.consumer_state.canonical_value import UNREADABLE
 from ticdc_producer.verifier.consumer_state.outcome import RowDifference, StateOutcome, TableOutcome

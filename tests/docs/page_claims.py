@@ -13,7 +13,7 @@ from tests.docs.command_run import Outcome
 from tests.docs.command_tables import replaced
 from tests.docs.page_commands import ROOT, Command, blocks
 from tests.docs.page_workspace import PageWorkspace
-from ticdc_producer.scenario.shipped import shipped
+from ticdc_producer.scenario.load import shipped
 
 _VERDICT = re.compile(r"ticdc-producer (run|verify)\b")
 _FILES = ("--out", "--junit-xml", "--html")

@@ -16,7 +16,7 @@ from tests.docs.command_run import Outcome, run
 from tests.docs.command_tables import not_run, replaced
 from tests.docs.consumer_tables import in_server, in_sqlite
 from tests.docs.page_commands import ROOT, Command, blocks, commands
-from ticdc_producer.runs.run_topics import prepare_topics
+from ticdc_producer.runs.targets.run_topics import prepare_topics
 from ticdc_producer.simulate.job import prepare
 
 _SERVER = re.compile(r"(mysql|postgresql)://tester:")

@@ -8,7 +8,7 @@ from tests.docs.markdown import code, listed, table
 from tests.scenario.sql.random_joins import DIFFERENCES
 from tests.scenario.sql.reference import ALTER_PARTS, DEFINITIONS, EXPRESSIONS, STATEMENTS, VARIABLES, Example
 from tests.scenario.sql.refusals import REFUSED
-from ticdc_producer.model.collation import DEFAULT_COLLATIONS, KNOWN
+from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS, KNOWN
 from ticdc_producer.scenario.sql.call_normalizer import AGGREGATES
 from ticdc_producer.scenario.sql.evaluate import SESSION_FUNCTIONS
 from ticdc_producer.scenario.sql.functions import MODULES, REASONS

@@ -20,8 +20,7 @@ from tests.docs.markdown import LINK, anchors, prose
 from tests.docs.page_commands import blocks, joined
 from ticdc_producer.cli.app import app
 from ticdc_producer.config import parse_sink_uri
-from ticdc_producer.scenario.load import load_scenario
-from ticdc_producer.scenario.shipped import shipped
+from ticdc_producer.scenario.load import load_scenario, shipped
 
 ROOT = DOCS.parent
 TEXTS = [*PAGES, ROOT / "README.md"]

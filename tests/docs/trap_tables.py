@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from tests.docs.markdown import code, listed, table
 from ticdc_producer.faults.catalogue import Trap, catalogue
-from ticdc_producer.model.profile import PROTOCOLS
+from ticdc_producer.model.parameter import PROTOCOLS
 from ticdc_producer.model.trap_coverage import VIEWS
 
 

@@ -14,9 +14,9 @@ from ticdc_producer.oracle.scenario import ScenarioOracle
 from ticdc_producer.runs.verification import verify_messages
 from ticdc_producer.simulate.job import prepare
 from ticdc_producer.simulate.simulate import simulate
-from ticdc_producer.targets.encoding.stored_messages import claim_objects
-from ticdc_producer.verifier.expected import ExpectedStream
-from ticdc_producer.verifier.messages import Messages
+from ticdc_producer.targets.record_batches import claim_objects
+from ticdc_producer.verifier.match import ExpectedStream
+from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.verdict import Verdict
 
 TOGETHER = Path(__file__).with_name("together.yaml")

@@ -18,7 +18,7 @@ from ticdc_producer.faults.catalogue import catalogue, catalogue_text, trap
 from ticdc_producer.faults.traps import built_in
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.simulate.job import prepare
-from ticdc_producer.simulate.topic import SimulatedTopic, simulated_topic
+from ticdc_producer.simulate.simulate import SimulatedTopic, simulated_topic
 from ticdc_producer.verifier import VerifyOptions
 from ticdc_producer.verifier.coverage import TrapOccurrences, Visibility, exercised
 
@@ -29,7 +29,7 @@ _, CLASS, *_ = [
 ]
 """The class of the page."""
 LEGAL = """
-from ticdc_producer.faults.event_columns import has_op
+from ticdc_producer.faults.event_traps import has_op
 from ticdc_producer.faults.event_traps import CopyTrap, drawn
 from ticdc_producer.model.trap_coverage import seen_as
 

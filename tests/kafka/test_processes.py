@@ -11,8 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ticdc_producer.class_archive import ClassArchive
 from ticdc_producer.kafka.embedded import process, supervisor
+from ticdc_producer.kafka.embedded.class_archive import ClassArchive
 from ticdc_producer.kafka.embedded.settings import BrokerFolder, server_properties
 
 GONE_SECONDS = 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from ticdc_producer.kafka.retry import until_answered
+from ticdc_producer.kafka.client_errors import until_answered
 
 
 class Broker:

@@ -6,7 +6,7 @@ import pytest
 
 from ticdc_producer.errors import BrokerError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.kafka.embedded.starting import StartingKafka
+from ticdc_producer.kafka.embedded.broker import StartingKafka
 
 
 @pytest.mark.parametrize("error", [BrokerError("no jars"), RuntimeError("a bug")])

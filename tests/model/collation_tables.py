@@ -2,7 +2,7 @@
 
 It needs MariaDB's server and pyuca 1.2, which ships Unicode's ``allkeys-9.0.0.txt``. MariaDB has the weights
 of UCA 4.0 and the order of GBK that TiDB took from MySQL; TiDB's deviations from both are below. NOTICE names
-the licences. ``ticdc_producer.model.collation`` describes the format of a table.
+the licences. ``ticdc_producer.model.values.collation`` describes the format of a table.
 
 Source of the deviations: tidb ``pkg/util/collate``: ``ucadata/generator/main.go``, ``gbk_chinese_ci*.go``.
 """
@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from ticdc_producer.model import collation
+from ticdc_producer.model.values import collation
 
 FOLDER = Path(collation.__file__).with_name("weights")
 _LAST_0900 = 0x2CEA0

@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.coerce import coerce, read
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import BinaryLiteral
+from ticdc_producer.model.values.coerce import coerce, read
+from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode
 
 T = MySQLType
 

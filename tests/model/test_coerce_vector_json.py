@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.coerce import coerce, read
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.json_document import JsonScalar, compare_json, json_type
-from ticdc_producer.model.json_text import JsonValue
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import Unsigned
+from ticdc_producer.model.values.coerce import coerce, read
+from ticdc_producer.model.values.json_document import JsonScalar, JsonValue, compare_json, json_type
+from ticdc_producer.model.values.sql_value import SQLMode, Unsigned
 
 T = MySQLType
 VECTOR = ColumnInfo(name="v", type=T.VECTOR_FLOAT32)

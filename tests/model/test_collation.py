@@ -11,7 +11,7 @@ import lzma
 import pytest
 
 from tests.model import collation_tables
-from ticdc_producer.model.collation import compare_texts, in_charset, same_to_like, sort_key
+from ticdc_producer.model.values.collation import compare_texts, in_charset, same_to_like, sort_key
 
 COLLATIONS = (
     "binary", "utf8mb4_bin", "utf8mb4_general_ci", "utf8mb4_unicode_ci", "utf8mb4_0900_ai_ci",

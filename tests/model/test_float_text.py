@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.number_text import plain_text
+from ticdc_producer.model.values.number_text import plain_text
 
 _ANY = st.integers(0, 0x7F7FFFFF).map(lambda bits: struct.unpack("<f", struct.pack("<I", bits))[0])
 _NEAR_POWERS = st.builds(

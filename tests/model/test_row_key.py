@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticdc_producer.model.coerce import coerce
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.row_key import encode_part, handle_of, index_key, int_key, memcomparable
+from ticdc_producer.model.values.coerce import coerce
 
 T = MySQLType
 BIGINT = ColumnInfo(name="b", type=T.LONGLONG, length=20, decimal=0)

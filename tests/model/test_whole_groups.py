@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticdc_producer.model.whole_groups import whole_groups
+from ticdc_producer.model.column_functions import whole_groups
 
 GROUPS = st.lists(st.tuples(st.integers(0, 1), st.sampled_from([b"", b"a", b"b"])), max_size=20)
 

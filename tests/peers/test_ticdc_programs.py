@@ -15,9 +15,8 @@ from tests.peers.ticdc_programs import LAST_STATEMENT, Target, consume_files, co
 from ticdc_producer import api
 from ticdc_producer.faults.catalogue import catalogue
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.scenario.shipped import shipped
-from ticdc_producer.testing.golden import Golden
-from ticdc_producer.testing.topic import filled
+from ticdc_producer.scenario.load import shipped
+from ticdc_producer.testing.topic import Golden, filled
 
 pytestmark = pytest.mark.slow
 SURVIVED = tuple(

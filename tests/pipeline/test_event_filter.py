@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.pipeline.small_changes import change
-from ticdc_producer.config.filter_section import FilterSection
+from ticdc_producer.config.config_section import FilterSection
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Kind

@@ -31,7 +31,7 @@ from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.protocols.spec import Options
 from ticdc_producer.simulate.change_log import change_batch
 from ticdc_producer.simulate.job import Job, prepare
-from ticdc_producer.targets.encoding.encode import PartitionEncoder
+from ticdc_producer.targets.encode import PartitionEncoder
 
 PROTOCOLS = {"open": "open-protocol", "canal-json": "canal-json", "debezium": "debezium"}
 STEMS = sorted({file.path.name.split(".")[0] for file in files("debezium")})

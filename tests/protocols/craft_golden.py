@@ -11,7 +11,7 @@ from tests.protocols.golden_messages import GoldenMessage, encode_other, row_mes
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Message, Op, ResolvedEvent, RowEvent
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.number_text import plain_text
+from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.protocols.base import Encoder
 
 Events = dict[int, GoldenEvent]

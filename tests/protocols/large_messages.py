@@ -15,7 +15,7 @@ from tests.golden_events import GOLDEN
 from tests.new_events import is_new
 from tests.protocols.canal_json_messages import in_column_order
 from tests.protocols.golden_messages import load_messages
-from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.parameter import Profile
 from ticdc_producer.protocols.compression import COMPRESSORS, Decompressor
 from ticdc_producer.protocols.open_protocol.frame_reader import FrameReader
 

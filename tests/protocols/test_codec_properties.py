@@ -29,7 +29,7 @@ from ticdc_producer.model.event_line import event_line, event_text, json_line
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import Decoder, Encoder
-from ticdc_producer.targets.decoding.event_rows import event_rows
+from ticdc_producer.targets.decode import event_rows
 from ticdc_producer.testing.random_values import TEXTS
 from ticdc_producer.testing.strategies import damaged
 

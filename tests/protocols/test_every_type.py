@@ -18,12 +18,12 @@ from tests.protocols.golden_messages import encode_rows
 from tests.protocols.random_codecs import CODECS, Codec
 from tests.protocols.random_tables import TABLE_ID, insert
 from ticdc_producer.errors import ProducerError
-from ticdc_producer.model.coerce import coerce, read
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import RowEvent, Value
 from ticdc_producer.model.mysql_type import STRINGS, TYPES, MySQLType, bare_name, type_names
 from ticdc_producer.model.row_key import encode_part
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.coerce import coerce, read
 from ticdc_producer.protocols.csv.decoder import CSVDecoder, described_columns
 from ticdc_producer.protocols.csv.encoder import CSVEncoder
 from ticdc_producer.protocols.csv.options import CSVOptions

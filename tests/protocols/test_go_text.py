@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.number_text import plain_text
+from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.protocols import go_json, go_quote
 from ticdc_producer.protocols import go_json as go_float
 from ticdc_producer.protocols.arrow_text import concat

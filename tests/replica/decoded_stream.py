@@ -15,12 +15,12 @@ from ticdc_producer.oracle.scenario import ScenarioOracle
 from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.simulate.job import Job, prepare
 from ticdc_producer.simulate.simulate import Simulation, simulate
-from ticdc_producer.targets.decoding.decode import event_decoder
-from ticdc_producer.targets.decoding.record_batches import with_table_schemas
+from ticdc_producer.targets.decode import event_decoder
+from ticdc_producer.targets.record_batches import with_table_schemas
 from ticdc_producer.verifier.check import check_messages
-from ticdc_producer.verifier.expected import ExpectedState, ExpectedStream
-from ticdc_producer.verifier.messages import Messages
+from ticdc_producer.verifier.match import ExpectedState, ExpectedStream
 from ticdc_producer.verifier.options import Strictness
+from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.table_state import StateComparison
 

@@ -15,7 +15,7 @@ from tests.replica.faulty_rows import FAST, FAULTS, Fault
 from tests.runs.test_folder_expectations import edited
 from ticdc_producer import api
 from ticdc_producer.protocols import registry
-from ticdc_producer.targets.decoding.event_rows import event_rows
+from ticdc_producer.targets.decode import event_rows
 
 URI = "kafka:///migrations?protocol=canal-json&partition-num=3&enable-tidb-extension=true"
 Line = dict[str, Any]

@@ -12,7 +12,7 @@ import pytest
 from tests.reports.verdicts import BANK, START, compared, event, finding, timeline, verdict
 from ticdc_producer.cli.reports import source_of
 from ticdc_producer.reports.html import page
-from ticdc_producer.reports.subject import FaultOccurrence, Subject
+from ticdc_producer.reports.report import FaultOccurrence, Subject
 from ticdc_producer.reports.timeline import ALL_BUCKETS, DRAWN, LONGEST_EVENT, Timeline
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
 from ticdc_producer.verifier.table_state import StateComparison

@@ -9,7 +9,7 @@ from junitparser import Failure, JUnitXml, Skipped, TestCase
 
 from tests.reports.verdicts import BANK, compared, event, finding, verdict
 from ticdc_producer.reports.junit import junit_xml, write_junit
-from ticdc_producer.reports.subject import Subject
+from ticdc_producer.reports.report import Subject
 from ticdc_producer.verifier.table_state import StateComparison
 from ticdc_producer.verifier.verdict import RequestedFaults, Verdict
 

@@ -17,8 +17,8 @@ from pyspark import TaskContext
 from ticdc_producer.cli import main
 from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
 from ticdc_producer.spark.session import spark_session
-from ticdc_producer.targets.encoding.stored_messages import stored_messages
 from ticdc_producer.targets.kafka import write
+from ticdc_producer.targets.record_batches import stored_messages
 
 FAILS_AT = 300
 HOW, DRIVER = sys.argv.pop(1), os.getpid()

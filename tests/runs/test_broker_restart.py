@@ -15,7 +15,7 @@ from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.kafka.embedded.process import is_free
 from ticdc_producer.model.event import Message
 from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
-from ticdc_producer.runs.progress import Progress
+from ticdc_producer.runs.run_report import Progress
 from ticdc_producer.targets.kafka.topics import Topics
 from ticdc_producer.targets.kafka.write import PartitionWriter
 

@@ -17,8 +17,8 @@ from tests.golden_events import GOLDEN
 from ticdc_producer import api
 from ticdc_producer.errors import ArgumentError, TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.simulate.estimate import estimate_of
 from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.simulate import estimate_of
 from ticdc_producer.targets.golden import write as golden_write
 
 _WITHOUT_SPARK = """

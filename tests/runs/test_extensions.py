@@ -12,17 +12,17 @@ import pytest
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part
 from ticdc_producer.model.shapes import CHANGE_LOG
-from ticdc_producer.oracle.oracle import Oracle
-from ticdc_producer.runs.execute import execute
+from ticdc_producer.oracle import Oracle
+from ticdc_producer.runs.run import execute
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
-from ticdc_producer.runs.target import MessageTarget
+from ticdc_producer.runs.targets.target import MessageTarget
 from ticdc_producer.simulate.change_log import UpstreamSource, change_batch
 from ticdc_producer.simulate.job import Job, prepare
 from ticdc_producer.simulate.simulate import Simulation
-from ticdc_producer.targets.encoding.stored_messages import SENT_COLUMNS
+from ticdc_producer.targets.record_batches import SENT_COLUMNS
 from ticdc_producer.verifier.invariants.registry import invariants
-from ticdc_producer.verifier.messages import Messages
+from ticdc_producer.verifier.passes.slices import Messages
 
 ENGINES = pytest.mark.parametrize("engine", ["local", "spark"], indirect=True)
 URI = "kafka:///t?protocol=canal-json&enable-tidb-extension=true&partition-num=2"

@@ -14,7 +14,7 @@ from ticdc_producer import api
 from ticdc_producer.errors import FaultError
 from ticdc_producer.faults.catalogue import catalogue, trap
 from ticdc_producer.model.event_line import event_line, json_line
-from ticdc_producer.model.profile import PROTOCOLS
+from ticdc_producer.model.parameter import PROTOCOLS
 from ticdc_producer.runs.run_report import RunReport, reporting_invariants
 from ticdc_producer.simulate.job import prepare
 

@@ -16,9 +16,9 @@ from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.engine.spark import SparkDataset, SparkEngine
 from ticdc_producer.errors import DeliveryError, SparkError, TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.kafka.embedded.starting import StartingKafka
+from ticdc_producer.kafka.embedded.broker import StartingKafka
 from ticdc_producer.model.shapes import MESSAGES
-from ticdc_producer.runs.run_topics import RunTopics
+from ticdc_producer.runs.targets.run_topics import RunTopics
 from ticdc_producer.simulate.job import prepare
 from ticdc_producer.simulate.simulate import simulate
 from ticdc_producer.targets.kafka.topics import Topics
@@ -175,7 +175,7 @@ def test_the_broker_starts_beside_spark_and_ends_with_a_run_that_does_not_reach_
         brokers.extend(psutil.Process(one.running().pid) for one in starting)
         raise SparkError("no Spark")
 
-    monkeypatch.setattr("ticdc_producer.runs.kafka_target.StartingKafka", Recorded)
+    monkeypatch.setattr("ticdc_producer.runs.targets.kafka.StartingKafka", Recorded)
     monkeypatch.setattr("ticdc_producer.spark.session.spark_session", no_spark)
     with pytest.raises(SparkError, match="no Spark"):
         ticdc_producer.run(script, keep=True, engine="spark")

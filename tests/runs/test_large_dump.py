@@ -13,7 +13,8 @@ import ticdc_producer
 from ticdc_producer.cli import main
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.runs.validate import validate_scenario
-from ticdc_producer.scenario import dump_step, load
+from ticdc_producer.scenario import file_steps as dump_step
+from ticdc_producer.scenario import load
 from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.load import SQLStep, load_scenario
 

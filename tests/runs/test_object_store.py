@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_producer.config.file_system import file_system
+from ticdc_producer.config.storage import file_system
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.targets.storage.listing import list_storage
+from ticdc_producer.targets.storage.read import list_storage
 
 MISSING = [name for name in ("s3fs", "moto", "flask") if find_spec(name) is None]
 

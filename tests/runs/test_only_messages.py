@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 import ticdc_producer
 from ticdc_producer.errors import EncodeError, FolderError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.runs import topic_progress
-from ticdc_producer.runs.progress import Progress
+from ticdc_producer.runs.run_report import Progress
+from ticdc_producer.runs.targets.selection import kafka as topic_progress
 
 OVERRIDES = ["steps[1].generate.transactions=30", "steps[1].generate.rows=20"]
 TOO_LARGE = """

@@ -11,9 +11,9 @@ import ticdc_producer
 from ticdc_producer.config import resolve
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.protocols import registry
-from ticdc_producer.runs.progress import Progress
-from ticdc_producer.runs.run_topics import RunTopics
-from ticdc_producer.runs.topic_progress import current_progress
+from ticdc_producer.runs.run_report import Progress
+from ticdc_producer.runs.targets.kafka import current_progress
+from ticdc_producer.runs.targets.run_topics import RunTopics
 from ticdc_producer.targets.kafka.topics import Topics
 
 TS = 429918007904436226

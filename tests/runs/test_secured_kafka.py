@@ -29,7 +29,7 @@ from ticdc_producer.errors import (
 from ticdc_producer.kafka.client import CONNECT_SECONDS
 from ticdc_producer.model.event import Record
 from ticdc_producer.targets.kafka.topics import Topics
-from ticdc_producer.testing import kafka as topics
+from ticdc_producer.testing import broker as topics
 from ticdc_producer.testing.broker import broker
 
 

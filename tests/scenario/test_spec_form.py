@@ -12,8 +12,14 @@ import pytest
 
 from ticdc_producer.config import resolve
 from ticdc_producer.resources import bundled_dir
-from ticdc_producer.scenario.load import ResolvedStep, ScenarioFile, SQLStep, load_scenario
-from ticdc_producer.scenario.shipped import descriptions, shipped
+from ticdc_producer.scenario.load import (
+    ResolvedStep,
+    ScenarioFile,
+    SQLStep,
+    descriptions,
+    load_scenario,
+    shipped,
+)
 from ticdc_producer.scenario.spec import Scenario, scenario_schema
 
 GOLDEN = Path(__file__).parents[1] / "golden"

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 import pytest
 import uvicorn
 
-from ticdc_producer.cli.command_service import answer_command
+from ticdc_producer.cli.remote.command_service import answer_command
 from ticdc_producer.cli.serve_command import _run_text, _verdict_text
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.serve.app import create_app
+from ticdc_producer.serve.server import Starting
 from ticdc_producer.serve.service import Service, Texts
 from ticdc_producer.serve.settings import ServeSettings
-from ticdc_producer.serve.starting import Starting
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.serve.asgi_client import Answer, request
-from ticdc_producer.cli.command_service import answer_command
+from ticdc_producer.cli.remote.command_service import answer_command
 from ticdc_producer.serve.app import create_app
 from ticdc_producer.serve.service import Service, Texts
 from ticdc_producer.serve.settings import ServeSettings

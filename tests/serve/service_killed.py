@@ -13,7 +13,7 @@ import psutil
 
 from tests.serve import works
 from tests.serve.service_app import no_text
-from ticdc_producer.serve.children import Children
+from ticdc_producer.serve.child_process import Children
 from ticdc_producer.serve.settings import Limits
 from ticdc_producer.serve.task import Task
 from ticdc_producer.serve.work import Texts

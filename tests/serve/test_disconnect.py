@@ -10,7 +10,7 @@ import pytest
 
 from tests.serve.service_app import App, application
 from tests.serve.works import ENDLESS_RUN
-from ticdc_producer.cli.frames import CONTENT_TYPE, PATH, frame
+from ticdc_producer.cli.remote.frames import CONTENT_TYPE, PATH, frame
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.serve.service import Service
 from ticdc_producer.serve.settings import Limits, ServeSettings

@@ -12,7 +12,7 @@ import pytest
 
 from tests.serve.asgi_client import Answer
 from tests.serve.service_app import App, application
-from ticdc_producer.cli.frames import CONTENT_TYPE, frame, read_frames
+from ticdc_producer.cli.remote.frames import CONTENT_TYPE, frame, read_frames
 from ticdc_producer.config import resolve
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.serve.settings import Limits, ServeSettings

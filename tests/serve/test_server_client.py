@@ -18,12 +18,12 @@ import pytest
 
 import ticdc_producer
 from ticdc_producer.cli import main
-from ticdc_producer.cli.client_files import ClientFiles
-from ticdc_producer.cli.frames import CONTENT_TYPE, MOST_BYTES, frame, parts_of, read_frames
-from ticdc_producer.cli.server_client import _Service
+from ticdc_producer.cli.remote.client_files import ClientFiles
+from ticdc_producer.cli.remote.frames import CONTENT_TYPE, MOST_BYTES, frame, parts_of, read_frames
+from ticdc_producer.cli.remote.server_client import _Service
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.serve import verify_work
+from ticdc_producer.serve import work as verify_work
 from ticdc_producer.serve.settings import Limits
 
 SQL = "CREATE TABLE t (id INT PRIMARY KEY, v INT);\nINSERT INTO t VALUES (1, 10), (2, 20);\n"
@@ -184,7 +184,7 @@ def test_a_watched_file_runs_again_when_it_is_saved(
             yield
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ticdc_producer.cli.client_files.saves", saves)
+    monkeypatch.setattr("ticdc_producer.cli.remote.client_files.saves", saves)
     code, out, err = _output(capsys, "run", script, "--watch", "--server", url)
     assert code == 130
     assert '  + {"id": "1", "v": "11"}' in out

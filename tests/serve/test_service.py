@@ -13,7 +13,7 @@ import pytest
 
 from tests.kafka_topic import read_topic
 from tests.serve.asgi_client import Answer, request
-from ticdc_producer.cli.command_service import answer_command
+from ticdc_producer.cli.remote.command_service import answer_command
 from ticdc_producer.cli.serve_command import _run_text, _verdict_text
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.serve.app import create_app

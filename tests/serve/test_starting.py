@@ -12,11 +12,11 @@ import pytest
 
 from tests.serve.asgi_client import Answer, async_request
 from tests.serve.service_app import no_text
-from ticdc_producer.cli.command_service import answer_command
+from ticdc_producer.cli.remote.command_service import answer_command
 from ticdc_producer.serve.app import create_app
+from ticdc_producer.serve.server import Starting
 from ticdc_producer.serve.service import Service, Texts
 from ticdc_producer.serve.settings import ServeSettings
-from ticdc_producer.serve.starting import Starting
 
 
 class Loading:

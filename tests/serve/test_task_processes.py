@@ -17,7 +17,7 @@ import pytest
 from tests.serve import service_killed, works
 from tests.serve.service_app import no_text
 from ticdc_producer.errors import EnvironmentFailure, ProducerError
-from ticdc_producer.serve.children import Children
+from ticdc_producer.serve.child_process import Children
 from ticdc_producer.serve.settings import Limits
 from ticdc_producer.serve.task import Task
 from ticdc_producer.serve.task_errors import TaskCancelled, TaskTimeout

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from ticdc_producer.java import spark_java_home
-from ticdc_producer.spark import session_settings
+from ticdc_producer.spark.session import JVM_OPTIONS, local_settings
 
 
 def _transport(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -30,7 +30,7 @@ def test_workers_use_unix_domain_sockets(spark: SparkSession) -> None:
 
 def test_the_jvm_prints_nothing_to_stdout() -> None:
     java = spark_java_home() / "bin" / "java"
-    options = session_settings.local(0)[session_settings.JVM_OPTIONS].split()
+    options = local_settings(0)[JVM_OPTIONS].split()
     # The JVM warns about large pages, which almost no machine has.
     output = subprocess.run(
         [java, "-XX:+UseLargePages", *options, "-version"], capture_output=True, text=True, check=True

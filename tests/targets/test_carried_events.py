@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_producer.model.shapes import CARRIED, EVENT_OFFSETS
-from ticdc_producer.targets.encoding.message_rows import CarriedEvents
+from ticdc_producer.targets.message_rows import CarriedEvents
 
 EVENTS = pa.schema([field for field in CARRIED if field.name not in ("offset", "index", "handle_key_only")])
 

@@ -12,8 +12,7 @@ from ticdc_producer.errors import ChangefeedError, DecodeError, StorageError
 from ticdc_producer.model.event import ClaimObject, Event, Kind, Message, RowEvent
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.encoder import framed
-from ticdc_producer.targets.decoding.claims import ClaimReader, with_claim_check
-from ticdc_producer.targets.encoding.claims import ClaimWriter
+from ticdc_producer.targets.claims import ClaimReader, ClaimWriter, with_claim_check
 
 LOCATION = "s3://elsewhere/claims/row.json"
 WHOLE = b'{"u":{"id":{"t":3,"h":true,"f":11,"v":1},"v":{"t":15,"f":64,"v":"a"}}}'

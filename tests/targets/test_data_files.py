@@ -11,7 +11,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from ticdc_producer.model import tso
 from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.targets.storage.data_files import DataFiles, FileRules
+from ticdc_producer.targets.storage.write import DataFiles, FileRules
 
 MEMORY = MemoryFileSystem()
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ticdc_producer.model.event import Message
 from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
-from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats, KindCount
+from ticdc_producer.targets.message_rows import DeliveryStats, KindCount
 
 _MESSAGES = st.lists(
     st.builds(

@@ -13,8 +13,8 @@ from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Message
 from ticdc_producer.protocols.message_batch import from_messages
-from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
-from ticdc_producer.targets.encoding.encode_partition import PartitionEventOffsets
+from ticdc_producer.targets.encode import EncodePlan, PartitionEncoder
+from ticdc_producer.targets.encode_partition import PartitionEventOffsets
 
 PLAN = EncodePlan(protocol="open-protocol", options={}, catalog=Catalog(()))
 

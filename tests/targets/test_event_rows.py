@@ -8,7 +8,7 @@ import pytest
 
 from ticdc_producer.model.event import Event, ResolvedEvent
 from ticdc_producer.model.shapes import DECODED
-from ticdc_producer.targets.decoding import event_rows as module
+from ticdc_producer.targets import decode as module
 
 
 class Endless:

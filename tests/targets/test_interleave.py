@@ -14,7 +14,7 @@ from tests.golden_events import GOLDEN
 from ticdc_producer.bench.batches import event_batches
 from ticdc_producer.model.event import Kind, Message, ResolvedEvent, RowEvent
 from ticdc_producer.protocols import registry
-from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
+from ticdc_producer.targets.encode import EncodePlan, PartitionEncoder
 
 CATALOG, [ROWS] = event_batches(GOLDEN / "bench" / "t1.events.jsonl", 1)
 MOST = 3

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tenacity import stop_after_attempt
 
 from ticdc_producer.errors import DeliveryError, ForeignMessageError
-from ticdc_producer.kafka.retry import until_answered
+from ticdc_producer.kafka.client_errors import until_answered
 from ticdc_producer.model.event import Message
 from ticdc_producer.protocols.message_batch import from_messages
 from ticdc_producer.targets.kafka.resume import PartitionResume

@@ -17,8 +17,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.storage_files import metadata, schema_file, schema_path
 from ticdc_producer.runs.decode import decode
-from ticdc_producer.targets.storage.listing import Listing, list_storage
-from ticdc_producer.targets.storage.read import reading_options, records
+from ticdc_producer.targets.storage.read import Listing, list_storage, reading_options, records
 
 TABLE = TableInfo(
     schema="d",

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from ticdc_producer.model.event import ClaimObject, Message
 from ticdc_producer.protocols.message_batch import from_messages
-from ticdc_producer.targets.encoding.message_rows import STORED_MESSAGES, MessageRows
-from ticdc_producer.targets.encoding.stored_messages import claim_objects, stored_messages
+from ticdc_producer.targets.message_rows import STORED_MESSAGES, MessageRows
+from ticdc_producer.targets.record_batches import claim_objects, stored_messages
 
 _CLAIMS = st.lists(
     st.builds(ClaimObject, st.text("ab", min_size=1, max_size=3), st.binary(max_size=3)), max_size=2

@@ -16,9 +16,9 @@ from ticdc_producer.errors import DeliveryError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.model.event import Message
 from ticdc_producer.protocols.message_batch import from_messages
-from ticdc_producer.targets.encoding.message_rows import STORED_MESSAGES, MessageRows
 from ticdc_producer.targets.kafka.topics import Topics
 from ticdc_producer.targets.kafka.write import Delivery
+from ticdc_producer.targets.message_rows import STORED_MESSAGES, MessageRows
 
 
 def _write(kafka: EmbeddedKafka, topic: str, values: list[list[bytes]], largest: int = 1 << 20) -> None:

@@ -10,8 +10,7 @@ from uuid import UUID
 import pytest
 
 from ticdc_producer.errors import ArgumentError
-from ticdc_producer.testing.cell import same
-from ticdc_producer.testing.state_diff import state_diff
+from ticdc_producer.testing.state_diff import same, state_diff
 
 UUID_TEXT = "12345678-1234-5678-1234-567812345678"
 

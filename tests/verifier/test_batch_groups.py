@@ -10,15 +10,15 @@ import pyarrow as pa
 import pytest
 
 from ticdc_producer.verifier import VerifyOptions
-from ticdc_producer.verifier.batch_groups import (
+from ticdc_producer.verifier.events import positions
+from ticdc_producer.verifier.invariants.registry import INVARIANTS
+from ticdc_producer.verifier.passes.batch_groups import (
     BatchGroups,
     GroupedRows,
     SuspectedGroups,
     marks,
     with_marks,
 )
-from ticdc_producer.verifier.events import positions
-from ticdc_producer.verifier.invariants.registry import INVARIANTS
 
 OPTIONS = VerifyOptions()
 

@@ -10,8 +10,8 @@ import pytest
 from ticdc_producer.errors import FaultError
 from ticdc_producer.faults.catalogue import catalogue
 from ticdc_producer.model.trap_coverage import Feature
-from ticdc_producer.verifier.coverage.cells import CellValues
 from ticdc_producer.verifier.coverage.conditions import condition
+from ticdc_producer.verifier.coverage.definitions import CellValues
 
 COLUMNS = {
     "type": pa.array(["int", "bigint unsigned", None, "set"]),

@@ -12,7 +12,7 @@ from ticdc_producer.engine.spark import SparkEngine
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.verifier import ExpectedDispatch, VerifyOptions
 from ticdc_producer.verifier.check import check_messages
-from ticdc_producer.verifier.messages import Messages
+from ticdc_producer.verifier.passes.slices import Messages
 
 KEYS = 5_000
 PARTITIONS = 4

@@ -22,10 +22,10 @@ from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Kind, Op, Value
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.model.table import PartitionInfo, TableInfo
+from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.protocols.registry import BUILT_IN
-from ticdc_producer.targets.encoding.row_batches import EVENTS_ARROW
+from ticdc_producer.targets.row_batches import EVENTS_ARROW
 
 Image: TypeAlias = tuple[Value, ...]
 _TIDB_UNSIGNED = 0x20  # mysql.UnsignedFlag, TiDB's own numbering

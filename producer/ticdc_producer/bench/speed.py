@@ -21,7 +21,7 @@ import pyarrow as pa
 from ticdc_producer.bench.batches import LINES, MIN_ROWS, event_batches
 from ticdc_producer.model.event import Message
 from ticdc_producer.protocols import registry
-from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
+from ticdc_producer.targets.encode import EncodePlan, PartitionEncoder
 
 PASSES = 5
 

@@ -17,7 +17,7 @@ def main(arguments: list[str] | None = None) -> int:
     """
     import sys
 
-    from ticdc_producer.cli.server_client import run_on_server, server_of
+    from ticdc_producer.cli.remote.server_client import run_on_server, server_of
 
     given = sys.argv[1:] if arguments is None else arguments
     url = server_of(given)

@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 from ticdc_producer import errors
 from ticdc_producer.cli.options import fail, fail_usage
 from ticdc_producer.errors import ProducerError
-from ticdc_producer.pandas_import import postpone_pandas
+from ticdc_producer.installation import postpone_pandas
 
 COMMANDS = {
     "run": "Run a scenario, write its messages, read them again and verify them.",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ticdc_producer.cli.options import Json, ProtocolName
-from ticdc_producer.conformance.level import Level
+from ticdc_producer.conformance.case_spec import Level
 
 if TYPE_CHECKING:
     from ticdc_producer.conformance.catalog import CaseSpec, FailureList
@@ -169,7 +169,7 @@ def _outcomes(
 
 def _check(testee: str | None, junit_xml: Path | None) -> None:
     from ticdc_producer.errors import ConformanceError
-    from ticdc_producer.reports.target import check_target
+    from ticdc_producer.reports.report import check_target
 
     if testee is None:
         raise ConformanceError(

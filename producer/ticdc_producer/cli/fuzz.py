@@ -15,11 +15,11 @@ import typer
 from ticdc_producer.errors import ConformanceError
 
 if TYPE_CHECKING:
+    from ticdc_producer.conformance.case_spec import Level
     from ticdc_producer.conformance.fuzz.campaign import Report
     from ticdc_producer.conformance.fuzz.example import FuzzExample
     from ticdc_producer.conformance.fuzz.shrink import Failure
     from ticdc_producer.conformance.fuzz.testee import FuzzTestee
-    from ticdc_producer.conformance.level import Level
     from ticdc_producer.conformance.wire import ProtocolName
 
 T = TypeVar("T")
@@ -107,7 +107,7 @@ class FuzzOptions:
     @property
     def chosen_levels(self) -> tuple[Level, ...]:
         """The levels of requests, by default both."""
-        from ticdc_producer.conformance.level import Level
+        from ticdc_producer.conformance.case_spec import Level
 
         return tuple(one for one in Level if not self.levels or one in self.levels)
 
@@ -132,8 +132,8 @@ def fuzz(histories: RandomHistories, options: FuzzOptions) -> int:
     """Send random histories until one fails; 1 if one does."""
     from ticdc_producer.conformance.catalog import seconds_of
     from ticdc_producer.conformance.fuzz.campaign import CampaignLimits, run_campaign
-    from ticdc_producer.conformance.fuzz.drawn import Settings
-    from ticdc_producer.conformance.fuzz.failure_folder import regressions, save_failure
+    from ticdc_producer.conformance.fuzz.recorded import regressions, save_failure
+    from ticdc_producer.conformance.fuzz.stream import Settings
 
     seconds = None if histories.time is None else seconds_of(histories.time, where="--time")
     unlimited = histories.examples is None and seconds is None
@@ -177,7 +177,7 @@ def replay(options: FuzzOptions, folder: Path) -> int:
 
 def shrink(options: FuzzOptions, path: Path) -> int:
     """Cut a golden folder or a scenario down to a few statements that fail, too; 0 if it passes."""
-    from ticdc_producer.conformance.fuzz.failure_folder import save_failure
+    from ticdc_producer.conformance.fuzz.recorded import save_failure
     from ticdc_producer.conformance.fuzz.shrink import first_wrong, shrunk
 
     example = _example(options, path)
@@ -227,7 +227,7 @@ def _report_lines(report: Report, command: str, folder: Path | None) -> list[str
 
 
 def _failure_lines(failure: Failure, command: str, folder: Path) -> list[str]:
-    from ticdc_producer.conformance.fuzz.failure_folder import replay_command
+    from ticdc_producer.conformance.fuzz.recorded import replay_command
 
     example = failure.smallest
     orders = "".join(f", order {one.order}" for one in example.deliveries)

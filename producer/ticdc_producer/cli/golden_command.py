@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ticdc_producer.cli.options import AnyProtocol, Json, refuse_options
-from ticdc_producer.conformance.level import Level
+from ticdc_producer.conformance.case_spec import Level
 
 if TYPE_CHECKING:
-    from ticdc_producer.conformance.corpus_diff import CorpusDiff
+    from ticdc_producer.conformance.corpus import CorpusDiff
 
 app = typer.Typer(help="Write the conformance corpus as files, and compare two of them.")
 
@@ -40,8 +40,8 @@ def golden(
     if context.invoked_subcommand is not None:
         refuse_options(context, "golden diff A B")
         return 0
-    from ticdc_producer.conformance.case_folder import write_corpus
     from ticdc_producer.conformance.catalog import case_specs, selected
+    from ticdc_producer.conformance.corpus import write_corpus
     from ticdc_producer.errors import FolderError
 
     if out is None:
@@ -60,7 +60,7 @@ def diff(
     as_json: Json = False,
 ) -> int:
     """Show the changes from corpus A to corpus B. Exit code 1 if there are any."""
-    from ticdc_producer.conformance.corpus_diff import corpus_diff
+    from ticdc_producer.conformance.corpus import corpus_diff
 
     found = corpus_diff(old, new)
     if as_json:

@@ -9,10 +9,10 @@ from urllib.parse import quote
 
 import typer
 
-from ticdc_producer.cli.frames import URL_VARIABLE
+from ticdc_producer.cli.remote.frames import URL_VARIABLE
 from ticdc_producer.engine.option import EngineOption
 from ticdc_producer.errors import USAGE, ArgumentError, ChangefeedError, ProducerError
-from ticdc_producer.model.profile import PROTOCOLS, Protocol
+from ticdc_producer.model.parameter import PROTOCOLS, Protocol
 
 if TYPE_CHECKING:
     ProtocolName: TypeAlias = Protocol

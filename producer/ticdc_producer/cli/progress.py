@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
     from rich.status import Status
 
-    from ticdc_producer.runs.progress import Progress
+    from ticdc_producer.runs.run_report import Progress
 
 
 class ProgressDisplay:

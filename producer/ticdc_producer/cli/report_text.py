@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ticdc_producer.faults.catalogue import trap
-from ticdc_producer.reports.labels import (
+from ticdc_producer.reports.text import (
     differences,
     gap_reason,
     kinds,

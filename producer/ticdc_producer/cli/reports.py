@@ -15,7 +15,7 @@ import typer
 from ticdc_producer.errors import ReportError
 
 if TYPE_CHECKING:
-    from ticdc_producer.reports.subject import FaultOccurrence, Subject
+    from ticdc_producer.reports.report import FaultOccurrence, Subject
     from ticdc_producer.reports.timeline import Timeline
     from ticdc_producer.runs.verification import VerifiedStream
     from ticdc_producer.verifier.verdict import RequestedFaults, Verdict
@@ -50,7 +50,7 @@ def source_of(file: str, text: str) -> str:
 
 def scenario_source(scenario: str | None) -> str:
     """The text of a scenario file or of a shipped scenario, as ``source_of``; empty if it is very large."""
-    from ticdc_producer.scenario.shipped import shipped
+    from ticdc_producer.scenario.load import shipped
 
     if scenario is None:
         return ""
@@ -78,7 +78,7 @@ class Reports:
     _timeline: Timeline | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        from ticdc_producer.reports.target import check_installed, check_target
+        from ticdc_producer.reports.report import check_installed, check_target
 
         for path in (self.junit_xml, self.html):
             check_verified(path, self.verified)
@@ -89,7 +89,7 @@ class Reports:
 
     def on_verdict(self, verified: VerifiedStream) -> None:
         """Query the data of the reports while the stream can be read."""
-        from ticdc_producer.reports.subject import Subject
+        from ticdc_producer.reports.report import Subject
 
         changefeed = verified.changefeed
         self._subject = Subject(
@@ -130,7 +130,7 @@ class Reports:
 
 def _occurrences(faults: Iterable[Mapping[str, Any]]) -> list[FaultOccurrence]:
     """The faults with a position in the topic; a message that is missing at the end has none."""
-    from ticdc_producer.reports.subject import FaultOccurrence
+    from ticdc_producer.reports.report import FaultOccurrence
 
     names = FaultOccurrence.__slots__
     found = ({name: fault[name] for name in names} for fault in faults if fault["offset"] is not None)

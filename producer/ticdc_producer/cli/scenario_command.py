@@ -60,7 +60,7 @@ def _counted(count: int, noun: str) -> str:
 @app.command("list")
 def list_shipped() -> int:
     """List the scenarios that come with the package."""
-    from ticdc_producer.scenario.shipped import descriptions
+    from ticdc_producer.scenario.load import descriptions
 
     listed = descriptions()
     width = max(map(len, listed), default=0)

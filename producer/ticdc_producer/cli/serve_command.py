@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ticdc_producer.cli.options import KafkaProperties
-from ticdc_producer.cli.server_client import TOKEN_VARIABLE
+from ticdc_producer.cli.remote.server_client import TOKEN_VARIABLE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -79,8 +79,7 @@ def serve(
     which clients send. Posted scenarios cannot read this machine unless --allow permits it.
     """
     gc.set_threshold(*_USUAL_THRESHOLDS)  # a command postpones collections; a service must not grow
-    from ticdc_producer.serve.listener import listen, url_of
-    from ticdc_producer.serve.settings import Limits, ServeSettings
+    from ticdc_producer.serve.settings import Limits, ServeSettings, listen, url_of
 
     settings = ServeSettings(
         host=host,
@@ -104,10 +103,10 @@ def serve(
 
 def _load(settings: ServeSettings, on_failure: Callable[[], None]) -> tuple[Service, ASGIApp]:
     """The service and its application. Kafka starts while the modules load, which takes as long."""
-    from ticdc_producer.kafka.embedded.starting import StartingKafka
+    from ticdc_producer.kafka.embedded.broker import StartingKafka
 
     kafka = None if settings.kafka else StartingKafka()
-    from ticdc_producer.cli.command_service import answer_command
+    from ticdc_producer.cli.remote.command_service import answer_command
     from ticdc_producer.serve.app import create_app
     from ticdc_producer.serve.service import Service, Texts
 

@@ -12,8 +12,8 @@ import typer
 
 from ticdc_producer.cli.options import fail
 from ticdc_producer.cli.progress import ProgressDisplay
+from ticdc_producer.cli.remote.saves import saves
 from ticdc_producer.cli.report_text import show_report, show_verdict
-from ticdc_producer.cli.saves import saves
 from ticdc_producer.errors import ProducerError, ScenarioError
 from ticdc_producer.runs.decode import FolderText, folder_text
 from ticdc_producer.runs.run_report import RunReport

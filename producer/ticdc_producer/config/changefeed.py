@@ -8,15 +8,13 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ticdc_producer.config.changefeed_file import DispatchRule
-from ticdc_producer.config.config_section import explain
-from ticdc_producer.config.filter_section import ColumnSelector, FilterSection
+from ticdc_producer.config.config_section import ColumnSelector, FilterSection, explain
 from ticdc_producer.config.parameters import BY_NAME, OF_MESSAGES
 from ticdc_producer.config.sink_uri import SinkURI, parse_sink_uri
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.kafka.client import Brokers, Cluster, Properties, producer_properties
 from ticdc_producer.model.option_type import Plain
-from ticdc_producer.model.parameter import SinkKind
-from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.parameter import Profile, SinkKind
 from ticdc_producer.protocols.registry import protocol_spec
 from ticdc_producer.protocols.spec import ProtocolSpec
 

@@ -10,8 +10,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
-from ticdc_producer.config.config_section import ConfigSection, Words
-from ticdc_producer.config.filter_section import ColumnSelector, FilterSection
+from ticdc_producer.config.config_section import ColumnSelector, ConfigSection, FilterSection, Words
 from ticdc_producer.config.parameters import BY_NAME
 from ticdc_producer.config.sink_uri import parse_sink_uri
 from ticdc_producer.errors import ChangefeedError

@@ -18,8 +18,7 @@ from pydantic import ValidationError
 
 from ticdc_producer.config.changefeed import Changefeed
 from ticdc_producer.config.changefeed_file import ChangefeedFile
-from ticdc_producer.config.config_section import ConfigSection, explain
-from ticdc_producer.config.filter_section import FilterSection
+from ticdc_producer.config.config_section import ConfigSection, FilterSection, explain
 from ticdc_producer.config.parameters import OF_MESSAGES, REFUSED_KEYS, has_parameter
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.option_type import Plain

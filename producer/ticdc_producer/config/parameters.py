@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ticdc_producer.config.storage_parameters import OF_STORAGE
+from ticdc_producer.config.storage import OF_STORAGE
 from ticdc_producer.config.unused_parameters import REFUSED, WITHOUT_EFFECT
 from ticdc_producer.model.entry_points import PROTOCOLS, installed
 from ticdc_producer.model.option_type import (

@@ -13,7 +13,7 @@ from typing import Any
 from ticdc_producer.config.changefeed import Changefeed
 from ticdc_producer.config.changefeed_file import ChangefeedFile
 from ticdc_producer.config.changefeed_toml import check_changefeed_file
-from ticdc_producer.config.filter_section import FilterSection
+from ticdc_producer.config.config_section import FilterSection
 from ticdc_producer.config.kafka_properties import parse_kafka_properties, security_properties
 from ticdc_producer.config.parameters import (
     BY_NAME,
@@ -24,7 +24,7 @@ from ticdc_producer.config.parameters import (
     protocols_with,
 )
 from ticdc_producer.config.sink_uri import SinkURI, default_sink_uri, parse_sink_uri
-from ticdc_producer.config.storage_parameters import storage_limits
+from ticdc_producer.config.storage import storage_limits
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.option_type import Plain
 from ticdc_producer.model.parameter import SinkKind, State

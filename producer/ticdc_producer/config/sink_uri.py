@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ticdc_producer.config.environment import with_environment
+from ticdc_producer.config.kafka_properties import with_environment
 from ticdc_producer.config.parameters import BY_NAME, parameter
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.hints import nearest

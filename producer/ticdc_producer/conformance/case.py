@@ -1,27 +1,40 @@
-"""A case of the decode level: one message and its expected events. Needs neither Spark nor a broker."""
+"""The cases: one message and its events, or a whole topic and the rows that a consumer of it must have.
+
+Each topic is written once; all cases of a topic share it.
+"""
 
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from ticdc_producer.config import Changefeed, resolve
+from ticdc_producer.conformance.case_spec import ApplyCaseSpec, DecodeCase, DecodeSpec
+from ticdc_producer.conformance.compare import ExpectedRows
 from ticdc_producer.conformance.damage import DAMAGES
-from ticdc_producer.conformance.decode_spec import DecodeCase, DecodeSpec
-from ticdc_producer.conformance.expected_events import expected_ddl, expected_resolved, expected_row
-from ticdc_producer.conformance.stream import CaseStream, run_spec
-from ticdc_producer.conformance.wire import Event, Request, event_of
+from ticdc_producer.conformance.stream import (
+    CaseStream,
+    expected_ddl,
+    expected_resolved,
+    expected_row,
+    run_spec,
+)
+from ticdc_producer.conformance.wire import ApplyRequest, Event, KafkaRecord, Request, event_of
+from ticdc_producer.model import event
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Message
 from ticdc_producer.model.event_line import event_line
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.avro.schemas import SchemaIDs, assign_ids
-from ticdc_producer.targets.encoding.encode import EncodePlan, PartitionEncoder
+from ticdc_producer.runs.topic_cache import Topic, cached_topic
+from ticdc_producer.targets.encode import EncodePlan, PartitionEncoder
+from ticdc_producer.targets.golden import read as source
 
 _SCHEMA_MESSAGE = "bootstrap"
 _POSITION = ("topic", "partition", "offset", "index")
@@ -128,3 +141,82 @@ def _event(fields: dict[str, Any]) -> Event:
     """The event as in a line of ``events.jsonl``, without its position in the topic."""
     line = event_line(fields)
     return event_of({name: line[name] for name in line if name not in _POSITION})
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicCase:
+    """One request to a testee, and the expected rows.
+
+    :param description: what the case requires of a consumer.
+    :param expected: the rows of the requested tables.
+    """
+
+    id: str
+    description: str
+    request: ApplyRequest
+    expected: tuple[ExpectedRows, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApplyCase(TopicCase):
+    """A case of a stored topic.
+
+    :param golden: golden folder of the topic.
+    """
+
+    golden: Path
+
+
+def build_apply_case(spec: ApplyCaseSpec, on_status: Callable[[str], None]) -> ApplyCase:
+    """The case of a topic; Spark makes the topic if it is not in the cache.
+
+    :param on_status: called when Spark starts.
+    :raises ProducerError: if Spark does not start, or the topic cannot be stored.
+    """
+    topic_spec = spec.topic_spec
+    topic = Topic(
+        scenario=topic_spec.scenario,
+        sink_uri=spec.sink_uri,
+        overrides=topic_spec.overrides,
+        inject=topic_spec.inject,
+        moments=spec.moments,
+    )
+    cached = cached_topic(topic, on_status)
+    tables = msgspec.convert(
+        cached.tables(topic_spec.resolved_ts, follows_ddl=topic_spec.follows_ddl), list[ExpectedRows]
+    )
+    requested = tuple(table for table in tables if not topic_spec.tables or table.name in topic_spec.tables)
+    request = ApplyRequest(
+        case=spec.id,
+        level="apply",
+        protocol=spec.protocol,
+        options=dict(spec.options),
+        messages=_delivered(cached.golden),
+        tables=[table.name for table in requested],
+        schemas={str(number): schema for number, schema in source.schemas(cached.golden).items()}
+        or msgspec.UNSET,
+        resolved_ts=topic_spec.resolved_ts,
+        follows_ddl=topic_spec.follows_ddl or msgspec.UNSET,
+    )
+    return ApplyCase(
+        id=spec.id, description=spec.description, request=request, expected=requested, golden=cached.golden
+    )
+
+
+def _delivered(folder: Path) -> list[KafkaRecord]:
+    """The messages in a possible order of delivery: round-robin over the partitions, each in its order."""
+    records = source.records(folder / "messages.jsonl")
+    return [
+        KafkaRecord(
+            topic=one.topic,
+            partition=one.partition,
+            offset=one.offset,
+            key=_base64(one.key),
+            value=_base64(one.value),
+        )
+        for one in sorted(records, key=_delivery_order)
+    ]
+
+
+def _delivery_order(one: event.Record) -> tuple[int, str, int]:
+    return one.offset, one.topic, one.partition

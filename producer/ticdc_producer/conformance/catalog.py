@@ -10,15 +10,19 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
-from ticdc_producer.conformance.apply_spec import ApplyCaseSpec, apply_case_specs
 from ticdc_producer.conformance.case import Case, build_decode_case
-from ticdc_producer.conformance.decode_spec import DecodeCase, decode_cases
-from ticdc_producer.conformance.level import Level
+from ticdc_producer.conformance.case_spec import (
+    ApplyCaseSpec,
+    DecodeCase,
+    Level,
+    apply_case_specs,
+    decode_cases,
+)
 from ticdc_producer.errors import ConformanceError
 from ticdc_producer.scenario.spec import read_duration
 
 if TYPE_CHECKING:
-    from ticdc_producer.conformance.apply_case import ApplyCase
+    from ticdc_producer.conformance.case import ApplyCase
 
 
 CaseSpec: TypeAlias = DecodeCase | ApplyCaseSpec
@@ -39,7 +43,7 @@ def build_case(one: CaseSpec, on_status: Callable[[str], None]) -> AnyCase:
     """
     if isinstance(one, DecodeCase):
         return build_decode_case(one)
-    from ticdc_producer.conformance.apply_case import build_apply_case
+    from ticdc_producer.conformance.case import build_apply_case
 
     return build_apply_case(one, on_status)
 

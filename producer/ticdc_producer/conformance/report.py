@@ -15,7 +15,7 @@ from typing import Any
 from junitparser import TestCase
 
 from ticdc_producer.conformance.case import Case
-from ticdc_producer.conformance.case_folder import write_case
+from ticdc_producer.conformance.corpus import write_case
 from ticdc_producer.conformance.runner import CaseOutcome
 from ticdc_producer.errors import ReportError
 from ticdc_producer.reports.junit import (
@@ -25,7 +25,7 @@ from ticdc_producer.reports.junit import (
     set_output,
     set_skipped,
 )
-from ticdc_producer.reports.target import write_text
+from ticdc_producer.reports.report import write_text
 
 _OUTCOME = "outcome.json"
 _VALUE = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\d+""")

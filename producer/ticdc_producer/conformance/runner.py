@@ -16,7 +16,7 @@ from ticdc_producer.conformance.wire import Answer, InvalidResponse, answer_of
 from ticdc_producer.protocols.registry import fidelity
 
 if TYPE_CHECKING:
-    from ticdc_producer.conformance.apply_case import TopicCase
+    from ticdc_producer.conformance.case import TopicCase
 
 Status: TypeAlias = Literal["passed", "failed", "skipped"]
 

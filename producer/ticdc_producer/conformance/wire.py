@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from ticdc_producer.model.profile import Protocol
+from ticdc_producer.model.parameter import Protocol
 
 VERSION: Final = 1
 ProtocolName: TypeAlias = Protocol

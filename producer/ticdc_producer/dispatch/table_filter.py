@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ticdc_producer.config import Changefeed
-from ticdc_producer.config.filter_section import EVENT_TYPES, ColumnSelector, EventFilter
+from ticdc_producer.config.config_section import EVENT_TYPES, ColumnSelector, EventFilter
 from ticdc_producer.dispatch.go_regexp import compile_go
 from ticdc_producer.dispatch.matcher import ColumnMatcher, Matcher
 from ticdc_producer.errors import ChangefeedError

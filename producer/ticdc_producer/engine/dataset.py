@@ -16,8 +16,8 @@ from typing import Any, Literal, TypeAlias, TypeVar
 
 import pyarrow as pa
 
+from ticdc_producer.model.column_functions import whole_groups
 from ticdc_producer.model.shapes import BatchFunction
-from ticdc_producer.model.whole_groups import whole_groups
 
 EngineName: TypeAlias = Literal["local", "spark"]
 Batches: TypeAlias = Iterator[pa.RecordBatch]

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.spool import empty, joined
-from ticdc_producer.model.whole_groups import first_of_groups, whole_groups
+from ticdc_producer.model.column_functions import first_of_groups, whole_groups
 
 BUCKETS = 1 << 10
 """Into how many parts rows are divided by a hash; a task holds at least one in memory."""

@@ -1,7 +1,8 @@
-"""Kinds of legal traps of the event stream: what a subclass decides, and what it knows (``faults.legal``).
+"""Kinds of legal traps of the event stream, and access to its columns.
 
-A legal trap rewrites the delivery key and never a commit-ts. What it decides depends on the event, the plan
-and hashes of both alone, so it needs no other events.
+A legal trap rewrites the delivery key and never a commit-ts. Its decisions depend on the event, the plan and
+hashes of both alone, so it needs no other events. ``events`` has the columns of ``EVENT_STREAM``, with rows
+in any order; results have one element per event, in the same order.
 """
 
 from __future__ import annotations
@@ -9,17 +10,63 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ticdc_producer.faults.event_columns import Columns, integers, is_kind
 from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.faults.seeded_hash import seeded_hash, threshold
 from ticdc_producer.faults.trap import Trap
-from ticdc_producer.model.event import Kind
-from ticdc_producer.pipeline.row_images import Flags, Numbers
+from ticdc_producer.model.event import Kind, Op
+from ticdc_producer.model.shapes import EVENT_STREAM
+from ticdc_producer.pipeline.row_images import Flags, Numbers, numbers, typed
+
+Columns: TypeAlias = dict[str, pa.Array | Numbers | int | str]
+"""New columns; a number or text is that of every row."""
+
+
+def integers(events: pa.RecordBatch, name: str) -> Numbers:
+    """A column of integers or of one of the enums, as int64; -1 for NULL."""
+    column = events.column(name)
+    return numbers(pc.fill_null(column, -1) if column.null_count else column)
+
+
+def is_kind(events: pa.RecordBatch, kind: Kind) -> Flags:
+    """Which events are of a kind."""
+    found: Flags = integers(events, "kind") == int(kind)
+    return found
+
+
+def has_op(events: pa.RecordBatch, *ops: Op) -> Flags:
+    """Which events are row changes with one of these operations."""
+    return is_kind(events, Kind.ROW) & np.isin(integers(events, "op"), [int(op) for op in ops])
+
+
+def replaced(events: pa.RecordBatch, columns: Columns) -> pa.RecordBatch:
+    """The events with other columns.
+
+    :param columns: by name, values that are cast to the types of ``EVENT_STREAM``.
+    :return: shape ``EVENT_STREAM``.
+    """
+    arrays = {name: events.column(name) for name in EVENT_STREAM.names}
+    for name, column in columns.items():
+        if isinstance(column, np.ndarray):
+            arrays[name] = pa.array(column)
+        elif isinstance(column, int | str | bytes):
+            arrays[name] = pa.repeat(column, events.num_rows)
+        else:
+            arrays[name] = column
+    return pa.record_batch(
+        [typed(arrays[field.name], field.type) for field in EVENT_STREAM], schema=EVENT_STREAM
+    )
+
+
+def chosen(events: pa.RecordBatch, rows: Flags) -> pa.RecordBatch:
+    """The events whose flag is set, with all their columns."""
+    return events if rows.all() else events.filter(pa.array(rows))
+
 
 _DUPLICATE = 2
 """Added to ``delivery_no`` of a copy; 1 is the repetition after a restart."""

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.faults.event_columns import has_op, integers, is_kind
+from ticdc_producer.faults.event_traps import has_op, integers, is_kind
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.model.shapes import DELIVERY_KEY

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.faults.event_columns import Columns, chosen, has_op, integers, replaced
+from ticdc_producer.faults.event_traps import Columns, chosen, has_op, integers, replaced
 from ticdc_producer.faults.facts import Neighbours, TableFacts
 from ticdc_producer.faults.fault_plan import IllegalFault
 from ticdc_producer.faults.seeded_hash import seeded_hash

@@ -18,8 +18,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.faults.catalogue import catalogue, traps_of
-from ticdc_producer.faults.event_columns import Columns, chosen, integers, is_kind, replaced
-from ticdc_producer.faults.event_traps import CopyTrap, EditTrap, SegmentEvents, SegmentTrap
+from ticdc_producer.faults.event_traps import (
+    Columns,
+    CopyTrap,
+    EditTrap,
+    SegmentEvents,
+    SegmentTrap,
+    chosen,
+    integers,
+    is_kind,
+    replaced,
+)
 from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.faults.seeded_hash import seeded_hash, threshold
 from ticdc_producer.model.event import Kind

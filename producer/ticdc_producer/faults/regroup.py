@@ -17,12 +17,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.faults.event_columns import integers, is_kind, replaced
+from ticdc_producer.faults.event_traps import integers, is_kind, replaced
 from ticdc_producer.faults.seeded_hash import seeded_hash, threshold
+from ticdc_producer.model.column_functions import whole_groups, xx_hash
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.shapes import EVENT_STREAM
-from ticdc_producer.model.whole_groups import whole_groups
-from ticdc_producer.model.xx_hash import xx_hash
 from ticdc_producer.pipeline.mutations import eight_bytes
 from ticdc_producer.pipeline.order import in_delivery_order
 from ticdc_producer.pipeline.row_images import Flags, Numbers

@@ -10,14 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.faults.catalogue import catalogue, trap
-from ticdc_producer.faults.event_columns import chosen, integers, replaced
-from ticdc_producer.faults.event_traps import OrderTrap
+from ticdc_producer.faults.event_traps import OrderTrap, chosen, integers, replaced
 from ticdc_producer.faults.facts import TableFacts, table_facts
 from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.faults.illegal_event import EventGroup, IllegalEventTrap, with_illegal_fault
 from ticdc_producer.faults.legal import draws_table, legal_faults, moves_tables
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.model.whole_groups import whole_groups
+from ticdc_producer.model.column_functions import whole_groups
 from ticdc_producer.pipeline.order import in_delivery_order
 from ticdc_producer.pipeline.row_images import Flags, Numbers
 

@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ticdc_producer.model.profile import PROTOCOLS, Protocol
+from ticdc_producer.model.parameter import PROTOCOLS, Protocol
 from ticdc_producer.model.trap_coverage import CoverageRule
 
 Mechanism: TypeAlias = Literal["event", "message", "changefeed", "scenario"]

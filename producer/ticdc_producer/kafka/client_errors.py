@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from confluent_kafka import KafkaError, KafkaException
+from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_exponential
 
 from ticdc_producer.errors import (
     AuthenticationError,
@@ -11,7 +12,7 @@ from ticdc_producer.errors import (
     ChangefeedError,
     TLSError,
 )
-from ticdc_producer.kafka.client import Brokers
+from ticdc_producer.kafka.client import OUTAGE_TIMEOUT_S, Brokers
 
 _UNREACHABLE = (KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN, KafkaError._TIMED_OUT)
 _RETRIABLE = (
@@ -109,3 +110,18 @@ def _permanent_error(error: KafkaError, address: str) -> BrokerError | None:
 def _strip_connection_details(text: str) -> str:
     """The message without librdkafka's prefix (the connection) and suffix (time and state)."""
     return text.partition("/bootstrap: ")[2].rpartition(" (after ")[0] or text
+
+
+_FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.01, 0.5
+"""A new topic has its leaders after some milliseconds. The pause doubles with each further attempt."""
+
+until_answered = Retrying(
+    retry=retry_if_exception(is_retriable),
+    wait=wait_exponential(_FIRST_PAUSE_S, _LONGEST_PAUSE_S),
+    stop=stop_after_delay(OUTAGE_TIMEOUT_S),
+    reraise=True,
+)
+"""Calls a function again while it raises a ``KafkaException`` that a retry can mend.
+
+After ``OUTAGE_TIMEOUT_S`` it raises the last exception; any other one, at once.
+"""

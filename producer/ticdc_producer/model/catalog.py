@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from ticdc_producer.model.event import ColumnDefinition, DDLEvent
-from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 
 

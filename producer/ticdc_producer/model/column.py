@@ -12,7 +12,7 @@ from enum import IntFlag
 from typing import Literal
 
 from ticdc_producer.model.mysql_type import TYPES, MySQLType, bare_name
-from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.parameter import Profile
 
 Generated = Literal["", "virtual", "stored"]
 

@@ -1,12 +1,20 @@
-"""One parameter of a changefeed: its type, where it is set, and its effect in this tool."""
+"""One parameter of a changefeed, and the two TiCDC programs that read it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal, TypeAlias, get_args
 
 from ticdc_producer.model.option_type import OptionType, Plain
-from ticdc_producer.model.profile import Profile
+
+Profile: TypeAlias = Literal["classic", "new"]
+
+
+Protocol: TypeAlias = Literal["open-protocol", "canal-json", "debezium", "craft", "simple", "avro"]
+PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
+WITHOUT_AVRO: tuple[Protocol, ...] = tuple(name for name in PROTOCOLS if name != "avro")
+
 
 KAFKA = "sink.kafka-config."
 CODEC = "sink.kafka-config.codec-config."

@@ -9,10 +9,10 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from ticdc_producer.model.collation import sort_key
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, NUMBERED, TYPES
+from ticdc_producer.model.values.collation import sort_key
 
 _NIL, _BYTES, _INT, _UINT, _FLOAT, _DECIMAL, _DURATION = 0, 1, 3, 4, 5, 6, 7
 _DECIMAL_BYTES = 28  # 65 digits and a sign

@@ -1,6 +1,6 @@
 """The columns of the tables between the stages, as Arrow schemas (``docs/design.md#shapes``).
 
-A stage takes and returns exactly these columns. ``model.dataframes`` has the same shapes for Spark.
+A stage takes and returns exactly these columns. ``spark.storage`` has the same shapes for Spark.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import msgspec
 
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo, IndexInfo, column_flags
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, MySQLType
-from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.parameter import Profile
 
 
 @dataclass(frozen=True, kw_only=True)

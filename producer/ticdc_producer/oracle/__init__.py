@@ -1,1 +1,36 @@
-"""What a stream is expected to be: the events and rows of a scenario, or those that a golden folder holds."""
+"""What a stream is expected to be: the events and rows of a scenario, or those of a golden folder."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.verifier.comparison import Comparison
+from ticdc_producer.verifier.match import ExpectedState, ExpectedStream
+from ticdc_producer.verifier.stream_facts import StreamFacts
+
+
+class Oracle(ABC):
+    """What a stream is compared with.
+
+    :ivar job: the prepared scenario; None if only its results are known.
+    :ivar skipped: ``schema.table`` of tables with rejected rows; their state is not compared.
+    """
+
+    job: Job | None
+    skipped: frozenset[str]
+
+    @abstractmethod
+    def events(self) -> ExpectedStream | None:
+        """Return the expected events; None if they are unknown."""
+
+    @abstractmethod
+    def states(self, facts: StreamFacts) -> list[ExpectedState]:
+        """Return the expected rows at the end, and at other times; empty if they are unknown.
+
+        :param facts: what one pass over the stream shows.
+        """
+
+    def complete(self, comparison: Comparison | None) -> Comparison | None:
+        """Return the comparison of events with what is known without reading the stream."""
+        return comparison

@@ -2,24 +2,244 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+
+from ticdc_producer.config import Changefeed
+from ticdc_producer.dispatch.rules import Router
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part
+from ticdc_producer.errors import FolderError
 from ticdc_producer.faults.catalogue import catalogue
+from ticdc_producer.faults.message_traps import IllegalMessageTrap
+from ticdc_producer.model.catalog import Action
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.model.shapes import EXPECTED_EVENTS, STATE
-from ticdc_producer.oracle.comparable_tables import uncomparable_tables
-from ticdc_producer.oracle.folder_content import FolderContent, InjectedFaults
-from ticdc_producer.oracle.observed_tables import ObservedTables
-from ticdc_producer.oracle.oracle import Oracle
-from ticdc_producer.targets.golden.expectations import EVENTS, FaultLine, event_batches
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.oracle import Oracle
+from ticdc_producer.oracle.comparable_tables import (
+    FILTERED,
+    NO_DDL,
+    NO_KEY,
+    UNORDERED,
+    UNSELECTED,
+    ObservedTables,
+    VisibleDDL,
+    uncomparable_tables,
+    unordered_tables,
+)
+from ticdc_producer.pipeline.event_filter import filtered_tables
+from ticdc_producer.protocols import registry
+from ticdc_producer.targets.golden.expectations import (
+    EVENT_FILES,
+    EVENTS,
+    FAULTS,
+    FaultLine,
+    event_batches,
+    fault_lines,
+    row_batches,
+)
 from ticdc_producer.targets.golden.parquet import parquet_parts
 from ticdc_producer.verifier.comparison import Comparison
-from ticdc_producer.verifier.consumer_state.plan import ExpectedTable
-from ticdc_producer.verifier.expected import ExpectedState, ExpectedStream
+from ticdc_producer.verifier.consumer_state.plan import ExpectedTable, expected_tables
+from ticdc_producer.verifier.match import ExpectedState, ExpectedStream
 from ticdc_producer.verifier.stream_facts import StreamFacts
-from ticdc_producer.verifier.table_state import Tables
+from ticdc_producer.verifier.table_state import MAX_EXAMPLES, Tables
+
+_DDL_UNKNOWN = "the stream carries no DDLs, and one of these could have changed it"
+_REJECTED = "some of its rows were rejected"
+_TIME = re.compile("[0-9]{1,18}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class InjectedFaults:
+    """The illegal faults of a folder after which its events are not those of a correct stream.
+
+    :param count: number of them.
+    :param lines: the first ones.
+    """
+
+    count: int = 0
+    lines: tuple[FaultLine, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderContent:
+    """The expectations of a folder that this tool wrote; what a folder does not have is None or empty.
+
+    :param events: ``events.jsonl`` or ``events.parquet``.
+    :param states: the tables by time stamp (TSO); None: at the end.
+    :param skipped: ``schema.table`` of tables with rejected rows.
+    :param discarded: the DDLs that TiCDC does not send.
+    """
+
+    changefeed: Changefeed
+    fidelity: Fidelity
+    events: Path | None
+    states: Mapping[int | None, Sequence[ExpectedTable]]
+    faults: InjectedFaults
+    skipped: frozenset[str] = frozenset()
+    discarded: tuple[VisibleDDL, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """Size of the files in bytes."""
+        files = [table.file for tables in self.states.values() for table in tables]
+        return sum(file.stat().st_size for file in [*files, *([self.events] if self.events else [])])
+
+    def unverifiable(self, facts: ObservedTables) -> dict[str, str]:
+        """``schema.table`` of the tables whose rows cannot be derived from the stream, and the reason.
+
+        Without the history of the scenario this leaves out more tables than ``comparable_tables``: all of
+        them if the stream carries no DDLs, since one of these could have changed any table.
+
+        :param facts: of the expected events.
+        """
+        tables = [table for tables in self.states.values() for table in tables]
+        if not self.changefeed.output_ddl or self.fidelity.ddl_skip_reason(Action.CREATE_TABLE):
+            return dict.fromkeys((table.qualified_name for table in tables), _DDL_UNKNOWN)
+        named = [TableInfo(schema=one.schema, name=one.name, table_id=0, columns=()) for one in tables]
+        unordered = unordered_tables(named, self.changefeed, Router(self.changefeed), self.fidelity)
+        found = {table.qualified_name: reason for table in tables if (reason := self._reason(table, facts))}
+        found |= dict.fromkeys(unordered, UNORDERED) | dict.fromkeys(self.skipped, _REJECTED)
+        filtered = filtered_tables(named, self.changefeed.filter)
+        return found | dict.fromkeys((table.qualified_name for table in filtered), FILTERED)
+
+    def visible_name(self, table: ExpectedTable) -> tuple[str, str]:
+        """Schema and table as the messages name them."""
+        return self.fidelity.visible_name(table.schema), self.fidelity.visible_name(table.name)
+
+    def _reason(self, table: ExpectedTable, facts: ObservedTables) -> str:
+        """Why a table cannot be compared; empty if it can."""
+        name = self.visible_name(table)
+        if "" in facts.handle_keys.get(name, set()):
+            return NO_KEY
+        if any(ddl.names(table.schema, table.name) or ddl.names(*name) for ddl in self.discarded):
+            return NO_DDL
+        altered = any(ddl.names(*name) for ddl in facts.ddls if ddl.may_change_rows)
+        return UNSELECTED if altered and self.changefeed.column_selectors else ""
+
+    def state_rows(self, tables: Sequence[ExpectedTable]) -> Iterator[pa.RecordBatch]:
+        """The rows of tables as a reader of the messages decodes them (shape ``table_state.STATE``).
+
+        :raises FolderError: for a line that is not a row of its table.
+        """
+        visible = self.fidelity.visible_name
+        for table in tables:
+            names = dict(zip(("schema", "table"), self.visible_name(table), strict=True))
+            yield pa.RecordBatch.from_pylist([{**names, "row": None}], STATE)
+            columns = {column.name: self.fidelity.full_projection(column) for column in table.columns}
+            members = [visible(name) for name in columns]
+            for rows in row_batches(table.file, columns):
+                yield _state_batch(names, members, rows)
+
+
+def _state_batch(
+    table: Mapping[str, str], columns: Sequence[str], rows: Sequence[Sequence[Value]]
+) -> pa.RecordBatch:
+    """Rows of a table (shape ``STATE``).
+
+    :param table: its ``schema`` and its name, as ``table``.
+    """
+    count, width = len(rows), len(columns)
+    images = pa.MapArray.from_arrays(
+        pa.array(range(0, (count + 1) * width, width) if width else [0] * (count + 1), pa.int32()),
+        pa.array([*columns] * count, pa.string()),
+        pa.array([value for row in rows for value in row], pa.binary()),
+    )
+    names = [pa.repeat(pa.scalar(table[name], pa.string()), count) for name in ("schema", "table")]
+    return pa.RecordBatch.from_arrays([*names, images], schema=STATE)
+
+
+def folder_content(folder: Path, manifest: Mapping[str, Any], changefeed: Changefeed) -> FolderContent | None:
+    """What a folder expects of its own messages; None if it has no such files.
+
+    :param manifest: of the folder, whose files were checked.
+    :raises FolderError: for expectations that cannot be read.
+    """
+    fidelity = registry.fidelity(changefeed.protocol, changefeed.codec_options())
+    found = FolderContent(
+        changefeed=changefeed,
+        fidelity=fidelity,
+        events=next((folder / name for name in (EVENTS, EVENT_FILES) if (folder / name).exists()), None),
+        states=_states(folder, manifest, fidelity),
+        faults=_faults(folder, manifest),
+        skipped=frozenset(str(one["table"]) for one in _objects(manifest, "skipped") if "table" in one),
+        discarded=tuple(
+            VisibleDDL(str(one.get("schema")), str(one.get("table")), str(one.get("query")), 0)
+            for one in _objects(manifest, "discarded")
+            if one.get("kind") == "ddl"
+        ),
+    )
+    return found if found.events or found.states or found.faults.count else None
+
+
+def _states(
+    folder: Path, manifest: Mapping[str, Any], fidelity: Fidelity
+) -> dict[int | None, list[ExpectedTable]]:
+    if manifest.get("tables") is None:
+        return {}
+    moments: list[int | None] = [None] if (folder / "state").is_dir() else []
+    if has_commit_ts(fidelity.commit_ts):  # without it, later rows look the same
+        names = sorted(path.name for path in (folder / "state.at").glob("*"))
+        moments += [int(name) for name in names if _TIME.fullmatch(name)]
+    found = {}
+    for ts in moments:
+        tables = [table for table in expected_tables(folder, manifest, ts) if table.key]
+        listed = manifest["files"]
+        for table in tables:
+            if table.file.relative_to(folder).as_posix() not in listed:
+                raise FolderError("the manifest lists this table without its file", path=str(table.file))
+        found[ts] = tables
+    return found
+
+
+def _faults(folder: Path, manifest: Mapping[str, Any]) -> InjectedFaults:
+    """The faults of ``faults.jsonl``; the manifest counts them as well."""
+    counted = sum(
+        one["places"]
+        for one in _objects(manifest, "faults")
+        if isinstance(one.get("places"), int) and changes_events(str(one.get("trap")), one)
+    )
+    path = folder / FAULTS
+    if not path.exists():
+        return InjectedFaults(count=max(counted, 0))
+    lines: list[FaultLine] = []
+    count = 0
+    for line in fault_lines(path):
+        if changes_events(line.trap, {}):
+            count += 1
+            if len(lines) < MAX_EXAMPLES:
+                lines.append(line)
+    return InjectedFaults(count=max(count, counted), lines=tuple(lines))
+
+
+def changes_events(name: str, counted: Mapping[str, Any]) -> bool:
+    """Whether a trap is an illegal fault after which the events differ from those of a correct stream.
+
+    :param name: the id; one that the catalogue does not have is a later version's.
+    :param counted: the manifest's entry of the trap.
+    """
+    known = catalogue().get(name)
+    legal = bool(counted.get("legal", True)) if known is None else known.legal
+    return not legal and not (isinstance(known, IllegalMessageTrap) and known.keeps_events)
+
+
+def _objects(manifest: Mapping[str, Any], key: str) -> Iterator[Mapping[str, Any]]:
+    """The objects of a list in the manifest.
+
+    :raises FolderError: if it is no list of objects.
+    """
+    found = manifest.get(key) or []
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise FolderError(f"its {key} are not a list of objects", path="manifest.json")
+    return iter(found)
 
 
 @dataclass(frozen=True)

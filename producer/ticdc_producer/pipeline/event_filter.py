@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.config.filter_section import EventFilter, FilterSection
+from ticdc_producer.config.config_section import EventFilter, FilterSection
 from ticdc_producer.dispatch.matcher import Matcher
 from ticdc_producer.dispatch.table_filter import ColumnSelection
 from ticdc_producer.model.event import Op

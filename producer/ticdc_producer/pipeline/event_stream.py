@@ -23,9 +23,9 @@ from ticdc_producer.pipeline.control_events import (
 )
 from ticdc_producer.pipeline.dispatch import TopicPartitions, dispatch
 from ticdc_producer.pipeline.event_filter import event_filter, filtered_tables, select
-from ticdc_producer.pipeline.local_time import localise
 from ticdc_producer.pipeline.mutations import collapse, net_mutations, split, split_moved
 from ticdc_producer.pipeline.order import commit
+from ticdc_producer.pipeline.row_images import localise
 
 
 @dataclass(frozen=True, kw_only=True)

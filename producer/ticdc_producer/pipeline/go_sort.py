@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.model.whole_groups import first_of_groups
+from ticdc_producer.model.column_functions import first_of_groups
 from ticdc_producer.pipeline.row_images import numbers
 
 _SMALL = 12

@@ -20,11 +20,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.model.column_functions import first_of_groups
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import INTEGERS
-from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.whole_groups import first_of_groups
 from ticdc_producer.pipeline.row_images import (
     Flags,
     Numbers,

@@ -10,8 +10,7 @@ from typing import Any, Literal, TypeAlias, cast
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.option_type import Plain
-from ticdc_producer.model.parameter import Parameter, SinkKind
-from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.parameter import Parameter, Profile, SinkKind
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import Decoder, Encoder
 

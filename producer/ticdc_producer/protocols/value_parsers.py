@@ -25,7 +25,7 @@ from ticdc_producer.model.mysql_type import (
     bare_name,
     integer_range,
 )
-from ticdc_producer.model.number_text import plain_text
+from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.protocols.base import BadValue
 
 _ZEROS = bytes.maketrans(b"123456789", b"000000000")

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.temporal_text import offset_zone
+from ticdc_producer.model.values.temporal_text import offset_zone
 
 _SECONDS = len("2021-12-20 13:30:49")
 

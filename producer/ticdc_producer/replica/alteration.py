@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from ticdc_producer.model.collation import DEFAULT_COLLATIONS
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.replica.column_changes import ColumnChanges
+from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS
+from ticdc_producer.replica.table_changes import ColumnChanges
 from ticdc_producer.replica.versions import LENIENT, Cell, Definition
 from ticdc_producer.scenario.sql.column_default import with_default
 from ticdc_producer.scenario.sql.column_definition import draft_column, make_column

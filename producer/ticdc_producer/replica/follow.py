@@ -6,13 +6,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ticdc_producer.errors import ProducerError
-from ticdc_producer.model.collation import DEFAULT_COLLATIONS, charset_of
 from ticdc_producer.model.fidelity import Fidelity
-from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS, charset_of
 from ticdc_producer.replica.alteration import AlteredDefinition
-from ticdc_producer.replica.column_changes import ColumnChanges
-from ticdc_producer.replica.partition_changes import change_partitions, partition_index, partitioned
+from ticdc_producer.replica.table_changes import (
+    ColumnChanges,
+    change_partitions,
+    partition_index,
+    partitioned,
+)
 from ticdc_producer.replica.versions import LENIENT, Cell, Definition, Move, Version
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.key_definition import draft_key

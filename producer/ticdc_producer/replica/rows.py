@@ -15,9 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.errors import ProducerError
+from ticdc_producer.model.column_functions import xx_hash
 from ticdc_producer.model.event import MAX_EVENTS, Value
-from ticdc_producer.model.xx_hash import xx_hash
-from ticdc_producer.replica.column_changes import ColumnChanges
+from ticdc_producer.replica.table_changes import ColumnChanges
 from ticdc_producer.replica.versions import NO_VERSION, Cell, Lineage, Move, Numbers, TableName, Version
 
 

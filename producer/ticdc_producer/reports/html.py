@@ -16,7 +16,8 @@ from markupsafe import Markup
 
 from ticdc_producer.model import tso
 from ticdc_producer.reports.chart import Scale, partition_chart, scale, sizes_chart, symbol
-from ticdc_producer.reports.labels import (
+from ticdc_producer.reports.report import FaultOccurrence, Subject, write_text
+from ticdc_producer.reports.text import (
     differences,
     gap_reason,
     kinds,
@@ -25,8 +26,6 @@ from ticdc_producer.reports.labels import (
     tables_compared,
     why_not_compared,
 )
-from ticdc_producer.reports.subject import FaultOccurrence, Subject
-from ticdc_producer.reports.target import write_text
 from ticdc_producer.reports.timeline import LISTED, LONGEST_SOURCE, Mark, PartitionCount, Timeline, cut, marks
 from ticdc_producer.verifier.finding import EventRef
 from ticdc_producer.verifier.invariants.registry import INVARIANTS

@@ -12,16 +12,15 @@ from pathlib import Path
 
 from junitparser import Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from ticdc_producer.reports.labels import (
+from ticdc_producer.reports.report import Subject, write_text
+from ticdc_producer.reports.text import (
     differences,
     finding_lines,
     gap_reason,
+    table_lines,
     tables_compared,
     why_not_compared,
 )
-from ticdc_producer.reports.state_text import table_lines
-from ticdc_producer.reports.subject import Subject
-from ticdc_producer.reports.target import write_text
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.consumer_state.outcome import StateOutcome, TableOutcome
 from ticdc_producer.verifier.finding import Finding

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ticdc_producer.reports.subject import FaultOccurrence
+from ticdc_producer.reports.report import FaultOccurrence
 from ticdc_producer.verifier.finding import Finding
 
 EventPosition: TypeAlias = tuple[str, int, int, int]

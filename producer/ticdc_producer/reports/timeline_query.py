@@ -28,8 +28,8 @@ from ticdc_producer.reports.timeline import (
     Timeline,
     cut,
 )
-from ticdc_producer.verifier.event_lookup import events_at
 from ticdc_producer.verifier.finding import Finding
+from ticdc_producer.verifier.findings import events_at
 
 _KINDS = {"row": "rows", "ddl": "ddls", "resolved": "resolved", "error": "errors"}
 _PartitionName: TypeAlias = tuple[str, int]

@@ -17,15 +17,15 @@ from ticdc_producer.faults.catalogue import Trap, catalogue
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.protocols import registry
-from ticdc_producer.runs.topic_ranges import brokers_of, topic_messages, whole_topics
+from ticdc_producer.runs.targets.golden import folder_messages, folder_size
+from ticdc_producer.runs.topics import brokers_of, topic_messages, whole_topics
 from ticdc_producer.runs.verify import OnStatus, max_rows
 from ticdc_producer.runs.verify_options import verify_options
-from ticdc_producer.runs.write_golden import folder_messages, folder_size
 from ticdc_producer.simulate.job import changefeed_of
 from ticdc_producer.simulate.schemas import with_schemas
-from ticdc_producer.targets.decoding.decode import event_decoder
-from ticdc_producer.targets.decoding.record_batches import with_table_schemas
+from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.golden import read as golden
+from ticdc_producer.targets.record_batches import with_table_schemas
 from ticdc_producer.verifier.coverage import TrapOccurrences, Visibility, exercised
 from ticdc_producer.verifier.options import Strictness
 

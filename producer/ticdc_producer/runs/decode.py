@@ -1,22 +1,28 @@
-"""Decode a topic, folder or file event by event, without Spark."""
+"""Decodes a topic, folder or file event by event, without Spark."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 from ticdc_producer.config import Changefeed, SinkKind, load_changefeed_toml, parse_sink_uri, resolve
+from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.event import Record
 from ticdc_producer.model.event_line import event_content, event_text
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
+from ticdc_producer.protocols.registry import detect_protocol
 from ticdc_producer.protocols.spec import Options
-from ticdc_producer.targets.decoding.event_rows import event_rows
-from ticdc_producer.targets.decoding.protocol import check_same, protocol_of
+from ticdc_producer.targets.decode import check_same, event_rows, protocol_of
 from ticdc_producer.targets.golden import read as golden
+from ticdc_producer.verifier.finding import Finding
+from ticdc_producer.verifier.invariants.framing import FRAME
 
 
 def decode(
@@ -111,7 +117,7 @@ def _decoded_events(
     options = options_of(protocol)
     decoder = registry.decoder(protocol, options)
     if claims:
-        from ticdc_producer.targets.decoding.claims import with_claim_check
+        from ticdc_producer.targets.claims import with_claim_check
 
         decoder = with_claim_check(decoder, claims)
     describes_table, waiting = registry.protocol_spec(protocol).described_versions, list[Record]()
@@ -154,8 +160,7 @@ def _records(
 
 def _storage_events(changefeed: Changefeed) -> Iterator[dict[str, Any]]:
     """The events of a storage folder in replay order; its DDLs are in schema files."""
-    from ticdc_producer.targets.storage.listing import list_storage
-    from ticdc_producer.targets.storage.read import reading_options, records
+    from ticdc_producer.targets.storage.read import list_storage, reading_options, records
 
     options = changefeed.codec_options()
     listing = list_storage(changefeed.sink_uri.path, changefeed.protocol)
@@ -165,7 +170,7 @@ def _storage_events(changefeed: Changefeed) -> Iterator[dict[str, Any]]:
 
 
 def _topic_records(changefeed: Changefeed) -> Iterator[Record]:
-    from ticdc_producer.runs.topic_ranges import brokers_of, whole_topics
+    from ticdc_producer.runs.topics import brokers_of, whole_topics
     from ticdc_producer.targets.kafka.read import read
 
     brokers = brokers_of(changefeed)
@@ -193,3 +198,38 @@ def folder_text(folder: Path) -> FolderText:
     for path in sorted((folder / "state").glob("*.jsonl")):
         text[f"rows of {unquote(path.stem)}"] = path.read_text("utf-8").split("\n")[:-1]
     return text
+
+
+_SAMPLE = 100
+"""Messages that are looked at."""
+
+
+def with_protocol_hint(
+    findings: Sequence[Finding],
+    kinds: Mapping[str, int],
+    protocol: str,
+    messages: Dataset,
+) -> list[Finding]:
+    """The findings; if most messages do not decode, that of INV-FRAME names the protocol of their bytes.
+
+    :param kinds: events by kind; a message that does not decode is an ``error``.
+    :param protocol: with which they were decoded.
+    :param messages: all of them (shape ``MESSAGES``); read only if most do not decode.
+    """
+    decoded = sum(kinds.get(kind, 0) for kind in ("row", "ddl", "resolved"))
+    if kinds.get("error", 0) <= decoded:
+        return list(findings)
+    likely = _likely_protocol(messages)
+    if likely in (None, protocol):
+        return list(findings)
+    hint = f"the messages look like {likely}, and were decoded as {protocol}: set protocol={likely}"
+    return [replace(one, hint=hint) if one.id == FRAME.id else one for one in findings]
+
+
+def _likely_protocol(messages: Dataset) -> str | None:
+    """The protocol of most of the first messages; None if it cannot be detected."""
+    batches = messages.select("key", "value").batches()
+    rows = islice((row for batch in batches for row in batch.slice(0, _SAMPLE).to_pylist()), _SAMPLE)
+    found = Counter(detect_protocol(row["key"], row["value"]) for row in rows)
+    (likely, _), *_ = found.most_common(1) or [(None, 0)]
+    return likely

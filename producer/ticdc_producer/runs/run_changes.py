@@ -20,10 +20,10 @@ from ticdc_producer.engine.spool import joined
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.shapes import CHANGE_LOG
 from ticdc_producer.model.tso import DEFAULT_EVERY_MS, DEFAULT_START, CommitClock
-from ticdc_producer.runs.execute import execute
+from ticdc_producer.runs.run import execute
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status
-from ticdc_producer.runs.targets import checked_targets, started
+from ticdc_producer.runs.targets.selection import checked_targets, started
 from ticdc_producer.runs.worker_errors import translate_worker_errors
 from ticdc_producer.scenario.dataframe import Tables
 from ticdc_producer.scenario.history import History

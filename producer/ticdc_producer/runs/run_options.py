@@ -8,8 +8,7 @@ from pathlib import Path
 from ticdc_producer.config.sink_uri import SinkURI
 from ticdc_producer.engine.option import EngineOption
 from ticdc_producer.errors import ArgumentError
-from ticdc_producer.runs.progress import OnProgress
-from ticdc_producer.runs.run_report import OnStatus, ignore_status
+from ticdc_producer.runs.run_report import OnProgress, OnStatus, ignore_status
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
 
 

@@ -15,24 +15,22 @@ from ticdc_producer.engine.option import EngineOption
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model import tso
 from ticdc_producer.oracle.scenario import ScenarioOracle
-from ticdc_producer.runs.kafka_target import KafkaTarget
-from ticdc_producer.runs.rate import Slice, realtime_job, slices, with_clock_start
+from ticdc_producer.runs.rate import Slice, SystemClock, WallClock, realtime_job, slices, with_clock_start
 from ticdc_producer.runs.run_options import RunOptions, check_broker_options
 from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status, report_of
-from ticdc_producer.runs.run_topics import RunTopics, prepare_topics
-from ticdc_producer.runs.target import attach_verdict
+from ticdc_producer.runs.targets.kafka import KafkaTarget
+from ticdc_producer.runs.targets.run_topics import RunTopics, prepare_topics
+from ticdc_producer.runs.targets.target import attach_verdict
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
-from ticdc_producer.runs.wall_clock import SystemClock, WallClock
 from ticdc_producer.runs.worker_errors import translate_worker_errors
 from ticdc_producer.simulate.change_log import shuffled_row_events
 from ticdc_producer.simulate.counts import Counts
 from ticdc_producer.simulate.encode import encoded
-from ticdc_producer.simulate.estimate import estimate_of
 from ticdc_producer.simulate.job import Job, with_registered_schemas
-from ticdc_producer.simulate.simulate import Simulation
+from ticdc_producer.simulate.simulate import Simulation, estimate_of
 from ticdc_producer.simulate.stream import ordered_events
 from ticdc_producer.targets.kafka.topics import Offsets
-from ticdc_producer.verifier.expected import ExpectedStream
+from ticdc_producer.verifier.match import ExpectedStream
 
 
 @translate_worker_errors()

@@ -1,15 +1,16 @@
-"""The report of a run, with its illegal faults against the verdict, and the callback for status messages."""
+"""The report of a run, with its illegal faults against the verdict, and how much of it is written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from ticdc_producer.engine.choose import EngineChoice
 from ticdc_producer.faults.catalogue import EXPECTED_EVENTS, trap
-from ticdc_producer.simulate.counts import Counts, discarded
-from ticdc_producer.simulate.fault_occurrences import FaultSummary
+from ticdc_producer.model.fidelity import has_commit_ts
+from ticdc_producer.simulate.counts import Counts, FaultSummary, discarded
+from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.verifier.verdict import RequestedFaults, Verdict
 
@@ -133,3 +134,31 @@ def report_of(
         skipped=skipped,
         warnings=warnings,
     )
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How much of a run is written.
+
+    :param messages: number of messages written.
+    :param total: total messages; extrapolated from progress if not counted; None until that is possible.
+    :param ts: TSO up to which every partition is written; 0 while a partition is empty, and for protocols
+        without commit-ts.
+    """
+
+    messages: int
+    total: int | None
+    ts: int = 0
+
+
+OnProgress: TypeAlias = Callable[[Progress], None]
+
+
+def final_progress(job: Job, messages: int) -> Progress:
+    """The progress of a run that is written, without measuring it.
+
+    :param messages: number of messages of the run.
+    """
+    commits = job.history.commits
+    known = commits and has_commit_ts(job.encoder.fidelity.commit_ts)
+    return Progress(messages, messages, job.stream.resolved.clock.ts(commits - 1) if known else 0)

@@ -11,8 +11,8 @@ from hashlib import sha256
 from pathlib import Path
 from tempfile import mkdtemp
 
-from ticdc_producer.cache import cache_folder
 from ticdc_producer.errors import FolderError
+from ticdc_producer.resources import cache_folder
 from ticdc_producer.runs.consumer_state import ConsumerTable, consumer_state
 from ticdc_producer.runs.run import run_job
 from ticdc_producer.runs.run_options import RunOptions

@@ -12,21 +12,21 @@ import pyarrow.compute as pc
 from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part
 from ticdc_producer.model.shapes import DECODED
-from ticdc_producer.oracle.oracle import Oracle
+from ticdc_producer.oracle import Oracle
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.spec import Options
-from ticdc_producer.runs.protocol_hint import with_protocol_hint
+from ticdc_producer.runs.decode import with_protocol_hint
 from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.simulate.schemas import with_schemas
-from ticdc_producer.targets.decoding.decode import event_decoder
-from ticdc_producer.targets.decoding.record_batches import with_table_schemas
+from ticdc_producer.targets.decode import event_decoder
+from ticdc_producer.targets.record_batches import with_table_schemas
 from ticdc_producer.verifier.check import check_messages
 from ticdc_producer.verifier.comparison import Comparison
-from ticdc_producer.verifier.expected import ExpectedState
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.findings import enabled_invariants
-from ticdc_producer.verifier.messages import Messages
+from ticdc_producer.verifier.match import ExpectedState
 from ticdc_producer.verifier.options import Strictness, VerifyOptions
+from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.table_state import StateComparison
 from ticdc_producer.verifier.verdict import Verdict

@@ -12,24 +12,22 @@ from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine
 from ticdc_producer.engine.dataset import Engine
 from ticdc_producer.engine.option import EngineOption
 from ticdc_producer.errors import ChangefeedError, ScenarioError
-from ticdc_producer.oracle.folder import FolderOracle
-from ticdc_producer.oracle.folder_content import FolderContent, folder_content
+from ticdc_producer.oracle.folder import FolderContent, FolderOracle, folder_content
 from ticdc_producer.oracle.scenario import ScenarioOracle
-from ticdc_producer.runs.topic_ranges import brokers_of, topic_messages, whole_topics
+from ticdc_producer.runs.targets.golden import folder_messages, folder_size
+from ticdc_producer.runs.topics import brokers_of, topic_messages, whole_topics
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict, verify_messages
 from ticdc_producer.runs.verify_storage import verify_storage
 from ticdc_producer.runs.worker_errors import translate_worker_errors
-from ticdc_producer.runs.write_golden import folder_messages, folder_size
 from ticdc_producer.scenario.load import ScenarioFile
 from ticdc_producer.simulate.encode import encoded, reencoded_events
-from ticdc_producer.simulate.estimate import estimate_of
 from ticdc_producer.simulate.job import Job, changefeed_of, prepare
-from ticdc_producer.simulate.simulate import Simulation
+from ticdc_producer.simulate.simulate import Simulation, estimate_of
 from ticdc_producer.simulate.traps import settings_of
 from ticdc_producer.targets.golden import read as golden
-from ticdc_producer.verifier.expected import ExpectedStream
-from ticdc_producer.verifier.messages import Messages
+from ticdc_producer.verifier.match import ExpectedStream
 from ticdc_producer.verifier.options import Strictness
+from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.verdict import Verdict
 
 OnStatus = Callable[[str], None]

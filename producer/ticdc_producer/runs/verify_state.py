@@ -12,7 +12,7 @@ from urllib.parse import quote
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from ticdc_producer.config.environment import with_environment
+from ticdc_producer.config.kafka_properties import with_environment
 from ticdc_producer.errors import StateError, StateSourceError
 from ticdc_producer.installation import install_command
 from ticdc_producer.protocols import registry
@@ -26,12 +26,12 @@ from ticdc_producer.verifier.consumer_state.files import Files
 from ticdc_producer.verifier.consumer_state.outcome import RowDifference, StateOutcome, TableOutcome
 from ticdc_producer.verifier.consumer_state.plan import (
     ExpectedTable,
+    StateSource,
     TablePlan,
     expected_tables,
     plan_table,
     select_tables,
 )
-from ticdc_producer.verifier.consumer_state.source import StateSource
 
 OnStatus = Callable[[str], None]
 _LIGHT_BYTES = 16 << 20

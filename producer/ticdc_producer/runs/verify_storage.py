@@ -11,15 +11,14 @@ from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine
 from ticdc_producer.engine.dataset import Engine
 from ticdc_producer.engine.option import EngineOption
 from ticdc_producer.errors import ArgumentError
-from ticdc_producer.runs.run_storage import layout_of, row_columns, storage_verdict
+from ticdc_producer.runs.targets.storage import layout_of, row_columns, storage_verdict
 from ticdc_producer.runs.verification import OnVerdict
 from ticdc_producer.simulate.encode import encoded
-from ticdc_producer.simulate.estimate import estimate_of
 from ticdc_producer.simulate.job import Job
-from ticdc_producer.simulate.simulate import Simulation
-from ticdc_producer.targets.storage.directories import in_directories
-from ticdc_producer.targets.storage.listing import Listing, list_storage
-from ticdc_producer.verifier.expected import ExpectedStream
+from ticdc_producer.simulate.simulate import Simulation, estimate_of
+from ticdc_producer.targets.storage.plan import in_directories
+from ticdc_producer.targets.storage.read import Listing, list_storage
+from ticdc_producer.verifier.match import ExpectedStream
 from ticdc_producer.verifier.verdict import Verdict
 
 

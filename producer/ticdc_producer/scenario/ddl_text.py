@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.catalog import Action, Catalog, DDLJob
-from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.parameter import Profile
 from ticdc_producer.scenario.sql.ddl.context import quoted
 
 

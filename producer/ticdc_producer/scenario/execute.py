@@ -11,14 +11,13 @@ from pathlib import Path
 
 from ticdc_producer.errors import ScenarioError, ScenarioProblems
 from ticdc_producer.model import tso
-from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
-from ticdc_producer.scenario.data_step import DataPlan, bind_data
-from ticdc_producer.scenario.dump_step import DumpPlan, DumpStep
-from ticdc_producer.scenario.generate.alterations import Alterations
-from ticdc_producer.scenario.generate.bind import bind
-from ticdc_producer.scenario.generate.bind_column import with_table_versions
+from ticdc_producer.scenario.file_steps import DataPlan, DumpPlan, DumpStep, bind_data
+from ticdc_producer.scenario.generate.binding.alterations import Alterations
+from ticdc_producer.scenario.generate.binding.column import with_table_versions
+from ticdc_producer.scenario.generate.binding.step import bind
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.generate.spec import Generate, SourceLines
 from ticdc_producer.scenario.generate.table_spec import DDLMix

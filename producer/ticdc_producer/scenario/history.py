@@ -13,8 +13,7 @@ from typing import TypeAlias
 
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Op, Value
-from ticdc_producer.scenario.data_step import DataPlan
-from ticdc_producer.scenario.dump_step import DumpPlan
+from ticdc_producer.scenario.file_steps import DataPlan, DumpPlan
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 
 _PLURALS = {

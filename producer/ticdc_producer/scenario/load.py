@@ -14,14 +14,37 @@ from ticdc_producer.config.config_section import Path as KeyPath
 from ticdc_producer.config.config_section import spell
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
-from ticdc_producer.scenario.data_step import Data
-from ticdc_producer.scenario.dump_step import DumpStep, divide_dump
+from ticdc_producer.resources import bundled_dir
+from ticdc_producer.scenario.file_steps import Data, DumpStep, divide_dump
 from ticdc_producer.scenario.generate.spec import Generate
-from ticdc_producer.scenario.shipped import shipped
 from ticdc_producer.scenario.spec import Fault, Step
 from ticdc_producer.scenario.sql.lexer import is_utf8_outside_of_strings
 from ticdc_producer.scenario.validate import validate_spec
 from ticdc_producer.scenario.yaml_tree import YAMLTree, read_yaml
+
+
+def shipped() -> dict[str, Traversable]:
+    """Every shipped scenario by name, sorted."""
+    folder = bundled_dir("scenarios")
+    found = {
+        entry.name.removesuffix(".yaml"): entry for entry in folder.iterdir() if entry.name.endswith(".yaml")
+    }
+    return dict(sorted(found.items()))
+
+
+def descriptions() -> dict[str, str]:
+    """The description of each shipped scenario; empty if it has none."""
+    return {name: _description(entry) for name, entry in shipped().items()}
+
+
+def _description(entry: Traversable) -> str:
+    try:
+        data = read_yaml(entry.read_text(encoding="utf-8"), entry.name).data
+    except ScenarioError:
+        return ""  # running the scenario reports the error; the list continues
+    described = data.get("description") if isinstance(data, dict) else None
+    return described.strip() if isinstance(described, str) else ""
+
 
 MAX_BYTES = 64 << 20
 _ENDINGS = (".yaml", ".yml", ".sql")

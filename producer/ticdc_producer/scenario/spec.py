@@ -25,9 +25,9 @@ from ticdc_producer.config import ChangefeedFile
 from ticdc_producer.config.parameters import REFUSED_KEYS
 from ticdc_producer.model import tso
 from ticdc_producer.model.option_type import TimeZone
-from ticdc_producer.scenario.data_step import Data
+from ticdc_producer.scenario.file_steps import Data
 from ticdc_producer.scenario.generate.spec import Generate
-from ticdc_producer.scenario.strict_model import StrictModel
+from ticdc_producer.scenario.yaml_tree import StrictModel
 
 MOST_TIMES = 10_000
 """Limit because the driver chooses the positions of single faults."""

@@ -17,7 +17,7 @@ from dataclasses import replace
 
 from ticdc_producer.model.catalog import DISCARDED, Action, Catalog, DDLJob
 from ticdc_producer.model.column import written_flag
-from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.scenario.history import Change

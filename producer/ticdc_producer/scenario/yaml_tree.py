@@ -1,4 +1,4 @@
-"""Reads YAML as plain values with the line of each value; collects all problems instead of the first.
+"""Reads YAML as plain values with the line of each value; the base class of the models of a scenario file.
 
 The values are those of ``yaml.safe_load``, with two exceptions: numbers in base 60 (``+10:00``) remain text,
 and aliases are refused, because a few aliases can expand to terabytes and a scenario needs none.
@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
+from pydantic import BaseModel, ConfigDict
 from yaml import SafeLoader
 from yaml.composer import Composer
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from ticdc_producer.config.config_section import Path, spell
-from ticdc_producer.config.environment import variables
+from ticdc_producer.config.kafka_properties import variables
 from ticdc_producer.errors import ScenarioError
 
 try:
@@ -208,3 +209,16 @@ class _Reader:
 def _first_line(node: Node) -> int:
     block = isinstance(node, ScalarNode) and node.style in ("|", ">")
     return int(node.start_mark.line) + (2 if block else 1)
+
+
+def _kebab(field: str) -> str:
+    return field.replace("_", "-")
+
+
+class StrictModel(BaseModel):
+    """A mapping of the file. Unknown keys are errors; values are not converted between types."""
+
+    # A mapping is built as part of the file that contains it: its own validator is built if it is used alone.
+    model_config = ConfigDict(
+        extra="forbid", strict=True, frozen=True, alias_generator=_kebab, defer_build=True
+    )

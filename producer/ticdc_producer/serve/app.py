@@ -17,9 +17,9 @@ from starlette.exceptions import HTTPException
 
 from ticdc_producer.errors import ProducerError, RefusedRequest
 from ticdc_producer.serve import results
-from ticdc_producer.serve.cases import case_content, listed_cases
 from ticdc_producer.serve.guard import Guard, error_content, status_of
-from ticdc_producer.serve.starting import health_content, ready_answer
+from ticdc_producer.serve.results import case_content, listed_cases
+from ticdc_producer.serve.server import health_content, ready_answer
 from ticdc_producer.serve.submission import (
     DecodeRequest,
     RunRequest,

@@ -1,4 +1,4 @@
-"""The process in which tasks run, one after the other, until the service closes its connection or kills it.
+"""The process in which tasks run, one after the other, until the service closes its connection.
 
 It is the leader of a session: what it starts, such as Spark's JVM, is killed with it.
 """
@@ -17,11 +17,41 @@ import threading
 from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from ticdc_producer.config import resolve
 from ticdc_producer.errors import EnvironmentFailure, ProducerError
-from ticdc_producer.serve.child_messages import Message, Ready, Result, TaskFailure, failure_of, write_message
-from ticdc_producer.serve.warm_up import warm_up
+from ticdc_producer.runs.run import run_job
+from ticdc_producer.runs.run_options import RunOptions
+from ticdc_producer.scenario.load import load_scenario
+from ticdc_producer.serve.child_messages import (
+    TEXT_FORMS,
+    Message,
+    Ready,
+    Result,
+    TaskFailure,
+    failure_of,
+    write_message,
+)
 from ticdc_producer.serve.work import Texts, Work
+from ticdc_producer.simulate.job import prepare
+
+_SCENARIO = "seed_t1"
+
+
+def warm_up(folder: Path, texts: Texts) -> None:
+    """Run a scenario into a folder, verify it and print the reports; this loads modules and fills caches.
+
+    :param folder: gets a temporary folder.
+    """
+    with suppress(ProducerError, OSError), TemporaryDirectory(dir=folder) as name:  # a task will report it
+        scenario = load_scenario(_SCENARIO)
+        changefeed = resolve("kafka:///warm-up", scenario=scenario.changefeed, name=scenario.name)
+        job = prepare(scenario, changefeed=changefeed)
+        report = run_job(job, RunOptions(out=Path(name, "golden"), from_beginning=True))
+        for form in TEXT_FORMS:
+            texts.run(report, *form)
+
 
 _LOG = logging.getLogger(__name__)
 _FIRST_TO_END = "500"

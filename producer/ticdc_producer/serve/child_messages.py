@@ -27,7 +27,7 @@ class StepNews(msgspec.Struct, frozen=True, tag_field="event", tag="step"):
 
 
 class ProgressNews(msgspec.Struct, frozen=True, tag_field="event", tag="progress"):
-    """How much is written, as ``runs.progress.Progress``."""
+    """How much is written, as ``runs.run_report.Progress``."""
 
     messages: int
     total: int | None

@@ -9,7 +9,7 @@ from multiprocessing.context import ForkServerContext
 
 from ticdc_producer.protocols.registry import BUILT_IN
 
-_MODULES = tuple(f"ticdc_producer.serve.{name}" for name in ("child", "run_work", "verify_work"))
+_MODULES = tuple(f"ticdc_producer.serve.{name}" for name in ("child", "work"))
 
 
 def started_forkserver() -> ForkServerContext:

@@ -12,15 +12,18 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.config.changefeed_toml import parse_changefeed_toml
-from ticdc_producer.config.environment import without_environment
-from ticdc_producer.config.kafka_properties import parse_kafka_properties
+from ticdc_producer.config.kafka_properties import parse_kafka_properties, without_environment
 from ticdc_producer.errors import ChangefeedError, RefusedRequest
 from ticdc_producer.protocols.registry import BUILT_IN
-from ticdc_producer.scenario.load import ScenarioFile, load_scenario, parse_scenario
-from ticdc_producer.scenario.shipped import descriptions, shipped
-from ticdc_producer.serve.policy import check_changefeed, check_scenario, check_sink_uri
+from ticdc_producer.scenario.load import ScenarioFile, descriptions, load_scenario, parse_scenario, shipped
 from ticdc_producer.serve.settings import ServeSettings
-from ticdc_producer.serve.submission import RunRequest, ScenarioOf
+from ticdc_producer.serve.submission import (
+    RunRequest,
+    ScenarioOf,
+    check_changefeed,
+    check_scenario,
+    check_sink_uri,
+)
 from ticdc_producer.simulate.traps import with_traps
 from ticdc_producer.testing.runs import sink_uri
 

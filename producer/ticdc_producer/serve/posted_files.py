@@ -1,4 +1,4 @@
-"""The golden folder, or the file of messages, that a client has sent instead of naming a topic."""
+"""What a verification and ``decode`` read: a topic of the service's Kafka, or posted files."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ticdc_producer.errors import FolderError, ProducerError, RefusedRequest
+from ticdc_producer.serve.posted import on_kafka, properties_for
+from ticdc_producer.serve.settings import ServeSettings
+from ticdc_producer.serve.submission import check_sink_uri
 from ticdc_producer.targets.golden import read as golden
 
 _ENTRY = re.compile(r"(?:[^/\\\0]{1,250}/)?[^/\\\0]{1,250}")
@@ -71,3 +75,22 @@ class PostedFiles:
         if golden.changefeed(folder, golden.manifest(folder)).schema_registry:
             what = "schema-registry is set where the service is started, not by a request"
             raise RefusedRequest(what, status=403, where=f"{self.name}/manifest.json")
+
+
+@contextmanager
+def source(
+    sink_uri: str, posted: PostedFiles | None, folder: Path, settings: ServeSettings
+) -> Iterator[dict[str, Any]]:
+    """What is read, as arguments of ``verify`` and ``decode``.
+
+    :param posted: read instead of the topic.
+    :param folder: gets the posted files.
+    :raises RefusedRequest: for a topic or files that this service does not read.
+    """
+    if posted is None:
+        check_sink_uri(sink_uri, settings, "sink URI")
+        uri = on_kafka(sink_uri, settings)
+        yield {"sink_uri": uri, "kafka_properties": properties_for(uri, settings)}
+        return
+    with posted.written(folder / "posted") as path:
+        yield {"file" if path.is_file() else "folder": path}

@@ -1,22 +1,26 @@
-"""What a finished run has left: its golden folder, and parts of it as JSON."""
+"""What a finished run has left, and the conformance cases, as JSON."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
+import msgspec
+
+from ticdc_producer.conformance.case import build_decode_case
+from ticdc_producer.conformance.case_spec import DecodeCase, decode_cases
 from ticdc_producer.errors import RefusedRequest
 from ticdc_producer.model.event_line import event_line, event_text, from_json, json_line
 from ticdc_producer.runs.decode import decode
 from ticdc_producer.serve.child_messages import Result
 from ticdc_producer.serve.task import Task
-from ticdc_producer.testing.cell import cell
-from ticdc_producer.testing.golden import Golden
-from ticdc_producer.testing.state_diff import state_diff
+from ticdc_producer.testing.state_diff import cell, state_diff
+from ticdc_producer.testing.topic import Golden
 
 
 def result_of(task: Task) -> Result:
@@ -109,3 +113,38 @@ def decoded_lines(rows: Iterator[dict[str, Any]], most: int, *, text: bool) -> t
 def decoded_of(task: Task, most: int) -> tuple[list[str], bool]:
     """The events of the messages of a run, as lines of ``events.jsonl``; likewise."""
     return decoded_lines(decode(folder=golden_of(task).folder), most, text=False)
+
+
+def listed_cases(protocol: str | None) -> list[dict[str, str]]:
+    """Id, protocol and description of each case.
+
+    :param protocol: only cases of this one.
+    """
+    return [
+        {"id": one.id, "protocol": one.protocol, "description": one.description}
+        for one in _cases().values()
+        if protocol in (None, one.protocol)
+    ]
+
+
+def case_content(name: str) -> dict[str, Any]:
+    """The request and the expected events of a case.
+
+    :param name: its id.
+    :raises RefusedRequest: if there is none.
+    """
+    spec = _cases().get(name)
+    if spec is None:
+        raise RefusedRequest("there is no such case", status=404, where=name[:200])
+    built = build_decode_case(spec)
+    return {
+        "id": built.id,
+        "description": built.description,
+        "request": msgspec.to_builtins(built.request),
+        "expected": msgspec.to_builtins(built.expected),
+    }
+
+
+@cache
+def _cases() -> dict[str, DecodeCase]:
+    return {one.id: one for one in decode_cases()}

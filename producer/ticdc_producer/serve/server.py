@@ -2,20 +2,113 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import socket
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import uvicorn
 
+from ticdc_producer.errors import RefusedRequest
 from ticdc_producer.serve.forkserver import started_forkserver
+from ticdc_producer.serve.guard import WITHOUT_TOKEN, Guard, refuse
 from ticdc_producer.serve.settings import ServeSettings
-from ticdc_producer.serve.starting import Starting
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from ticdc_producer.serve.service import Service
+
+
+class StartedService(Protocol):
+    """What is started with the application and stopped with it."""
+
+    def start(self) -> None:
+        """Start, in the background."""
+
+    def stop(self) -> None:
+        """End, and wait for the end."""
+
+
+Load: TypeAlias = "Callable[[], tuple[StartedService, ASGIApp]]"
+"""Loads the modules of the service: the service, which is not started yet, and its application."""
+
+
+def health_content() -> dict[str, str]:
+    """The answer to ``GET /health``."""
+    return {"status": "ok", "version": version("ticdc-producer")}
+
+
+def ready_answer(ready: bool, kafka: str) -> tuple[int, dict[str, Any]]:
+    """The status and the answer to ``GET /ready``."""
+    return (200 if ready else 503), {"ready": ready, "kafka": kafka}
+
+
+class Starting:
+    """Loads a service in a thread, and passes requests on to it. Those that are no probes wait for it.
+
+    :param load: called in the thread.
+    :param on_failure: called if ``load`` fails.
+    :ivar failure: what ``load`` has raised; None: it has not failed.
+    """
+
+    def __init__(
+        self, settings: ServeSettings, load: Load, on_failure: Callable[[], None] = lambda: None
+    ) -> None:
+        self.failure: Exception | None = None
+        self._kafka, self._load, self._on_failure = settings.kafka, load, on_failure
+        self._probes = Guard(self._probe, settings)
+        self._app: ASGIApp | None = None
+        self._stopping = False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or start and stop the service."""
+        if scope["type"] == "lifespan":
+            await self._live(receive, send)
+            return
+        if self._app is None and scope["type"] == "http" and scope["path"] in WITHOUT_TOKEN:
+            await self._probes(scope, receive, send)
+            return
+        await asyncio.shield(self._loaded)
+        if self._app is None:
+            await refuse(send, RefusedRequest("the service ends", status=503))
+        else:
+            await self._app(scope, receive, send)
+
+    async def _live(self, receive: Receive, send: Send) -> None:
+        await receive()
+        self._loaded = asyncio.ensure_future(asyncio.to_thread(self._start))
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        self._stopping = True
+        service = await self._loaded
+        if service is not None:
+            await asyncio.to_thread(service.stop)
+        await send({"type": "lifespan.shutdown.complete"})
+
+    def _start(self) -> StartedService | None:
+        try:
+            service, app = self._load()
+        except Exception as error:  # raised again in the main thread, which prints it
+            self.failure = error
+            self._on_failure()
+            return None
+        if not self._stopping:
+            service.start()
+        self._app = app
+        return service
+
+    async def _probe(self, scope: Scope, _receive: Receive, send: Send) -> None:
+        status, content = ready_answer(False, self._kafka)
+        if scope["path"] == "/health":
+            status, content = 200, health_content()
+        body = json.dumps(content).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
 
 _MAX_CONNECTIONS = 1000
 _GRACE_SECONDS = 5

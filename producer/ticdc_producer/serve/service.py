@@ -12,11 +12,10 @@ from functools import partial
 from pathlib import Path
 
 from ticdc_producer.errors import ProducerError, RefusedRequest
-from ticdc_producer.kafka.embedded.starting import StartingKafka
+from ticdc_producer.kafka.embedded.broker import StartingKafka
 from ticdc_producer.runs.decode import decode
 from ticdc_producer.scenario.load import ScenarioFile
-from ticdc_producer.serve.children import Children
-from ticdc_producer.serve.policy import check_sink_uri
+from ticdc_producer.serve.child_process import Children
 from ticdc_producer.serve.posted import (
     Uploads,
     changefeed_of_run,
@@ -25,17 +24,14 @@ from ticdc_producer.serve.posted import (
     restricted,
     with_variables,
 )
-from ticdc_producer.serve.posted_files import PostedFiles
+from ticdc_producer.serve.posted_files import PostedFiles, source
 from ticdc_producer.serve.results import decoded_lines
-from ticdc_producer.serve.run_work import RunWork
 from ticdc_producer.serve.settings import ServeSettings
-from ticdc_producer.serve.source import source
-from ticdc_producer.serve.submission import DecodeRequest, RunRequest, VerifyRequest
+from ticdc_producer.serve.submission import DecodeRequest, RunRequest, VerifyRequest, check_sink_uri
 from ticdc_producer.serve.task import Task
-from ticdc_producer.serve.verify_work import VerifyWork
-from ticdc_producer.serve.work import MakeReports, NoReports, Texts, config_file
+from ticdc_producer.serve.work import MakeReports, NoReports, RunWork, Texts, VerifyWork, config_file
 from ticdc_producer.serve.worker import Worker
-from ticdc_producer.testing.kafka import delete
+from ticdc_producer.testing.broker import delete
 
 __all__ = ["Service", "Texts"]
 _FOLDER = "ticdc-producer-serve-"

@@ -1,12 +1,13 @@
-"""The settings of the service: its address, who may call it, and what posted scenarios may do."""
+"""The settings of the service: its address and socket, who may call it, and what posted scenarios may do."""
 
 from __future__ import annotations
 
+import socket
 from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Literal, TypeAlias, get_args
 
-from ticdc_producer.errors import ArgumentError
+from ticdc_producer.errors import ArgumentError, EnvironmentFailure
 
 Permission: TypeAlias = Literal["environment", "expression", "files"]
 """``environment``: ``${NAME}``; ``expression``: columns with Spark SQL; ``files``: ``data`` steps, storages,
@@ -90,3 +91,29 @@ class ServeSettings:
             return frozenset()
         names = {"localhost", "127.0.0.1", "[::1]", self.host, *self.host_names}
         return frozenset(name.lower() for name in names)
+
+
+def listen(settings: ServeSettings) -> socket.socket:
+    """A socket that accepts connections.
+
+    :raises EnvironmentFailure: if the address is taken.
+    """
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+        listener.listen()  # clients may connect from now on, and wait
+    except OSError as error:
+        listener.close()
+        what = f"cannot listen on {settings.host}:{settings.port}: {error.strerror}"
+        raise EnvironmentFailure(what, hint="choose another --port") from None
+    listener.set_inheritable(False)
+    return listener
+
+
+def url_of(settings: ServeSettings, listener: socket.socket) -> str:
+    """The URL of the service."""
+    port = listener.getsockname()[1]
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"http://{host}:{port}"

@@ -1,13 +1,35 @@
-"""What the process of a task does for it."""
+"""The work of a task, in its process: a run, or a verification."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from ticdc_producer.serve.child_messages import Result, Tell
+from ticdc_producer.config import Changefeed
+from ticdc_producer.errors import RefusedRequest
+from ticdc_producer.runs.run import run_job
+from ticdc_producer.runs.run_options import RunOptions
+from ticdc_producer.runs.run_report import Progress
+from ticdc_producer.runs.verify import verify
+from ticdc_producer.scenario.load import ScenarioFile
+from ticdc_producer.serve.child_messages import (
+    ProgressNews,
+    Result,
+    StepNews,
+    Tell,
+    TopicsNews,
+    result_of_task,
+)
+from ticdc_producer.serve.posted import restricted
+from ticdc_producer.serve.posted_files import PostedFiles, source
+from ticdc_producer.serve.settings import ServeSettings
+from ticdc_producer.serve.submission import RunRequest, VerifyRequest, check_topic
+from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.simulate import estimate_of
+from ticdc_producer.targets.kafka.topics import Topics
 
 if TYPE_CHECKING:
     from ticdc_producer.runs.run_report import RunReport
@@ -72,3 +94,125 @@ def config_file(text: str | None, folder: Path) -> Path | None:
     path = folder / "changefeed.toml"
     path.write_text(text, "utf-8")
     return path
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunWork:
+    """A run into the service's Kafka.
+
+    :param scenario: the checked scenario of the request.
+    :param folder: folder of the task.
+    :param golden: where the golden folder is written.
+    :param written: topics that the service has written; None: its Kafka has no others.
+    """
+
+    request: RunRequest
+    scenario: ScenarioFile
+    changefeed: Changefeed
+    settings: ServeSettings
+    texts: Texts
+    make_reports: MakeReports
+    folder: Path
+    golden: Path
+    written: frozenset[str] | None
+
+    def __call__(self, tell: Tell) -> Result:
+        """Prepare the run, check it, write the messages and verify them."""
+        job = self._prepared()
+        self._check_size(job)
+        topics = tuple(job.stream.topic_partitions.topics)
+        self._check_topics(job, topics)
+        tell(TopicsNews(topics))
+        reports = self.make_reports(self.folder)
+
+        def on_progress(progress: Progress) -> None:
+            tell(ProgressNews(progress.messages, progress.total, progress.ts))
+
+        options = RunOptions(
+            out=None if self.request.dry_run else self.golden,
+            append=self.request.append,
+            replace=self.request.replaces,
+            dry_run=self.request.dry_run,
+            verify_output=self.request.verify,
+            from_beginning=not job.history.data,
+            on_status=lambda line: tell(StepNews(line)),
+            on_progress=on_progress,
+            on_verdict=reports.on_verdict,
+        )
+        report = run_job(job, options)
+        reports.write(report.verdict, report.faults.occurrences, report.requested_faults)
+        return result_of_task(report.ok, report.to_json(), partial(self.texts.run, report))
+
+    def _prepared(self) -> Job:
+        with restricted(self.settings):
+            return prepare(
+                self.scenario,
+                changefeed=self.changefeed,
+                seed=self.request.seed,
+                state_at=self.request.state_at,
+                inject=self.request.traps,
+            )
+
+    def _check_size(self, job: Job) -> None:
+        limits = self.settings.limits
+        if job.history.row_changes > limits.row_changes or not estimate_of(job).is_small:
+            what = f"the run has {job.history.row_changes} row changes or more than {limits.events} events"
+            hint = f"the service runs up to {limits.row_changes} row changes; use ticdc-producer run"
+            raise RefusedRequest(what, status=422, hint=hint)
+
+    def _check_topics(self, job: Job, topics: tuple[str, ...]) -> None:
+        """Check that a run replaces topics of the service alone."""
+        for topic in topics:
+            check_topic(topic)
+        if self.request.replaces and self.written is not None:
+            existing = Topics(job.changefeed.brokers).existing()
+            foreign = sorted((set(topics) & existing.keys()) - self.written)
+            if foreign:
+                hint = "the service replaces topics that it has written; name a new topic"
+                raise RefusedRequest(
+                    "the topic is not the service's", status=403, where=foreign[0], hint=hint
+                )
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerifyWork:
+    """The verification of a topic or of posted files.
+
+    :param scenario: the checked scenario of the request.
+    :param posted: a golden folder, instead of the topic of the request.
+    :param folder: folder of the task.
+    """
+
+    request: VerifyRequest
+    scenario: ScenarioFile | None
+    posted: PostedFiles | None
+    settings: ServeSettings
+    texts: Texts
+    make_reports: MakeReports
+    folder: Path
+
+    def __call__(self, tell: Tell) -> Result:
+        """Verify it."""
+        request, settings = self.request, self.settings
+        reports = self.make_reports(self.folder)
+        with (
+            restricted(settings),
+            source(request.sink_uri, self.posted, self.folder, settings) as arguments,
+        ):
+            verdict = verify(
+                **arguments,
+                scenario=self.scenario,
+                config=config_file(request.config, self.folder),
+                inject=request.traps,
+                state_at=request.state_at,
+                strict_table_order=request.strict_table_order,
+                from_beginning=request.from_beginning,
+                resolved_gap_ms=request.resolved_gap_ms,
+                examples=request.examples,
+                on_status=lambda line: tell(StepNews(line)),
+                on_verdict=reports.on_verdict,
+            )
+        reports.write(verdict)
+        return result_of_task(
+            verdict.ok, verdict.to_json(), partial(self.texts.verdict, verdict, self.scenario is not None)
+        )

@@ -14,8 +14,7 @@ from secrets import token_hex
 
 from ticdc_producer.errors import EnvironmentFailure, ProducerError, RefusedRequest
 from ticdc_producer.serve.child_messages import News, Result, TopicsNews
-from ticdc_producer.serve.child_process import ChildProcess
-from ticdc_producer.serve.children import Children
+from ticdc_producer.serve.child_process import ChildProcess, Children
 from ticdc_producer.serve.settings import Limits
 from ticdc_producer.serve.task import Kind, MakeWork, Task
 from ticdc_producer.serve.task_errors import TaskCancelled, TaskInterrupted, TaskTimeout

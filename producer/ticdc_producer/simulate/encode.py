@@ -14,17 +14,16 @@ from typing import Any
 import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Part, Stored
-from ticdc_producer.faults.event_columns import integers
+from ticdc_producer.faults.event_traps import integers
 from ticdc_producer.faults.illegal_event import DROPPED
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.shapes import EXPECTED_EVENTS
 from ticdc_producer.model.table import max_row_bytes
 from ticdc_producer.pipeline.expected_events import ExpectedEvents
-from ticdc_producer.simulate.counts import Counts, stop_error
-from ticdc_producer.simulate.fault_occurrences import FaultSummary, PartitionFaults, summarize_faults
+from ticdc_producer.simulate.counts import Counts, FaultSummary, PartitionFaults, stop_error, summarize_faults
 from ticdc_producer.simulate.job import Job
-from ticdc_producer.targets.encoding.encode import MAX_LISTED_REFUSED, EncodePlan
-from ticdc_producer.targets.encoding.encode_partition import (
+from ticdc_producer.targets.encode import MAX_LISTED_REFUSED, EncodePlan
+from ticdc_producer.targets.encode_partition import (
     EVENT,
     FAULT,
     KINDS,

@@ -36,7 +36,7 @@ from ticdc_producer.scenario.version_metadata import with_cached_flags, with_upd
 from ticdc_producer.simulate.rule_errors import locate_rule_errors
 from ticdc_producer.simulate.schemas import registered, schemas_of
 from ticdc_producer.simulate.traps import check_protocol, with_traps
-from ticdc_producer.targets.encoding.encode import EncodePlan
+from ticdc_producer.targets.encode import EncodePlan
 
 _MAX_STABLE_UPDATES = 6
 """Six updates split into 12 rows, the most for which Go's sort is stable."""

@@ -5,13 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
+import pyarrow as pa
+
+from ticdc_producer.engine.choose import Estimate
 from ticdc_producer.engine.dataset import Dataset, Engine
+from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.faults.catalogue import trap
+from ticdc_producer.model.event import Message
+from ticdc_producer.model.shapes import EXPECTED_EVENTS
+from ticdc_producer.scenario.file_steps import DumpPlan
+from ticdc_producer.scenario.generate.plan import has_expressions
 from ticdc_producer.simulate.change_log import UpstreamLog, UpstreamSource, change_batch
 from ticdc_producer.simulate.encode import EncodedStream, encoded, sent_events
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.stream import ordered_events
+from ticdc_producer.targets.encode_partition import split_by_partition
+from ticdc_producer.targets.message_rows import STORED_MESSAGES
+from ticdc_producer.targets.record_batches import stored_messages
 
 
 def sources_of(job: Job) -> list[UpstreamSource]:
@@ -112,3 +125,79 @@ def simulate(
         stream = encoded(job, simulation.events, messages=messages, carried=carried, faults=faults)
         simulation.encoded = stack.enter_context(stream)
         yield simulation
+
+
+_MANY = 1 << 62
+
+
+def estimate_of(job: Job) -> Estimate:
+    """Return the events and the bytes of a job; those of its ``data`` steps are unknown, and count as
+    many."""
+    history = job.history
+    images = (image for change in history.changes for image in (change.before, change.after) if image)
+    generated = max((plan.most_bytes_of_a_row for plan in history.generated), default=0)
+    size = 2 * generated * history.row_changes  # an update has two images
+    size += sum(len(value) for image in images for value in image if value)
+    events = history.row_changes + history.commits * len(job.stream.topic_partitions)
+    return Estimate(
+        events=_MANY if history.data else events,
+        nbytes=size,
+        rows=history.row_changes,
+        requires_spark=_requires_spark(job),
+    )
+
+
+def _requires_spark(job: Job) -> str:
+    """Return what only Spark can do; empty: nothing."""
+    if any(not isinstance(step, DumpPlan) for step in job.history.data):
+        return "a `data` step"
+    if job.history.data:
+        return "a large dump"
+    return "an `expression` of a generated column" if has_expressions(job.history.generated) else ""
+
+
+@dataclass(frozen=True)
+class SimulatedTopic:
+    """What a changefeed sends for a small job.
+
+    :param messages: in the order of topic, partition and offset (``message_rows.STORED_MESSAGES``).
+    :param expected_events: what a reader of the messages must decode, in order (shape ``EXPECTED_EVENTS``).
+    :param skipped_tables: ``schema.table`` of the tables with events that TiCDC's encoder rejects.
+    :param faults: one object per injected fault, in order.
+    """
+
+    messages: pa.Table
+    expected_events: pa.Table
+    skipped_tables: frozenset[str]
+    faults: list[dict[str, Any]]
+
+    @cached_property
+    def partitions(self) -> dict[tuple[str, int], list[Message]]:
+        """The messages of each partition that has any, by topic and partition."""
+        batches: Iterator[pa.RecordBatch] = iter(self.messages.to_batches())
+        return {
+            name: [message for batch in stored_messages(rows) for message in batch.messages()]
+            for name, rows in split_by_partition(batches)
+        }
+
+    @property
+    def injected_traps(self) -> frozenset[str]:
+        """The traps that ``faults`` has."""
+        return frozenset(fault["trap"] for fault in self.faults)
+
+
+def simulated_topic(job: Job, *, faults: bool = True) -> SimulatedTopic:
+    """Simulate a changefeed in this process; events that TiCDC's encoder rejects are left out.
+
+    :param faults: whether to inject illegal faults of events and faults of messages. Without them the
+        result is the topic that TiCDC would have written.
+    """
+    with simulate(job, LocalEngine(), faults=faults) as simulation:
+        stream = simulation.encoded
+        rows = stream.faults.batches() if faults and job.faults is not None else iter(())
+        return SimulatedTopic(
+            messages=pa.Table.from_batches(stream.messages.batches(), STORED_MESSAGES),
+            expected_events=pa.Table.from_batches(stream.expected_events.batches(), EXPECTED_EVENTS),
+            skipped_tables=stream.skipped_tables,
+            faults=[row for batch in rows for row in batch.to_pylist()],
+        )

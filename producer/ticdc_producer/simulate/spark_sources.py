@@ -14,8 +14,7 @@ from ticdc_producer.engine.dataset import Batches, Dataset, Engine
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.model.shapes import CHANGE_LOG
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.data_step import DataPlan
-from ticdc_producer.scenario.dump_step import DumpPlan
+from ticdc_producer.scenario.file_steps import DataPlan, DumpPlan
 from ticdc_producer.scenario.generate.cells import Expressions
 from ticdc_producer.scenario.generate.changes import ROWS
 from ticdc_producer.scenario.generate.plan import GeneratePlan

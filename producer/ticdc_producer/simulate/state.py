@@ -10,8 +10,7 @@ import pyarrow as pa
 
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.event_filter import reduced_tables, selected_columns
-from ticdc_producer.pipeline.local_time import is_utc, local_images, timestamp_columns
-from ticdc_producer.pipeline.row_images import selected_from
+from ticdc_producer.pipeline.row_images import is_utc, local_images, selected_from, timestamp_columns
 from ticdc_producer.protocols.zone import local_timestamp, zone_of
 from ticdc_producer.scenario.generate.changes import ROWS
 from ticdc_producer.scenario.history import RowImage, State

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, united
-from ticdc_producer.faults.event_columns import chosen
+from ticdc_producer.faults.event_traps import chosen
 from ticdc_producer.faults.legal import moved_tables
 from ticdc_producer.faults.stage import EventFaults
 from ticdc_producer.model.shapes import DELIVERY_KEY, EVENT_STREAM

@@ -1,5 +1,7 @@
-"""DataFrames that Spark computes once for several jobs, and the size of the batches that it passes to
-workers."""
+"""DataFrames that Spark stores for several jobs, their columns, and the batches that it sends to Python.
+
+The columns are public, as ``ticdc_producer.CHANGE_LOG``, ``EVENT_STREAM``, ``MESSAGES`` and ``DECODED``.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +13,10 @@ from pathlib import Path
 
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
+from pyspark.sql.types import StructType
+
+from ticdc_producer.model import shapes
 
 _ROWS, _BYTES = "spark.sql.execution.arrow.maxRecordsPerBatch", "spark.sql.execution.arrow.maxBytesPerBatch"
 _UNLIMITED = (1 << 31) - 1
@@ -69,3 +75,21 @@ def small_batches_unlimited(spark: SparkSession, row_bytes: int | None) -> Itera
             spark.conf.unset(_BYTES)
         else:
             spark.conf.set(_BYTES, before)
+
+
+IMAGE = from_arrow_type(shapes.IMAGE)
+CHANGE_LOG = from_arrow_schema(shapes.CHANGE_LOG)
+EVENT_STREAM = from_arrow_schema(shapes.EVENT_STREAM)
+MESSAGES = from_arrow_schema(shapes.MESSAGES)
+EVENT_COLUMN = from_arrow_type(shapes.EVENT_COLUMN)
+EVENT_IMAGE = from_arrow_type(shapes.EVENT_IMAGE)
+DECODED = from_arrow_schema(shapes.DECODED)
+EXPECTED_EVENTS = from_arrow_schema(shapes.EXPECTED_EVENTS)
+
+
+def in_shape(rows: DataFrame, shape: StructType) -> DataFrame:
+    """Select the columns of a shape by name, in its order, and cast them to its types.
+
+    ``DataFrame.to`` does the same, but makes Spark copy every row image value by value in uncompiled code.
+    """
+    return rows.select(*(rows[field.name].cast(field.dataType).alias(field.name) for field in shape))

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.model.event import Op, Value
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.testing.cell import Cell, Rows, cell
+from ticdc_producer.testing.state_diff import Cell, Rows, cell
 
 Image: TypeAlias = tuple[Value, ...]
 """Canonical texts of a row's values, in the order of ``table.sent_columns``."""

@@ -16,7 +16,7 @@ from uuid import uuid4
 import pytest
 
 from ticdc_producer.errors import ProducerError
-from ticdc_producer.testing.marker import (
+from ticdc_producer.testing.runs import (
     FORM,
     MarkerArguments,
     check_protocol,

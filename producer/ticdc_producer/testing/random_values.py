@@ -22,7 +22,7 @@ from ticdc_producer.model.mysql_type import (
     MySQLType,
     integer_range,
 )
-from ticdc_producer.model.number_text import plain_text
+from ticdc_producer.model.values.number_text import plain_text
 
 T = MySQLType
 Text = st.SearchStrategy[bytes]

@@ -22,25 +22,28 @@ from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.engine.spool import empty
 from ticdc_producer.model.shapes import DECODED, EXPECTED_EVENTS, BatchFunction
 from ticdc_producer.replica.rows import GROUP, ROWS, Replica, row_changes
-from ticdc_producer.verifier import batch_groups as batching
 from ticdc_producer.verifier.comparison import MATCHED, ComparedEvents, Comparison, Differences, match
-from ticdc_producer.verifier.event_lookup import events_at
 from ticdc_producer.verifier.events import EventKind, Events
-from ticdc_producer.verifier.expected import ExpectedState, ExpectedStream
 from ticdc_producer.verifier.finding import Finding
-from ticdc_producer.verifier.findings import add_stream_violations, example_events, findings, kinds
+from ticdc_producer.verifier.findings import add_stream_violations, events_at, example_events, findings, kinds
 from ticdc_producer.verifier.invariants.registry import invariants
-from ticdc_producer.verifier.key_groups import KeyGroups
-from ticdc_producer.verifier.key_pass import KeyFindings, batch_groups
-from ticdc_producer.verifier.match_events import add_out_of_order
-from ticdc_producer.verifier.match_rows import compare_states
-from ticdc_producer.verifier.messages import Messages
-from ticdc_producer.verifier.old_image import SUSPECTED, suspected, suspected_violations
+from ticdc_producer.verifier.match import ExpectedState, ExpectedStream, add_out_of_order, compare_states
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.partition_marks import carried_marks
-from ticdc_producer.verifier.row_history import KeyChecks
-from ticdc_producer.verifier.slices import EVENT, Slices, SliceStates, observed_slices, states_before
-from ticdc_producer.verifier.slices import KINDS as OBSERVED
+from ticdc_producer.verifier.passes import batch_groups as batching
+from ticdc_producer.verifier.passes.key_groups import KeyGroups
+from ticdc_producer.verifier.passes.key_pass import KeyFindings, batch_groups
+from ticdc_producer.verifier.passes.old_image import SUSPECTED, suspected, suspected_violations
+from ticdc_producer.verifier.passes.partition_marks import carried_marks
+from ticdc_producer.verifier.passes.row_history import KeyChecks
+from ticdc_producer.verifier.passes.slices import (
+    EVENT,
+    Messages,
+    Slices,
+    SliceStates,
+    observed_slices,
+    states_before,
+)
+from ticdc_producer.verifier.passes.slices import KINDS as OBSERVED
 from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.table_state import (
     StateComparison,

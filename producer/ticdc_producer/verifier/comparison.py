@@ -15,19 +15,21 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.engine.shuffle_codec import byte_strings
+from ticdc_producer.model.column_functions import first_of_groups
 from ticdc_producer.model.event_line import event_text
-from ticdc_producer.model.whole_groups import first_of_groups
-from ticdc_producer.verifier.event_columns import FlagColumn, Int8Column, Int64Column
 from ticdc_producer.verifier.events import (
     INDEX_BITS,
     NOTHING,
     EventKind,
     Events,
+    FlagColumn,
+    Int8Column,
+    Int64Column,
     KeyedEvents,
     offset_and_index,
 )
 from ticdc_producer.verifier.fingerprint import Numbers
-from ticdc_producer.verifier.key_groups import highest_before, starts_of
+from ticdc_producer.verifier.passes.key_groups import highest_before, starts_of
 from ticdc_producer.verifier.violations import EventID
 
 MAX_EXAMPLES = 5

@@ -8,7 +8,7 @@ from time import time_ns
 from typing import Literal, TypeAlias
 
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
-from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.parameter import Profile
 
 Rule: TypeAlias = Literal["table", "index-value", "columns", "ts"]
 

@@ -10,13 +10,13 @@ from typing import TypeAlias
 import numpy as np
 
 from ticdc_producer.model.event import Op
-from ticdc_producer.replica.column_changes import ColumnChanges
 from ticdc_producer.replica.follow import StreamDDL, follow
 from ticdc_producer.replica.rows import Replica
+from ticdc_producer.replica.table_changes import ColumnChanges
 from ticdc_producer.replica.versions import Lineage
 from ticdc_producer.verifier.events import NOTHING, Effect, EventKind, Rule
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.partition_marks import MarkedEvents, partitions_of
+from ticdc_producer.verifier.passes.partition_marks import MarkedEvents, partitions_of
 from ticdc_producer.verifier.table_epochs import TableDDL, TableEpochs
 
 _Statement: TypeAlias = tuple[int, str, str, str]

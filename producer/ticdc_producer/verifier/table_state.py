@@ -17,19 +17,22 @@ import pyarrow as pa
 
 from ticdc_producer.model.event import Op
 from ticdc_producer.replica.rows import Replica
-from ticdc_producer.verifier.event_columns import EventColumns, FlagColumn, Int32Column, Int64Column
 from ticdc_producer.verifier.events import (
     NOTHING,
     Effect,
+    EventColumns,
     EventKind,
     Events,
+    FlagColumn,
+    Int32Column,
+    Int64Column,
     offset_and_index,
 )
+from ticdc_producer.verifier.finding import image_of, readable_pairs
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.forms import Images
-from ticdc_producer.verifier.key_groups import starts_of
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.readable import image_of, readable_pairs
+from ticdc_producer.verifier.passes.key_groups import starts_of
 from ticdc_producer.verifier.table_epochs import TableDDL
 from ticdc_producer.verifier.violations import EventID
 

@@ -10,8 +10,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ticdc_producer.verifier.event_columns import EventColumns
-from ticdc_producer.verifier.events import NOTHING, offset_and_index
+from ticdc_producer.verifier.events import NOTHING, EventColumns, offset_and_index
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 
 EventID: TypeAlias = tuple[str, int, int, int]

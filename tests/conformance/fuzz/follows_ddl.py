@@ -14,11 +14,11 @@ from ticdc_producer.conformance.wire import Answer, ApplyRequest, Image
 from ticdc_producer.model.event_line import to_json
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.protocols import registry
-from ticdc_producer.replica.column_changes import ColumnChanges
 from ticdc_producer.replica.follow import StreamDDL, follow
 from ticdc_producer.replica.rows import Replica, row_changes
+from ticdc_producer.replica.table_changes import ColumnChanges
 from ticdc_producer.replica.versions import Lineage
-from ticdc_producer.targets.decoding.event_rows import event_rows
+from ticdc_producer.targets.decode import event_rows
 
 
 def follow_ddls(request: ApplyRequest) -> Answer:

@@ -13,9 +13,9 @@ import pytest
 from tests.conformance.testees import program
 from ticdc_producer.cli import main
 from ticdc_producer.conformance.fuzz.example import FuzzExample
-from ticdc_producer.conformance.fuzz.failure_folder import regressions
+from ticdc_producer.conformance.fuzz.recorded import regressions
 from ticdc_producer.conformance.fuzz.topic import build_topic
-from ticdc_producer.runs.golden_target import write_small_folder
+from ticdc_producer.runs.targets.golden import write_small_folder
 from ticdc_producer.targets.golden import read as golden
 
 ROOT = Path(__file__).parents[3]

@@ -10,12 +10,18 @@ from random import Random
 
 import pytest
 
-from ticdc_producer.conformance.fuzz.drawn import VARIATIONS, Examples, Settings
 from ticdc_producer.conformance.fuzz.example import FuzzExample
 from ticdc_producer.conformance.fuzz.random_columns import types, value_traps
 from ticdc_producer.conformance.fuzz.random_example import PROTOCOLS, drawn_traps, random_example
 from ticdc_producer.conformance.fuzz.steering import Steering
-from ticdc_producer.conformance.fuzz.stream import AHEAD, BuiltExample, ExampleStream
+from ticdc_producer.conformance.fuzz.stream import (
+    AHEAD,
+    VARIATIONS,
+    BuiltExample,
+    Examples,
+    ExampleStream,
+    Settings,
+)
 from ticdc_producer.conformance.fuzz.topic import build_topic
 from ticdc_producer.conformance.wire import ProtocolName
 from ticdc_producer.errors import EnvironmentFailure, ProducerError

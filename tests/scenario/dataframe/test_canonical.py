@@ -13,8 +13,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.coerce import coerce
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.scenario.dataframe import tables
 from ticdc_producer.scenario.dataframe.canonical import canonical
 

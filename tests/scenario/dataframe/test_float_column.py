@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticdc_producer.model.float_texts import float_texts
+from ticdc_producer.model.column_functions import float_texts
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.number_text import plain_text
+from ticdc_producer.model.values.number_text import plain_text
 
 _SPECIAL = [
     0.0,

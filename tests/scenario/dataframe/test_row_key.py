@@ -14,9 +14,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.coerce import coerce
 from ticdc_producer.model.row_key import handle_of, index_key, int_key
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.scenario.dataframe import tables
 from ticdc_producer.scenario.dataframe.row_key import StoredKey, stored_key
 

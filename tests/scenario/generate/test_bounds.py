@@ -9,7 +9,7 @@ import pytest
 
 from tests.scenario.generate.plans import planned
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.generate.bounds import Bounds, bounds_of
+from ticdc_producer.scenario.generate.binding.bounds import Bounds, bounds_of
 
 NAMES = {
     "row": Bounds(Fraction(0), Fraction(9)),

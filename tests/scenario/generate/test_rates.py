@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from ticdc_producer.scenario.generate.operation_rates import operation_rates
+from ticdc_producer.scenario.generate.table_schedule import operation_rates
 
 
 def simulated(new_rows: int, chance: float, rows: int, events: int) -> tuple[float, float]:

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from tests.scenario.generate.plans import changes_of, planned
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.coerce import coerce, read
-from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.values.coerce import coerce, read
+from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.generate.cells import Expressions
 from ticdc_producer.scenario.generate.domain import boundary_values_of
 from ticdc_producer.scenario.generate.expressions import ExpressionValues, expression_values

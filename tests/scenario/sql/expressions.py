@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ticdc_producer.model.coerce_text import to_bytes
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.model.values.coerce_text import to_bytes
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.eval_type import EvalType, type_of_value
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate_constant

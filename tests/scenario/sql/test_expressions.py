@@ -7,8 +7,7 @@ from decimal import Decimal
 import pytest
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate_constant
 from ticdc_producer.scenario.sql.scope import Scope

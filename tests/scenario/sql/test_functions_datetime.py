@@ -8,7 +8,7 @@ import pytest
 
 from tests.scenario.sql.expressions import LAX, result_text, value_of
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.values.sql_value import SQLMode
 
 
 @pytest.mark.parametrize(

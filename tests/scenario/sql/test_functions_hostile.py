@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.scenario.sql.expressions import value_of
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.json_text import print_json
-from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.values.json_document import print_json
+from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.functions import FUNCTIONS
 
 _MODES = (SQLMode(), SQLMode(strict=False, zero_dates=True, zero_in_date=True, invalid_dates=True))

@@ -10,8 +10,8 @@ from tests.scenario.sql.expressions import result_text, value_of
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.json_path import parse_path, path_text

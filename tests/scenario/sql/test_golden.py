@@ -20,8 +20,8 @@ import pytest
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.event import Op, Value
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.pipeline.go_sort import go_sorted
 from ticdc_producer.scenario.history import Change, History
 from ticdc_producer.scenario.sql.session import Session

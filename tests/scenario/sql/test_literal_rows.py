@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 
 from tests.scenario.sql.script_results import rows_of
-from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.dialect import parse_dml
 from ticdc_producer.scenario.sql.evaluate import evaluate_constant
 from ticdc_producer.scenario.sql.literal_rows import FEWEST_CHARACTERS, LiteralRows, parse_literal_insert

@@ -20,7 +20,7 @@ from tests.scenario.sql.reference import (
 from tests.scenario.sql.refusals import REFUSED, Refusal
 from tests.scenario.sql.wrong import LINE, failure
 from ticdc_producer.errors import UnsupportedSQL
-from ticdc_producer.model.collation import KNOWN
+from ticdc_producer.model.values.collation import KNOWN
 from ticdc_producer.scenario.sql.ddl.options import TIDB_ONLY
 from ticdc_producer.scenario.sql.ddl.partitions import CHANGES
 from ticdc_producer.scenario.sql.dialect import parse_expression

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 
 from tests.scenario.sql.random_sql import World, worlds
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.coerce import coerce, read
-from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.coerce import coerce, read
+from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.history import Change, History, RowImage
 from ticdc_producer.scenario.sql.session import Session
 

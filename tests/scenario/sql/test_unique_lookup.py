@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.lookup import candidates

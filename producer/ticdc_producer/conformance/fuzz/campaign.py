@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from time import perf_counter
 
-from ticdc_producer.conformance.fuzz.drawn import Settings
 from ticdc_producer.conformance.fuzz.example import FuzzExample
 from ticdc_producer.conformance.fuzz.shrink import Failure, shrunk
 from ticdc_producer.conformance.fuzz.steering import Steering
-from ticdc_producer.conformance.fuzz.stream import BuiltExample, ExampleStream
+from ticdc_producer.conformance.fuzz.stream import BuiltExample, ExampleStream, Settings
 from ticdc_producer.conformance.fuzz.testee import ExampleResult, FuzzTestee
 from ticdc_producer.conformance.fuzz.topic import build_topic
 from ticdc_producer.conformance.wire import ProtocolName

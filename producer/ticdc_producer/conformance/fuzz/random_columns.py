@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from random import Random
 
-from ticdc_producer.conformance.decode_spec import column_types
+from ticdc_producer.conformance.case_spec import column_types
 
 NULL = "NULL"
 _VALUE_TRAPS: Mapping[str, tuple[str, ...]] = {

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from ticdc_producer.conformance.fuzz.draft import Draft
 from ticdc_producer.conformance.fuzz.random_columns import RandomColumn, random_type, random_value, renamed
 from ticdc_producer.conformance.fuzz.random_rows import insert
-from ticdc_producer.conformance.fuzz.random_tables import random_table
+from ticdc_producer.conformance.fuzz.random_tables import Draft, random_table
 
 _MAX_TABLES = 3
 

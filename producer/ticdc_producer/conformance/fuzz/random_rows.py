@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ticdc_producer.conformance.fuzz.draft import Draft
 from ticdc_producer.conformance.fuzz.random_columns import NULL
-from ticdc_producer.conformance.fuzz.random_tables import Key, RandomTable, key_traps
+from ticdc_producer.conformance.fuzz.random_tables import Draft, Key, RandomTable, key_traps
 
 _MOST_IN_TRANSACTION = (2, 2, 3, 4, 6)
 

@@ -1,4 +1,4 @@
-"""Examples of a scenario or golden folder that someone else wrote, for ``conformance --shrink``.
+"""Stored examples: failures of earlier campaigns, and scenarios or golden folders that someone else wrote.
 
 A folder without its scenario is read as SQL: its DDLs, and a statement for each row event.
 """
@@ -6,25 +6,111 @@ A folder without its scenario is read as SQL: its DDLs, and a statement for each
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ticdc_producer.config import Changefeed, resolve
+from ticdc_producer.conformance.case_spec import Level
 from ticdc_producer.conformance.fuzz.example import FuzzExample
-from ticdc_producer.conformance.fuzz.failure_folder import SCENARIO, stored_example
 from ticdc_producer.conformance.fuzz.random_example import PROTOCOLS
+from ticdc_producer.conformance.fuzz.shrink import Failure
 from ticdc_producer.conformance.fuzz.sql_edits import statements_of
-from ticdc_producer.conformance.fuzz.topic import NAME
-from ticdc_producer.conformance.level import Level
-from ticdc_producer.errors import ConformanceError
+from ticdc_producer.conformance.fuzz.topic import NAME, build_topic
+from ticdc_producer.errors import ConformanceError, ReportError
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, NUMBERED, MySQLType, type_names
+from ticdc_producer.reports.report import write_text
+from ticdc_producer.runs.targets.golden import write_small_folder
 from ticdc_producer.scenario.load import ScenarioFile, SQLStep, load_scenario
 from ticdc_producer.simulate.job import changefeed_of
 from ticdc_producer.simulate.traps import settings_of
 from ticdc_producer.targets.golden import read as golden
+
+SCENARIO, EXAMPLE = "scenario.sql", "example.json"
+REGRESSIONS = "regressions.jsonl"
+_OUTCOME, _REQUEST = "outcome.json", "request.json"
+_ENCODER = msgspec.json.Encoder(order="deterministic")
+
+
+def save_failure(folder: Path, failure: Failure, command: str) -> Path:
+    """Write the smallest example of a failure as a golden folder, and add it to the regression file.
+
+    :param folder: contains the golden folder and the regression file; created if it is missing.
+    :param command: the command of the testee.
+    :returns: the golden folder.
+    :raises ReportError: if it cannot be written.
+    """
+    example = failure.smallest
+    line = _ENCODER.encode(example)
+    path = folder / f"{example.protocol}-{sha256(line).hexdigest()[:12]}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if (path / _OUTCOME).exists():  # written by an earlier run
+            shutil.rmtree(path)
+        write_small_folder(path, build_topic(example).job)
+    except OSError as error:
+        what = f"the failing example cannot be written: {error.strerror}"
+        raise ReportError(what, path=str(path)) from None
+    outcome = {
+        "replay": replay_command(command, path),
+        "reasons": list(failure.wrong.reasons),
+        "answer": failure.wrong.answer,
+    }
+    write_text(path / SCENARIO, example.text)
+    write_text(path / EXAMPLE, msgspec.json.format(line, indent=2).decode() + "\n")
+    write_text(path / _REQUEST, msgspec.json.encode(failure.wrong.case.request).decode() + "\n")
+    write_text(path / _OUTCOME, json.dumps(outcome, indent=2, ensure_ascii=False) + "\n")
+    _add_regression(folder / REGRESSIONS, example)
+    return path
+
+
+def replay_command(command: str, folder: Path) -> str:
+    """The command that sends an example again."""
+    return shlex.join(["ticdc-producer", "conformance", "--testee", command, "--replay", str(folder)])
+
+
+def stored_example(folder: Path) -> FuzzExample | None:
+    """The example of a folder that ``save_failure`` has written; None for another folder.
+
+    :raises ConformanceError: if it cannot be read.
+    """
+    path = folder / EXAMPLE
+    return _read(path.read_bytes(), str(path)) if path.is_file() else None
+
+
+def regressions(folder: Path) -> Iterator[FuzzExample]:
+    """The examples of earlier failures, the newest first.
+
+    :raises ConformanceError: if the file cannot be read.
+    """
+    path = folder / REGRESSIONS
+    if path.is_file():
+        lines = path.read_bytes().splitlines()
+        for number in range(len(lines), 0, -1):
+            yield _read(lines[number - 1], f"{path}:{number}")
+
+
+def _add_regression(path: Path, example: FuzzExample) -> None:
+    known = path.read_bytes().splitlines() if path.is_file() else []
+    line = _ENCODER.encode(example)
+    if line not in known:
+        write_text(path, b"\n".join([*known, line, b""]).decode())
+
+
+def _read(content: bytes, where: str) -> FuzzExample:
+    try:
+        return msgspec.json.decode(content, type=FuzzExample)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        hint = "this tool writes the file; remove what was changed"
+        raise ConformanceError(f"this is not an example: {error}", where=where, hint=hint) from None
+
 
 _NUMBERS = type_names(INTEGERS | FLOATS | NUMBERED | {MySQLType.NEW_DECIMAL})
 _SAME_IN_ALL = frozenset({"sink-uri", "protocol", "partition-num", "dispatchers"})

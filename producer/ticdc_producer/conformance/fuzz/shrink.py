@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from ticdc_producer.conformance.case_spec import Level
 from ticdc_producer.conformance.fuzz import sql_edits
 from ticdc_producer.conformance.fuzz.example import FuzzExample, TopicRequest
 from ticdc_producer.conformance.fuzz.testee import FuzzTestee, Wrong
 from ticdc_producer.conformance.fuzz.topic import build_topic
-from ticdc_producer.conformance.level import Level
 from ticdc_producer.errors import ProducerError
 
 Fails = Callable[[FuzzExample], Awaitable[bool]]

@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ticdc_producer.conformance.apply_case import TopicCase
-from ticdc_producer.conformance.case import Case
+from ticdc_producer.conformance.case import Case, TopicCase
 from ticdc_producer.conformance.process import Testee
 from ticdc_producer.conformance.runner import expected_part, verify_answer
 from ticdc_producer.conformance.wire import Answer, ApplyRequest, InvalidResponse, Request, answer_of

@@ -14,20 +14,18 @@ from typing import Any
 import msgspec
 
 from ticdc_producer.config import Changefeed, resolve
-from ticdc_producer.conformance.apply_case import TopicCase
-from ticdc_producer.conformance.case import Case
+from ticdc_producer.conformance.case import Case, TopicCase
+from ticdc_producer.conformance.case_spec import Level
 from ticdc_producer.conformance.compare import ExpectedRows
-from ticdc_producer.conformance.fuzz.deliveries import delivered
-from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, FuzzExample, TopicRequest
-from ticdc_producer.conformance.level import Level
+from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, FuzzExample, TopicRequest, delivered
 from ticdc_producer.conformance.wire import ApplyRequest, Event, KafkaRecord, Request, event_of
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.event import ClaimObject, Message
 from ticdc_producer.model.event_line import event_line
 from ticdc_producer.model.fidelity import has_commit_ts
-from ticdc_producer.model.profile import Profile
-from ticdc_producer.model.sql_mode import DEFAULT_NOW
+from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.tso import CommitClock
+from ticdc_producer.model.values.sql_value import DEFAULT_NOW
 from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.runs.consumer_state import consumer_state_of_sql
 from ticdc_producer.scenario.execute import execute
@@ -35,7 +33,7 @@ from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import ScenarioFile, SQLStep
 from ticdc_producer.scenario.sql.statement_cache import shared_statements
 from ticdc_producer.simulate.job import Job, planned
-from ticdc_producer.simulate.topic import SimulatedTopic, simulated_topic
+from ticdc_producer.simulate.simulate import SimulatedTopic, simulated_topic
 from ticdc_producer.simulate.traps import with_traps
 
 NAME = "fuzz"

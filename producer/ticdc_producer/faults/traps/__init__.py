@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from ticdc_producer.faults.trap import Trap
 from ticdc_producer.faults.traps import (
-    batches,
     definitions,
     delivery_defects,
     messages,
     redelivery,
     row_defects,
-    settings,
     values,
 )
+from ticdc_producer.faults.traps import definitions as settings
+from ticdc_producer.faults.traps import messages as batches
 
 _MODULES = (
     messages, redelivery, batches, settings, delivery_defects, row_defects, values, definitions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ticdc_producer.faults.event_columns import Columns, integers, is_kind
+from ticdc_producer.faults.event_traps import Columns, integers, is_kind
 from ticdc_producer.faults.illegal_event import (
     AFTER_ORIGINAL,
     Edit,

@@ -8,8 +8,15 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.faults.event_columns import Columns, integers, is_kind
-from ticdc_producer.faults.event_traps import CopyTrap, SegmentEvents, SegmentTrap, drawn
+from ticdc_producer.faults.event_traps import (
+    Columns,
+    CopyTrap,
+    SegmentEvents,
+    SegmentTrap,
+    drawn,
+    integers,
+    is_kind,
+)
 from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.trap_coverage import seen_as

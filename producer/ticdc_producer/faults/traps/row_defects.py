@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ticdc_producer.faults.event_columns import Columns, integers
+from ticdc_producer.faults.event_traps import Columns, integers
 from ticdc_producer.faults.illegal_event import AFTER_ORIGINAL, Edit, EventGroup, IllegalEventTrap
 from ticdc_producer.model.event import Op
 

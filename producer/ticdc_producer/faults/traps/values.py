@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ticdc_producer.faults.trap import ScenarioTrap
-from ticdc_producer.model.profile import WITHOUT_AVRO
+from ticdc_producer.model.parameter import WITHOUT_AVRO
 from ticdc_producer.model.trap_coverage import seen_as
 
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import msgspec
 import psutil
 
-from ticdc_producer.cache import cache_folder
 from ticdc_producer.errors import BrokerError
 from ticdc_producer.kafka.embedded.broker import EmbeddedKafka
 from ticdc_producer.kafka.embedded.process import STOP_SECONDS, is_free
 from ticdc_producer.kafka.embedded.settings import HOST
+from ticdc_producer.resources import cache_folder
 
 DEFAULT_PORT = 9092
 

@@ -6,6 +6,7 @@ import atexit
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,9 +14,9 @@ from types import TracebackType
 
 from confluent_kafka.admin import AdminClient
 
-from ticdc_producer.class_archive import ClassArchive, class_archive
 from ticdc_producer.errors import BrokerError
 from ticdc_producer.java import find_java
+from ticdc_producer.kafka.embedded.class_archive import ClassArchive, class_archive
 from ticdc_producer.kafka.embedded.jars import jars
 from ticdc_producer.kafka.embedded.process import (
     end,
@@ -197,3 +198,37 @@ def _why_not_ready(process: subprocess.Popen[bytes] | None) -> str:
     if status is None:
         return f"is not ready after {START_SECONDS:.0f} s"
     return f"ended with status {status} while it started"
+
+
+class StartingKafka:
+    """An embedded broker that starts in a thread.
+
+    :param keep: whether it outlives this process, unless it is stopped.
+    """
+
+    def __init__(self, *, keep: bool = False) -> None:
+        self._kafka = EmbeddedKafka(keep=keep)
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._start, name="Kafka start")
+        self._thread.start()
+
+    def _start(self) -> None:
+        try:
+            self._kafka.start()
+        except BaseException as error:  # raised in the thread that waits
+            self._error = error
+
+    def running(self) -> EmbeddedKafka:
+        """The broker, when it accepts requests.
+
+        :raises ProducerError: if it does not start.
+        """
+        self._thread.join()
+        if self._error is not None:
+            raise self._error
+        return self._kafka
+
+    def stop(self) -> None:
+        """End it; one that still starts cannot be ended before it runs."""
+        self._thread.join()
+        self._kafka.stop()

@@ -1,8 +1,10 @@
 """Kafka's jars: downloaded once from a Maven repository into the user's cache, checked by SHA-256.
 
 ``kafka.lock`` lists the jars, one ``group:artifact:version sha256`` per line: all runtime dependencies of a
-Kafka server, and the log4j binding that its log needs. ``python -m ticdc_producer.kafka.embedded.lock``
-writes the file again, for instance for another version of Kafka (needs Maven).
+Kafka server, and the log4j binding that its log needs. ``python -m ticdc_producer.kafka.embedded.jars
+VERSION`` writes the list again for another version of Kafka. Maven resolves the dependencies, this module
+writes their coordinates and checksums. Review the difference before it is committed, and run the tests of
+this package.
 
 ==============================  ============================================================
 environment variable            meaning
@@ -14,8 +16,12 @@ environment variable            meaning
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -23,11 +29,12 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ticdc_producer.cache import cache_folder
 from ticdc_producer.errors import BrokerError
+from ticdc_producer.resources import cache_folder
 
 if TYPE_CHECKING:
     from pooch import Pooch
+
 
 MAVEN_CENTRAL = "https://repo1.maven.org/maven2"
 LOCK_FILE = "kafka.lock"
@@ -150,3 +157,53 @@ def _fetch_one(fetcher: Pooch, jar: Jar, folder: Path) -> None:
             f"{jar.name} does not match the checksum in the lock file: {error}",
             hint="the repository, or a proxy before it, serves another file",
         ) from error
+
+
+KAFKA_VERSION = "4.3.1"
+LOG4J_VERSION = "2.25.4"  # as that Kafka's own log4j-core
+
+POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>lock</groupId><artifactId>lock</artifactId><version>1</version>
+  <dependencies>
+    <dependency>
+      <groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>{kafka}</version>
+    </dependency>
+    <!-- Without it Kafka logs nothing, and a broker that does not start gives no reason. -->
+    <dependency>
+      <groupId>org.apache.logging.log4j</groupId><artifactId>log4j-slf4j-impl</artifactId>
+      <version>{log4j}</version>
+    </dependency>
+  </dependencies>
+</project>
+"""
+
+
+def resolve(kafka_version: str, folder: Path) -> list[Jar]:
+    """The runtime closure of a Kafka server, sorted, by way of Maven and ``folder``."""
+    (folder / "pom.xml").write_text(POM.format(kafka=kafka_version, log4j=LOG4J_VERSION))
+    arguments = ["-DincludeScope=runtime", "-Dmdep.useRepositoryLayout=true", "-DoutputDirectory=jars"]
+    subprocess.run(["mvn", "-B", "-q", "dependency:copy-dependencies", *arguments], cwd=folder, check=True)
+    root = folder / "jars"
+    return sorted((_jar(path, root) for path in root.rglob("*.jar")), key=str)
+
+
+def _jar(path: Path, root: Path) -> Jar:
+    *group, artifact, version, _file = path.relative_to(root).parts
+    jar = Jar(".".join(group), artifact, version, hashlib.sha256(path.read_bytes()).hexdigest())
+    if jar.name != path.name:
+        raise SystemExit(f"{path.name} has a classifier, which the lock file cannot express")
+    return jar
+
+
+def main() -> None:
+    """Write the lock file of the Kafka version on the command line."""
+    version = sys.argv[1] if len(sys.argv) > 1 else KAFKA_VERSION
+    with tempfile.TemporaryDirectory() as folder:
+        lines = [str(jar) for jar in resolve(version, Path(folder))]
+    header = f"# Kafka {version}, made by `python -m ticdc_producer.kafka.embedded.jars {version}`"
+    Path(__file__).with_name(LOCK_FILE).write_text("\n".join([header, *lines, ""]), encoding="ascii")
+
+
+if __name__ == "__main__":
+    main()

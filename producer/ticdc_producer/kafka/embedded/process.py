@@ -19,10 +19,10 @@ from pathlib import Path
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
-from ticdc_producer.cache import cache_folder
-from ticdc_producer.class_archive import ClassArchive
 from ticdc_producer.kafka.embedded import supervisor
+from ticdc_producer.kafka.embedded.class_archive import ClassArchive
 from ticdc_producer.kafka.embedded.settings import HOST, TOPICS, BrokerFolder
+from ticdc_producer.resources import cache_folder
 
 FORMAT_SECONDS = 60.0
 _SNAPSHOT = "bootstrap.checkpoint"

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.number_text import plain_text
+from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.protocols.avro.names import type_text
 from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.member_text import escaped, member_indexes

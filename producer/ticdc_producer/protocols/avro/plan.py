@@ -28,6 +28,7 @@ from ticdc_producer.protocols.arrow_text import (
     lengths,
     map_distinct,
     map_values,
+    varints,
 )
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.schemas import (
@@ -38,7 +39,6 @@ from ticdc_producer.protocols.avro.schemas import (
     null_comes_first,
 )
 from ticdc_producer.protocols.member_text import member_text
-from ticdc_producer.protocols.varint_columns import varints
 
 _FIRST, _SECOND = b"\x00", b"\x02"
 """Indexes of the two branches of a union, as encoded."""

@@ -21,8 +21,8 @@ from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.fidelity import replace_invalid
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, MySQLType
 from ticdc_producer.model.mysql_type import STRINGS as STRING_TYPES
-from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.protocols import go_json
 from ticdc_producer.protocols.avro.names import (
     COMMIT_TS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ticdc_producer.errors import ChangefeedError
-from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.parameter import Profile
 from ticdc_producer.protocols.large_message_handle import (
     DEFAULT_MAX_MESSAGE_BYTES,
     LargeMessageHandle,

@@ -28,6 +28,9 @@ from ticdc_producer.protocols.arrow_text import (
     fixed_width,
     lengths,
     merge_runs,
+    uvarints,
+    varints,
+    zigzag,
 )
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.craft.dictionary import BatchDictionary, TermDictionary, build_dictionary
@@ -43,7 +46,6 @@ from ticdc_producer.protocols.craft.wire import (
 )
 from ticdc_producer.protocols.encoded_rows import BatchedRows, EncodedRows, MessageLimits, RowStatus, batched
 from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.protocols.varint_columns import uvarints, varints, zigzag
 
 
 def ddl_message(event: DDLEvent) -> Message:

@@ -22,10 +22,17 @@ from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import INTEGERS, NUMBERED, MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.arrow_text import Fragment, concat, fixed_width
+from ticdc_producer.protocols.arrow_text import (
+    ONE_BYTE,
+    Fragment,
+    concat,
+    fixed_width,
+    uvarints,
+    varints,
+    zigzag,
+)
 from ticdc_producer.protocols.craft.options import CraftOptions
 from ticdc_producer.protocols.craft.wire import uvarint_chunk
-from ticdc_producer.protocols.varint_columns import ONE_BYTE, uvarints, varints, zigzag
 
 Renderer: TypeAlias = Callable[[pa.Array], pa.Array]
 

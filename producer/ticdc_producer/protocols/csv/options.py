@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.hints import nearest
-from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.parameter import Profile
 
 _METHODS = ("base64", "hex")
 _LONGEST_DELIMITER = 3

@@ -17,12 +17,12 @@ from typing import TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.model.collation import sort_key
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
-from ticdc_producer.model.number_text import narrow, plain_text
 from ticdc_producer.model.row_key import prefix
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.collation import sort_key
+from ticdc_producer.model.values.number_text import narrow, plain_text
 from ticdc_producer.protocols.arrow_text import (
     Fragment,
     base64_texts,

@@ -18,8 +18,8 @@ from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Image, Op, ResolvedEvent, RowEvent, Value
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.model.tso import MAX_TS
+from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.compression import PLAIN_STARTS, Decompressor
 from ticdc_producer.protocols.debezium.column_reader import JSONValue, RowReaders, digits, row_readers

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from ticdc_producer.errors import ChangefeedError
-from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.tso import physical
 
 InvalidUTF8: TypeAlias = Literal["raw", "replace"]

@@ -21,9 +21,9 @@ import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
-from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.temporal_text import two_digit_year
+from ticdc_producer.model.values.number_text import plain_text
+from ticdc_producer.model.values.temporal_text import two_digit_year
 from ticdc_producer.protocols.arrow_text import NULL, Fragment, Fragments, Renderer, concat
 from ticdc_producer.protocols.debezium.envelope import (
     DebeziumSource,

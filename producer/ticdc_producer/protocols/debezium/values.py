@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.fidelity import replace_invalid
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
-from ticdc_producer.model.temporal_text import two_digit_year
+from ticdc_producer.model.values.temporal_text import two_digit_year
 from ticdc_producer.protocols import go_json
 from ticdc_producer.protocols.arrow_text import (
     NULL,

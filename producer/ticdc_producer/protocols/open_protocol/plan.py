@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo, written_flag
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, NUMBERED, STRINGS, MySQLType
-from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols import go_json, go_quote
 from ticdc_producer.protocols import go_json as go_float

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeVar, cast
 
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, NUMBERED, STRINGS, MySQLType, type_names
-from ticdc_producer.model.number_text import plain_text
 from ticdc_producer.model.tso import MAX_TS
+from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.protocols.avro.field_reader import AvroCursor
 from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.simple import envelope as layout

@@ -16,7 +16,7 @@ from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import DDLEvent, Kind, Message, Op
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import LOBS, STRINGS
-from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.protocols import go_json

@@ -18,7 +18,7 @@ from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import DDLEvent, Op
 from ticdc_producer.model.mysql_type import INTEGERS
-from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.protocols.craft.wire import varint

@@ -18,7 +18,7 @@ from ticdc_producer.model.column import ColumnFlag, ColumnInfo, IndexInfo
 from ticdc_producer.model.event import DDLEvent, Op
 from ticdc_producer.model.mysql_type import FLOATS, LOBS, MySQLType, bare_name
 from ticdc_producer.model.mysql_type import STRINGS as STRING_TYPES
-from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.protocols.arrow_text import (

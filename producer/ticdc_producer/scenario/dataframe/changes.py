@@ -9,7 +9,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.dataframes import CHANGE_LOG, IMAGE, in_shape
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.dataframe.operations import (
@@ -20,7 +19,8 @@ from ticdc_producer.scenario.dataframe.operations import (
     with_previous_row,
 )
 from ticdc_producer.scenario.dataframe.row_key import StoredKey, stored_key
-from ticdc_producer.scenario.dataframe.sources import ValueSources, old_row_sources, quoted, row_sources
+from ticdc_producer.scenario.dataframe.tables import ValueSources, old_row_sources, quoted, row_sources
+from ticdc_producer.spark.storage import CHANGE_LOG, IMAGE, in_shape
 
 _HEAD = ("op", "commit_seq", "row_seq")
 

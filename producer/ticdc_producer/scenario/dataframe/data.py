@@ -13,18 +13,17 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.dataframes import CHANGE_LOG as LOG_TYPE
 from ticdc_producer.model.shapes import CHANGE_LOG
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.data_step import DataPlan
 from ticdc_producer.scenario.dataframe.changes import changes
 from ticdc_producer.scenario.dataframe.refusal import stop_job
-from ticdc_producer.scenario.dump_step import DumpPlan, StatementSpan
+from ticdc_producer.scenario.file_steps import DataPlan, DumpPlan, StatementSpan
 from ticdc_producer.scenario.history import Change
 from ticdc_producer.scenario.sql.allocator import RowIds
 from ticdc_producer.scenario.sql.session import Session
 from ticdc_producer.scenario.sql.storage import Table
 from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
+from ticdc_producer.spark.storage import CHANGE_LOG as LOG_TYPE
 
 
 def dump_changes(spark: SparkSession, plan: DumpPlan) -> DataFrame:

@@ -1,6 +1,6 @@
 """Canonical text of integer, DECIMAL, FLOAT, DOUBLE, BIT and YEAR columns as Spark expressions.
 
-The rules are those of ``model.coerce_number``. Nothing here depends on ``spark.sql.ansi.enabled``.
+The rules are those of ``model.values.coerce_scalar``. Nothing here depends on ``spark.sql.ansi.enabled``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import DataType, DecimalType
 
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.float_texts import float_texts
+from ticdc_producer.model.column_functions import float_texts
 from ticdc_producer.model.mysql_type import MySQLType, integer_range
 from ticdc_producer.scenario.dataframe.refusal import reject_value
 

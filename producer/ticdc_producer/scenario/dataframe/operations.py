@@ -13,7 +13,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.event import Op
 from ticdc_producer.scenario.dataframe.refusal import stop_job
-from ticdc_producer.scenario.dataframe.sources import quoted
+from ticdc_producer.scenario.dataframe.tables import quoted
 
 _LABELS = {
     Op.INSERT: ("insert", "i", "c"),

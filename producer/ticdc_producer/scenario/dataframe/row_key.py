@@ -20,10 +20,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.collation import compares_bytes, pads_space, sort_key
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, INTEGERS, NUMBERED, TYPES
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.collation import compares_bytes, pads_space, sort_key
 
 _BYTES, _INT, _UINT, _FLOAT, _DECIMAL, _DURATION = "01", "03", "04", "05", "06", "07"
 _GENERAL_CI = {"utf8mb4_general_ci", "utf8_general_ci"}

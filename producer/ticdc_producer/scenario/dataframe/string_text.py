@@ -18,11 +18,11 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import DataType, StringType
 
-from ticdc_producer.model.collation import in_charset, pads_space
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.json_text import json_text
 from ticdc_producer.model.mysql_type import LOBS, MySQLType
-from ticdc_producer.model.sql_mode import value_error
+from ticdc_producer.model.values.collation import in_charset, pads_space
+from ticdc_producer.model.values.json_document import json_text
+from ticdc_producer.model.values.sql_value import value_error
 from ticdc_producer.scenario.dataframe.refusal import reject_value
 
 T = MySQLType

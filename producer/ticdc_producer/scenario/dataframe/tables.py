@@ -1,14 +1,22 @@
-"""Tables for DataFrames, from their CREATE TABLE statements."""
+"""Tables for DataFrames, from their CREATE TABLE statements, and the columns that become theirs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.coerce import STRICT
+from ticdc_producer.scenario.dataframe.canonical import canonical
 from ticdc_producer.scenario.history import History
+from ticdc_producer.scenario.sql.assign import default_value
 from ticdc_producer.scenario.sql.session import Session
 from ticdc_producer.scenario.sql.statements import split_statements
 
@@ -68,3 +76,112 @@ def tables(sql: str) -> Tables:
     session = Session()
     session.run(sql)
     return Tables(session.history())
+
+
+@dataclass(frozen=True, slots=True)
+class ValueSources:
+    """The source of each value of a row.
+
+    :param fields: fields of the DataFrame, by the column's offset in the table.
+    :param defaults: canonical values of the columns that the DataFrame does not have, by offset.
+    """
+
+    table: TableInfo
+    fields: Mapping[int, StructField]
+    defaults: Mapping[int, bytes | None]
+
+    def values(self, of: Column, required: Column | None, always: Collection[int] = ()) -> dict[int, Column]:
+        """Canonical values of a row by offset, in the order of a row image.
+
+        :param of: struct whose fields are named after the offsets.
+        :param required: condition under which NULL in a NOT NULL column is refused; None: always.
+        :param always: offsets of columns where such a NULL is refused in every row.
+        """
+        return {
+            offset: self._value(of, offset, None if offset in always else required)
+            for offset in self.table.sent
+        }
+
+    def struct(self, column: Column | None = None) -> Column:
+        """The fields of this row under the offsets of their columns.
+
+        :param column: the struct that contains the fields; None: they are columns of the DataFrame.
+        """
+        fields = [
+            (quoted(field.name) if column is None else column.getField(field.name)).alias(str(offset))
+            for offset, field in self.fields.items()
+        ]
+        return F.struct(*fields)
+
+    def _value(self, of: Column, offset: int, required: Column | None) -> Column:
+        if offset in self.fields:
+            column, field = self.table.columns[offset], self.fields[offset]
+            return canonical(column, of.getField(str(offset)), field.dataType, required=required)
+        return F.lit(self.defaults[offset]).cast("binary")
+
+
+def row_sources(table: TableInfo, schema: StructType, others: Collection[str]) -> ValueSources:
+    """The sources of a row; names are compared without case.
+
+    :param others: columns for another purpose, which need not be columns of the table.
+    :raises ScenarioError: for an unknown or duplicate column, and for a missing one without DEFAULT.
+    """
+    fields = _matched(table, schema, {name.lower() for name in others})
+    missing = [offset for offset in table.sent if offset not in fields]
+    return ValueSources(table, fields, {offset: _default(table, offset) for offset in missing})
+
+
+def old_row_sources(table: TableInfo, schema: StructType, row: ValueSources, before: str) -> ValueSources:
+    """The sources of an old row: the fields of a struct, which must be the same as those of the new row.
+
+    :raises ScenarioError: for an additional or a missing field.
+    """
+    fields = _matched(table, schema, ())
+    different = sorted(fields.keys() ^ row.fields.keys())
+    if different:
+        name = table.columns[different[0]].name
+        where = "the rows have it" if different[0] in row.fields else f"{before!r} has it"
+        what = f"{before!r} and the rows must have the same columns: only {where}: {name!r}"
+        raise ScenarioError(what, column=name)
+    return ValueSources(table, fields, row.defaults)
+
+
+def quoted(name: str) -> Column:
+    """A column by its exact name."""
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def _matched(table: TableInfo, schema: StructType, others: Collection[str]) -> dict[int, StructField]:
+    offsets = {column.name.lower(): offset for offset, column in enumerate(table.columns)}
+    fields: dict[int, StructField] = {}
+    for field in schema.fields:
+        offset = offsets.get(field.name.lower())
+        if offset is None and field.name.lower() in others:
+            continue
+        if offset is None or offset not in table.sent:
+            raise _unknown(table, field.name, table.sent)
+        if offset in fields:
+            names = f"{fields[offset].name!r} and {field.name!r}"
+            raise ScenarioError(f"two columns for one: {names}", column=table.columns[offset].name)
+        fields[offset] = field
+    return fields
+
+
+def _unknown(table: TableInfo, name: str, sent: Sequence[int]) -> ScenarioError:
+    names = [table.columns[offset].name for offset in sent]
+    if any(column.name.lower() == name.lower() for column in table.columns):
+        what = f"column {name!r} is virtual and never part of a message"
+        return ScenarioError(what, column=name, hint="drop it from the DataFrame")
+    what = f"table {table.qualified_name} has no column {name!r}"
+    return ScenarioError(what, column=name, hint=nearest(name, names))
+
+
+def _default(table: TableInfo, offset: int) -> bytes | None:
+    column = table.columns[offset]
+    if column.auto_increment or column.generated:
+        kind = "AUTO_INCREMENT" if column.auto_increment else "generated"
+        what = f"column {column.name!r} is {kind} and missing: a DataFrame must supply its values"
+        raise ScenarioError(what, column=column.name)
+    if not column.nullable and not column.has_default and not column.default_expression:
+        raise ScenarioError(f"Field {column.name!r} doesn't have a default value", column=column.name)
+    return default_value(column, STRICT)

@@ -1,6 +1,6 @@
 """Canonical text of DATE, DATETIME, TIMESTAMP and TIME columns as Spark expressions.
 
-The rules are those of ``model.coerce_temporal``: a fraction is rounded half up to the column's digits.
+The rules are those of ``model.values.coerce_scalar``: a fraction is rounded half up to the column's digits.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pyspark.sql.types import DataType, TimestampType
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.temporal_text import MAX_DURATION, MAX_FSP
+from ticdc_producer.model.values.temporal_text import MAX_DURATION, MAX_FSP
 from ticdc_producer.scenario.dataframe.refusal import reject_value
 
 T = MySQLType
@@ -85,7 +85,7 @@ def _cut(text: Column, fsp: int) -> Column:
 
 
 def _round_fraction(digits: Column, fsp: int) -> Column:
-    """Microseconds of a fraction, as ``model.temporal_text.round_fraction``."""
+    """Microseconds of a fraction, as ``model.values.temporal_text.round_fraction``."""
     unit = 10 ** (MAX_FSP + 1 - fsp)
     padded = F.rpad(F.left(digits, F.lit(MAX_FSP + 1)), MAX_FSP + 1, "0").cast("long") + unit // 2
     return _quotient(padded - padded % unit, 10)

@@ -12,7 +12,6 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.coerce import coerce
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import (
@@ -26,6 +25,7 @@ from ticdc_producer.model.mysql_type import (
     MySQLType,
     integer_range,
 )
+from ticdc_producer.model.values.coerce import coerce
 
 T = MySQLType
 

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.collation import sort_key
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.row_key import prefix
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.collation import sort_key
 from ticdc_producer.scenario.generate.domain import is_string, ordinal_of
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
 

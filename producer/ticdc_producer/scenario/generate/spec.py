@@ -22,7 +22,7 @@ from ticdc_producer.scenario.generate.table_spec import (
     TableSpec,
     load_commits,
 )
-from ticdc_producer.scenario.strict_model import StrictModel
+from ticdc_producer.scenario.yaml_tree import StrictModel
 
 MOST_ROWS_PER_TRANSACTION = 100_000
 MOST_TABLES = 500

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator, model_validator
 
-from ticdc_producer.scenario.strict_model import StrictModel
+from ticdc_producer.scenario.yaml_tree import StrictModel
 
 _LONGEST_TEXT = 1 << 20
 MOST_FAKED = 10_000

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.float_texts import float_texts
+from ticdc_producer.model.column_functions import float_texts
 from ticdc_producer.model.mysql_type import TEMPORALS, MySQLType
 from ticdc_producer.scenario.generate.arrays import Hashes, Longs, Reals
 from ticdc_producer.scenario.generate.domain import DECIMAL_DIGITS

@@ -10,9 +10,8 @@ from collections.abc import Callable
 from decimal import ROUND_DOWN, Context, Decimal
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.number_text import EXACT, as_number
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import BinaryLiteral, Member, SQLValue, Unsigned
+from ticdc_producer.model.values.number_text import EXACT, as_number
+from ticdc_producer.model.values.sql_value import BinaryLiteral, Member, SQLMode, SQLValue, Unsigned
 
 MAX_SCALE = 30
 """Most digits of a DECIMAL behind the point."""

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.coerce import coerce
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.temporal_text import datetime_from_python
+from ticdc_producer.model.values.coerce import coerce
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
+from ticdc_producer.model.values.temporal_text import datetime_from_python
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.generated import expression_of
 from ticdc_producer.scenario.sql.scope import Scope

@@ -12,25 +12,25 @@ from decimal import Decimal
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.coerce import coerce, read, vector_text
-from ticdc_producer.model.coerce_temporal import allowed, as_datetime, as_duration
-from ticdc_producer.model.coerce_text import to_bytes, to_text
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.json_document import check_depth, json_of, to_json_text
-from ticdc_producer.model.json_text import parse_json
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.number_text import as_number, integer_prefix, nearest_integer
-from ticdc_producer.model.sql_mode import SQLMode, display_value
-from ticdc_producer.model.sql_value import (
+from ticdc_producer.model.values.coerce import coerce, read, vector_text
+from ticdc_producer.model.values.coerce_scalar import allowed, as_datetime, as_duration
+from ticdc_producer.model.values.coerce_text import to_bytes, to_text
+from ticdc_producer.model.values.json_document import check_depth, json_of, parse_json, to_json_text
+from ticdc_producer.model.values.number_text import as_number, integer_prefix, nearest_integer
+from ticdc_producer.model.values.sql_value import (
     BinaryLiteral,
     DateTimeValue,
     Duration,
     JsonText,
     Member,
+    SQLMode,
     SQLValue,
     Unsigned,
+    display_value,
 )
-from ticdc_producer.model.temporal_text import MAX_DURATION, MAX_FSP
+from ticdc_producer.model.values.temporal_text import MAX_DURATION, MAX_FSP
 
 T = MySQLType
 

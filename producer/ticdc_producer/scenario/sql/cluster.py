@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
-from ticdc_producer.model.profile import Profile
+from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.allocator import ObjectIds
 from ticdc_producer.scenario.sql.column_changes import with_column_ids

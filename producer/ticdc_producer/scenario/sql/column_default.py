@@ -12,13 +12,12 @@ from decimal import Decimal
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.coerce import coerce
-from ticdc_producer.model.coerce_text import to_bytes
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import FLOATS, LOBS, MySQLType
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import BinaryLiteral, SQLValue
+from ticdc_producer.model.values.coerce import coerce
+from ticdc_producer.model.values.coerce_text import to_bytes
+from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate_constant
 from ticdc_producer.scenario.sql.scope import Scope

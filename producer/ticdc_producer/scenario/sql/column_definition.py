@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.collation import DEFAULT_COLLATIONS, KNOWN, charset_of, sort_key
 from ticdc_producer.model.column import ColumnInfo, Generated
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
-from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS, KNOWN, charset_of, sort_key
+from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.column_default import with_default
 from ticdc_producer.scenario.sql.column_type import MAX_VARCHAR, WIDEST, SQLType, fitted_lob, type_spec
 from ticdc_producer.scenario.sql.cursor import SourceText

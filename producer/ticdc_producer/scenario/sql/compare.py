@@ -15,20 +15,21 @@ from typing import Any
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.coerce_temporal import as_datetime, as_duration
-from ticdc_producer.model.coerce_text import to_bytes
-from ticdc_producer.model.collation import charset_of, compare_texts, same_to_like
-from ticdc_producer.model.json_document import compare_json, json_of
-from ticdc_producer.model.number_text import as_float, as_number
-from ticdc_producer.model.sql_mode import SQLMode, display_value
-from ticdc_producer.model.sql_value import (
+from ticdc_producer.model.values.coerce_scalar import as_datetime, as_duration
+from ticdc_producer.model.values.coerce_text import to_bytes
+from ticdc_producer.model.values.collation import charset_of, compare_texts, same_to_like
+from ticdc_producer.model.values.json_document import compare_json, json_of
+from ticdc_producer.model.values.number_text import as_float, as_number
+from ticdc_producer.model.values.sql_value import (
     BinaryLiteral,
     Bits,
     DateTimeValue,
     Duration,
     JsonText,
     Member,
+    SQLMode,
     SQLValue,
+    display_value,
 )
 from ticdc_producer.scenario.sql.call_normalizer import normalized_call
 from ticdc_producer.scenario.sql.scope import Scope

@@ -13,7 +13,7 @@ from sqlglot import exp
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.row_key import encode_part
-from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.model.values.sql_value import SQLValue
 from ticdc_producer.scenario.sql.assign import assign_at_once, check_assignments
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, as_boolean, collation_of

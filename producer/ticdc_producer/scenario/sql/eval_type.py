@@ -11,18 +11,18 @@ from dataclasses import replace
 from decimal import Decimal
 from enum import Enum, auto
 
-from ticdc_producer.model.coerce_temporal import as_datetime
-from ticdc_producer.model.coerce_text import to_bytes, to_text
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, MySQLType
-from ticdc_producer.model.number_text import as_float
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import (
+from ticdc_producer.model.values.coerce_scalar import as_datetime
+from ticdc_producer.model.values.coerce_text import to_bytes, to_text
+from ticdc_producer.model.values.number_text import as_float
+from ticdc_producer.model.values.sql_value import (
     Bits,
     ColumnBytes,
     DateTimeValue,
     Duration,
     JsonText,
+    SQLMode,
     SQLValue,
     Unsigned,
 )

@@ -11,9 +11,15 @@ from collections.abc import Callable, Iterable
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.collation import KNOWN
-from ticdc_producer.model.sql_mode import SQLMode, display_value
-from ticdc_producer.model.sql_value import DateTimeValue, Duration, SQLValue, Unsigned
+from ticdc_producer.model.values.collation import KNOWN
+from ticdc_producer.model.values.sql_value import (
+    DateTimeValue,
+    Duration,
+    SQLMode,
+    SQLValue,
+    Unsigned,
+    display_value,
+)
 from ticdc_producer.scenario.sql import arithmetic
 from ticdc_producer.scenario.sql.call_normalizer import (
     AGGREGATES,

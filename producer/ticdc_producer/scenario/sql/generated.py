@@ -10,11 +10,11 @@ from functools import lru_cache
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.coerce import coerce
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, INTEGERS, NUMBERED, MySQLType
-from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.coerce import coerce
+from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.call_normalizer import normalized_call
 from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate

@@ -15,8 +15,8 @@ from sqlglot import exp
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.row_key import key_handle
-from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.generate.edits import Edits, SQLRows
 from ticdc_producer.scenario.generate.key_numbers import (
     check_rows_have_keys,

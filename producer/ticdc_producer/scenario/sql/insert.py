@@ -14,9 +14,9 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.coerce import coerce
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
+from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.scenario.sql.allocator import ids_exhausted
 from ticdc_producer.scenario.sql.assign import (
     SelectedValue,

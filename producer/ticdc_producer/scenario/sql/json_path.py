@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.json_text import JsonValue, members, quoted
+from ticdc_producer.model.values.json_document import JsonValue, members, quoted
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,8 @@ from decimal import Decimal
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.coerce_temporal import as_datetime, as_duration
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import BinaryLiteral, SQLValue, Unsigned
+from ticdc_producer.model.values.coerce_scalar import as_datetime, as_duration
+from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode, SQLValue, Unsigned
 
 _MAX_UNSIGNED = (1 << 64) - 1
 _ASCII_COMPATIBLE = ("ascii", "latin1", "gbk")

@@ -13,8 +13,7 @@ from typing import ClassVar, NamedTuple, TypeAlias
 
 from sqlglot import exp
 
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.arithmetic import negate
 from ticdc_producer.scenario.sql.dialect import parse_dml
 from ticdc_producer.scenario.sql.literal import bits_value, hex_value, literal_number

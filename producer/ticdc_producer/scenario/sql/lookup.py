@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.coerce import coerce
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import (
@@ -23,9 +22,9 @@ from ticdc_producer.model.mysql_type import (
     integer_range,
 )
 from ticdc_producer.model.row_key import columns_key, encode_part, index_key, int_key
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.coerce import coerce
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.evaluate import evaluate_constant
 from ticdc_producer.scenario.sql.storage import Row, Table
 

@@ -10,8 +10,7 @@ from typing import Generic, TypeVar
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import Member, SQLValue
+from ticdc_producer.model.values.sql_value import Member, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.compare import compare
 
 

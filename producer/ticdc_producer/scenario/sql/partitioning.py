@@ -15,13 +15,13 @@ from typing import Any, Literal, TypeAlias
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.collation import sort_key
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import CHARSET_BEARING
 from ticdc_producer.model.row_key import encode_part
-from ticdc_producer.model.sql_mode import SQLMode, display_value
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.collation import sort_key
+from ticdc_producer.model.values.sql_value import SQLMode, display_value
 from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.evaluate import evaluate
 from ticdc_producer.scenario.sql.scope import Scope

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.model.values.sql_value import SQLValue
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.dialect import Token, TokenType

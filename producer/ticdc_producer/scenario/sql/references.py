@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ticdc_producer.errors import RowConflict, ScenarioError
-from ticdc_producer.model.coerce import coerce, read
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.row_key import columns_key
-from ticdc_producer.model.sql_mode import SQLMode, display_value
+from ticdc_producer.model.values.coerce import coerce, read
+from ticdc_producer.model.values.sql_value import SQLMode, display_value
 from ticdc_producer.scenario.sql.foreign_key import ForeignKeyInfo
 from ticdc_producer.scenario.sql.insert import update_row
 from ticdc_producer.scenario.sql.scope import Scope

@@ -10,12 +10,11 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.hints import nearest
-from ticdc_producer.model.coerce import read
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import SQLValue
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.coerce import read
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.eval_type import EvalType, type_of_column
 from ticdc_producer.scenario.sql.number_digits import Digits, digits_of_column
 

@@ -11,9 +11,9 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.profile import Profile
-from ticdc_producer.model.sql_mode import DEFAULT_NOW, SQLMode
+from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.sql_value import DEFAULT_NOW, SQLMode
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.history import History, PassedOver
 from ticdc_producer.scenario.sql.cursor import Cursor

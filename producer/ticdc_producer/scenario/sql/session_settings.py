@@ -9,9 +9,16 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from ticdc_producer.model.coerce_text import to_text
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import BinaryLiteral, DateTimeValue, Duration, Member, SQLValue, Unsigned
+from ticdc_producer.model.values.coerce_text import to_text
+from ticdc_producer.model.values.sql_value import (
+    BinaryLiteral,
+    DateTimeValue,
+    Duration,
+    Member,
+    SQLMode,
+    SQLValue,
+    Unsigned,
+)
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.functions.function import to_integer
 from ticdc_producer.scenario.sql.variables import run_set, time_zone

@@ -10,8 +10,8 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.catalog import DDLJob
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.profile import Profile
-from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.parameter import Profile
+from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.cluster import Database, TiDBCluster
 from ticdc_producer.scenario.sql.cursor import Cursor

@@ -13,8 +13,8 @@ from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.row_key import columns_key, handle_of, index_key, int_key
-from ticdc_producer.model.sql_mode import display_value
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.sql_value import display_value
 from ticdc_producer.scenario.history import RowImage
 from ticdc_producer.scenario.sql.allocator import RowIds
 from ticdc_producer.scenario.sql.foreign_key import ForeignKeyInfo

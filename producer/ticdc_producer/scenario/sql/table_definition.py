@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.collation import DEFAULT_COLLATIONS, charset_of
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS, charset_of
+from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.column_definition import (
     ColumnDraft,
     draft_column,

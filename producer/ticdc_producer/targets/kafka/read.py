@@ -16,7 +16,7 @@ from ticdc_producer.kafka.client import OUTAGE_TIMEOUT_S, Brokers, Properties, c
 from ticdc_producer.kafka.client_errors import broker_error
 from ticdc_producer.model.event import Record
 from ticdc_producer.model.shapes import MESSAGES
-from ticdc_producer.targets.decoding.record_batches import record_batches
+from ticdc_producer.targets.record_batches import record_batches
 
 _BATCH = 500
 _POLL_SECONDS = 1

@@ -19,8 +19,7 @@ from confluent_kafka import Message as Delivered
 
 from ticdc_producer.errors import DeliveryError, ForeignMessageError
 from ticdc_producer.kafka.client import CONNECT_SECONDS, OUTAGE_TIMEOUT_S, Brokers, connection
-from ticdc_producer.kafka.client_errors import broker_error, hint_for
-from ticdc_producer.kafka.retry import until_answered
+from ticdc_producer.kafka.client_errors import broker_error, hint_for, until_answered
 from ticdc_producer.model.event import Message
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.targets.kafka.topics import Offsets

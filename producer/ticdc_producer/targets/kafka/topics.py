@@ -17,8 +17,12 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import AuthorizationError, BrokerError, TopicError
 from ticdc_producer.kafka.client import CONNECT_SECONDS, OUTAGE_TIMEOUT_S, Brokers, connection
-from ticdc_producer.kafka.client_errors import ConnectionErrors, broker_error, invalid_properties
-from ticdc_producer.kafka.retry import until_answered
+from ticdc_producer.kafka.client_errors import (
+    ConnectionErrors,
+    broker_error,
+    invalid_properties,
+    until_answered,
+)
 
 _PAUSE_SECONDS = 0.02
 _FIRST_SECONDS = 0.5

@@ -20,12 +20,12 @@ from ticdc_producer.errors import DeliveryError, ForeignMessageError, ProducerEr
 from ticdc_producer.kafka.client import CONNECT_SECONDS, Brokers, Properties
 from ticdc_producer.kafka.client_errors import hint_for
 from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.targets.encoding.claims import ClaimWriter
-from ticdc_producer.targets.encoding.encode_partition import split_by_partition
-from ticdc_producer.targets.encoding.stored_messages import stored_messages
-from ticdc_producer.targets.kafka.delivery_stats import DeliveryStats
+from ticdc_producer.targets.claims import ClaimWriter
+from ticdc_producer.targets.encode_partition import split_by_partition
 from ticdc_producer.targets.kafka.resume import PartitionResume
 from ticdc_producer.targets.kafka.topics import Offsets
+from ticdc_producer.targets.message_rows import DeliveryStats
+from ticdc_producer.targets.record_batches import stored_messages
 
 _FLUSH_SECONDS = 1.0
 _NOW = 0

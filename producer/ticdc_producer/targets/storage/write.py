@@ -1,21 +1,146 @@
-"""Writes row events to files, and schema files and metadata beside them."""
+"""Writes row events to files, and schema files and metadata beside them.
+
+TiCDC ends a file when a transaction has filled it to ``file-size``, and every ``flush-interval`` of its own
+clock. Here the interval refers to the commit clock, because no other clock is reproducible.
+``meta/CDC.index`` names the last file. Source: tiflow ``cdc/sink/dmlsink/cloudstorage/dml_worker.go``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import IO
 
-from ticdc_producer.config.file_system import failures, file_system, folder_exists, make_folder, storage_error
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from fsspec import AbstractFileSystem
+
+from ticdc_producer.config.storage import failures, file_system, folder_exists, make_folder, storage_error
 from ticdc_producer.engine.dataset import Batches, Dataset, Part
 from ticdc_producer.errors import FolderError, StorageError
+from ticdc_producer.model import tso
+from ticdc_producer.protocols.arrow_text import Numbers, as_int64, contents, lengths
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.registry import file_format, protocol_spec
-from ticdc_producer.protocols.storage_files import METADATA, SchemaFile, metadata
-from ticdc_producer.targets.encoding.encode import EncodePlan
-from ticdc_producer.targets.encoding.encode_partition import split_by_partition
-from ticdc_producer.targets.encoding.stored_messages import SENT_COLUMNS, stored_messages
-from ticdc_producer.targets.storage.data_files import DataFiles, FileCounts, FileRules
+from ticdc_producer.protocols.storage_files import INDEX, METADATA, SchemaFile, data_name, metadata
+from ticdc_producer.targets.encode import EncodePlan
+from ticdc_producer.targets.encode_partition import split_by_partition
+from ticdc_producer.targets.record_batches import SENT_COLUMNS, stored_messages
 from ticdc_producer.targets.storage.plan import version_folder_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileRules:
+    """How files are named and when a file ends.
+
+    :param extension: of the files, with its dot.
+    :param width: digits of the file number.
+    :param size: bytes; the transaction that reaches this size is the last one of a file.
+    :param flush_ms: a file ends at multiples of this time of the commit clock, in ms; None: by size alone.
+    """
+
+    extension: str
+    width: int
+    size: int
+    flush_ms: int | None = None
+
+
+@dataclass
+class FileCounts:
+    """Counts of what was written; ``size`` in bytes."""
+
+    files: int = 0
+    rows: int = 0
+    size: int = 0
+
+
+class DataFiles:
+    """Writes the files of one directory, in order.
+
+    :param folder: the directory in the file system.
+    :param header: first bytes of every file.
+    """
+
+    def __init__(
+        self, system: AbstractFileSystem, folder: str, rules: FileRules, header: bytes = b""
+    ) -> None:
+        self._system, self._folder, self._rules, self._header = system, folder, rules, header
+        self._file: IO[bytes] | None = None
+        self._name = ""
+        self._size = 0
+        self._last_ts = -1
+        self.counts = FileCounts()
+
+    def write(self, batches: Iterable[MessageBatch]) -> FileCounts:
+        """Write rows with their terminators, and the index file.
+
+        :raises Exception: one of ``failures``, if the file system rejects them.
+        """
+        make_folder(self._system, f"{self._folder}/meta")
+        try:
+            for batch in batches:
+                self._add(batch.value, as_int64(batch.commit_ts))
+        finally:
+            self._close()
+        if self._name:
+            self._system.pipe_file(f"{self._folder}/{INDEX}", f"{self._name}\n".encode())
+        return self.counts
+
+    def _add(self, values: pa.Array, commit_ts: Numbers) -> None:
+        starts = np.flatnonzero(np.diff(commit_ts, prepend=self._last_ts))
+        ends = np.concatenate([[0], np.cumsum(lengths(values))])
+        written = 0
+        for cut in self._cuts(starts, ends, commit_ts):
+            self._put(values.slice(written, cut - written))
+            self._close()
+            written = cut
+        self._put(values.slice(written))
+        self._last_ts = int(commit_ts[-1]) if len(commit_ts) else self._last_ts
+
+    def _cuts(self, starts: Numbers, ends: Numbers, commit_ts: Numbers) -> list[int]:
+        """The rows before which a file ends; each is the first row of a transaction.
+
+        :param starts: first rows of the transactions in the batch.
+        :param ends: bytes of the batch before each row.
+        """
+        by_flush = starts[self._ticks(starts, commit_ts)].tolist()
+        held, before, cuts, by_time = self._size, 0, list[int](), set(by_flush)
+        could_fill = held + ends[-1] >= self._rules.size
+        for start in starts.tolist() if could_fill else by_flush:
+            if start in by_time or held + int(ends[start] - ends[before]) >= self._rules.size:
+                cuts.append(start)
+                held, before = 0, start
+        return cuts
+
+    def _ticks(self, starts: Numbers, commit_ts: Numbers) -> npt.NDArray[np.bool_]:
+        """Which transactions are the first ones after a multiple of the flush interval."""
+        if self._rules.flush_ms is None or not len(starts):
+            return np.zeros(len(starts), bool)
+        before = np.concatenate([[self._last_ts], commit_ts])[starts]
+        old, new = ((ts >> tso.LOGICAL_BITS) // self._rules.flush_ms for ts in (before, commit_ts[starts]))
+        ticked: npt.NDArray[np.bool_] = np.logical_and(old != new, before >= 0)
+        return ticked
+
+    def _put(self, values: pa.Array) -> None:
+        if not len(values):
+            return
+        if self._file is None:
+            self.counts.files += 1
+            self._name = data_name(self.counts.files, self._rules.width, self._rules.extension)
+            self._file = self._system.open(f"{self._folder}/{self._name}", "wb")
+            self._file.write(self._header)
+        data = contents(values)
+        self._file.write(data)
+        self._size += len(data)
+        self.counts.rows += len(values)
+        self.counts.size += len(data)
+
+    def _close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._file, self._size = None, 0
+
 
 _PARAMETER = "sink-uri"
 

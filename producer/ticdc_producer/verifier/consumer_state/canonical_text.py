@@ -17,7 +17,7 @@ from math import isfinite
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.number_text import narrow, plain_text
+from ticdc_producer.model.values.number_text import narrow, plain_text
 
 _EXACT = Context(prec=200)
 

@@ -21,8 +21,13 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, NoSuchTableError, S
 from ticdc_producer.errors import StateError, StateSourceError
 from ticdc_producer.installation import install_command
 from ticdc_producer.verifier.consumer_state.compare import BATCH_ROWS, COMPARABLE_ROWS, row_batches
-from ticdc_producer.verifier.consumer_state.plan import ExpectedTable, TablePlan
-from ticdc_producer.verifier.consumer_state.source import BatchReader, FoundTable, default_names
+from ticdc_producer.verifier.consumer_state.plan import (
+    BatchReader,
+    ExpectedTable,
+    FoundTable,
+    TablePlan,
+    default_names,
+)
 
 _DRIVERS = {
     "mysql": "mysql+pymysql", "mariadb": "mariadb+pymysql",

@@ -12,8 +12,7 @@ from pyspark.sql import functions as sf
 from ticdc_producer.errors import StateError
 from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
 from ticdc_producer.verifier.consumer_state.compare import COMPARABLE_ROWS, row_batches
-from ticdc_producer.verifier.consumer_state.plan import ExpectedTable, TablePlan
-from ticdc_producer.verifier.consumer_state.source import BatchReader, FoundTable
+from ticdc_producer.verifier.consumer_state.plan import BatchReader, ExpectedTable, FoundTable, TablePlan
 
 PREFIX = "spark:"
 _NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND")

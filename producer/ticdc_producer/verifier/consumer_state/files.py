@@ -21,8 +21,14 @@ from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
 from ticdc_producer.verifier.consumer_state.canonical_value import UNREADABLE
 from ticdc_producer.verifier.consumer_state.compare import COMPARABLE_ROWS, json_lines, row_batches
 from ticdc_producer.verifier.consumer_state.dataframes import dataframe_rows
-from ticdc_producer.verifier.consumer_state.plan import Comparable, ExpectedTable, TablePlan
-from ticdc_producer.verifier.consumer_state.source import BatchReader, FoundTable, default_names
+from ticdc_producer.verifier.consumer_state.plan import (
+    BatchReader,
+    Comparable,
+    ExpectedTable,
+    FoundTable,
+    TablePlan,
+    default_names,
+)
 
 _FORMAT = csv.ParseOptions(newlines_in_values=True)
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Order, Part, Tagged
+from ticdc_producer.model.column_functions import whole_groups
 from ticdc_producer.model.trap_coverage import Feature
-from ticdc_producer.model.whole_groups import whole_groups
 from ticdc_producer.verifier.coverage.keys import OPS
 from ticdc_producer.verifier.coverage.occurrences import FeatureCounts, ViewEvents
 from ticdc_producer.verifier.coverage.ordered_events import (
@@ -28,7 +28,7 @@ from ticdc_producer.verifier.coverage.ordered_events import (
     indexes,
 )
 from ticdc_producer.verifier.events import NOTHING, EventKind, Rule
-from ticdc_producer.verifier.key_groups import starts_of
+from ticdc_producer.verifier.passes.key_groups import starts_of
 
 _EVENT = "event"
 _PARTITION = ("topic", "partition")

@@ -19,10 +19,10 @@ from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part, Sides,
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.trap_coverage import CoverageRule, Feature, Need
 from ticdc_producer.verifier.coverage import keys
-from ticdc_producer.verifier.coverage.cells import ColumnCells
 from ticdc_producer.verifier.coverage.conditions import condition
 from ticdc_producer.verifier.coverage.definitions import (
     DDLS,
+    ColumnCells,
     Variants,
     add_ddls,
     ddl_rows,
@@ -38,9 +38,9 @@ from ticdc_producer.verifier.coverage.occurrences import (
 from ticdc_producer.verifier.coverage.ordered_events import DeliveredEvents, delivered
 from ticdc_producer.verifier.events import EventKind
 from ticdc_producer.verifier.forms import Descriptions, Images, row_forms
-from ticdc_producer.verifier.key_groups import first_deliveries
-from ticdc_producer.verifier.observe import Observation, Observer
 from ticdc_producer.verifier.options import VerifyOptions
+from ticdc_producer.verifier.passes.key_groups import first_deliveries
+from ticdc_producer.verifier.passes.observe import Observation, Observer
 
 _EVENT, _DDL = "event", "ddl"
 _OBSERVED = {

@@ -17,18 +17,19 @@ from ticdc_producer.engine.dataset import Sides, Tagged
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.coverage.occurrences import FeatureCounts, ViewEvents
-from ticdc_producer.verifier.event_columns import (
+from ticdc_producer.verifier.events import (
     EventColumns,
+    Events,
     FlagColumn,
     Int8Column,
     Int64Column,
+    KeyedEvents,
     TextColumn,
     numbered_pairs,
 )
-from ticdc_producer.verifier.events import Events, KeyedEvents
 from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, text_hashes
 from ticdc_producer.verifier.forms import Form, Images, null_pair
-from ticdc_producer.verifier.key_groups import starts_of
+from ticdc_producer.verifier.passes.key_groups import starts_of
 from ticdc_producer.verifier.row_facts import row_key
 
 OPS = ["", *(op.label for op in Op)]

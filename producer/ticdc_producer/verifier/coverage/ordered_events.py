@@ -13,16 +13,20 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
-from ticdc_producer.verifier.event_columns import (
+from ticdc_producer.verifier.events import (
+    INDEX_BITS,
+    NOTHING,
     EventColumns,
+    EventKind,
+    Events,
     FlagColumn,
     Int8Column,
     Int64Column,
+    KeyedEvents,
     TextColumn,
 )
-from ticdc_producer.verifier.events import INDEX_BITS, NOTHING, EventKind, Events, KeyedEvents
 from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined
-from ticdc_producer.verifier.key_groups import starts_of
+from ticdc_producer.verifier.passes.key_groups import starts_of
 
 PartitionName: TypeAlias = tuple[str, int]
 """Topic and partition."""

@@ -8,14 +8,14 @@ import numpy as np
 
 from ticdc_producer.verifier.events import NOTHING, EventKind
 from ticdc_producer.verifier.invariants import preconditions
-from ticdc_producer.verifier.invariants.broadcast import (
+from ticdc_producer.verifier.invariants.invariant import Invariant
+from ticdc_producer.verifier.invariants.resolved import (
     BroadcastViolation,
     broadcast_violations,
     in_partition,
     violation_text,
 )
-from ticdc_producer.verifier.invariants.invariant import Invariant
-from ticdc_producer.verifier.row_history import KeyChecks, sorted_copies
+from ticdc_producer.verifier.passes.row_history import KeyChecks, sorted_copies
 from ticdc_producer.verifier.violations import EventPositions, Violations
 
 

@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from ticdc_producer.verifier.events import INDEX_BITS, EventKind
 from ticdc_producer.verifier.invariants import preconditions
 from ticdc_producer.verifier.invariants.invariant import Invariant
-from ticdc_producer.verifier.partition_marks import MarkedEvents
+from ticdc_producer.verifier.passes.partition_marks import MarkedEvents
 from ticdc_producer.verifier.violations import Violations
 
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ticdc_producer.verifier.batch_groups import BatchGroups
 from ticdc_producer.verifier.finding import Severity
 from ticdc_producer.verifier.invariants.preconditions import Preconditions, Unmet
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.partition_marks import MarkedEvents
-from ticdc_producer.verifier.row_history import KeyChecks
+from ticdc_producer.verifier.passes.batch_groups import BatchGroups
+from ticdc_producer.verifier.passes.partition_marks import MarkedEvents
+from ticdc_producer.verifier.passes.row_history import KeyChecks
 from ticdc_producer.verifier.stream_facts import StreamFacts
 from ticdc_producer.verifier.violations import Violations
 

@@ -8,18 +8,11 @@ from importlib.metadata import EntryPoint
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.model.entry_points import INVARIANTS as POINTS
 from ticdc_producer.model.entry_points import installed
-from ticdc_producer.verifier.invariants import (
-    ddl,
-    framing,
-    order,
-    resolved,
-    row_state,
-    rows,
-    transaction,
-)
+from ticdc_producer.verifier.invariants import ddl, framing, order, resolved, row_state, rows
 from ticdc_producer.verifier.invariants import (
     order as duplicates,
 )
+from ticdc_producer.verifier.invariants import order as transaction
 from ticdc_producer.verifier.invariants.invariant import Invariant
 
 INVARIANTS: tuple[Invariant, ...] = (

@@ -12,7 +12,7 @@ from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants import preconditions
 from ticdc_producer.verifier.invariants.invariant import Invariant
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.row_history import PRESENT, KeyChecks, RowHistory
+from ticdc_producer.verifier.passes.row_history import PRESENT, KeyChecks, RowHistory
 from ticdc_producer.verifier.violations import EventPositions, Violations
 
 
@@ -121,7 +121,7 @@ OLD_IMAGE = Invariant(
     hint="an event between the two is missing, or the old image was read at another commit-ts",
     preconditions=preconditions.old_images,
 )
-"""Checked with the images of the suspected events, see ``verifier.old_image``."""
+"""Checked with the images of the suspected events, see ``verifier.passes.old_image``."""
 
 SCHEMA = Invariant(
     id="INV-SCHEMA",
@@ -130,4 +130,4 @@ SCHEMA = Invariant(
     hint="a DDL is missing, or rows were encoded with another schema version",
     preconditions=preconditions.tracked_tables(preconditions.events_of_kind(EventKind.ROW)),
 )
-"""Checked over all groups, see ``verifier.table_shapes``."""
+"""Checked over all groups, see ``verifier.passes.table_shapes``."""

@@ -8,8 +8,8 @@ import pyarrow.compute as pc
 from ticdc_producer.verifier.events import NOTHING, Effect, EventKind
 from ticdc_producer.verifier.invariants import preconditions
 from ticdc_producer.verifier.invariants.invariant import Invariant
-from ticdc_producer.verifier.partition_marks import MarkedEvents
-from ticdc_producer.verifier.row_history import KeyChecks
+from ticdc_producer.verifier.passes.partition_marks import MarkedEvents
+from ticdc_producer.verifier.passes.row_history import KeyChecks
 from ticdc_producer.verifier.violations import Violations
 
 

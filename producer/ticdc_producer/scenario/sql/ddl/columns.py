@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.catalog import Action
-from ticdc_producer.model.coerce import coerce, read
-from ticdc_producer.model.coerce_text import cut_text
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
-from ticdc_producer.model.sql_mode import SQLMode
+from ticdc_producer.model.values.coerce import coerce, read
+from ticdc_producer.model.values.coerce_text import cut_text
+from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.assign import default_value
 from ticdc_producer.scenario.sql.column_changes import is_rewritten
 from ticdc_producer.scenario.sql.column_default import with_default

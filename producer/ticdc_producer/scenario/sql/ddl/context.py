@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.catalog import DISCARDED, Action, DDLJob
-from ticdc_producer.model.sql_mode import SQLMode
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.describe import defined_columns
 from ticdc_producer.scenario.sql.statements import Statement

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import Decimal
 
-from ticdc_producer.model.coerce_text import to_text
-from ticdc_producer.model.number_text import as_number
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.model.values.coerce_text import to_text
+from ticdc_producer.model.values.number_text import as_number
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.compare import as_boolean, compare
 from ticdc_producer.scenario.sql.functions.function import Function, to_integer
 

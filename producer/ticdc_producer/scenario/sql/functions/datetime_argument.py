@@ -8,11 +8,10 @@ from dataclasses import replace
 from datetime import date
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.coerce_temporal import allowed, as_datetime, as_duration
-from ticdc_producer.model.coerce_text import to_text
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import DateTimeValue, Duration, JsonText, SQLValue
-from ticdc_producer.model.temporal_text import MAX_DURATION, MAX_FSP, time_of_day
+from ticdc_producer.model.values.coerce_scalar import allowed, as_datetime, as_duration
+from ticdc_producer.model.values.coerce_text import to_text
+from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, JsonText, SQLMode, SQLValue
+from ticdc_producer.model.values.temporal_text import MAX_DURATION, MAX_FSP, time_of_day
 from ticdc_producer.scenario.sql.functions.function import Function, reject_value, to_integer
 
 DAY = 24 * 3600 * 1_000_000

@@ -9,9 +9,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from ticdc_producer.errors import UnsupportedSQL
-from ticdc_producer.model.coerce_text import to_text
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import DateTimeValue, SQLValue
+from ticdc_producer.model.values.coerce_text import to_text
+from ticdc_producer.model.values.sql_value import DateTimeValue, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.functions.datetime_argument import datetime_argument, time_argument
 from ticdc_producer.scenario.sql.functions.datetime_parse import MONTHS, WEEKDAYS, parse_by_format, week_of
 from ticdc_producer.scenario.sql.functions.function import Function, reject_value

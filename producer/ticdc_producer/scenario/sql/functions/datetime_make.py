@@ -11,11 +11,10 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.coerce_text import to_text
-from ticdc_producer.model.number_text import as_number, rounded
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import DateTimeValue, Duration, SQLValue
-from ticdc_producer.model.temporal_text import (
+from ticdc_producer.model.values.coerce_text import to_text
+from ticdc_producer.model.values.number_text import as_number, rounded
+from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue
+from ticdc_producer.model.values.temporal_text import (
     MAX_FSP,
     convert_zone,
     datetime_from_python,

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 from ticdc_producer.errors import UnsupportedSQL
-from ticdc_producer.model.coerce_temporal import allowed
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import DateTimeValue, Duration
-from ticdc_producer.model.temporal_text import MAX_FSP, days_in_month, two_digit_year
+from ticdc_producer.model.values.coerce_scalar import allowed
+from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode
+from ticdc_producer.model.values.temporal_text import MAX_FSP, days_in_month, two_digit_year
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October",

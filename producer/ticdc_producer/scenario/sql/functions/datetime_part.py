@@ -10,10 +10,9 @@ from datetime import UTC
 from decimal import Decimal
 
 from ticdc_producer.errors import UnsupportedSQL
-from ticdc_producer.model.coerce_text import to_text
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import DateTimeValue, Duration, SQLValue
-from ticdc_producer.model.temporal_text import convert_zone, days_in_month
+from ticdc_producer.model.values.coerce_text import to_text
+from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue
+from ticdc_producer.model.values.temporal_text import convert_zone, days_in_month
 from ticdc_producer.scenario.sql.functions.datetime_argument import (
     calendar_datetime_argument,
     datetime_argument,

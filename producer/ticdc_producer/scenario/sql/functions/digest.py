@@ -10,8 +10,8 @@ import hashlib
 import zlib
 from base64 import b64decode, b64encode
 
-from ticdc_producer.model.coerce_text import to_bytes, to_text
-from ticdc_producer.model.sql_value import DateTimeValue, Duration, SQLValue, Unsigned
+from ticdc_producer.model.values.coerce_text import to_bytes, to_text
+from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLValue, Unsigned
 from ticdc_producer.scenario.sql.functions.function import to_integer, value_function
 
 _BASE64_LINE = 76

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.coerce_text import to_bytes, to_text
-from ticdc_producer.model.number_text import as_number
-from ticdc_producer.model.sql_mode import SQLMode, display_value
-from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.model.values.coerce_text import to_bytes, to_text
+from ticdc_producer.model.values.number_text import as_number
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, display_value
 
 MAX_PACKET = 64 << 20
 """TiDB's max_allowed_packet in bytes; a longer result is NULL."""

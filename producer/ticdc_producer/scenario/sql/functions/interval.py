@@ -13,11 +13,10 @@ from datetime import timedelta
 from decimal import Decimal
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.coerce_text import to_text
-from ticdc_producer.model.number_text import numeric_prefix
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import DateTimeValue, Duration, SQLValue
-from ticdc_producer.model.temporal_text import MAX_FSP, datetime_from_python, days_in_month
+from ticdc_producer.model.values.coerce_text import to_text
+from ticdc_producer.model.values.number_text import numeric_prefix
+from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue
+from ticdc_producer.model.values.temporal_text import MAX_FSP, datetime_from_python, days_in_month
 from ticdc_producer.scenario.sql.functions.datetime_argument import (
     DAY,
     calendar_datetime_argument,

@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.json_document import json_of
-from ticdc_producer.model.json_text import JsonValue
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.model.values.json_document import JsonValue, json_of
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.functions.function import Function
 from ticdc_producer.scenario.sql.functions.json_search import result, to_document, to_path
 from ticdc_producer.scenario.sql.json_path import Cells, Leg, MemberLeg, Path, require_single, values_at

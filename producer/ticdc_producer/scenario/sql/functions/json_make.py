@@ -9,11 +9,18 @@ import json
 from collections.abc import Sequence
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.coerce_text import to_text
-from ticdc_producer.model.json_document import check_depth, depth_of, json_of, json_type
-from ticdc_producer.model.json_text import JsonValue, members, parse_json, quoted
-from ticdc_producer.model.sql_mode import SQLMode, display_value
-from ticdc_producer.model.sql_value import JsonText, SQLValue
+from ticdc_producer.model.values.coerce_text import to_text
+from ticdc_producer.model.values.json_document import (
+    JsonValue,
+    check_depth,
+    depth_of,
+    json_of,
+    json_type,
+    members,
+    parse_json,
+    quoted,
+)
+from ticdc_producer.model.values.sql_value import JsonText, SQLMode, SQLValue, display_value
 from ticdc_producer.scenario.sql.functions.function import Function, value_function
 from ticdc_producer.scenario.sql.functions.json_search import document_function, result, to_document, to_path
 from ticdc_producer.scenario.sql.json_path import extract, require_single

@@ -8,11 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.coerce_text import to_text
-from ticdc_producer.model.json_document import JsonScalar, check_depth, compare_json, json_of, to_json_text
-from ticdc_producer.model.json_text import JsonValue, parse_json
-from ticdc_producer.model.sql_mode import SQLMode, display_value
-from ticdc_producer.model.sql_value import JsonText, SQLValue
+from ticdc_producer.model.values.coerce_text import to_text
+from ticdc_producer.model.values.json_document import (
+    JsonScalar,
+    JsonValue,
+    check_depth,
+    compare_json,
+    json_of,
+    parse_json,
+    to_json_text,
+)
+from ticdc_producer.model.values.sql_value import JsonText, SQLMode, SQLValue, display_value
 from ticdc_producer.scenario.sql.compare import like
 from ticdc_producer.scenario.sql.functions.function import Function, value_function
 from ticdc_producer.scenario.sql.json_path import (

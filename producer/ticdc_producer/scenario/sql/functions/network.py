@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from uuid import UUID
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.coerce_text import to_bytes, to_text
-from ticdc_producer.model.sql_mode import SQLMode, display_value
-from ticdc_producer.model.sql_value import SQLValue, Unsigned
+from ticdc_producer.model.values.coerce_text import to_bytes, to_text
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned, display_value
 from ticdc_producer.scenario.sql.compare import as_boolean
 from ticdc_producer.scenario.sql.functions.function import Function, reject_value, to_integer, value_function
 

@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.number_text import EXACT, as_float
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import SQLValue, Unsigned
+from ticdc_producer.model.values.number_text import EXACT, as_float
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned
 from ticdc_producer.scenario.sql.arithmetic import MAX_SCALE, modulo, negate, operand, to_bits
 from ticdc_producer.scenario.sql.functions.function import Function, to_integer, value_function
 

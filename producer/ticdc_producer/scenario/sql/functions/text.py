@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ticdc_producer.model.coerce_text import to_bytes, to_text
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.model.values.coerce_text import to_bytes, to_text
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.functions.function import (
     MAX_PACKET,
     Function,

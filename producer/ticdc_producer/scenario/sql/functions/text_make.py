@@ -9,10 +9,9 @@ import re
 from collections.abc import Sequence
 
 from ticdc_producer.errors import UnsupportedSQL
-from ticdc_producer.model.coerce_text import to_bytes, to_text
-from ticdc_producer.model.number_text import as_number, rounded
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import BinaryLiteral, SQLValue
+from ticdc_producer.model.values.coerce_text import to_bytes, to_text
+from ticdc_producer.model.values.number_text import as_number, rounded
+from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.arithmetic import operand, to_bits
 from ticdc_producer.scenario.sql.functions.function import (
     MAX_PACKET,

@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.coerce_text import to_bytes, to_text
-from ticdc_producer.model.collation import sort_key, untrimmed_key
-from ticdc_producer.model.number_text import as_number
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.model.values.coerce_text import to_bytes, to_text
+from ticdc_producer.model.values.collation import sort_key, untrimmed_key
+from ticdc_producer.model.values.number_text import as_number
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.compare import compare
 from ticdc_producer.scenario.sql.functions.function import Function, is_binary, to_integer, value_function
 from ticdc_producer.scenario.sql.functions.text import lower

@@ -12,11 +12,10 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.coerce_text import to_bytes, to_text
-from ticdc_producer.model.json_document import json_of, to_json_text
-from ticdc_producer.model.number_text import EXACT
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import SQLValue, Unsigned
+from ticdc_producer.model.values.coerce_text import to_bytes, to_text
+from ticdc_producer.model.values.json_document import json_of, to_json_text
+from ticdc_producer.model.values.number_text import EXACT
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned
 from ticdc_producer.scenario.sql import arithmetic
 from ticdc_producer.scenario.sql.call_normalizer import Aggregate
 from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, collation_of, compare

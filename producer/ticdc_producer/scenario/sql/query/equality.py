@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
-from ticdc_producer.model.coerce_text import to_bytes
-from ticdc_producer.model.collation import sort_key
-from ticdc_producer.model.json_document import JsonScalar, document_of
-from ticdc_producer.model.number_text import as_float, as_number
-from ticdc_producer.model.sql_value import (
+from ticdc_producer.model.values.coerce_text import to_bytes
+from ticdc_producer.model.values.collation import sort_key
+from ticdc_producer.model.values.json_document import JsonScalar, document_of
+from ticdc_producer.model.values.number_text import as_float, as_number
+from ticdc_producer.model.values.sql_value import (
     Bits,
     DateTimeValue,
     Duration,

@@ -9,7 +9,7 @@ from typing import TypeAlias, TypeVar
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.model.values.sql_value import SQLValue
 from ticdc_producer.scenario.sql.ordering import row_count
 from ticdc_producer.scenario.sql.query.source import Field
 from ticdc_producer.scenario.sql.scope import Scope

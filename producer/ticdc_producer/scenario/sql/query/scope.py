@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
-from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.model.values.sql_value import SQLValue
 from ticdc_producer.scenario.sql.compare import collation_of
 from ticdc_producer.scenario.sql.digits_inference import digits_of
 from ticdc_producer.scenario.sql.eval_type import EvalType

@@ -12,9 +12,8 @@ from functools import reduce
 from sqlglot import exp
 
 from ticdc_producer.errors import UnsupportedSQL
-from ticdc_producer.model.number_text import EXACT
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.model.values.number_text import EXACT
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.arithmetic import scale_of
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, collation_of, merged_collation

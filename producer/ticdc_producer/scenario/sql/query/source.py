@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from ticdc_producer.model.coerce import read
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.sql_mode import SQLMode
-from ticdc_producer.model.sql_value import SQLValue
+from ticdc_producer.model.values.coerce import read
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION
 from ticdc_producer.scenario.sql.eval_type import EvalType, type_of_column
 from ticdc_producer.scenario.sql.lookup import candidates, rows_equal

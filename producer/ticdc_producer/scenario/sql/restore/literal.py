@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 
-from ticdc_producer.model.collation import CHARSET_ALIASES, DEFAULT_COLLATIONS
+from ticdc_producer.model.values.collation import CHARSET_ALIASES, DEFAULT_COLLATIONS
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.dialect import TokenType
 from ticdc_producer.scenario.sql.restore.names import string_with_charset

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
-from ticdc_producer.model.collation import CHARSET_ALIASES
+from ticdc_producer.model.values.collation import CHARSET_ALIASES
 from ticdc_producer.scenario.sql.cursor import Cursor
 
 _T = TypeVar("_T")

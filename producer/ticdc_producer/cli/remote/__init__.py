@@ -1,0 +1,1 @@
+"""``--server``: command lines that a running service executes."""

@@ -1,0 +1,238 @@
+"""Command lines as requests: a command line becomes what other clients post as JSON.
+
+So the rules for posted text hold for it. A file is read and written by the client: the service names it, and
+never opens a path of a command line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ticdc_producer.cli import decode_command, run_command, verify_command
+from ticdc_producer.cli.remote.command_line import CommandLine
+from ticdc_producer.cli.remote.frames import frame
+from ticdc_producer.cli.remote.server_client import COMMANDS
+from ticdc_producer.cli.reports import Reports, check_verified, scenario_source, source_of
+from ticdc_producer.errors import ArgumentError, ChangefeedError, FolderError, ScenarioError
+from ticdc_producer.scenario.load import shipped
+from ticdc_producer.serve.posted_files import PostedFiles
+from ticdc_producer.serve.submission import DecodeRequest, RunRequest, VerifyRequest
+
+if TYPE_CHECKING:
+    from ticdc_producer.serve.service import Service
+    from ticdc_producer.serve.task import Task
+
+
+_ENDINGS = (".sql", ".yaml", ".yml")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """What a command line wants.
+
+    :param reads: paths that the client must send.
+    :param checks: frames with which the client checks where results will be written.
+    :param start: begins the work: a task, or the text of the output and the exit code.
+    :param out: where the client writes the golden folder.
+    :param reports: where the client writes JUnit XML and HTML.
+    """
+
+    reads: list[str]
+    start: Callable[[CommandLine, Service], Task | tuple[str, int]]
+    checks: list[bytes] = field(default_factory=list)
+    out: str = ""
+    reports: dict[str, str] = field(default_factory=dict)
+    as_json: bool = False
+    quiet: bool = False
+    watch: bool = False
+
+
+@cache
+def _commands() -> Any:
+    """The commands that a service runs, with the options that they have without one."""
+    app = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
+    app.command("run")(run_command.run)
+    app.command("decode")(decode_command.decode)
+    app.add_typer(verify_command.app, name="verify")
+    return typer.main.get_command(app)
+
+
+def call_of(arguments: list[str]) -> Call:
+    """What a command line wants.
+
+    :raises ProducerError: for a command or an option that the service does not serve.
+    :raises TyperException: for options that are wrong.
+    """
+    if not arguments or arguments[0] not in COMMANDS or {"-h", "--help"} & set(arguments):
+        raise ArgumentError(f"the service runs {', '.join(COMMANDS)}", argument="server")
+    name, *rest = arguments
+    command = _commands().commands[name]
+    context = command.make_context(f"ticdc-producer {name}", rest)
+    if getattr(context, "_protected_args", ()):
+        raise ArgumentError("`verify state` cannot be combined with --server", argument="server")
+    return {"run": _run_call, "verify": _verify_call, "decode": _decode_call}[name](context.params)
+
+
+def _reject_local(options: Mapping[str, object]) -> None:
+    """Reject options that only the local command has.
+
+    :param options: by their names on the command line.
+    :raises ArgumentError: for the first that is given.
+    """
+    for name, value in options.items():
+        if value:
+            raise ArgumentError(f"{name} cannot be combined with --server", argument=name)
+
+
+def _run_call(options: dict[str, Any]) -> Call:
+    names = {"--resume": "resume", "--keep": "keep", "--rate": "rate", "--duration": "duration",
+             "--only": "only", "--schema-registry": "schema_registry", "-X": "kafka_properties"}  # fmt: skip
+    _reject_local({name: options[key] for name, key in names.items()})
+    if options["state_at"] and options["out"] is None:
+        raise FolderError(
+            "--state-at requires --out", path="", hint="the state is written to a golden folder"
+        )
+    verified = options["verify_output"] and not options["dry_run"]
+    reports = _reports(options, verified)
+    if options["watch"]:
+        _check_watched(options, reports)
+    out = "" if options["out"] is None else str(options["out"])
+    replace = options["replace"] or options["watch"]
+    checks = [frame("folder", out, b"replace" if replace else b"")] if out else []
+
+    def start(line: CommandLine, service: Service) -> Task:
+        request = RunRequest(
+            **_scenario(options, line),
+            **_config(options, line),
+            **(
+                {"scenario_topic": True} if options["sink_uri"] is None else {"sink_uri": options["sink_uri"]}
+            ),
+            seed=options["seed"],
+            append=options["append"],
+            replace=replace,
+            dry_run=options["dry_run"],
+            state_at=options["state_at"],
+            traps=options["inject"],
+            verify=options["verify_output"],
+        )
+        return service.run(request, partial(_report_files, reports, verified, _source(options, line)))
+
+    return Call(
+        reads=_inputs(options["scenario"], options["config"]),
+        checks=[*checks, *_report_checks(reports)],
+        start=start,
+        out=out,
+        reports=reports,
+        as_json=options["as_json"],
+        quiet=options["quiet"],
+        watch=options["watch"],
+    )
+
+
+def _check_watched(options: dict[str, Any], reports: Mapping[str, str]) -> None:
+    given = {"append": options["append"], "dry-run": options["dry_run"], **reports}
+    for name, value in given.items():
+        if value:
+            raise ScenarioError(f"--watch cannot be combined with --{name}")
+    if not options["scenario"].endswith(_ENDINGS):
+        raise ScenarioError("--watch requires a scenario file that exists", file=options["scenario"])
+
+
+def _verify_call(options: dict[str, Any]) -> Call:
+    names = {"--schema-registry": "schema_registry", "-X": "kafka_properties"}
+    _reject_local({name: options[key] for name, key in names.items()})
+    folder = options["folder"]
+    if (options["sink_uri"] is None) == (folder is None):
+        raise ChangefeedError("give exactly one source: --sink-uri or --in", parameter="sink-uri")
+    reports = _reports(options, True)
+
+    def start(line: CommandLine, service: Service) -> Task:
+        same = ("strict_table_order", "state_at", "from_beginning", "resolved_gap_ms", "examples")
+        request = VerifyRequest(
+            **_scenario(options, line),
+            **_config(options, line),
+            sink_uri=options["sink_uri"] or "",
+            traps=options["inject"],
+            **{name: options[name] for name in same},
+        )
+        content = None if folder is None else PostedFiles(str(folder), line.content(str(folder)))
+        return service.verify(request, partial(_report_files, reports, True, _source(options, line)), content)
+
+    return Call(
+        reads=[*_inputs(options["scenario"], options["config"]), *([str(folder)] if folder else [])],
+        checks=_report_checks(reports),
+        start=start,
+        reports=reports,
+        as_json=options["as_json"],
+        quiet=options["quiet"],
+    )
+
+
+def _decode_call(options: dict[str, Any]) -> Call:
+    names = {"--schema-registry": "schema_registry", "-X": "kafka_properties"}
+    _reject_local({name: options[key] for name, key in names.items()})
+    path = options["file"] or options["folder"]
+    if sum(options[name] is not None for name in ("sink_uri", "folder", "file")) != 1:
+        what = "give exactly one source: --sink-uri, --in or a file"
+        raise ChangefeedError(what, parameter="sink-uri")
+
+    def start(line: CommandLine, service: Service) -> tuple[str, int]:
+        request = DecodeRequest(
+            **_config(options, line), sink_uri=options["sink_uri"] or "", protocol=options["protocol"]
+        )
+        content = None if path is None else PostedFiles(str(path), line.content(str(path)))
+        text = options["form"] is decode_command.Format.TEXT
+        lines, damaged = service.decoded(request, text=text, posted=content)
+        return "".join(f"{one}\n" for one in lines), int(damaged)
+
+    return Call(reads=_inputs(None, options["config"]) + ([str(path)] if path else []), start=start)
+
+
+def _inputs(scenario: str | None, config: Path | None) -> list[str]:
+    own = [scenario] if scenario is not None and scenario.endswith(_ENDINGS) else []
+    return [*own, *([str(config)] if config is not None else [])]
+
+
+def _scenario(options: dict[str, Any], line: CommandLine) -> dict[str, Any]:
+    scenario, overrides = options["scenario"], {"overrides": options["overrides"]}
+    if scenario is None or not scenario.endswith(_ENDINGS):
+        return overrides if scenario is None else {"scenario": scenario, **overrides}
+    kind = "sql" if scenario.endswith(".sql") else "yaml"
+    return {kind: line.text(scenario), "file": scenario, **overrides}
+
+
+def _config(options: dict[str, Any], line: CommandLine) -> dict[str, Any]:
+    return {} if options["config"] is None else {"config": line.text(str(options["config"]))}
+
+
+def _reports(options: dict[str, Any], verified: bool) -> dict[str, str]:
+    """The reports that the client writes: their paths by kind."""
+    found = {"junit-xml": options["junit_xml"], "html": options["html"]}
+    for path in found.values():
+        check_verified(path, verified)
+    return {kind: str(path) for kind, path in found.items() if path is not None}
+
+
+def _report_checks(reports: Mapping[str, str]) -> list[bytes]:
+    return [frame("report", path, "") for path in reports.values()]
+
+
+def _source(options: dict[str, Any], line: CommandLine) -> Callable[[], str]:
+    """The text of the scenario, for the page: as it was sent, or that of a shipped one."""
+    scenario = options["scenario"]
+    if scenario is None or scenario not in line.files:
+        return str if scenario not in shipped() else partial(scenario_source, scenario)
+    return partial(source_of, scenario, line.text(scenario))
+
+
+def _report_files(
+    reports: Mapping[str, str], verified: bool, source: Callable[[], str], folder: Path
+) -> Reports:
+    paths = {kind: folder / kind if kind in reports else None for kind in ("junit-xml", "html")}
+    return Reports(paths["junit-xml"], paths["html"], verified, source)

@@ -1,0 +1,185 @@
+"""Functions on columns of many rows: hashes, groups of equal keys, and texts of floats.
+
+Arrow prints the shortest digits of a float, too, but with an exponent below 1e-6 and from 1e10; those few
+numbers are printed one by one by ``model.values.number_text``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.values.number_text import plain_text
+
+Hashes = npt.NDArray[np.uint64]
+
+_P1, _P2, _P3, _P4, _P5 = (
+    np.uint64(prime)
+    for prime in (
+        0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0x85EBCA77C2B2AE63, 0x27D4EB2F165667C5,
+    )
+)  # fmt: skip
+_SEED = 42
+_STRIPE = 32
+
+
+def xx_hash(rows: int, *columns: pa.Array | int | str) -> Hashes:
+    """The hash of each row.
+
+    :param columns: 32- or 64-bit integers, strings or binary; an int or str is the value of all rows. The
+        hash of a column is the seed of the next one's; NULL changes nothing.
+    """
+    hashes = np.full(rows, _SEED, np.uint64)
+    with np.errstate(over="ignore"):
+        for column in columns:
+            hashes = _combined(hashes, column if isinstance(column, pa.Array) else _repeated(column, rows))
+    return hashes
+
+
+def _repeated(value: int | str, rows: int) -> pa.Array:
+    if isinstance(value, str):
+        return pa.repeat(value, rows)
+    return pa.repeat(pa.scalar(value, pa.int32() if -(1 << 31) <= value < 1 << 31 else pa.int64()), rows)
+
+
+def _combined(seeds: Hashes, column: pa.Array) -> Hashes:
+    if pa.types.is_integer(column.type):
+        values = column.fill_null(0).to_numpy(zero_copy_only=False)
+        if column.type.bit_width == 64:
+            hashes = _mixed(_with_word(seeds + _P5 + np.uint64(8), values.astype(np.uint64)))
+        else:
+            low = values.astype(np.int64).astype(np.uint64) & np.uint64(0xFFFFFFFF)
+            hashes = _mixed(_with_half(seeds + _P5 + np.uint64(4), low))
+    else:
+        hashes = hash_bytes(seeds, column.cast(pa.binary()))
+    return np.where(column.is_null().to_numpy(zero_copy_only=False), seeds, hashes)
+
+
+def hash_bytes(seeds: Hashes, values: pa.Array) -> Hashes:
+    """The hashes of byte strings, all of one length at a time."""
+    hashes = seeds.copy()
+    raw = np.frombuffer(values.buffers()[1], np.int32) if len(values) else np.zeros(1, np.int32)
+    offsets = raw[values.offset : values.offset + len(values) + 1].astype(np.int64)
+    data = np.frombuffer(values.buffers()[2] or b"", np.uint8)
+    lengths = np.diff(offsets)
+    for length in np.unique(lengths).tolist():
+        rows = np.flatnonzero(lengths == length)
+        hashes[rows] = _of_equal_lengths(seeds[rows], data[offsets[rows][:, None] + np.arange(length)])
+    return hashes
+
+
+def _of_equal_lengths(seeds: Hashes, data: npt.NDArray[np.uint8]) -> Hashes:
+    """:param data: one row of bytes per hash."""
+    length = data.shape[1]
+    words = np.ascontiguousarray(data[:, : length // 8 * 8]).view("<u8").astype(np.uint64).T
+    stripes = length // _STRIPE * 4
+    hashes = _of_stripes(seeds, words[:stripes]) if stripes else seeds + _P5
+    hashes = hashes + np.uint64(length)
+    for word in words[stripes:]:
+        hashes = _with_word(hashes, word)
+    at = length // 8 * 8
+    if at + 4 <= length:
+        half = np.ascontiguousarray(data[:, at : at + 4]).view("<u4")[:, 0].astype(np.uint64)
+        hashes, at = _with_half(hashes, half), at + 4
+    for position in range(at, length):
+        hashes = _rotated(hashes ^ data[:, position].astype(np.uint64) * _P5, 11) * _P1
+    return _mixed(hashes)
+
+
+def _of_stripes(seeds: Hashes, words: npt.NDArray[np.uint64]) -> Hashes:
+    lanes = [seeds + _P1 + _P2, seeds + _P2, seeds, seeds - _P1]
+    for number, word in enumerate(words):
+        lanes[number % 4] = _rotated(lanes[number % 4] + word * _P2, 31) * _P1
+    rotated = [_rotated(lane, bits) for lane, bits in zip(lanes, (1, 7, 12, 18), strict=True)]
+    hashes = rotated[0] + rotated[1] + rotated[2] + rotated[3]
+    for lane in lanes:
+        hashes = (hashes ^ _rotated(lane * _P2, 31) * _P1) * _P1 + _P4
+    return hashes
+
+
+def _with_word(hashes: Hashes, word: Hashes) -> Hashes:
+    return _rotated(hashes ^ _rotated(word * _P2, 31) * _P1, 27) * _P1 + _P4
+
+
+def _with_half(hashes: Hashes, half: Hashes) -> Hashes:
+    return _rotated(hashes ^ half * _P1, 23) * _P2 + _P3
+
+
+def _mixed(hashes: Hashes) -> Hashes:
+    hashes = (hashes ^ hashes >> np.uint64(33)) * _P2
+    hashes = (hashes ^ hashes >> np.uint64(29)) * _P3
+    return hashes ^ hashes >> np.uint64(32)
+
+
+def _rotated(values: Hashes, bits: int) -> Hashes:
+    return values << np.uint64(bits) | values >> np.uint64(64 - bits)
+
+
+def first_of_groups(rows: pa.RecordBatch, key: tuple[str, ...]) -> npt.NDArray[np.bool_]:
+    """Which rows begin a group of equal keys.
+
+    :param rows: any columns, among them those of the key; the rows of a group are consecutive.
+    :param key: the columns that are equal in a group.
+    :return: one flag per row, in the order of the rows.
+    """
+    first = np.zeros(rows.num_rows, bool)
+    first[:1] = True
+    for name in key:
+        column = rows.column(name)
+        if pa.types.is_integer(column.type):
+            values = column.to_numpy(zero_copy_only=False)
+            first[1:] |= values[1:] != values[:-1]
+        else:
+            before = column.slice(0, max(len(column) - 1, 0))
+            differs = pc.fill_null(pc.not_equal(column.slice(1), before), False)
+            first[1:] |= differs.to_numpy(zero_copy_only=False)
+    return first
+
+
+def whole_groups(batches: Iterable[pa.RecordBatch], key: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches that end at the end of a group.
+
+    The last group of each batch is held back, so the memory needed is that of a batch and the largest group.
+
+    :param batches: any columns, among them those of the key; the rows of a group are consecutive.
+    :param key: the columns that are equal in a group.
+    :return: the same columns, and the rows in the same order.
+    """
+    held: list[pa.RecordBatch] = []
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        if held:
+            # Whether the batch begins a new group follows from the last row that is held.
+            joint = pa.concat_batches([held[-1].slice(held[-1].num_rows - 1).select(key), batch.select(key)])
+            starts = np.flatnonzero(first_of_groups(joint, key)[1:])
+        else:
+            starts = np.flatnonzero(first_of_groups(batch.select(key), key))[1:]
+        if not len(starts):
+            held.append(batch)
+            continue
+        last = int(starts[-1])
+        yield pa.concat_batches([*held, batch.slice(0, last)])
+        held = [batch.slice(last)]
+    if held:
+        yield pa.concat_batches(held)
+
+
+def float_texts(numbers: pa.Array) -> pa.Array:
+    """Canonical texts of FLOAT (float32) or DOUBLE (float64) values, as binary.
+
+    :raises ValueError: for NaN and infinities, which no MySQL column holds.
+    """
+    if pc.any(pc.invert(pc.is_finite(numbers))).as_py():
+        raise ValueError("NaN and infinities have no text in MySQL")
+    texts = numbers.cast(pa.string())
+    texts = pc.if_else(pc.equal(numbers, 0), pa.scalar("0"), texts)  # minus zero loses its sign
+    exponential = pc.fill_null(pc.match_substring(texts, "e"), False)
+    code = MySQLType.FLOAT if pa.types.is_float32(numbers.type) else MySQLType.DOUBLE
+    plain = [plain_text(number, code).decode() for number in numbers.filter(exponential).to_pylist()]
+    return pc.replace_with_mask(texts, exponential, pa.array(plain, pa.string())).cast(pa.binary())

@@ -1,0 +1,1 @@
+"""Values of SQL: their conversion to the canonical values of columns, their texts, order and equality."""

@@ -1,0 +1,246 @@
+"""Coerces values of number, BIT, YEAR, date and time columns.
+
+Rules: tidb ``pkg/types/convert.go``, ``datum.go`` (``ConvertTo``), ``time.go``; zero dates: sql_mode
+NO_ZERO_DATE and NO_ZERO_IN_DATE.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from datetime import UTC
+from decimal import Decimal
+
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.mysql_type import MySQLType, integer_range
+from ticdc_producer.model.values.number_text import as_number, narrow, nearest_integer, plain_text, rounded
+from ticdc_producer.model.values.sql_value import (
+    BinaryLiteral,
+    DateTimeValue,
+    Duration,
+    SQLMode,
+    SQLValue,
+    value_error,
+)
+from ticdc_producer.model.values.temporal_text import (
+    MAX_DURATION,
+    MAX_FSP,
+    convert_zone,
+    datetime_from_number,
+    datetime_from_python,
+    parse_datetime,
+    parse_duration,
+    time_of_day,
+    with_fraction,
+)
+
+T = MySQLType
+
+_MAX_FLOAT = 3.4028234663852886e38
+
+
+def coerce_integer(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
+    """TINYINT … BIGINT. Exact halves round away from zero, halves of a float to the even neighbour."""
+    number = _complete_number(column, value, mode, "Incorrect integer value")
+    low, high = integer_range(column.type, unsigned=column.unsigned)
+    return _in_range(column, value, mode, nearest_integer(number), low, high)
+
+
+def coerce_decimal(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
+    """DECIMAL(m,d): exactly d fractional digits; halves round away from zero."""
+    number = _complete_number(column, value, mode, "Incorrect decimal value")
+    scale = max(column.decimal, 0)
+    largest = Decimal(10**column.length - 1).scaleb(-scale)
+    lowest = Decimal(0).scaleb(-scale) if column.unsigned else largest.copy_negate()
+    try:
+        exact = rounded(number, scale)
+    except ArithmeticError:
+        return mode.reject(
+            column.name, value, "Out of range value", _plain(largest if number > 0 else lowest)
+        )
+    if not lowest <= exact <= largest:
+        return mode.reject(
+            column.name, value, "Out of range value", _plain(largest if exact > largest else lowest)
+        )
+    return _plain(exact)
+
+
+def coerce_float(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
+    """FLOAT and DOUBLE; FLOAT(m,d) and DOUBLE(m,d) are rounded to d fractional digits."""
+    number = _complete_number(column, value, mode, "Incorrect double value")
+    real = _to_double(number)
+    largest = _MAX_FLOAT if column.type == T.FLOAT else math.inf
+    if column.decimal >= 0 and math.isfinite(real):
+        largest = min(largest, _largest_of_digits(column))
+        real = _round_double(real, column.decimal)
+    if column.unsigned and real < 0:
+        return mode.reject(column.name, value, "Out of range value", b"0")
+    if math.isnan(real):
+        raise value_error(column.name, value, "Out of range value")
+    if abs(real) > largest or math.isinf(real):
+        ceiling = min(largest, 1.7976931348623157e308)
+        return mode.reject(
+            column.name, value, "Out of range value", plain_text(math.copysign(ceiling, real), column.type)
+        )
+    return plain_text(narrow(real, column.type), column.type)
+
+
+def coerce_bit(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
+    """BIT(n): a number, or a string whose bytes are a big-endian number."""
+    if isinstance(value, str):
+        value = BinaryLiteral(value.encode("utf-8", "surrogateescape"))
+    elif isinstance(value, bytes):
+        value = BinaryLiteral(value)
+    number = nearest_integer(as_number(value)[0])
+    high = (1 << max(column.length, 1)) - 1
+    if not 0 <= number <= high:
+        return mode.reject(column.name, value, "Data too long", str(high).encode())
+    return str(number).encode()
+
+
+def coerce_year(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
+    """YEAR: 1901 … 2155, 0, or two digits; the text ``'0'`` is 2000 and the number 0 is 0."""
+    if isinstance(value, DateTimeValue):
+        value = value.year
+    is_text = isinstance(value, str | bytes) and not isinstance(value, BinaryLiteral)
+    number = nearest_integer(_complete_number(column, value, mode, "Incorrect year value"))
+    digits = len(value.strip()) if is_text and isinstance(value, str | bytes) else 0
+    if 0 < number < 100 or (number == 0 and is_text and digits < 4):
+        number += 2000 if number < 70 else 1900
+    if number != 0 and not 1901 <= number <= 2155:
+        return mode.reject(column.name, value, "Out of range value", b"0")
+    return str(number).encode()
+
+
+def _complete_number(column: ColumnInfo, value: SQLValue, mode: SQLMode, what: str) -> int | Decimal | float:
+    if isinstance(value, Duration) and column.type == T.YEAR:
+        raise value_error(column.name, value, what)
+    number, complete = as_number(value)
+    if not complete:
+        mode.reject(column.name, value, what, b"")
+    return number
+
+
+def _in_range(column: ColumnInfo, value: SQLValue, mode: SQLMode, number: int, low: int, high: int) -> bytes:
+    if low <= number <= high:
+        return str(number).encode()
+    nearest = high if number > high else low
+    return mode.reject(column.name, value, "Out of range value", str(nearest).encode())
+
+
+def _plain(number: Decimal) -> bytes:
+    text = f"{number:f}"
+    return (text.lstrip("-") if number == 0 else text).encode()
+
+
+def _to_double(number: int | Decimal | float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
+def _largest_of_digits(column: ColumnInfo) -> float:
+    return float(Decimal(10**column.length - 1).scaleb(-column.decimal))
+
+
+def _round_double(number: float, digits: int) -> float:
+    """Scale up, round half to even, scale down. Source: tidb ``types.Round``."""
+    scaled = number * 10.0**digits
+    return round(scaled) / 10.0**digits if math.isfinite(scaled) else number
+
+
+_FIRST_TIMESTAMP = (1970, 1, 1, 0, 0, 1, 0)
+_LAST_TIMESTAMP = (2038, 1, 19, 3, 14, 7, 999_999)
+
+
+def coerce_datetime(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
+    """DATE, DATETIME(fsp), TIMESTAMP(fsp). TIMESTAMP values are stored in UTC."""
+    fsp = -1 if column.type in (T.DATE, T.NEW_DATE) else max(column.decimal, 0)
+    zero = DateTimeValue(0, 0, 0, fsp=fsp)
+    what = f"Incorrect {column.type_name} value"
+    date_time = as_datetime(value, fsp, mode)
+    if date_time is None or not allowed(date_time, mode):
+        return mode.reject(column.name, value, what, zero.text().encode())
+    if column.type == T.TIMESTAMP and not date_time.is_zero:
+        utc = convert_zone(date_time, mode.zone, UTC)
+        if utc is None or not _exists(date_time, utc, mode):
+            return mode.reject(column.name, value, what, zero.text().encode())
+        date_time = utc
+    return date_time.text().encode()
+
+
+def coerce_duration(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
+    """TIME(fsp), -838:59:59 … 838:59:59."""
+    fsp = max(column.decimal, 0)
+    duration = as_duration(value, fsp)
+    if duration is None:
+        return mode.reject(column.name, value, "Incorrect time value", Duration(0, fsp).text().encode())
+    if abs(duration.microseconds) > MAX_DURATION:
+        largest = Duration(MAX_DURATION if duration.microseconds > 0 else -MAX_DURATION, fsp)
+        return mode.reject(column.name, value, "Incorrect time value", largest.text().encode())
+    return duration.text().encode()
+
+
+def as_datetime(value: SQLValue, fsp: int, mode: SQLMode) -> DateTimeValue | None:
+    """Any value as a datetime with this fsp in the session's time zone; None if it is not a datetime."""
+    if isinstance(value, DateTimeValue):
+        return _refit(value, fsp)
+    if isinstance(value, Duration):
+        today = datetime_from_python(mode.now.astimezone(mode.zone), 0)
+        clock = parse_datetime(f"{today.date_text()} {value.text()}", MAX_FSP) if _of_one_day(value) else None
+        return None if clock is None else _refit(clock, fsp)
+    if isinstance(value, BinaryLiteral):
+        value = value.number
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "replace")
+    if isinstance(value, str):
+        return parse_datetime(value, fsp, mode.zone, invalid_dates=mode.invalid_dates)
+    number = Decimal(repr(value)) if isinstance(value, float) else Decimal(value or 0)
+    if not number.is_finite() or number.adjusted() > 20:
+        return None
+    whole, _, micro = f"{number:f}".partition(".")
+    return datetime_from_number(int(whole), micro, fsp, invalid_dates=mode.invalid_dates)
+
+
+def as_duration(value: SQLValue, fsp: int) -> Duration | None:
+    """Any value as a TIME with this fsp; None if it is not a time."""
+    if isinstance(value, Duration):
+        return parse_duration(value.text(), fsp)
+    if isinstance(value, DateTimeValue):
+        return time_of_day(value, fsp)
+    if isinstance(value, bytes) and not isinstance(value, BinaryLiteral):
+        value = value.decode("utf-8", "replace")
+    if isinstance(value, str):
+        return parse_duration(value, fsp)
+    number, _ = as_number(value)
+    exact = Decimal(repr(number)) if isinstance(number, float) else Decimal(number)
+    if not exact.is_finite() or exact.adjusted() > 20:
+        return None
+    return parse_duration(f"{exact:f}", fsp)
+
+
+def _refit(date_time: DateTimeValue, fsp: int) -> DateTimeValue | None:
+    if fsp < 0:
+        return DateTimeValue(date_time.year, date_time.month, date_time.day, fsp=-1)
+    return with_fraction(replace(date_time, microsecond=0, fsp=fsp), f"{date_time.microsecond:06d}")
+
+
+def _exists(local: DateTimeValue, utc: DateTimeValue, mode: SQLMode) -> bool:
+    """Whether the time is in the range of TIMESTAMP and not in an hour that daylight saving skips."""
+    local_again = convert_zone(utc, UTC, mode.zone)
+    in_range = _FIRST_TIMESTAMP <= utc.fields <= _LAST_TIMESTAMP
+    return in_range and local_again is not None and local_again.fields == local.fields
+
+
+def _of_one_day(duration: Duration) -> bool:
+    return 0 <= duration.microseconds < 24 * 3600 * 1_000_000
+
+
+def allowed(date_time: DateTimeValue, mode: SQLMode) -> bool:
+    """Whether sql_mode allows the value, which may be the zero date or have zero parts."""
+    if date_time.is_zero:
+        return mode.zero_dates
+    if date_time.month == 0 or date_time.day == 0:
+        return mode.zero_in_date
+    return True

@@ -1,0 +1,204 @@
+"""Coerces values of string and byte columns, and of ENUM, SET and JSON columns.
+
+Rules: tidb ``pkg/types/datum.go`` (``ProduceStrWithSpecifiedTp``) and ``pkg/table/column.go``
+(``validateCharset``).
+
+Rules: tidb ``pkg/types/enum.go``, ``set.go``; JSON text: ``pkg/types/json_binary.go``.
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.mysql_type import LOBS, MySQLType
+from ticdc_producer.model.values.collation import in_charset, sort_key
+from ticdc_producer.model.values.json_document import json_of, json_text, stored_json, to_json_text
+from ticdc_producer.model.values.number_text import as_number
+from ticdc_producer.model.values.sql_value import (
+    BinaryLiteral,
+    DateTimeValue,
+    Duration,
+    ErrorMember,
+    JsonText,
+    SQLMode,
+    SQLValue,
+    value_error,
+)
+
+T = MySQLType
+
+
+def coerce_text(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
+    """Any string column: the value is checked against the charset and length."""
+    data = to_bytes(value)
+    if column.charset == "binary":
+        return _fit_bytes(column, value, data, mode)
+    checked = _in_charset(column, value, data, mode)
+    fitted = _fit_bytes(column, value, checked, mode) if column.type in LOBS else _fit(column, checked, mode)
+    return fitted.rstrip(b" ") if column.type == T.STRING else fitted
+
+
+def to_bytes(value: SQLValue) -> bytes:
+    """Convert a value to a byte string, in UTF-8."""
+    if isinstance(value, bytes):
+        return bytes(value)
+    return to_text(value).encode("utf-8", "surrogateescape")
+
+
+def to_text(value: SQLValue) -> str:
+    """Convert a value to text; bytes that are not UTF-8 become surrogate escapes."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    if isinstance(value, DateTimeValue | Duration):
+        return value.text()
+    if isinstance(value, float):
+        return float_text(value)
+    if isinstance(value, Decimal):
+        text = f"{value:f}"
+        return text.lstrip("-") if value == 0 else text
+    return str(int(value or 0))  # callers handle NULL
+
+
+def float_text(number: float) -> str:
+    """A DOUBLE as SQL text: shortest digits, with an exponent from 1e15 and below 1e-15.
+
+    Source: tidb ``types.appendFloat`` through ``Datum.ToString``.
+    """
+    if number == 0 or not math.isfinite(number):
+        return "0" if number == 0 else str(number)
+    shortest = Decimal(repr(float(number))).normalize()
+    if 1e-15 <= abs(number) < 1e15:
+        return f"{shortest:f}"
+    mantissa, _, exponent = f"{shortest:e}".partition("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+def _in_charset(column: ColumnInfo, value: SQLValue, data: bytes, mode: SQLMode) -> bytes:
+    try:
+        fits, valid = in_charset(data.decode(), column.charset), b"?"
+    except UnicodeDecodeError as error:
+        if not mode.utf8_check:
+            return data
+        fits, valid = False, data[: error.start]
+    if fits:
+        return data
+    return mode.reject(column.name, value, f"Incorrect string value ({column.charset})", valid)
+
+
+def _fit(column: ColumnInfo, data: bytes, mode: SQLMode) -> bytes:
+    cut = cut_text(data, column.length)
+    if cut == data:
+        return data
+    text = data.decode("utf-8", "surrogateescape")
+    if not text[column.length :].strip(" "):  # spaces beyond the length are cut with a note only
+        return cut
+    return mode.reject(column.name, text, f"Data too long (at most {column.length} characters)", cut)
+
+
+def cut_text(data: bytes, length: int) -> bytes:
+    """The first characters of a text.
+
+    :param length: how many; all, if it is negative.
+    """
+    if length < 0 or len(data) <= length:
+        return data
+    return data.decode("utf-8", "surrogateescape")[:length].encode("utf-8", "surrogateescape")
+
+
+def _fit_bytes(column: ColumnInfo, value: SQLValue, data: bytes, mode: SQLMode) -> bytes:
+    if column.length >= 0 and len(data) > column.length:
+        rejected = BinaryLiteral(data) if column.charset == "binary" else value
+        cut = data[: column.length]
+        if column.charset != "binary":
+            cut = cut.decode("utf-8", "ignore").encode()
+        return mode.reject(column.name, rejected, f"Data too long (at most {column.length} bytes)", cut)
+    if column.type == T.STRING and column.charset == "binary":
+        return data.ljust(column.length, b"\0")
+    return data
+
+
+def coerce_enum(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
+    """ENUM: the name of a member, compared by the column's collation, or its number from 1.
+
+    The error value of another ENUM column remains one (tidb ``pkg/types/datum.go``, ``convertToMysqlEnum``).
+    """
+    if isinstance(value, ErrorMember):
+        return b"0"
+    if isinstance(value, str | bytes):
+        number = _member_number(column, to_bytes(value))
+        if number == 0:
+            number = _number_in_text(to_text(value), len(column.elements))
+    else:
+        number = _whole(value)
+    if not 1 <= number <= len(column.elements):
+        return mode.reject(column.name, value, "Data truncated: no such ENUM member", b"0")
+    return str(number).encode()
+
+
+def coerce_set(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
+    """SET: the names of members, separated by commas, or a bit mask."""
+    if not isinstance(value, str | bytes):
+        return _set_of_bits(column, value, _whole(value), mode)
+    text = to_text(value)
+    bits = 0
+    for name in text.split(",") if text else []:
+        number = _member_number(column, to_bytes(name))
+        if number == 0:
+            from_number = _number_in_text(text, (1 << len(column.elements)) - 1)
+            if from_number:
+                return str(from_number).encode()
+            mode.reject(column.name, value, "Data truncated: no such SET member", b"")
+        else:
+            bits |= 1 << number - 1
+    return str(bits).encode()
+
+
+def coerce_json(column: ColumnInfo, value: SQLValue, _: SQLMode) -> bytes:
+    """JSON: text is parsed and printed as TiDB prints it; a number becomes a JSON number."""
+    if isinstance(value, JsonText):
+        return stored_json(value)
+    if isinstance(value, bytes):
+        raise value_error(column.name, value, "Invalid JSON: cannot be made from binary data")
+    if isinstance(value, int | float | Decimal) and math.isfinite(value):
+        return stored_json(to_json_text(json_of(int(value) if isinstance(value, bool) else value)))
+    if not isinstance(value, str):
+        raise value_error(column.name, value, "Invalid JSON: only text and numbers can be stored")
+    try:
+        return json_text(str(value)).encode()
+    except ValueError as error:
+        raise value_error(column.name, value, f"Invalid JSON text ({error})") from error
+
+
+def _member_number(column: ColumnInfo, name: bytes) -> int:
+    """Number of the member with this name, from 1; 0 if there is none."""
+    wanted = sort_key(name, column.collation)
+    for number, element in enumerate(column.elements, start=1):
+        if sort_key(element.encode("utf-8", "surrogateescape"), column.collation) == wanted:
+            return number
+    return 0
+
+
+def _number_in_text(text: str, highest: int) -> int:
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= 20 else 0
+    return number if number <= highest else 0
+
+
+def _whole(value: SQLValue) -> int:
+    number, _ = as_number(value)
+    if isinstance(number, int):
+        return int(number)
+    exact = Decimal(number)
+    return int(exact) if exact.is_finite() and exact.adjusted() < 30 else -1
+
+
+def _set_of_bits(column: ColumnInfo, value: SQLValue, bits: int, mode: SQLMode) -> bytes:
+    allowed = (1 << len(column.elements)) - 1
+    if not 0 <= bits <= allowed:
+        return mode.reject(
+            column.name, value, "Data truncated: no such SET members", str(bits & allowed).encode()
+        )
+    return str(bits).encode()

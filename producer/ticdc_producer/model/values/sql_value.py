@@ -1,0 +1,243 @@
+"""The values of SQL expressions, and the session settings that affect their coercion to columns.
+
+Python types are used where they have the same meaning: ``None`` is NULL, ``int`` a signed integer,
+``Decimal`` an exact number, ``float`` a DOUBLE, ``str`` text, ``bytes`` a binary string. ``bool`` is the
+result of TRUE and of comparisons: 1 or 0, but true or false in JSON. The classes here are for values without
+a Python equivalent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
+from decimal import Decimal
+from typing import TypeAlias
+
+from ticdc_producer.errors import ScenarioError
+
+
+class Unsigned(int):
+    """A BIGINT UNSIGNED; results of arithmetic with it must not be negative."""
+
+
+class BinaryLiteral(bytes):
+    """``x'..'``, ``b'..'`` and BIT values: a number in numeric context, else bytes."""
+
+    @property
+    def number(self) -> int:
+        return int.from_bytes(self, "big")
+
+
+class Bits(BinaryLiteral):
+    """The value of a BIT column; it is compared as a number."""
+
+
+class ColumnBytes(bytes):
+    """The value of a BINARY, VARBINARY or BLOB column.
+
+    :param code: type code of the column, which appears in JSON that is made from the value.
+    """
+
+    code: int
+
+    def __new__(cls, data: bytes, code: int) -> ColumnBytes:
+        value = super().__new__(cls, data)
+        value.code = code
+        return value
+
+
+class Member(str):
+    """A value of an ENUM or SET: its text and its number."""
+
+    number: int
+
+    def __new__(cls, text: str, number: int) -> Member:
+        member = super().__new__(cls, text)
+        member.number = number
+        return member
+
+
+class ErrorMember(Member):
+    """The error value of an ENUM column, which a value outside of the members becomes without strict mode."""
+
+
+class JsonText(str):
+    """A JSON value, as TiDB prints it.
+
+    :param document: the document that the text was printed from; None if the text shows all types.
+    """
+
+    document: object
+
+    def __new__(cls, text: str, document: object = None) -> JsonText:
+        value = super().__new__(cls, text)
+        value.document = document
+        return value
+
+
+class TypedJson(bytes):
+    """The stored text of a JSON document with scalars whose type the text does not show, such as dates.
+
+    A pickled one is the text alone: messages and other processes need no more.
+
+    :param document: the document that the text was printed from.
+    """
+
+    document: object
+
+    def __new__(cls, text: bytes, document: object) -> TypedJson:
+        value = super().__new__(cls, text)
+        value.document = document
+        return value
+
+    def __reduce__(self) -> tuple[type[bytes], tuple[bytes]]:
+        return bytes, (bytes(self),)
+
+
+@dataclass(frozen=True, slots=True)
+class DateTimeValue:
+    """A DATE, DATETIME or TIMESTAMP; month and day may be zero, as in MySQL.
+
+    :param fsp: number of fractional digits; -1 for a date without time.
+    """
+
+    year: int
+    month: int
+    day: int
+    hour: int = 0
+    minute: int = 0
+    second: int = 0
+    microsecond: int = 0
+    fsp: int = 0
+
+    @property
+    def fields(self) -> tuple[int, ...]:
+        """The fields by which values are compared."""
+        return (self.year, self.month, self.day, self.hour, self.minute, self.second, self.microsecond)
+
+    @property
+    def is_zero(self) -> bool:
+        return not any(self.fields)
+
+    def naive(self) -> datetime:
+        """Convert to a ``datetime`` without time zone.
+
+        :raises ValueError: for a date that does not exist in Python, such as month 0.
+        """
+        return datetime(
+            self.year, self.month, self.day, self.hour, self.minute, self.second, self.microsecond
+        )
+
+    def date_text(self) -> str:
+        return f"{self.year:04d}-{self.month:02d}-{self.day:02d}"
+
+    def text(self) -> str:
+        if self.fsp < 0:
+            return self.date_text()
+        clock = f"{self.hour:02d}:{self.minute:02d}:{self.second:02d}"
+        return f"{self.date_text()} {clock}{fraction(self.microsecond, self.fsp)}"
+
+    def number(self) -> Decimal:
+        """``YYYYMMDD[hhmmss[.ffffff]]``, the value in numeric context."""
+        digits = "".join(character for character in self.text() if character.isdigit() or character == ".")
+        return Decimal(digits)
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """A TIME: signed, up to 838:59:59.
+
+    :param microseconds: the length, with sign.
+    :param fsp: number of fractional digits.
+    """
+
+    microseconds: int
+    fsp: int = 0
+
+    def text(self) -> str:
+        seconds, micro = divmod(abs(self.microseconds), 1_000_000)
+        sign = "-" if self.microseconds < 0 else ""
+        clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+        return f"{sign}{clock}{fraction(micro, self.fsp)}"
+
+    def number(self) -> Decimal:
+        """``hhmmss[.ffffff]``, the value in numeric context."""
+        return Decimal(self.text().replace(":", ""))
+
+
+def fraction(microsecond: int, fsp: int) -> str:
+    """``.`` and ``fsp`` digits; nothing for fsp 0."""
+    return f".{microsecond:06d}"[: fsp + 1] if fsp > 0 else ""
+
+
+SQLValue: TypeAlias = int | Decimal | float | str | bytes | DateTimeValue | Duration | None
+
+
+DEFAULT_SQL_MODE = (
+    "ONLY_FULL_GROUP_BY,STRICT_TRANS_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,"
+    "NO_AUTO_CREATE_USER,NO_ENGINE_SUBSTITUTION"
+)
+DEFAULT_NOW = datetime(2021, 12, 20, 13, 30, 49, tzinfo=UTC)
+_MAX_DISPLAY_LENGTH = 120
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SQLMode:
+    """The session settings for coercions.
+
+    :param sql_mode: value of the variable, which the fields up to ``division_by_zero_error``,
+        ``auto_value_on_zero`` and ``only_full_group_by`` follow.
+    :param strict: STRICT_TRANS_TABLES: a value that does not fit is an error; without it the value is cut to
+        fit.
+    :param zero_dates: NO_ZERO_DATE is off: ``0000-00-00`` is accepted.
+    :param zero_in_date: NO_ZERO_IN_DATE is off: ``2021-00-00`` is accepted.
+    :param invalid_dates: ALLOW_INVALID_DATES: every month of a DATE or DATETIME has 31 days.
+    :param zone: the session's time zone; TIMESTAMP columns store UTC.
+    :param auto_value_on_zero: NO_AUTO_VALUE_ON_ZERO is off: 0 in an AUTO_INCREMENT column is the next id.
+    :param now: the value of ``NOW()``.
+    :param now_moves: whether ``now`` is the time of the transaction's commit; False: it is fixed.
+    :param utf8_check: False with ``tidb_skip_utf8_check``: text columns accept any bytes.
+    :param foreign_key_checks: whether foreign keys are enforced.
+    :param only_full_group_by: ONLY_FULL_GROUP_BY: a group must determine all selected columns.
+    :param autocommit: whether a statement outside of BEGIN … COMMIT is a transaction of its own.
+    """
+
+    sql_mode: str = DEFAULT_SQL_MODE
+    strict: bool = True
+    zero_dates: bool = False
+    zero_in_date: bool = False
+    invalid_dates: bool = False
+    division_by_zero_error: bool = True
+    auto_value_on_zero: bool = True
+    zone: tzinfo = UTC
+    now: datetime = DEFAULT_NOW
+    now_moves: bool = False
+    utf8_check: bool = True
+    foreign_key_checks: bool = True
+    only_full_group_by: bool = True
+    autocommit: bool = True
+
+    def reject(self, column: str, value: object, what: str, instead: bytes) -> bytes:
+        """Refuse a value in strict mode; otherwise return ``instead``, the value that TiDB stores.
+
+        :param what: the violated rule, which precedes ``for column …`` in the message.
+        :raises ScenarioError: in strict mode, with ``column`` and ``value`` set.
+        """
+        if self.strict:
+            raise value_error(column, value, what)
+        return instead
+
+
+def value_error(column: str, value: object, what: str) -> ScenarioError:
+    """The error for one value of one column."""
+    text = display_value(value)
+    return ScenarioError(f"{what} for column {column!r}: {text!r}", column=column, value=text)
+
+
+def display_value(value: object) -> str:
+    """A value for display in a message: text as it is, bytes in hex, cut to a readable length."""
+    if isinstance(value, bool):
+        value = int(value)
+    text = value.hex() if isinstance(value, bytes) else str(getattr(value, "text", lambda: value)())
+    text = text.encode("utf-8", "backslashreplace").decode()
+    return text if len(text) <= _MAX_DISPLAY_LENGTH else text[:_MAX_DISPLAY_LENGTH] + "…"

@@ -1,0 +1,83 @@
+"""A report: what it is about, and the file that it is written to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from ticdc_producer.errors import ReportError
+from ticdc_producer.installation import install_command
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What was verified.
+
+    :param name: the scenario's name, or the topic's if no scenario was given.
+    :param protocol: TiCDC's name of the protocol.
+    :param seconds: how long reading and verifying it took; 0 if it was not measured.
+    :param source: text of the scenario; empty: none, or one that may hold a password.
+    :param made: version of the tool and date of the report, as text; empty: the page does not name them.
+    """
+
+    name: str
+    protocol: str
+    seconds: float = 0.0
+    made: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultOccurrence:
+    """The position of a fault that was injected into the stream.
+
+    :param trap: name of the fault in the trap catalogue.
+    :param offset: offset of the message with the fault, or of the message after a removed one.
+    :param commit_ts: commit-ts of the affected event; None if it has none.
+    """
+
+    trap: str
+    topic: str
+    partition: int
+    offset: int
+    commit_ts: int | None
+
+
+def check_target(path: Path) -> None:
+    """Check that a report can be written, before the work that it reports on.
+
+    :raises ReportError: if the folder does not exist, or the path itself is a folder.
+    """
+    if path.is_dir():
+        raise ReportError("a report is a file, and this is a folder", path=str(path))
+    if not path.absolute().parent.is_dir():
+        raise ReportError("the folder of the report does not exist", path=str(path), hint="create it first")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a report in UTF-8 atomically.
+
+    :raises ReportError: if the file cannot be written.
+    """
+    partial = path.with_name(f"{path.name}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8", errors="backslashreplace")
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise ReportError(f"the report cannot be written: {error.strerror}", path=str(path)) from None
+
+
+_LIBRARIES = ("jinja2", "matplotlib")
+
+
+def check_installed(path: Path) -> None:
+    """Check that an HTML report can be written, before the work that it reports on.
+
+    :raises ReportError: if a library is missing; the hint names the extra.
+    """
+    missing = [name for name in _LIBRARIES if find_spec(name) is None]
+    if missing:
+        hint = install_command("html")
+        raise ReportError(f"an HTML report needs {' and '.join(missing)}", path=str(path), hint=hint)

@@ -1,0 +1,208 @@
+"""Findings, and differences between tables, as lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.event_line import to_json
+from ticdc_producer.verifier.comparison import Comparison
+from ticdc_producer.verifier.consumer_state.canonical_value import UNREADABLE
+from ticdc_producer.verifier.consumer_state.outcome import RowDifference, StateOutcome, TableOutcome
+from ticdc_producer.verifier.finding import Finding
+from ticdc_producer.verifier.table_state import StateComparison
+from ticdc_producer.verifier.verdict import Verdict
+
+_DIFFERENCES = ("missing", "unexpected", "out_of_order")
+
+
+def finding_lines(finding: Finding) -> Iterator[str]:
+    """A finding as lines: statement, examples with their events, hint."""
+    times = f" ({finding.count:,} times)" if finding.count > 1 else ""
+    yield f"{finding.severity} {finding.id}{times}: {finding.statement}"
+    for example in finding.examples:
+        yield f"  {example.detail}"
+        yield from (f"    {event}" for event in example.events)
+    if finding.hint:
+        yield f"  {finding.hint}"
+
+
+def gap_reason(finding: Finding) -> str:
+    """Why something was not checked, and for how many rows."""
+    return f"{finding.hint} ({finding.count:,} rows)" if finding.count else finding.hint
+
+
+def differences(part: Comparison | StateComparison) -> str:
+    """``2 missing, 1 unexpected, 1 injected fault``; empty without differences."""
+    counts = ((getattr(part, name, 0), name.replace("_", " ")) for name in _DIFFERENCES)
+    found = [f"{count:,} {name}" for count, name in counts if count]
+    if injected := getattr(part, "injected", 0):
+        found.append(_counted(injected, "injected fault"))
+    return ", ".join(found)
+
+
+def tables_compared(state: StateComparison) -> str:
+    """``1 of 6 tables compared``."""
+    tables = state.tables + len(state.not_compared)
+    return f"{state.tables} of {tables} {'table' if tables == 1 else 'tables'} compared"
+
+
+def why_not_compared(state: StateComparison) -> str:
+    """``bank.a, bank.b (the reason)``, for each reason."""
+    names: dict[str, list[str]] = {}
+    for name, reason in state.not_compared.items():
+        names.setdefault(reason, []).append(name)
+    return "; ".join(f"{', '.join(tables)} ({reason})" for reason, tables in names.items())
+
+
+def not_looked_at(verdict: Verdict) -> str:
+    """What was compared, if not both events and rows were: ``neither events nor rows``; else empty."""
+    missing = [
+        what for what, part in (("events", verdict.comparison), ("rows", verdict.state)) if part is None
+    ]
+    return "neither events nor rows" if len(missing) > 1 else "".join(f"no {what}" for what in missing)
+
+
+def kinds(verdict: Verdict) -> str:
+    """``7 row, 2 ddl, 6 resolved events``."""
+    counted = ", ".join(f"{count:,} {kind}" for kind, count in verdict.kinds.items() if count)
+    return f"{counted or 'no'} events"
+
+
+def summary(verdict: Verdict, *, gaps: bool = True) -> str:
+    """The verdict in one line: ``VIOLATED: 2 errors, 1 warning``; ``verified`` without findings.
+
+    :param gaps: whether to count what was not checked.
+    """
+    severities = ("error", "warning", "info", *(("not checked",) if gaps else ()))
+    counts = {name: len(verdict.of_severity(name)) for name in severities}
+    parts = [_counted(count, name) for name, count in counts.items() if count]
+    compared = (
+        ("events", verdict.comparison),
+        ("rows", verdict.state),
+        *((f"rows at {ts}", state) for ts, state in sorted(verdict.states.items())),
+    )
+    parts += [f"{what} differ" for what, part in compared if part is not None and not part.ok]
+    label = "verified" if verdict.ok else "VIOLATED"
+    return f"{label}: {', '.join(parts)}" if parts else label
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count:,} {name}" if count == 1 or name in ("info", "not checked") else f"{count:,} {name}s"
+
+
+_MAX_CHARS, _CONTEXT_CHARS = 48, 12
+"""Displayed characters of a long value, and how many of them precede the first that differs."""
+
+
+def state_lines(outcome: StateOutcome, *, quiet: bool = False) -> Iterator[str]:
+    """One line per table with its differences; the last line is the summary.
+
+    :param quiet: only tables that differ, and the summary.
+    """
+    width = max((len(table.table) for table in outcome.tables), default=0)
+    for table in outcome.tables:
+        if not (quiet and table.ok):
+            yield f"{'ok   ' if table.ok else 'error'}  {table.table:<{width}}  {_table_summary(table)}"
+            yield from (f"  {line}" for line in table_lines(table))
+    if outcome.ignored and not quiet:
+        yield f"not compared: {', '.join(outcome.ignored)}"
+    wrong = sum(not table.ok for table in outcome.tables)
+    verb = "differs" if wrong == 1 else "differ"
+    yield f"VIOLATED: {wrong} of {_tables(len(outcome.tables))} {verb}" if wrong else "verified"
+
+
+def _tables(count: int) -> str:
+    return "1 table" if count == 1 else f"{count} tables"
+
+
+def _table_summary(table: TableOutcome) -> str:
+    if not table.actual:
+        return "there is no such table (--map SCHEMA.TABLE=NAME names it)"
+    rows = "row" if table.expected_rows == 1 else "rows"
+    head = f"{table.expected_rows:,} {rows} expected, {table.actual_rows:,} found in {table.actual}"
+    counts = {"missing": table.missing, "extra": table.extra, "different": table.different}
+    differences = ", ".join(f"{count:,} {label}" for label, count in counts.items() if count)
+    return f"{head}: {differences}" if differences else head
+
+
+def table_lines(table: TableOutcome) -> Iterator[str]:
+    """The differences of one table as aligned lines: columns, then rows."""
+    if table.missing_columns:
+        yield f"missing columns: {', '.join(table.missing_columns)}"
+    if table.extra_columns:
+        names = ", ".join(table.extra_columns)
+        yield f"unexpected columns: {names} (--ignore-column excludes a column)"
+    for kind, count in (("different", table.different), ("missing", table.missing), ("extra", table.extra)):
+        examples = [one for one in table.examples if one.kind == kind]
+        yield from _rows(kind, examples)
+        if count > len(examples):
+            yield f"{kind:<9}  … and {count - len(examples):,} more"
+
+
+def _rows(kind: str, examples: Sequence[RowDifference]) -> Iterator[str]:
+    if kind == "different":
+        for one in examples:
+            yield f"{kind:<9}  {' '.join(_named(one.key))}"
+            yield from (f"    {line}" for line in _columns(one))
+        return
+    rows = [[*_named(one.key), *_named(one.expected or one.actual)] for one in examples]
+    yield from (f"{kind:<9}  {line}" for line in _aligned(rows))
+
+
+def _columns(one: RowDifference) -> list[str]:
+    return _aligned(
+        [
+            [
+                name,
+                f"expected {_literal(value, one.actual[name])}",
+                f"found {_literal(one.actual[name], value)}",
+            ]
+            for name, value in one.expected.items()
+        ]
+    )
+
+
+def _named(values: Mapping[str, Value]) -> list[str]:
+    return [f"{name}={_literal(value)}" for name, value in values.items()]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def _literal(value: Value, other: Value = None) -> str:
+    """A value as a literal; a long value is cut to the part around the first character that differs."""
+    if value is None:
+        return "NULL"
+    if value.startswith(UNREADABLE):
+        return f"{_cut(repr(_text(value.removeprefix(UNREADABLE))), 0)} (no value of this type)"
+    if isinstance(to_json(value), dict):
+        return f"x'{_cut(value.hex(), 2 * _common_prefix(value, other))}'"
+    return f"'{_cut(_escaped(value.decode()), _common_prefix(value, other))}'"
+
+
+def _escaped(text: str) -> str:
+    return repr(text)[1:-1]
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "backslashreplace")
+
+
+def _common_prefix(value: bytes, other: Value) -> int:
+    """Length of the common prefix in bytes."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(value, other or b"", strict=False)))
+
+
+def _cut(text: str, differs: int) -> str:
+    if len(text) <= _MAX_CHARS:
+        return text
+    start = max(0, min(differs - _CONTEXT_CHARS, len(text) - _MAX_CHARS))
+    end = start + _MAX_CHARS
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"

@@ -1,0 +1,1 @@
+"""The targets of a run: topics, a golden folder, the files of a storage."""

@@ -1,0 +1,281 @@
+"""A golden folder as the target of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from dataclasses import replace as replaced
+from functools import partial
+from importlib.metadata import version
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Part
+from ticdc_producer.engine.local import LocalEngine
+from ticdc_producer.errors import FolderError
+from ticdc_producer.model.shapes import IMAGE, MESSAGES
+from ticdc_producer.model.table import TableInfo, table_json
+from ticdc_producer.runs.run_options import RunOptions
+from ticdc_producer.runs.run_report import RunReport, report_of
+from ticdc_producer.runs.targets.target import MessageTarget
+from ticdc_producer.simulate.counts import Counts, discarded
+from ticdc_producer.simulate.encode import encode_events, merged_counts
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.simulate import Simulation, simulate
+from ticdc_producer.simulate.state import commits_at, sql_tables
+from ticdc_producer.targets.golden import read as source
+from ticdc_producer.targets.golden import write as sink
+from ticdc_producer.targets.golden.json_lines import state_lines
+from ticdc_producer.targets.golden.parquet import message_groups, parquet_parts, read_group, write_part
+from ticdc_producer.targets.golden.write import check_replaceable, is_empty
+from ticdc_producer.targets.record_batches import claim_objects, record_batches
+from ticdc_producer.verifier.passes.slices import Messages
+
+_TableLines: TypeAlias = tuple[TableInfo, Iterable[bytes]]
+"""A table, and the lines of its rows."""
+_LINES = pa.schema([("lines", pa.binary())])
+_SHORTEST_LINE = 100
+"""Bytes of a line of ``messages.jsonl``, at least."""
+_BY_OFFSET = ("topic", "partition", "offset")
+
+
+def write_folder(path: Path, simulation: Simulation, report: RunReport, *, replace: bool = False) -> None:
+    """Write messages, expected events, claim-check objects, expected state and the manifest.
+
+    :param path: the folder.
+    :param simulation: with the encoded messages, and the events that they carry.
+    :param report: counts, discarded and skipped events, and a summary of the faults.
+    :param replace: remove the folder that has this path.
+    """
+    job, stream, total = simulation.job, simulation.encoded, report.counts.total
+    with sink.golden_folder(path, replace=replace) as folder:
+        sink.write_rows(folder, stream.messages.select(*MESSAGES.names), total, sink.MESSAGE_FORM)
+        sink.write_rows(folder, stream.expected_events, total, sink.EVENT_FORM)
+        _write_schemas(folder, job)
+        if job.encode_plan(skip_refused=True).claim_storage:
+            sink.write_claims(folder, claim_objects(stream.messages.select("claims").batches()))
+        tables = _write_states(folder, simulation)
+        if job.faults is not None:
+            sink.write_faults(folder, stream.faults)
+        sink.write_changefeed(folder, job.changefeed)
+        manifest = _manifest(job, report.counts, report.discarded, report.skipped)
+        sink.write_manifest(folder, {**manifest, "faults": list(report.faults.counts), "tables": tables})
+
+
+def _write_states(folder: Path, simulation: Simulation) -> dict[str, Any]:
+    """Write the expected rows at the end and at the ``state_at`` time stamps.
+
+    :return: the table definition for each file.
+    """
+    job, forms = simulation.job, {}
+    for ts in (None, *job.state_at):
+        state_folder = folder / "state" if ts is None else folder / "state.at" / str(ts)
+        state_folder.mkdir(parents=True, exist_ok=True)  # even without tables at this time
+        of_sql = ((table, [state_lines(table, pa.array(rows, IMAGE))]) for table, rows in sql_tables(job, ts))
+        for table, lines in chain(of_sql, _in_key_order(simulation, ts)):
+            file = sink.write_state(state_folder, table, lines)
+            forms[file.relative_to(folder).as_posix()] = table_json(table)
+    return forms
+
+
+def _in_key_order(simulation: Simulation, ts: int | None) -> Iterator[_TableLines]:
+    """Yield the tables of the scenario's other sources and their rows at a time.
+
+    Parts make the lines, and this process writes them.
+    """
+    for changes in simulation.log.sources:
+        for table, rows in changes.rows(simulation.engine, simulation.job, commits_at(simulation.job, ts)):
+            lines = rows.in_order("row_key").map(partial(_row_lines, table), _LINES)
+            yield table, (line for batch in lines.batches() for line in batch.column(0).to_pylist())
+
+
+def _row_lines(table: TableInfo, batches: Batches) -> Batches:
+    for batch in batches:
+        yield pa.record_batch(
+            [pa.array([state_lines(table, batch.column("row"))], pa.binary())], schema=_LINES
+        )
+
+
+def write_only_messages(
+    path: Path, simulation: Simulation, *, replace: bool = False
+) -> tuple[Counts, list[dict[str, Any]]]:
+    """Write messages, claim-check objects and the manifest; each event is encoded once.
+
+    :param replace: remove the folder that has this path.
+    :return: counts of the written messages, and the skipped events.
+    :raises EncodeError: for an event that TiCDC's encoder rejects, with ``on-error: stop``; then no folder is
+        left.
+    """
+    job = simulation.job
+    with sink.golden_folder(path, replace=replace) as folder:
+        files, claims = folder / sink.MESSAGE_FILES, folder / sink.CLAIMS
+        files.mkdir()
+        if job.encode_plan(skip_refused=True).claim_storage:
+            claims.mkdir()
+
+        def write(part: Part, messages: Batches) -> None:
+            written = _with_claims_written(messages, folder)
+            write_part(part, (batch.select(MESSAGES.names) for batch in written), files, MESSAGES)
+
+        summaries = encode_events(job, simulation.events, write)
+        counts, skipped = merged_counts(job, summaries)
+        _write_schemas(folder, job)
+        sink.write_changefeed(folder, job.changefeed)
+        sink.write_manifest(folder, _manifest(job, counts, discarded(job), skipped))
+    return counts, skipped
+
+
+def _with_claims_written(messages: Batches, folder: Path) -> Batches:
+    for batch in messages:
+        if batch.column("claims").null_count < batch.num_rows:
+            sink.write_claims(folder, claim_objects([batch]))
+        yield batch
+
+
+def _write_schemas(folder: Path, job: Job) -> None:
+    if job.schemas:
+        sink.write_schemas(folder, job.known_schemas)
+
+
+def _manifest(
+    job: Job, counts: Counts, discarded: list[dict[str, Any]], skipped: list[dict[str, Any]]
+) -> dict[str, Any]:
+    return {
+        "tool": f"ticdc-producer {version('ticdc-producer')}",
+        "scenario": {"name": job.scenario.name, "sha256": job.scenario.sha256},
+        "seed": job.scenario.seed,
+        "changefeed": job.changefeed.as_manifest(),
+        "counts": {"kinds": counts.by_kind(), "partitions": counts.by_partition()},
+        "discarded": discarded,
+        "skipped": skipped,
+        "traps": {name: asdict(setting) for name, setting in job.traps.items()},
+        "faults": [],
+    }
+
+
+def check_same_run(path: Path, job: Job) -> None:
+    """Check that a complete folder was written by this job.
+
+    :raises FolderError: if it belongs to another job or is damaged.
+    """
+    wanted = _manifest(job, Counts(), [], [])
+    found = source.manifest(path)
+    different = [key for key in ("tool", "scenario", "seed", "changefeed") if found.get(key) != wanted[key]]
+    if different:
+        what = f"the folder belongs to another run: its {different[0]} differs"
+        raise FolderError(what, path=str(path), hint="name the folder of the run to resume")
+
+
+def folder_messages(engine: Engine, path: Path) -> Dataset:
+    """Return the messages of a golden folder (shape ``MESSAGES``), whose files were checked by
+    ``source.manifest``.
+
+    A part has the messages of a partition in the order of their offsets, whatever that of the files is.
+    """
+    files = path.absolute() / sink.MESSAGE_FILES
+    if not files.exists():
+        lines = record_batches(source.message_lines(path / "messages.jsonl"))
+        rows = pa.Table.from_batches(lines, MESSAGES)
+        return engine.of_batches(_sorted(rows).to_batches(), MESSAGES)
+    groups = message_groups(files)
+    if groups is not None:
+        return engine.of_parts(len(groups), lambda part: read_group(*groups[part], MESSAGES), MESSAGES)
+    rows_of_files = parquet_parts(engine, files, MESSAGES)
+    return rows_of_files.shuffle(_BY_OFFSET[:2], Order(_BY_OFFSET))
+
+
+@dataclass(frozen=True)
+class FolderSize:
+    """The size of the messages of a folder.
+
+    :param count: number of messages, or of lines that could be messages.
+    :param nbytes: bytes of the file if it has lines, else 0.
+    """
+
+    count: int
+    nbytes: int = 0
+
+
+def folder_size(path: Path) -> FolderSize:
+    """Return the size of a golden folder's messages without reading them."""
+    files = path.absolute() / sink.MESSAGE_FILES
+    if files.exists():
+        import pyarrow.dataset as ds
+
+        return FolderSize(ds.dataset(files, format="parquet").count_rows())
+    lines = path / "messages.jsonl"
+    size = lines.stat().st_size if lines.exists() else 0
+    return FolderSize(min(size // _SHORTEST_LINE, sink.MAX_JSON_LINES), size)
+
+
+def _sorted(rows: pa.Table) -> pa.Table:
+    in_order = rows.sort_by([(name, "ascending") for name in _BY_OFFSET])
+    return rows if in_order.select(_BY_OFFSET[2:]).equals(rows.select(_BY_OFFSET[2:])) else in_order
+
+
+def write_small_folder(path: Path, job: Job) -> None:
+    """Write the messages, expected events and states of a job, as a run writes them.
+
+    :raises FolderError: if the folder exists, or cannot be created.
+    :raises EncodeError: for a row that TiCDC's encoder rejects, with ``on-error: stop``.
+    """
+    with simulate(job, LocalEngine()) as simulation:
+        stream = simulation.encoded
+        report = report_of(simulation, stream.counts, stream.skipped_events(), ())
+        write_folder(path, simulation, replaced(report, faults=stream.fault_summary))
+
+
+class GoldenTarget(MessageTarget):
+    """A golden folder.
+
+    :param folder: its path; it gets this name when it is complete.
+    """
+
+    holds_expected_events = True
+
+    def __init__(self, job: Job, options: RunOptions, folder: Path) -> None:
+        super().__init__(job, options)
+        self.folder = folder
+
+    @property
+    def name(self) -> str:
+        return str(self.folder)
+
+    def check(self) -> None:
+        """Check that the folder does not exist or is empty, or that this run may replace or resume it.
+
+        :raises FolderError: if not.
+        """
+        if not self.folder.exists() or is_empty(self.folder):
+            return
+        if self.options.replace:
+            check_replaceable(self.folder)
+        elif self.options.resume:
+            check_same_run(self.folder, self.job)
+        else:
+            hint = "name a new one, or use `replace`"
+            raise FolderError("the folder already exists", path=self.name, hint=hint).about("replace")
+
+    @property
+    def is_complete(self) -> bool:
+        return self.options.resume and self.folder.exists() and not is_empty(self.folder)
+
+    def write(self, simulation: Simulation, report: RunReport, /) -> RunReport:
+        self.options.on_status(f"writing {self.folder}")
+        write_folder(self.folder, simulation, report, replace=self.options.replace)
+        return report
+
+    def write_in_one_pass(self, simulation: Simulation, /) -> tuple[Counts, list[dict[str, Any]]]:
+        self.options.on_status(f"writing {self.folder}")
+        return write_only_messages(self.folder, simulation, replace=self.options.replace)
+
+    def read(self, simulation: Simulation) -> Messages:
+        source.manifest(self.folder)  # checks all files
+        return Messages(folder_messages(simulation.engine, self.folder))
+
+    @property
+    def claims(self) -> str:
+        return source.claims(self.folder)

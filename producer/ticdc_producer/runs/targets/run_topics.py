@@ -1,0 +1,166 @@
+"""The topics of a run: prepared, with their start offsets; written; and read again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from importlib.metadata import version
+
+from ticdc_producer.config import Changefeed
+from ticdc_producer.engine.dataset import Dataset, Engine
+from ticdc_producer.errors import ChangefeedError, DeliveryError, ScenarioError, TopicError
+from ticdc_producer.kafka.client import Brokers
+from ticdc_producer.runs.topics import offset_ranges, topic_messages
+from ticdc_producer.simulate.encode import encode_events
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.targets.encode_partition import PartitionSummary
+from ticdc_producer.targets.kafka.read import OffsetRange
+from ticdc_producer.targets.kafka.resume import StartOffsets
+from ticdc_producer.targets.kafka.topics import Offsets, Topics
+from ticdc_producer.targets.kafka.write import Delivery
+from ticdc_producer.targets.record_batches import SENT_COLUMNS
+from ticdc_producer.verifier.passes.slices import Messages
+
+
+def prepare_topics(
+    job: Job, brokers: Brokers, *, append: bool, resume: bool, replace_existing: bool = False
+) -> Offsets:
+    """Create or check the topics of a run.
+
+    :param append: accept topics that hold messages.
+    :param resume: continue an earlier run of the same scenario and changefeed whose driver has ended.
+    :param replace_existing: delete the topics if they exist.
+    :return: offset of the run's first message in each partition.
+    :raises TopicError: for topics that this run must not write.
+    """
+    topics = list(job.stream.topic_partitions.topics)
+    start_offsets = StartOffsets(brokers, identity(job))
+    if resume:
+        return _resumed(job, Topics(brokers), start_offsets)
+    starts = Topics(brokers).prepare(job.changefeed, topics, append=append, replace=replace_existing)
+    if not job.changefeed.sink_uri.embedded:  # an embedded broker ends with the run, which cannot be resumed
+        start_offsets.save(starts)
+    return starts
+
+
+def _resumed(job: Job, cluster: Topics, start_offsets: StartOffsets) -> Offsets:
+    topics, existing = job.stream.topic_partitions.topics, cluster.existing()
+    starts = None
+    if all(existing.get(topic) == job.changefeed.partition_num for topic in topics):
+        starts = start_offsets.load(list(topics), job.changefeed.partition_num)
+    if starts is None:
+        what = "no run of this scenario, seed and changefeed began in this topic"
+        raise TopicError(what, topic=topics[0], hint="run it without `resume`").about("resume")
+    return starts
+
+
+def check_resumable(job: Job) -> None:
+    """Reject jobs that cannot be resumed.
+
+    :raises ChangefeedError: if the run had an embedded broker, which ended with it.
+    :raises ScenarioError: if its messages depend on the current time.
+    """
+    if job.changefeed.sink_uri.embedded:
+        hint = "kafka://HOST:PORT/TOPIC; embedded brokers and folders always start empty"
+        what = "`resume` requires a sink URI with a broker"
+        raise ChangefeedError(what, parameter="sink-uri", hint=hint).about("resume")
+    if job.scenario.build_time == "now":
+        hint = "messages contain their build time; set a fixed time"
+        what = "`resume` cannot be combined with clock.build-time: now"
+        raise ScenarioError(what, file=job.scenario.file, hint=hint).about("resume")
+
+
+def identity(job: Job) -> str:
+    """A digest of everything that determines the messages, independent of target and time."""
+    changefeed = {key: value for key, value in job.changefeed.as_manifest().items() if key != "sink-uri"}
+    scenario = replace(job.scenario, file="", changefeed={})  # `changefeed` below has the resolved options
+    parts = (
+        version("ticdc-producer"),
+        scenario,
+        sorted(changefeed.items()),
+        job.changefeed.sink_uri.topic,
+        job.history.commits,
+        [(ddl.commit_seq, ddl.query) for ddl in job.history.catalog.ddls],
+    )
+    return sha256(repr(parts).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True)
+class RunTopics:
+    """The topics of one cluster that a run writes.
+
+    :param starts: end offset of each partition before the run.
+    """
+
+    changefeed: Changefeed
+    brokers: Brokers
+    starts: Offsets
+
+    @property
+    def name(self) -> str:
+        """The target for reports."""
+        return f"kafka://{self.brokers}/{self.changefeed.sink_uri.topic}"
+
+    def write(self, messages: Dataset, claims: str) -> None:
+        """Write messages, and wait for every acknowledgement.
+
+        :param messages: ``message_rows.STORED_MESSAGES``, divided by partition and in order.
+        :param claims: URI of the storage for claim-check objects, empty if there is none.
+        :raises DeliveryError: if messages were not acknowledged; with the delivered messages by partition.
+        :raises ForeignMessageError: for a partition with a message that the run did not write.
+        :raises SparkError: if Spark may run two attempts of a task at the same time.
+        """
+        with self._failures():
+            messages.select(*SENT_COLUMNS).execute(self._delivery(claims).write)
+
+    def encode_and_write(
+        self, job: Job, events: Dataset, *, skip_refused: bool = True
+    ) -> list[PartitionSummary]:
+        """Encode events and write their messages in one pass, with the errors of ``write``.
+
+        :param skip_refused: leave out events that TiCDC's encoder rejects; otherwise the first one is an
+            error.
+        """
+        claims = job.encode_plan(skip_refused=True).claim_storage
+        with self._failures():
+            return encode_events(job, events, self._delivery(claims).write, skip_refused=skip_refused)
+
+    @contextmanager
+    def _failures(self) -> Iterator[None]:
+        """Add the number of delivered messages to an error of the block."""
+        try:
+            yield
+        except DeliveryError as error:
+            raise self._delivery_error(error.topic, error.partition, error.what, error.hint) from None
+
+    def _delivery(self, claims: str) -> Delivery:
+        properties = self.changefeed.producer_properties(self.brokers)
+        return Delivery(brokers=self.brokers, properties=properties, starts=self.starts, claims=claims)
+
+    def _delivery_error(self, topic: str, partition: int, what: str, hint: str) -> DeliveryError:
+        delivered = {key: end - self.starts[key] for key, end in self._ends().items()}
+        counts_text = ", ".join(
+            f"{topic}/{partition}: {n}" for (topic, partition), n in sorted(delivered.items())
+        )
+        return DeliveryError(
+            f"{what}; messages delivered: {counts_text}",
+            topic=topic,
+            partition=partition,
+            delivered=delivered,
+            hint=hint,
+        )
+
+    def _ends(self) -> Mapping[tuple[str, int], int]:
+        topics = dict.fromkeys((topic for topic, _ in self.starts), self.changefeed.partition_num)
+        return Topics(self.brokers).ends(topics)
+
+    def read(self, engine: Engine) -> Messages:
+        """Return the messages at and after the offsets ``starts``."""
+        return topic_messages(engine, self.brokers, self.ranges)
+
+    @property
+    def ranges(self) -> list[OffsetRange]:
+        """Where the messages at and after the offsets ``starts`` are now."""
+        return offset_ranges(self.starts, self._ends())

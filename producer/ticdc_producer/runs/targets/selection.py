@@ -1,0 +1,55 @@
+"""The targets of a run, chosen by its sink URI and options.
+
+The module of a target is imported when a run has it: a folder needs no Kafka client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+
+from ticdc_producer.config import SinkKind
+from ticdc_producer.runs.run_options import RunOptions, check_broker_options
+from ticdc_producer.runs.targets.golden import GoldenTarget
+from ticdc_producer.runs.targets.target import Target
+from ticdc_producer.simulate.job import Job
+
+
+def checked_targets(job: Job, options: RunOptions) -> tuple[Target, ...]:
+    """The targets that a run writes, in this order, after the checks that need no Spark.
+
+    :raises ArgumentError: for an option that has no effect with these targets.
+    :raises ProducerError: for a target that the run must not write.
+    """
+    found = _targets(job, options)
+    for target in found:
+        target.check()
+    return tuple(target for target in found if not target.is_complete)
+
+
+@contextmanager
+def started(targets: Sequence[Target]) -> Iterator[None]:
+    """Start, in the background, what the targets need besides Spark, and end it with the block."""
+    with ExitStack() as stack:
+        for target in targets:
+            stack.enter_context(target.started())
+        yield
+
+
+def _targets(job: Job, options: RunOptions) -> list[Target]:
+    uri = job.changefeed.sink_uri
+    if uri.kind is SinkKind.STORAGE:
+        from ticdc_producer.runs.targets.storage import StorageTarget
+
+        return [StorageTarget(job, options)]
+    check_broker_options(uri, options)
+    if options.resume:
+        from ticdc_producer.runs.targets.run_topics import check_resumable
+
+        check_resumable(job)
+    golden = [] if options.out is None else [GoldenTarget(job, options, options.out)]
+    if golden and uri.embedded and not options.keep:
+        return [*golden]
+    from ticdc_producer.runs.targets.kafka import KafkaTarget
+
+    return [*golden, KafkaTarget(job, options)]

@@ -1,0 +1,243 @@
+"""A storage sink as the target of a run: its files, and the verdict on them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from functools import cached_property
+from typing import TypeAlias
+
+import pyarrow.compute as pc
+
+from ticdc_producer.config import Changefeed
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part
+from ticdc_producer.errors import ArgumentError
+from ticdc_producer.model.event import Kind
+from ticdc_producer.model.shapes import DECODED
+from ticdc_producer.oracle import Oracle
+from ticdc_producer.protocols.registry import file_format
+from ticdc_producer.protocols.storage_files import SchemaFile
+from ticdc_producer.runs.run_report import RunReport
+from ticdc_producer.runs.targets.target import Target
+from ticdc_producer.runs.verification import OnVerdict, VerifiedStream, ignore_verdict
+from ticdc_producer.simulate.counts import Counts
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.simulate import Simulation
+from ticdc_producer.targets.decode import event_decoder
+from ticdc_producer.targets.message_rows import KindCount
+from ticdc_producer.targets.storage.plan import StoragePlan, in_directories, plan_storage
+from ticdc_producer.targets.storage.read import Listing, Names, list_storage, reading_options, storage_rows
+from ticdc_producer.targets.storage.write import (
+    FileRules,
+    check_empty,
+    file_headers,
+    write_data,
+    write_metadata,
+    write_schema_files,
+)
+from ticdc_producer.verifier.finding import Example, Finding
+from ticdc_producer.verifier.match import ExpectedStream, compare_events
+from ticdc_producer.verifier.verdict import Verdict
+
+LAYOUT, DECODE = "STORAGE-LAYOUT", "STORAGE-DECODE"
+_MAX_EXAMPLES = 3
+_STATEMENTS = {
+    LAYOUT: "Directories, schema files, index files and metadata of the storage belong together.",
+    DECODE: "Every data file consists of rows of its protocol, as its schema file describes them.",
+}
+_HINTS = {
+    LAYOUT: "a file was lost, changed or is still to come",
+    DECODE: "the file was cut short, or written with other options than those of the sink URI",
+}
+
+
+def storage_verdict(
+    engine: Engine,
+    changefeed: Changefeed,
+    listing: Listing,
+    expected: ExpectedStream | None = None,
+    names: Names | None = None,
+    *,
+    scenario: str = "",
+    on_verdict: OnVerdict = ignore_verdict,
+) -> Verdict:
+    """Verify a storage folder.
+
+    :param engine: that of all datasets.
+    :param listing: its files.
+    :param expected: the events that must be in it, with their directory as ``topic``.
+    :param names: the columns of the rows per directory; None: all columns of the schema files.
+    """
+    options, protocol = changefeed.codec_options(), changefeed.protocol
+    rows = storage_rows(engine, listing, protocol, options)
+    decode = event_decoder(protocol, reading_options(listing, options, names))
+    with rows.map(decode, DECODED).cached() as stream:
+        kinds: Counter[str] = Counter()
+        damaged: list[_Damage] = []
+        for of_part, errors in stream.results(_kinds):
+            kinds += of_part
+            damaged += errors
+        findings = _findings(listing, sorted(damaged)[:_MAX_EXAMPLES], kinds.pop("error", 0))
+        verdict = Verdict(
+            findings=tuple(findings),
+            checked=(LAYOUT, DECODE),
+            kinds={"row": kinds.get("row", 0), "ddl": listing.files},
+            comparison=None if expected is None else compare_events(engine, expected, stream),
+        )
+        on_verdict(VerifiedStream(changefeed, scenario, stream, verdict))
+        return verdict
+
+
+_Damage: TypeAlias = tuple[str, int, str]
+"""Directory, offset and text of a row that does not decode."""
+
+
+def _kinds(_part: Part, batches: Batches) -> tuple[Counter[str], list[_Damage]]:
+    """Return the number of events by kind, and the first rows that do not decode."""
+    kinds: Counter[str] = Counter()
+    damaged: list[_Damage] = []
+    for batch in batches:
+        kinds.update(batch.column("kind").to_pylist())
+        errors = batch.filter(pc.equal(batch.column("kind"), "error")).slice(0, _MAX_EXAMPLES).to_pylist()
+        damaged += [
+            (row["topic"], row["offset"], f"{row['topic']}: {row['error']}: {row['error_expected']}")
+            for row in errors
+        ]
+    return kinds, sorted(damaged)[:_MAX_EXAMPLES]
+
+
+def _findings(listing: Listing, damaged: Sequence[_Damage], count: int) -> Iterator[Finding]:
+    if listing.problems:
+        examples = [
+            Example((), f"{problem.path}: {problem.what}") for problem in listing.problems[:_MAX_EXAMPLES]
+        ]
+        yield replace(_finding(LAYOUT, len(listing.problems)), examples=tuple(examples))
+    if damaged:
+        examples = [Example((), text) for *_, text in damaged]
+        yield replace(_finding(DECODE, count), examples=tuple(examples))
+
+
+def _finding(name: str, count: int) -> Finding:
+    return Finding(id=name, severity="error", count=count, statement=_STATEMENTS[name], hint=_HINTS[name])
+
+
+_OF_OTHER_TARGETS = ("out", "append", "replace", "resume", "keep", "messages_only")
+"""Options that apply to topics and golden folders only."""
+
+
+class StorageTarget(Target):
+    """The folder of a storage sink."""
+
+    @property
+    def name(self) -> str:
+        return self.job.changefeed.sink_uri.path
+
+    def check(self) -> None:
+        """Check the layout, and that the folder is empty.
+
+        :raises ArgumentError: for options that apply to topics and golden folders only.
+        :raises ChangefeedError: for a layout that TiCDC could not write.
+        :raises FolderError: if the folder is not empty.
+        """
+        options = {name: getattr(self.options, name) for name in _OF_OTHER_TARGETS}
+        for name, value in {**options, "state_at": self.job.state_at, "inject": self.job.traps}.items():
+            if value:
+                raise ArgumentError(
+                    f"`{name}` cannot be combined with a storage sink",
+                    argument=name,
+                    hint="it applies to topics and golden folders",
+                ).about(name)
+        _ = self._layout
+        if not self.options.dry_run:
+            check_empty(self.name)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self.job.changefeed.warnings  # there are no topics
+
+    @cached_property
+    def _layout(self) -> StoragePlan:
+        return layout_of(self.job)
+
+    def events(self, simulation: Simulation, stack: ExitStack) -> Dataset:
+        job = self.job
+        rows = simulation.log.rows(simulation.engine, job.stream, stack)
+        return in_directories(rows, self._layout, job.history.catalog, job.changefeed)
+
+    def check_encoded(self, simulation: Simulation, /) -> None:
+        """Check that the layout has a directory for all rows.
+
+        :raises ChangefeedError: where TiCDC would panic.
+        """
+        self._files(simulation)
+
+    def _files(self, simulation: Simulation) -> dict[str, SchemaFile]:
+        return self._layout.used({topic for topic, *_ in simulation.encoded.counts.messages})
+
+    def write(self, simulation: Simulation, report: RunReport, /) -> RunReport:
+        """Write schema files first and ``metadata`` last: a concurrent reader finds no undescribed rows."""
+        self.options.on_status(f"writing {self.name}")
+        headers = file_headers(self.job.encode_plan(skip_refused=True), self._layout.folders)
+        write_schema_files(self.name, self._files(simulation))
+        rules = file_rules(self.job.changefeed)
+        written = write_data(simulation.encoded.messages, headers, self.name, rules)
+        write_metadata(self.name, checkpoint_ts(self.job))
+        counts = Counts()
+        for directory in written:
+            of_files = directory.counts
+            count = KindCount(of_files.rows, of_files.rows, of_files.size)
+            counts.set(directory.name, 0, Kind.ROW.label, count)
+        return replace(report, counts=counts)
+
+    def verified(self, simulation: Simulation, oracle: Oracle, report: RunReport) -> RunReport:
+        self.options.on_status("reading the files again and verifying them")
+        verdict = storage_verdict(
+            simulation.engine,
+            self.job.changefeed,
+            list_storage(self.name, self.job.changefeed.protocol),
+            oracle.events(),
+            row_columns(self.job, self._layout),
+            scenario=self.job.scenario.name,
+            on_verdict=self.options.on_verdict,
+        )
+        return replace(report, verdict=verdict)
+
+
+def layout_of(job: Job) -> StoragePlan:
+    """The directories of a job's rows, and its schema files.
+
+    :raises ChangefeedError: for a table name that cannot be the name of a directory.
+    """
+    return plan_storage(
+        job.history.catalog,
+        [table.version for table in job.stream.replicated],
+        job.stream.resolved.clock,
+        column_ids=job.changefeed.output_column_id,
+    )
+
+
+def row_columns(job: Job, plan: StoragePlan) -> Names:
+    """The columns of the rows in each version directory."""
+    tables = job.history.catalog.tables
+    return {
+        folder: {column.name for column in tables[version].sent_columns}
+        for version, folder in plan.folders.items()
+    }
+
+
+def checkpoint_ts(job: Job) -> int:
+    """The last resolved-ts of a job: every change up to it is written."""
+    clock = job.stream.resolved.clock
+    return max([clock.ts(job.history.commits - 1), *(ts for ts, _ in job.stream.resolved.explicit)])
+
+
+def file_rules(changefeed: Changefeed) -> FileRules:
+    """How the files of a changefeed are named, and when one ends."""
+    return FileRules(
+        extension=file_format(changefeed.protocol).extension,
+        width=changefeed.file_index_digit,
+        size=changefeed.file_size,
+        flush_ms=changefeed.flush_interval,
+    )

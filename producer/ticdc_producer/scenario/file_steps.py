@@ -1,0 +1,274 @@
+"""Steps that read the user's data: ``data`` steps, and large dumps.
+
+The file of a dump is mapped, and the pages that were read are released. One regular expression finds the ends
+of statements; it knows quotes and comments only, because the text of an INSERT is parsed where it is read.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
+
+from ticdc_producer.model import tso
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.tso import CommitClock
+from ticdc_producer.model.values.sql_value import SQLMode
+from ticdc_producer.scenario.generate.table_spec import MOST_EVENTS
+from ticdc_producer.scenario.sql.partitioning import Partitioning
+from ticdc_producer.scenario.yaml_tree import StrictModel
+
+
+def _columns_of(value: object) -> object:
+    """A single name becomes a list of one."""
+    if isinstance(value, str):
+        return (value,)
+    return tuple(value) if isinstance(value, list) else value
+
+
+_NAME_SCHEMA = {"type": "string", "minLength": 1}
+_ORDER = {"anyOf": [_NAME_SCHEMA, {"type": "array", "items": _NAME_SCHEMA, "minItems": 1, "maxItems": 2}]}
+
+
+class Data(StrictModel):
+    """Changes of one table from any source that Spark reads."""
+
+    table: str = Field(min_length=1, description="Table that a step before created and left empty.")
+    transactions: int = Field(
+        ge=1, le=MOST_EVENTS, description="Number of transactions; transaction numbers are below it."
+    )
+    format: str = Field(min_length=1, description="Spark's name: parquet, csv, json, orc, jdbc, …")
+    path: str | None = Field(
+        default=None, min_length=1, description="File, folder or URI; relative to the scenario's folder."
+    )
+    schema_: str | None = Field(
+        default=None, alias="schema", min_length=1, description="Columns and Spark types: n INT, op STRING, …"
+    )
+    options: dict[str, str] = Field(default_factory=dict, description="Options of the Spark source.")
+    op: str = Field(
+        default="op", min_length=1, description="Column with the operation: insert, update or delete."
+    )
+    order: Annotated[
+        tuple[str, ...],
+        Field(strict=False, min_length=1, max_length=2),
+        BeforeValidator(_columns_of),
+        WithJsonSchema(_ORDER),
+    ] = Field(description="Column with the transaction number, and optionally one with the position in it.")
+    before: str | None = Field(
+        default=None, min_length=1, description="Struct column with the old row of updates."
+    )
+
+    @model_validator(mode="after")
+    def _has_source(self) -> Data:
+        if self.path is None and not self.options:
+            raise ValueError("the source of the data is missing: write path, or options of the format")
+        return self
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DataPlan:
+    """A ``data`` step, bound to its table and to its commits.
+
+    :param location: path or URI that Spark loads; empty if the options give the source.
+    :param first_commit: commit number of transaction 0.
+    """
+
+    file: str
+    line: int
+    spec: Data
+    table: TableInfo
+    location: str
+    first_commit: int
+
+
+def bind_data(spec: Data, table: TableInfo, *, first_commit: int, file: str, line: int) -> DataPlan:
+    """Make the plan of a step; its data are not read before Spark runs.
+
+    :param first_commit: commit number of transaction 0.
+    :param file: the scenario file; a relative path is relative to its folder.
+    """
+    location = spec.path or ""
+    if location and "://" not in location:
+        location = str((Path(file).parent / location).absolute())
+    return DataPlan(
+        file=file, line=line, spec=spec, table=table, location=location, first_commit=first_commit
+    )
+
+
+LARGE_TABLE = 1 << 20
+"""Bytes of INSERTs from which on Spark reads the rows of a table."""
+_CHUNK = 4 << 20
+_COMMENT = rb"/\*(?:[^*]++|\*(?!/))*+\*/|\#[^\n]*+|--(?=\s)[^\n]*+"
+_BLANK = rb"(?:\s++|/\*(?![!TM+])(?:[^*]++|\*(?!/))*+\*/|\#[^\n]*+|--(?=\s)[^\n]*+)*+"
+_QUOTED = rb"'(?:[^'\\]++|\\.|'')*+'|\"(?:[^\"\\]++|\\.|\"\")*+\"|`[^`]*+`"
+_STATEMENT = re.compile(rb"(?:[^'\"`;/\#-]++|" + _QUOTED + rb"|" + _COMMENT + rb"|[/-])*+;", re.DOTALL)
+_NAME = rb"(`(?:[^`]|``)+`|[\w$]+)"
+_INSERT = re.compile(
+    _BLANK + rb"INSERT\s+INTO\s+" + _NAME + rb"(?:\s*\.\s*" + _NAME + rb")?\s", re.IGNORECASE
+)
+_DELIMITER = re.compile(_BLANK + rb"DELIMITER[ \t]+\S+[^\n]*(?:\n|\Z)", re.IGNORECASE)
+_END_OF_DELIMITER = re.compile(rb"^[ \t]*DELIMITER[ \t]+;[^\n]*(?:\n|\Z)", re.IGNORECASE | re.MULTILINE)
+
+Name: TypeAlias = tuple[str, str]
+"""Database, empty for the current one, and table."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatementSpan:
+    """Consecutive statements of a file.
+
+    :param start: offset of the first byte; ``end``: offset behind the last one.
+    :param line: line of the first byte.
+    :param statements: number of statements; of SQL that is no INSERT it is 0.
+    """
+
+    start: int
+    end: int
+    line: int
+    statements: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DumpPart:
+    """Consecutive parts of a dump of one kind.
+
+    :param table: the table that INSERTs fill; None for SQL that the engine runs.
+    """
+
+    table: Name | None
+    spans: tuple[StatementSpan, ...]
+
+
+def divide_dump(path: Path) -> Iterator[DumpPart]:
+    """Divide a dump, in file order."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        spans = [*_spans(data)]
+    sizes: Counter[Name | None] = Counter()
+    for table, span in spans:
+        sizes[table] += span.end - span.start
+    yield from _joined((table if sizes[table] >= LARGE_TABLE else None, span) for table, span in spans)
+
+
+def _spans(data: mmap.mmap) -> Iterator[tuple[Name | None, StatementSpan]]:
+    """The statements of a file, consecutive INSERTs into one table together."""
+    table: Name | None = None
+    start = position = count = 0
+    line = first_line = 1
+    for end, name in _statements(data):
+        if name != table or position - start >= _CHUNK:
+            if position > start:
+                yield table, StatementSpan(start, position, first_line, count)
+                _release(data, position)
+            table, start, first_line, count = name, position, line, 0
+        count += name is not None
+        line += data[position:end].count(b"\n")
+        position = end
+    if position > start:
+        yield table, StatementSpan(start, position, first_line, count)
+
+
+def _release(data: mmap.mmap, end: int) -> None:
+    """Give the pages up to an offset back, which otherwise count as memory of the process."""
+    if hasattr(mmap, "MADV_DONTNEED"):  # not in Windows
+        data.madvise(mmap.MADV_DONTNEED, 0, end)
+
+
+def _statements(data: mmap.mmap) -> Iterator[tuple[int, Name | None]]:
+    """End of each statement, and the table that it inserts into; None for other statements."""
+    position, length = 0, len(data)
+    while position < length:
+        command = _DELIMITER.match(data, position)
+        if command is not None:  # stored programs
+            last = _END_OF_DELIMITER.search(data, command.end())
+            position = last.end() if last else length
+            yield position, None
+            continue
+        found = _STATEMENT.match(data, position)
+        insert = _INSERT.match(data, position) if found else None
+        position = found.end() if found else length
+        yield position, _table(insert) if insert else None
+
+
+def _table(found: re.Match[bytes]) -> Name:
+    first, second = _plain(found[1]), _plain(found[2] or b"")
+    return (first, second) if second else ("", first)
+
+
+def _plain(name: bytes) -> str:
+    text = name.decode("utf-8", "surrogateescape")
+    return text[1:-1].replace("``", "`") if text.startswith("`") else text
+
+
+def _joined(spans: Iterable[tuple[Name | None, StatementSpan]]) -> Iterator[DumpPart]:
+    """Join neighbours of one kind; SQL that the engine runs becomes one span."""
+    current: list[StatementSpan] = []
+    kind: Name | None = None
+    for table, span in spans:
+        if current and table != kind:
+            yield DumpPart(kind, tuple(current))
+            current = []
+        kind = table
+        if table is None and current:
+            current = [StatementSpan(current[0].start, span.end, current[0].line)]
+        else:
+            current.append(span)
+    if current:
+        yield DumpPart(kind, tuple(current))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DumpStep:
+    """INSERTs of one table, each of which is a transaction.
+
+    :param table: database, empty for the current one, and name.
+    :param spans: where they are in the scenario file.
+    """
+
+    table: Name
+    spans: tuple[StatementSpan, ...]
+    commit_ts: int | None = None
+
+    @property
+    def line(self) -> int:
+        """Line of the first INSERT."""
+        return self.spans[0].line
+
+    @property
+    def statements(self) -> int:
+        return sum(span.statements for span in self.spans)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DumpPlan:
+    """A step of a dump, bound to its table and to its commits.
+
+    :param file: the scenario file.
+    :param partitioning: None for a table without partitions.
+    :param mode: the session's settings.
+    :param clock: the commit clock; None if ``NOW()`` is fixed.
+    :param first_commit: commit number of the first INSERT.
+    """
+
+    file: str
+    step: DumpStep
+    table: TableInfo
+    partitioning: Partitioning | None
+    mode: SQLMode
+    clock: CommitClock | None
+    first_commit: int
+
+    @property
+    def line(self) -> int:
+        """Line of the first INSERT."""
+        return self.step.line
+
+    def commit_time(self, commit: int) -> datetime:
+        """The time of a commit."""
+        return self.mode.now if self.clock is None else tso.to_datetime(self.clock.ts(commit))

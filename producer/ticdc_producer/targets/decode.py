@@ -1,0 +1,271 @@
+"""Decodes messages to Arrow batches of the shape ``DECODED``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import chain, repeat
+from operator import attrgetter
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_producer.errors import DecodeError, RecognitionError
+from ticdc_producer.model.event import MAX_EVENTS, DDLEvent, Event, EventColumn, Record, RowEvent
+from ticdc_producer.model.shapes import DECODED, BatchFunction
+from ticdc_producer.protocols import registry
+from ticdc_producer.protocols.arrow_text import lengths
+from ticdc_producer.protocols.base import Decoder
+from ticdc_producer.protocols.registry import detect_protocol, signatures
+from ticdc_producer.protocols.spec import Options
+from ticdc_producer.targets.claims import with_claim_check
+
+COLUMNS = (
+    "topic", "partition", "offset", "index", "events", "size", "kind", "commit_ts", "schema", "table",
+    "table_id", "op", "columns", "before", "after", "handle_key_only", "query", "ddl_type", "error",
+    "error_byte", "error_expected",
+)  # fmt: skip
+"""The columns of the shape ``DECODED``, which needs Arrow."""
+_RECORD = ("topic", "partition", "offset", "size")
+"""Those of them that are the same for all events of a record."""
+
+_Decoded: TypeAlias = Event | DecodeError
+_Field: TypeAlias = Callable[[Sequence[Any]], Iterable[Any]]
+
+
+def event_rows(record: Mapping[str, Any], decoder: Decoder) -> list[dict[str, Any]]:
+    """The events of one record, in order, with all columns in the order of ``COLUMNS``.
+
+    If the record does not decode, the last row has the kind ``error``.
+
+    :param record: ``topic, partition, offset, key, value``.
+    """
+    counts, columns = event_columns([(record["key"], record["value"])], decoder)
+    of_record = {**record, "size": len(record["key"] or b"") + len(record["value"] or b"")}
+    columns |= {name: [of_record[name]] * counts[0] for name in _RECORD}
+    rows = zip(*(columns[name] for name in COLUMNS), strict=True)
+    return [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+
+
+def event_columns(
+    messages: Iterable[tuple[bytes | None, bytes | None]], decoder: Decoder
+) -> tuple[list[int], dict[str, list[Any]]]:
+    """The events of messages, in order.
+
+    If a message does not decode, its last event has the kind ``error``.
+
+    :param messages: keys and values.
+    :return: the number of events of each message; and all columns by name, except those of the record.
+    """
+    decoded: list[_Decoded] = []
+    counts: list[int] = []
+    for key, value in messages:
+        before = len(decoded)
+        decoded += _events(key, value, decoder)
+        counts.append(len(decoded) - before)
+    kinds = [_kind(event) for event in decoded]
+    columns: dict[str, list[Any]] = {name: [None] * len(decoded) for name in COLUMNS if name not in _RECORD}
+    columns["kind"] = kinds
+    columns["index"] = [*chain.from_iterable(map(range, counts))]
+    columns["events"] = [*chain.from_iterable(map(repeat, counts, counts))]
+    for kind in set(kinds):
+        numbers = [number for number, one in enumerate(kinds) if one == kind]
+        events = [decoded[number] for number in numbers]
+        for name, values in _FIELDS[kind].items():
+            column = columns[name]
+            for number, value in zip(numbers, values(events), strict=True):
+                column[number] = value
+    return counts, columns
+
+
+def _events(key: bytes | None, value: bytes | None, decoder: Decoder) -> list[_Decoded]:
+    """The events of one message, and the error that ends them."""
+    found: list[_Decoded] = []
+    try:
+        for event in decoder.events(key, value):
+            if len(found) == MAX_EVENTS - 1:
+                raise DecodeError("EVENTS-MANY", f"less than {MAX_EVENTS} events", part="value", byte=0)
+            found.append(event)
+    except DecodeError as error:
+        found.append(error)
+    return found
+
+
+def _kind(event: _Decoded) -> str:
+    if isinstance(event, RowEvent):
+        return "row"
+    if isinstance(event, DDLEvent):
+        return "ddl"
+    return "error" if isinstance(event, DecodeError) else "resolved"
+
+
+def _attribute(name: str) -> _Field:
+    field = attrgetter(name)
+    return lambda events: map(field, events)
+
+
+def _all_described(events: Sequence[RowEvent]) -> Iterable[list[dict[str, Any]]]:
+    """The column descriptions of rows; a decoder gives the rows of one table the same columns."""
+    distinct = {id(columns): columns for columns in map(attrgetter("columns"), events)}
+    described = {number: _described(columns) for number, columns in distinct.items()}
+    return (described[id(event.columns)] for event in events)
+
+
+@lru_cache(maxsize=256)
+def _described(columns: tuple[EventColumn, ...]) -> list[dict[str, Any]]:
+    """Column descriptions, created once for all rows of a table. Do not modify the result."""
+    return [{"name": column.name, "type": column.type, "flag": column.flag} for column in columns]
+
+
+_FIELDS: Mapping[str, Mapping[str, _Field]] = {
+    "row": {
+        **{name: _attribute(name) for name in ("commit_ts", "schema", "table", "table_id")},
+        "op": _attribute("op.label"),
+        "columns": _all_described,
+        **{name: _attribute(name) for name in ("before", "after")},
+        "handle_key_only": lambda events: (int(event.handle_key_only) for event in events),
+    },
+    "ddl": {name: _attribute(name) for name in ("commit_ts", "schema", "table", "query", "ddl_type")},
+    "resolved": {"commit_ts": _attribute("commit_ts")},
+    "error": {
+        "error": _attribute("code"),
+        "error_byte": _attribute("byte"),
+        "error_expected": lambda errors: (f"{error.expected} ({error.part})" for error in errors),
+    },
+}
+"""For each kind of event its columns, of all events of the kind."""
+
+
+_SEARCHED = 100
+"""Messages to search for the first one with a detectable protocol; they are buffered."""
+_HINT = "set --protocol"
+
+
+def protocol_of(records: Iterator[Record]) -> tuple[str | None, Iterator[Record]]:
+    """Detect the protocol of records.
+
+    :return: the protocol, None if there are no records, and all the records.
+    :raises RecognitionError: if it cannot be detected from the first messages.
+    """
+    seen: list[Record] = []
+    for record in records:
+        seen.append(record)
+        if protocol := detect_protocol(record.key, record.value):
+            return protocol, chain(seen, records)
+        if len(seen) == _SEARCHED:
+            break
+    if seen:
+        raise _not_recognised(seen)
+    return None, iter(())
+
+
+def check_same(record: Record, protocol: str) -> None:
+    """Check a record that did not decode.
+
+    :raises RecognitionError: if it belongs to another protocol than the records before.
+    """
+    other = detect_protocol(record.key, record.value)
+    if other not in (None, protocol):
+        what = f"this message is of {other}, the messages before are of {protocol}; a topic has one protocol"
+        raise _error(
+            what,
+            record,
+            "with --protocol, all messages are decoded with one protocol, and the others are errors",
+        )
+
+
+def _not_recognised(seen: list[Record]) -> RecognitionError:
+    looked_for = "; ".join(f"{name}: {signature.description}" for name, signature in signatures())
+    before = f"none of the first {len(seen)} messages is" if len(seen) > 1 else "this message is not"
+    return _error(f"{before} of a detectable protocol ({looked_for})", seen[0], _HINT)
+
+
+def _error(what: str, record: Record, hint: str) -> RecognitionError:
+    return RecognitionError(
+        what, topic=record.topic, partition=record.partition, offset=record.offset, hint=hint
+    )
+
+
+_IMAGE = DECODED.field("before").type
+_COLUMNS = DECODED.field("columns").type
+_Cells: TypeAlias = Sequence[Any] | pa.Array
+
+
+def batch_of_columns(columns: Mapping[str, _Cells], schema: pa.Schema) -> pa.RecordBatch:
+    """Convert columns to an Arrow batch.
+
+    :param columns: by name; the descriptions of a row's columns are dicts, its images map names to values.
+    :param schema: columns of the shape ``DECODED``.
+    """
+    arrays = [_NESTED.get(field.name, _plain(field.type))(columns[field.name]) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _plain(kind: pa.DataType) -> Callable[[_Cells], pa.Array]:
+    return lambda cells: cells if isinstance(cells, pa.Array) else pa.array(cells, kind)
+
+
+def _descriptions(cells: _Cells) -> pa.Array:
+    """Convert the column descriptions; rows of one table share one list, which is converted once."""
+    numbers: dict[int, int] = {}
+    indexes = [None if cell is None else numbers.setdefault(id(cell), len(numbers)) for cell in cells]
+    distinct = {id(cell): cell for cell in cells if cell is not None}
+    return pa.array([distinct[one] for one in numbers], _COLUMNS).take(pa.array(indexes, pa.int32()))
+
+
+def _images(cells: _Cells) -> pa.Array:
+    """Convert row images: concatenated names and values, and the start of each row."""
+    absent = np.array([image is None for image in cells], np.bool_)
+    images = [image for image in cells if image is not None]
+    starts = np.zeros(len(cells) + 1, np.int32)
+    starts[1:][~absent] = [*map(len, images)]
+    names = [*chain.from_iterable(images)]
+    values = [*chain.from_iterable(image.values() for image in images)]
+    return pa.MapArray.from_arrays(
+        pa.array(np.cumsum(starts, dtype=np.int32), mask=np.append(absent, False)),
+        pa.array(names, pa.string()),
+        pa.array(values, pa.binary()),
+    )
+
+
+_NESTED: Mapping[str, Callable[[_Cells], pa.Array]] = {
+    "columns": _descriptions,
+    "before": _images,
+    "after": _images,
+}
+
+
+_CHUNK = 8192
+
+
+def event_decoder(protocol: str, options: Options, claims: str = "") -> BatchFunction:
+    """Returns a function from messages (shape ``MESSAGES``) to events (shape ``DECODED``), in their order.
+
+    A message that does not decode gives a row of kind ``error`` after the events before the error. The events
+    of a message are never in two batches.
+
+    :param options: with the table schemas in the messages, see ``with_table_schemas``.
+    :param claims: URI or path of the storage of claim-check objects; if empty, rows that refer to one have
+        only the handle key of their message.
+    """
+
+    def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        decoder = with_claim_check(registry.decoder(protocol, options), claims)
+        for batch in batches:
+            for start in range(0, batch.num_rows, _CHUNK):
+                yield _decoded_batch(batch.slice(start, _CHUNK), decoder)
+
+    return decode
+
+
+def _decoded_batch(messages: pa.RecordBatch, decoder: Decoder) -> pa.RecordBatch:
+    """The events of a few messages."""
+    key, value = messages.column("key"), messages.column("value")
+    counts, columns = event_columns(zip(key.to_pylist(), value.to_pylist(), strict=True), decoder)
+    of_event = pa.array(np.repeat(np.arange(messages.num_rows), counts))
+    of_messages = {name: messages.column(name) for name in ("topic", "partition", "offset")}
+    of_messages["size"] = pa.array(lengths(key) + lengths(value))
+    return batch_of_columns(
+        columns | {name: column.take(of_event) for name, column in of_messages.items()}, DECODED
+    )

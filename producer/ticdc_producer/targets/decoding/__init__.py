@@ -1,1 +1,0 @@
-"""Decodes messages to events, as DataFrames."""

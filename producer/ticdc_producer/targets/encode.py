@@ -1,0 +1,135 @@
+"""Encodes the event stream of one Kafka partition, inside a Spark worker.
+
+A dry run, a folder and Kafka use the same function, so the messages that are checked are those that are sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.catalog import Catalog
+from ticdc_producer.model.event import Message
+from ticdc_producer.protocols import registry
+from ticdc_producer.protocols.message_batch import MessageBatch
+from ticdc_producer.protocols.spec import Options
+from ticdc_producer.targets import row_batches
+from ticdc_producer.targets.row_batches import EncodedPart, Interleaver
+
+MAX_LISTED_REFUSED = 1000
+"""Events that TiCDC's encoder rejects of which a report lists this number; it counts all of them."""
+
+
+class MessageStage(Protocol):
+    """A transformation of the messages of one partition between encoder and sink.
+
+    :ivar repeat_distance: a message is sent again at most this number of messages after its first delivery.
+    """
+
+    @property
+    def repeat_distance(self) -> int: ...
+
+    def __call__(
+        self, batches: Iterable[MessageBatch], topic: str, partition: int, notes: list[dict[str, Any]]
+    ) -> Iterator[MessageBatch]:
+        """Transform messages.
+
+        :param notes: filled by this call with JSON objects that describe the changes.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodePlan:
+    """Everything that a worker needs to encode; small, sent with the task.
+
+    :param skip_refused: skip and report rows that TiCDC refuses, instead of stopping.
+    :param faults: injects faults into messages.
+    """
+
+    protocol: str
+    options: Options
+    catalog: Catalog
+    skip_refused: bool = False
+    faults: MessageStage | None = None
+
+    @property
+    def claim_storage(self) -> str:
+        """URI of the claim-check storage; empty without claim-check."""
+        claimed = self.options.get("large_message_handle_option") == "claim-check"
+        return str(self.options["claim_check_storage_uri"]) if claimed else ""
+
+
+def rejection(ordinal: int, error: EncodeError) -> dict[str, Any]:
+    """An event that TiCDC's encoder rejects, for reports.
+
+    :param ordinal: number of the event in its partition.
+    """
+    fields = {"error": error.what, "code": error.code, "table": error.table, "commit_ts": error.commit_ts}
+    return {**fields, "event": ordinal}
+
+
+class PartitionEncoder:
+    """Encodes one Kafka partition.
+
+    :ivar rejected: rows that were skipped because TiCDC would not send them, by event ordinal in the
+        partition.
+    :ivar handle_key_only: event ordinals of the rows that were too large and are sent with their handle key
+        only.
+    :ivar faults: notes of the plan's ``faults``.
+    """
+
+    def __init__(self, plan: EncodePlan, topic: str = "", partition: int = 0) -> None:
+        self._plan, self._topic, self._partition = plan, topic, partition
+        self.rejected: dict[int, EncodeError] = {}
+        self.handle_key_only: list[int] = []
+        self.faults: list[dict[str, Any]] = []
+        self._events = 0
+
+    def messages(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
+        """Messages in delivery order, independent of the size of the Arrow batches.
+
+        :param batches: events of the partition in delivery order, with the columns of ``EVENTS_ARROW``.
+        :raises EncodeError: for a row that TiCDC refuses, unless such rows are skipped.
+        """
+        for batch in self.batches(batches):
+            yield from batch.messages()
+
+    def batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[MessageBatch]:
+        """``messages`` as batches, of the same events (``EVENTS_ARROW``)."""
+        if self._plan.faults is None:
+            return self._encoded(batches)
+        return self._plan.faults(self._encoded(batches), self._topic, self._partition, self.faults)
+
+    def _encoded(self, batches: Iterable[pa.RecordBatch]) -> Iterator[MessageBatch]:
+        encoder = registry.encoder(self._plan.protocol, self._plan.options)
+        catalog = self._plan.catalog
+        bounded = (part for batch in batches for part in row_batches.bounded_batches(batch, catalog))
+        parts = (self._without_rejected(row_batches.encoded(part, encoder, catalog)) for part in bounded)
+        for first in parts:
+            yield from Interleaver(encoder).batches(_until_barrier(first, parts))
+
+    def _without_rejected(self, part: EncodedPart) -> EncodedPart:
+        """Remove rejected rows if they are to be skipped, and record them."""
+        start, self._events = self._events, self._events + len(part)
+        if part.rows is None or not part.rows.statuses:
+            return part
+        rejected = dict(part.rows.rejected()) if self._plan.skip_refused else {}
+        for row, status in sorted(part.rows.statuses.items()):
+            event = start + row + int(part.before[row])
+            if row in rejected:
+                self.rejected[event] = rejected[row]
+            elif status.handle_key_only:
+                self.handle_key_only.append(event)
+        return part.without(list(rejected)) if rejected else part
+
+
+def _until_barrier(first: EncodedPart, parts: Iterator[EncodedPart]) -> Iterator[EncodedPart]:
+    """Parts up to one after which no row can share a message with an earlier row."""
+    part: EncodedPart | None = first
+    while part is not None:
+        yield part
+        part = None if part.ends_with_barrier else next(parts, None)

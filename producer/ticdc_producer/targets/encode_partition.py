@@ -1,0 +1,320 @@
+"""The encode loop of a partition: its messages, the events that they carry, its faults, and a summary.
+
+A dry run, a folder, Kafka and a storage use this loop, so the messages that are checked are those that are
+sent. Its rows are deterministic: a task that runs again makes the same ones.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_producer.errors import EncodeError
+from ticdc_producer.model import shapes, tso
+from ticdc_producer.model.shapes import CARRIED
+from ticdc_producer.protocols.arrow_text import Numbers, as_int64
+from ticdc_producer.protocols.message_batch import MessageBatch
+from ticdc_producer.targets.encode import (
+    MAX_LISTED_REFUSED,
+    EncodePlan,
+    PartitionEncoder,
+    rejection,
+)
+from ticdc_producer.targets.message_rows import (
+    STORED_MESSAGES,
+    CarriedEvents,
+    Chunks,
+    DeliveryStats,
+    KindCount,
+    MessageRows,
+)
+from ticdc_producer.targets.row_batches import NEEDED
+
+
+class PartitionEventOffsets:
+    """Computes the offsets and indexes of the events of one partition.
+
+    :param encoder: its records of rejected and large events and of faults are complete for all messages
+        that it has returned so far.
+    """
+
+    def __init__(self, topic: str, partition: int, encoder: PartitionEncoder) -> None:
+        self._topic, self._partition = topic, partition
+        self._encoder = encoder
+        self._offset = self._sent = self._notes_read = 0
+
+    def carried(self, batch: MessageBatch) -> pa.RecordBatch:
+        """One row per event of the next messages.
+
+        :return: shape ``EVENT_OFFSETS``, in the order of the messages; offsets begin with 0.
+        """
+        counts = as_int64(batch.events).astype(np.int64)
+        first = self._first_of_each(counts)
+        index = np.arange(counts.sum()) - np.repeat(counts.cumsum() - counts, counts)
+        event = self._with_rejected(np.repeat(first, counts) + index)
+        offset = np.repeat(np.arange(self._offset, self._offset + len(counts)), counts)
+        self._offset += len(counts)
+        self._sent = int(first[-1] + counts[-1]) if len(counts) else self._sent
+        large = np.isin(event, np.array(self._encoder.handle_key_only, np.int64))
+        return self._rows(event, pa.array(offset), pa.array(index), pa.array(large), None)
+
+    def _first_of_each(self, counts: Numbers) -> Numbers:
+        """The ordinal, among the sent events, of each message's first event."""
+        first = self._sent + counts.cumsum() - counts
+        for jump in self._jumps():
+            at = jump["offset"] - self._offset
+            first[at:] += jump["event_ordinal"] - first[at]
+        return first
+
+    def _jumps(self) -> Iterator[dict[str, Any]]:
+        """Notes of faults in the latest messages that make event ordinals jump."""
+        notes, self._notes_read = self._encoder.faults[self._notes_read :], len(self._encoder.faults)
+        return (note for note in notes if "event_ordinal" in note)
+
+    def _with_rejected(self, sent: Numbers) -> Numbers:
+        """Convert ordinals among the sent events to ordinals among all events."""
+        rejected = np.fromiter(self._encoder.rejected, np.int64)
+        return sent + np.searchsorted(rejected - np.arange(len(rejected)), sent, side="right")
+
+    def rejected(self) -> pa.RecordBatch:
+        """One row per event that no message carries; call it after all messages.
+
+        :return: shape ``EVENT_OFFSETS``, in the order of the events.
+        """
+        tables = pa.array([error.table for error in self._encoder.rejected.values()], pa.string())
+        return self._rows(np.fromiter(self._encoder.rejected, np.int64), None, None, None, tables)
+
+    def _rows(
+        self,
+        event: Numbers,
+        offset: pa.Array | None,
+        index: pa.Array | None,
+        large: pa.Array | None,
+        rejected: pa.Array | None,
+    ) -> pa.RecordBatch:
+        rows = len(event)
+        partition = pa.repeat(self._topic, rows), pa.repeat(self._partition, rows)
+        columns = (*partition, pa.array(event), offset, index, large, rejected)
+        typed = [
+            pa.nulls(rows, field.type)
+            if column is None
+            else column
+            if column.type == field.type
+            else column.cast(field.type)
+            for column, field in zip(columns, shapes.EVENT_OFFSETS, strict=True)
+        ]
+        return pa.record_batch(typed, schema=shapes.EVENT_OFFSETS)
+
+
+MESSAGE, EVENT, FAULT = "message", "event", "fault"
+FAULTS = pa.schema(
+    [
+        ("trap", pa.string()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("until", pa.int64()),
+        ("events", pa.int64()),
+        ("commit_ts", pa.int64()),
+    ]
+)
+"""Where the faults of a run happened, see ``simulate.counts``."""
+KINDS: Mapping[str, pa.Schema] = {MESSAGE: STORED_MESSAGES, EVENT: CARRIED, FAULT: FAULTS}
+"""The rows that the loop can make: messages, the events that they carry, and faults."""
+MAX_LISTED_FAULTS = 1000
+"""Faults that a report lists; a golden folder lists all of them."""
+FAULT_COLUMNS = ("fault", "restart_epoch")
+Tagged: TypeAlias = tuple[str, pa.RecordBatch]
+
+
+class FaultLog(Protocol):
+    """Collects the faults of one partition while its events pass."""
+
+    def sent(self, faulted_events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Return the events without those that faults removed.
+
+        :param faulted_events: events of the partition in delivery order, with ``NEEDED`` and
+            ``FAULT_COLUMNS``.
+        :return: the same columns and order.
+        """
+
+    def carried(self, offsets: pa.RecordBatch) -> None:
+        """Record which messages carry the events that passed (shape ``EVENT_OFFSETS``)."""
+
+    def occurrences(self, message_faults: Iterable[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+        """Return the faults of the partition, in order."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartitionSummary:
+    """The counts of an encoded partition; small.
+
+    :param kinds: messages, events and bytes by kind of message.
+    :param rejections: the first events that TiCDC's encoder rejects, with the physical time of each in ms.
+    :param rejected: number of such events.
+    :param rejected_tables: ``schema.table`` of their tables.
+    :param faults: number of faults by trap, and the first of them (:data:`FAULTS`).
+    """
+
+    topic: str
+    partition: int
+    kinds: Mapping[str, KindCount]
+    rejections: Sequence[tuple[int, Mapping[str, Any]]] = ()
+    rejected: int = 0
+    rejected_tables: frozenset[str] = frozenset()
+    faults: Counter[str] = field(default_factory=Counter)
+    first_faults: Sequence[Mapping[str, Any]] = ()
+
+
+def needed_columns(*, faults: bool) -> tuple[str, ...]:
+    """Return the columns of ``EVENT_STREAM`` that the loop reads."""
+    return (*NEEDED, *FAULT_COLUMNS) if faults else NEEDED
+
+
+def encode_partition(
+    plan: EncodePlan,
+    topic: str,
+    partition: int,
+    events: Iterable[pa.RecordBatch],
+    *,
+    kinds: Collection[str] = (),
+    fault_log: Callable[[str, int], FaultLog] | None = None,
+) -> Generator[Tagged, None, PartitionSummary]:
+    """Encode the events of a partition.
+
+    :param events: in delivery order, with ``needed_columns``. With a fault log they include the events that
+        faults removed.
+    :param kinds: the rows that are made, of :data:`KINDS`.
+    :param fault_log: makes the log of the partition's faults; None: faults are not wanted.
+    :return: yields rows with their kind, in order, and returns the summary.
+    :raises EncodeError: for a row that TiCDC refuses, unless the plan skips such rows.
+    """
+    loop = _Loop(plan, topic, partition, None if fault_log is None else fault_log(topic, partition))
+    chunks = {kind: Chunks() for kind in KINDS}
+    for kind, batch in loop.rows(events, kinds):
+        for chunk in chunks[kind].add(batch):
+            yield kind, chunk
+    for kind, rest in chunks.items():
+        for chunk in rest.rest():
+            yield kind, chunk
+    return loop.summary
+
+
+def encode_part(
+    plan: EncodePlan,
+    kinds: Collection[str],
+    fault_log: Callable[[str, int], FaultLog] | None,
+    batches: Iterator[pa.RecordBatch],
+) -> Generator[Tagged, None, list[PartitionSummary]]:
+    """Encode the events of whole partitions, one after the other, see :func:`encode_partition`."""
+    summaries = []
+    for (topic, partition), events in split_by_partition(batches):
+        loop = encode_partition(plan, topic, partition, events, kinds=kinds, fault_log=fault_log)
+        summaries.append((yield from loop))
+    return summaries
+
+
+def split_by_partition(
+    batches: Iterator[pa.RecordBatch],
+) -> Iterator[tuple[tuple[str, int], Iterator[pa.RecordBatch]]]:
+    """Yield each ``(topic, partition)`` with its events, in order.
+
+    :param batches: with ``topic`` and ``partition`` of ``EVENT_STREAM``; the events of each partition are
+        contiguous. The events of one partition must be consumed before the next partition is requested.
+    """
+    runs = (run for batch in batches if batch.num_rows for run in _runs(batch))
+    for partition, same in groupby(runs, key=itemgetter(0)):
+        yield partition, map(itemgetter(1), same)
+
+
+def _runs(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, int], pa.RecordBatch]]:
+    topics = batch.column("topic").dictionary_encode()
+    keys = as_int64(topics.indices), as_int64(batch.column("partition"))
+    changes = [np.flatnonzero(np.diff(part)) + 1 for part in keys]
+    starts = np.unique(np.concatenate([[0], *changes])).tolist()
+    for start, end in zip(starts, [*starts[1:], batch.num_rows], strict=True):
+        partition = batch.column("topic")[start].as_py(), batch.column("partition")[start].as_py()
+        yield partition, batch.slice(start, end - start)
+
+
+class _Loop:
+    """Encodes one partition."""
+
+    def __init__(self, plan: EncodePlan, topic: str, partition: int, fault_log: FaultLog | None) -> None:
+        self._topic, self._partition, self._log = topic, partition, fault_log
+        self._encoder = PartitionEncoder(plan, topic, partition)
+        self._offsets = PartitionEventOffsets(topic, partition, self._encoder)
+        self._messages = MessageRows(topic, partition)
+        self._carried = CarriedEvents(plan.faults.repeat_distance if plan.faults else 0)
+        self._stats = DeliveryStats()
+        self._faults: Sequence[Mapping[str, Any]] = ()
+
+    def rows(self, events: Iterable[pa.RecordBatch], kinds: Collection[str]) -> Iterator[Tagged]:
+        if self._log is not None:
+            events = self._log.sent(events)
+        if EVENT in kinds:
+            events = self._carried.passing(events)
+        for batch in self._stats.counted(self._encoder.batches(events)):
+            if MESSAGE in kinds:
+                yield MESSAGE, self._messages.with_offsets(batch)
+            if self._log is not None or EVENT in kinds:
+                yield from self._of_events(batch, kinds)
+        if self._log is not None:
+            self._faults = self._log.occurrences([note for note in self._encoder.faults if "trap" in note])
+            if FAULT in kinds and self._faults:
+                yield FAULT, pa.RecordBatch.from_pylist([*self._faults], schema=FAULTS)
+
+    def _of_events(self, batch: MessageBatch, kinds: Collection[str]) -> Iterator[Tagged]:
+        offsets = self._offsets.carried(batch)
+        if self._log is not None:
+            self._log.carried(offsets)
+        if EVENT in kinds:
+            for carried in self._carried.carried(offsets):
+                yield EVENT, carried
+
+    @property
+    def summary(self) -> PartitionSummary:
+        rejected = self._encoder.rejected
+        return PartitionSummary(
+            topic=self._topic,
+            partition=self._partition,
+            kinds=dict(self._stats.kinds),
+            rejections=[
+                (tso.physical(error.commit_ts), rejection(ordinal, error))
+                for ordinal, error in _earliest(rejected)
+            ],
+            rejected=len(rejected),
+            rejected_tables=frozenset(error.table for error in rejected.values()),
+            faults=Counter(fault["trap"] for fault in self._faults),
+            first_faults=self._faults[:MAX_LISTED_FAULTS],
+        )
+
+
+def _earliest(rejected: Mapping[int, EncodeError]) -> list[tuple[int, EncodeError]]:
+    """Return the first rejected events of a partition that a report may list, by time and ordinal."""
+
+    def key(entry: tuple[int, EncodeError]) -> tuple[int, int]:
+        return tso.physical(entry[1].commit_ts), entry[0]
+
+    return sorted(rejected.items(), key=key)[:MAX_LISTED_REFUSED]
+
+
+def carried_events(
+    plan: EncodePlan, topic: str, partition: int, events: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the events that messages carry (shape ``CARRIED``), in the order of the messages.
+
+    Events that are left unread are not encoded.
+
+    :param events: as for :func:`encode_partition`, without events that faults removed.
+    """
+    for kind, batch in _Loop(plan, topic, partition, None).rows(events, (EVENT,)):
+        if kind == EVENT:
+            yield batch

@@ -1,1 +1,0 @@
-"""Encodes the event stream to messages, inside Spark workers."""

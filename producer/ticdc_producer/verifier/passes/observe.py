@@ -1,0 +1,265 @@
+"""Reduces decoded events to what the invariants compare: keys and fingerprints instead of images."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.model.event import Op
+from ticdc_producer.verifier.events import NOTHING, EventKind, Events, Rule, numbered_pairs, positions
+from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, text_hashes, value_hashes
+from ticdc_producer.verifier.forms import Descriptions, Form, Images, row_forms
+from ticdc_producer.verifier.options import ExpectedDispatch, VerifyOptions
+from ticdc_producer.verifier.routing import RULES, TableRules
+from ticdc_producer.verifier.row_facts import RowFacts
+from ticdc_producer.verifier.table_epochs import ddl_effect
+
+_KINDS = {kind.name.lower(): int(kind) for kind in EventKind}
+_OPS = {op.label: int(op) for op in Op}
+_KEY_SALT, _CHECK_SALT = (np.array([salt], np.uint64) for salt in (0x5449, 0x4443))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observation:
+    """The events of a batch, and what only the checks of single events need.
+
+    :param options: what is known of the stream.
+    :param decoded: the batch (shape ``DECODED``).
+    :param topic_rule: the topic that the dispatch rule of the event's table gives; NULL if unknown.
+    :param certain: False if TiCDC's dispatch key is uncertain: NULLs (classic and new differ), rows with the
+        handle key only, uncertain rules.
+    :param null_handle: a handle column is NULL.
+    :param odd_flags: names of the columns with flags that TiDB never produces, separated by commas.
+    :param reduced: the row has its handle key only, because it is large.
+    :param left_key, left_key_check: the old row key of updates that change it.
+    """
+
+    events: Events
+    options: VerifyOptions
+    decoded: pa.RecordBatch
+    topic_rule: pa.Array
+    certain: Flags
+    null_handle: Flags
+    odd_flags: pa.Array
+    reduced: Flags
+    left_key: Numbers
+    left_key_check: Numbers
+
+
+_OBSERVED_FLAGS = ("certain", "null_handle", "reduced")
+_OBSERVED_NUMBERS = ("left_key", "left_key_check")
+"""The columns of an observation which :class:`Events` lack."""
+
+
+class Observer:
+    """Reduces batches of decoded events."""
+
+    def __init__(self, options: VerifyOptions) -> None:
+        self._options = options
+        self._rules = TableRules(options)
+
+    def observe(self, decoded: pa.RecordBatch) -> Observation:
+        """Reduce a batch.
+
+        :param decoded: events of shape ``DECODED`` or ``EXPECTED_EVENTS``.
+        """
+        return _Batch(decoded, self._options, self._rules).observation()
+
+
+@dataclass
+class _Batch:
+    decoded: pa.RecordBatch
+    options: VerifyOptions
+    rules: TableRules
+
+    def observation(self) -> Observation:
+        columns = self._empty_columns()
+        for form in row_forms(self.decoded, self.old, self.new, self.described):
+            for name, column in self._facts(form).columns().items():
+                columns[name][form.rows] = column
+        return Observation(
+            events=self._events(columns),
+            options=self.options,
+            decoded=self.decoded,
+            topic_rule=self._topic_rule(),
+            certain=columns["certain"],
+            null_handle=columns["null_handle"],
+            odd_flags=pa.array(columns["odd_flags"], pa.string()),
+            reduced=self.reduced,
+            left_key=columns["left_key"],
+            left_key_check=columns["left_key_check"],
+        )
+
+    def _empty_columns(self) -> dict[str, Any]:
+        """The columns of ``Events`` and ``Observation`` for events other than rows."""
+        rows, schema = self.decoded.num_rows, Events.arrow_schema()
+        flags = [column.name for column in schema if pa.types.is_boolean(column.type)]
+        numbers = [column.name for column in schema if pa.types.is_integer(column.type)]
+        columns: dict[str, Any] = {name: np.zeros(rows, np.bool_) for name in (*flags, *_OBSERVED_FLAGS)}
+        columns.update({name: np.zeros(rows, np.int64) for name in (*numbers, *_OBSERVED_NUMBERS)})
+        columns["key_change"], columns["odd_flags"] = np.full(rows, "", object), np.full(rows, None, object)
+        columns["dispatch_key"][:] = NOTHING
+        columns["certain"][:] = True
+        return columns
+
+    def _facts(self, form: Form) -> RowFacts:
+        rule = self.rules.of(form.schema, form.table)
+        rows = form.rows
+        return RowFacts(form, self.tables[rows], self.commit_ts[rows], self.reduced[rows], rule, self.options)
+
+    @cached_property
+    def kind(self) -> Numbers:
+        return _coded(self.decoded.column("kind"), _KINDS)
+
+    @cached_property
+    def op(self) -> Numbers:
+        return _coded(self.decoded.column("op"), _OPS)
+
+    @cached_property
+    def old(self) -> Images:
+        return Images(self.decoded.column("before"))
+
+    @cached_property
+    def new(self) -> Images:
+        return Images(self.decoded.column("after"))
+
+    @cached_property
+    def described(self) -> Descriptions:
+        return Descriptions(self.decoded.column("columns"))
+
+    @cached_property
+    def schema(self) -> pa.Array:
+        return pc.fill_null(self.decoded.column("schema"), "")
+
+    @cached_property
+    def table(self) -> pa.Array:
+        return pc.fill_null(self.decoded.column("table"), "")
+
+    @cached_property
+    def commit_ts(self) -> Numbers:
+        return _integers(self.decoded, "commit_ts")
+
+    @cached_property
+    def table_id(self) -> Numbers:
+        return _integers(self.decoded, "table_id")
+
+    @cached_property
+    def reduced(self) -> Flags:
+        found: Flags = _integers(self.decoded, "handle_key_only") != 0
+        return found
+
+    @cached_property
+    def tables(self) -> Hashes:
+        """A hash of schema, table and physical table id."""
+        return combined(text_hashes(self.schema), text_hashes(self.table), self.table_id)
+
+    def _events(self, columns: dict[str, Any]) -> Events:
+        row = self.kind == EventKind.ROW
+        codes, rules = self._table_rules
+        columns |= self._keys(columns, row)
+        columns |= {
+            "topic": self.decoded.column("topic"),
+            "schema": self.schema,
+            "table": self.table,
+            "key_change": pa.array(columns["key_change"], pa.string()),
+            "partition": _integers(self.decoded, "partition"),
+            "position": positions(_integers(self.decoded, "offset"), _integers(self.decoded, "index")),
+            "kind": self.kind,
+            "commit_ts": self.commit_ts,
+            "table_id": self.table_id,
+            "op": self.op,
+            "shape": np.where(row, self.described.hashes, 0),
+            "content": np.where(row, self.new.hashes, 0),
+            "effect": self._effects(),
+            "untracked": self._untracked(),
+            "rule": np.array([_code(rule) for rule in rules], np.int64)[codes],
+            # TiCDC hashes the handle key if a rule lists no columns.
+            "hashes_handle": np.array([rule is None or rule.columns is None for rule in rules], bool)[codes],
+        }
+        return Events(**{field.name: columns[field.name] for field in fields(Events)})
+
+    def _keys(self, columns: dict[str, Any], row: Flags) -> dict[str, Numbers]:
+        """Key of the group, and what identical events of it share."""
+        ddl_type, images = _integers(self.decoded, "ddl_type"), combined(self.old.hashes, self.new.hashes)
+        query = np.where(self.kind == EventKind.DDL, value_hashes(self.decoded.column("query")), 0)
+        identity = combined(self.tables, self.kind, self.op, self.commit_ts, ddl_type, query, images)
+        found = {"identity": identity.view(np.int64)}
+        # Rows without a handle key are in a group with their copies; other events with those of their time.
+        for name, salt in (("key", _KEY_SALT), ("key_check", _CHECK_SALT)):
+            salts = np.broadcast_to(salt, len(row))
+            content, moment = combined(salts, identity), combined(salts, self.kind, self.commit_ts)
+            other = np.where(row, content, moment).view(np.int64)
+            found[name] = np.where(columns["keyed"], columns[name], other)
+        return found
+
+    def _effects(self) -> Numbers:
+        effects = np.zeros(len(self.kind), np.int64)
+        queries, actions = self.decoded.column("query"), _integers(self.decoded, "ddl_type")
+        for number in np.flatnonzero(self.kind == EventKind.DDL).tolist():
+            effects[number] = ddl_effect(queries[number].as_py() or "", int(actions[number]))
+        return effects
+
+    def _untracked(self) -> Flags:
+        untracked = self.options.untracked
+        if untracked is None:
+            return np.ones(len(self.kind), bool)
+        names = pc.binary_join_element_wise(self.schema, self.table, ".")
+        listed = pc.is_in(names, pa.array(sorted(untracked), pa.string()))
+        found: Flags = listed.to_numpy(zero_copy_only=False)
+        return found
+
+    @cached_property
+    def _table_rules(self) -> tuple[Numbers, list[ExpectedDispatch | None]]:
+        """For each event the number of the rule of its table, and the rules by number."""
+        codes, tables = numbered_pairs(self.schema, self.table)
+        return codes, [self.rules.of(*table) for table in tables]
+
+    def _topic_rule(self) -> pa.Array:
+        codes, rules = self._table_rules
+        topics = pa.array([None if rule is None else rule.topic for rule in rules], pa.string())
+        return topics.take(pa.array(codes))
+
+
+def with_left_keys(events: Events, observation: Observation) -> Events:
+    """The events, and one more at the old key of each update that changes the handle key.
+
+    :param events: those of the observation, with their marks.
+    """
+    rows = np.flatnonzero(events.moves)
+    if not len(rows):
+        return events
+    leaving = replace(
+        events.take(rows),
+        kind=np.full(len(rows), int(EventKind.LEFT_KEY)),
+        op=np.full(len(rows), int(Op.DELETE)),
+        key=observation.left_key[rows],
+        key_check=observation.left_key_check[rows],
+        new=np.zeros(len(rows), np.int64),
+        content=np.zeros(len(rows), np.int64),
+    )
+    return Events.joined([events, leaving])
+
+
+def _code(rule: ExpectedDispatch | None) -> int:
+    return int(Rule.UNKNOWN if rule is None else RULES[rule.rule])
+
+
+def _coded(texts: pa.Array, codes: dict[str, int]) -> Numbers:
+    """The number of each text; 0 for NULL."""
+    numbers = pc.index_in(texts, pa.array(list(codes), pa.string()))
+    values = np.array([0, *codes.values()], np.int64)
+    found: Numbers = values[pc.fill_null(numbers, -1).to_numpy(zero_copy_only=False) + 1]
+    return found
+
+
+def _integers(batch: pa.RecordBatch, name: str) -> Numbers:
+    """A column of integers, NULL as 0; zeros if the batch has no such column."""
+    if name not in batch.schema.names:
+        return np.zeros(batch.num_rows, np.int64)
+    found: Numbers = pc.fill_null(batch.column(name), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return found

@@ -1,0 +1,245 @@
+"""Compares the old image of an update or delete with the values of the row's previous event: INV-OLD-IMAGE.
+
+Fingerprints select the suspected events. Only their images are compared, column by column: the columns that
+both images have, JSON by value.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part, Sides
+from ticdc_producer.model.shapes import DECODED, BatchFunction
+from ticdc_producer.verifier.events import INDEX_BITS
+from ticdc_producer.verifier.finding import image_of, readable
+from ticdc_producer.verifier.fingerprint import Numbers, combined, text_hashes
+from ticdc_producer.verifier.invariants.row_state import OLD_IMAGE, history_severity
+from ticdc_producer.verifier.options import VerifyOptions
+from ticdc_producer.verifier.passes.row_history import RowHistory
+from ticdc_producer.verifier.violations import EventID, EventPositions, ViolationCounts, Violations
+
+SUSPECTED = pa.schema(
+    [
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("index", pa.int32()),
+        ("previous_partition", pa.int32()),
+        ("previous_offset", pa.int64()),
+        ("previous_index", pa.int32()),
+    ]
+)
+"""An event whose old image has another fingerprint than the previous event's new image, and that event."""
+
+
+def suspected(history: RowHistory) -> pa.RecordBatch:
+    """The events whose images must be compared (:data:`SUSPECTED`)."""
+    rows = np.flatnonzero(history.wrong_old)
+    changes = history.changes
+    topics = changes.topic.take(pa.array(rows))
+    own = _location(changes.partition[rows], changes.position[rows])
+    before = _location(history.previous(changes.partition)[rows], history.previous(changes.position)[rows])
+    table = pa.Table.from_arrays([topics, *own, *before], SUSPECTED.names).cast(SUSPECTED)
+    return pa.concat_batches(table.to_batches()) if len(rows) else pa.RecordBatch.from_pylist([], SUSPECTED)
+
+
+def _location(partition: Numbers, position: Numbers) -> list[pa.Array]:
+    offset, index = position >> INDEX_BITS, position & ((1 << INDEX_BITS) - 1)
+    return [pa.array(column) for column in (partition, offset, index)]
+
+
+def event_pair(row: Mapping[str, Any]) -> tuple[EventID, EventID]:
+    """The previous event and the suspected one of a row of :data:`SUSPECTED`."""
+    names = ("partition", "offset", "index")
+    return (
+        (row["topic"], *(row[f"previous_{name}"] for name in names)),
+        (row["topic"], *(row[name] for name in names)),
+    )
+
+
+def with_images(
+    candidates: Sequence[Mapping[str, Any]],
+    rows_at: Callable[[Iterable[EventID]], Mapping[EventID, Mapping[str, Any]]],
+) -> Iterator[dict[str, Any]]:
+    """Few suspected events with what ``old_image_violations`` compares.
+
+    :param candidates: rows of :data:`SUSPECTED`.
+    :param rows_at: returns the decoded events at some positions.
+    """
+    rows = rows_at(event for row in candidates for event in event_pair(row))
+    for candidate in candidates:
+        previous, event = event_pair(candidate)
+        yield {**rows[event], **candidate, "previous_after": rows[previous]["after"]}
+
+
+def old_image_violations(rows: Iterable[Mapping[str, Any]], options: VerifyOptions) -> Violations:
+    """The suspected events whose images really differ.
+
+    :param rows: :data:`SUSPECTED` with ``op``, ``columns``, ``before`` and ``after`` of the event, and
+        ``previous_after``.
+    """
+    found = [(event_pair(row), detail) for row in rows if (detail := difference(row, options))]
+    topics = sorted({event[0] for (_, event), _ in found})
+    return Violations(
+        history_severity(options),
+        np.array([topics.index(event[0]) for (_, event), _ in found], np.int64),
+        topics,
+        tuple(
+            EventPositions(
+                np.array([pair[which][1] for pair, _ in found], np.int64),
+                np.array([(pair[which][2] << INDEX_BITS) + pair[which][3] for pair, _ in found], np.int64),
+            )
+            for which in (0, 1)
+        ),
+        lambda number: found[number][1],
+    )
+
+
+def difference(event: Mapping[str, Any], options: VerifyOptions) -> str:
+    """The columns in which an event's old image differs from the new image of the previous event."""
+    old, new = image_of(event["before"]), image_of(event["previous_after"])
+    if options.fidelity.old_values == "updated" and event["op"] == "update":
+        old = image_of(event["after"]) | old
+    documents = {column["name"] for column in event["columns"] or () if column["type"].lower() == "json"}
+    return "; ".join(
+        f"{name}: the old image has {readable(old[name])}, the previous event left {readable(new[name])}"
+        for name in sorted(old)
+        if name in new and not _same(old[name], new[name], is_document=name in documents)
+    )
+
+
+def _same(old: bytes | None, new: bytes | None, *, is_document: bool) -> bool:
+    if old == new:
+        return True
+    if not is_document or old is None or new is None:
+        return False
+    try:
+        return bool(json.loads(old) == json.loads(new))
+    except (ValueError, RecursionError):
+        return False
+
+
+FEW_SUSPECTED = 1000
+"""Up to this many suspected events, their messages are read one by one."""
+_BUCKET = "bucket"
+_BUCKETS = 1 << 20
+_LOCATION = ("topic", "partition", "offset", "index")
+_PREVIOUS = ("topic", "previous_partition", "previous_offset", "previous_index")
+_IMAGES = pa.schema(
+    [
+        *(DECODED.field(name) for name in (*_LOCATION, "op", "columns", "before", "after")),
+        (_BUCKET, pa.int64()),
+    ]
+)
+_IN_BUCKETS = SUSPECTED.append(pa.field(_BUCKET, pa.int64()))
+_WITH_PREVIOUS = _IN_BUCKETS.append(pa.field("previous_after", DECODED.field("after").type))
+
+
+def suspected_violations(
+    engine: Engine,
+    pairs: Dataset,
+    number: int,
+    messages: Dataset,
+    decode: BatchFunction,
+    options: VerifyOptions,
+    rows_at: Callable[[Iterable[EventID]], Mapping[EventID, Mapping[str, Any]]],
+) -> list[ViolationCounts]:
+    """Compare the images of suspected events with those of the events before them.
+
+    Only messages with these events are decoded.
+
+    :param pairs: :data:`SUSPECTED`.
+    :param number: of rows in ``pairs``.
+    :param messages: all messages (shape ``MESSAGES``).
+    :param rows_at: returns the decoded events at some positions.
+    """
+    if number <= FEW_SUSPECTED:
+        few = ViolationCounts(options.examples)
+        candidates = with_images(pairs.small(FEW_SUSPECTED).to_pylist(), rows_at)
+        few.add(OLD_IMAGE.id, old_image_violations(candidates, options))
+        return [few]
+    marked = np.bitwise_or.reduce(pairs.results(_marked_buckets))
+
+    def images(batches: Batches) -> Batches:
+        chosen = (batch.filter(pa.array(_is_marked(marked, batch))) for batch in batches)
+        for decoded in decode(batch for batch in chosen if batch.num_rows):
+            yield _images(decoded)
+
+    def check(sides: Iterator[Sides]) -> ViolationCounts:
+        counts = ViolationCounts(options.examples)
+        for groups in sides:
+            by_event = _by_location(groups["images"], groups["pairs"], _LOCATION)
+            rows = [
+                {**by_event[event_pair(pair)[1]], **pair}
+                for pair in groups["pairs"].to_pylist()
+                if event_pair(pair)[1] in by_event
+            ]
+            counts.add(OLD_IMAGE.id, old_image_violations(rows, options))
+        return counts
+
+    in_buckets = pairs.map(lambda batches: (_in_buckets(batch, _PREVIOUS) for batch in batches), _IN_BUCKETS)
+    with messages.map(images, _IMAGES).cached() as decoded:
+        before = engine.grouped({"pairs": in_buckets, "images": decoded}, _BUCKET)
+        pairs_with_image = before.map(_with_previous, _WITH_PREVIOUS)
+        both = engine.grouped({"pairs": pairs_with_image, "images": decoded}, _BUCKET)
+        return both.results(check)
+
+
+def _with_previous(sides: Iterator[Sides]) -> Batches:
+    """Yield the pairs with the new image of the previous event, in the buckets of the suspected events."""
+    for groups in sides:
+        by_event = _by_location(groups["images"], groups["pairs"], _PREVIOUS)
+        rows = [
+            {**pair, "previous_after": by_event[previous]["after"]}
+            for pair in groups["pairs"].to_pylist()
+            if (previous := event_pair(pair)[0]) in by_event
+        ]
+        batch = pa.RecordBatch.from_pylist(rows, _WITH_PREVIOUS)
+        bucket = batch.schema.get_field_index(_BUCKET)
+        yield batch.set_column(bucket, batch.schema.field(bucket), pa.array(_buckets(batch, _LOCATION)))
+
+
+def _by_location(
+    images: pa.RecordBatch, pairs: pa.RecordBatch, names: Sequence[str]
+) -> dict[EventID, dict[str, Any]]:
+    """Return the events of some pairs by their location, as far as they are among the images."""
+    wanted = np.isin(images.column(_BUCKET).to_numpy(), _buckets(pairs, names))
+    rows = images.filter(pa.array(wanted)).to_pylist()
+    return {tuple(row[name] for name in _LOCATION): row for row in rows}
+
+
+def _buckets(rows: pa.RecordBatch, names: Sequence[str]) -> Numbers:
+    """Return a hash of topic and numbers of each row."""
+    topic, *numbers = names
+    columns = (rows.column(name).to_numpy() for name in numbers)
+    return combined(text_hashes(rows.column(topic)), *columns).view(np.int64)
+
+
+def _in_buckets(pairs: pa.RecordBatch, names: Sequence[str]) -> pa.RecordBatch:
+    return pairs.append_column(_BUCKET, pa.array(_buckets(pairs, names)))
+
+
+def _marked_buckets(_part: Part, batches: Batches) -> npt.NDArray[np.bool_]:
+    """Return a table in which the messages of all events of the pairs are marked by their hash."""
+    marked = np.zeros(_BUCKETS, bool)
+    for pairs in batches:
+        for names in (_LOCATION, _PREVIOUS):
+            marked[_buckets(pairs, names[:3]) % _BUCKETS] = True
+    return marked
+
+
+def _is_marked(marked: npt.NDArray[np.bool_], messages: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+    return marked[_buckets(messages, _LOCATION[:3]) % _BUCKETS]
+
+
+def _images(decoded: pa.RecordBatch) -> pa.RecordBatch:
+    rows = decoded.filter(pc.equal(decoded.column("kind"), "row"))
+    names = [name for name in _IMAGES.names if name != _BUCKET]
+    return pa.record_batch([*rows.select(names).columns, pa.array(_buckets(rows, _LOCATION))], schema=_IMAGES)

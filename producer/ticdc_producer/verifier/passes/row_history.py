@@ -1,0 +1,217 @@
+"""Tracks each row from event to event: whether it exists, and its last values; what its checks share.
+
+The events of a row are ordered by commit-ts; within a transaction, deletes come before inserts. Each event
+is compared with the previous one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from ticdc_producer.model.event import Op
+from ticdc_producer.verifier.events import EventKind, Events, Rule
+from ticdc_producer.verifier.fingerprint import Flags, Numbers
+from ticdc_producer.verifier.passes.key_groups import KeyGroups, op_rank, starts_of
+
+UNKNOWN, ABSENT, PRESENT = -1, 0, 1
+_Column = TypeVar("_Column", Numbers, Flags)
+
+
+@dataclass(frozen=True)
+class RowHistory:
+    """The changes of each row in order; an update of the handle key deletes one row and inserts another.
+
+    :param changes: first deliveries of rows with handle key.
+    :param has_previous: whether the previous element is the previous change of the same row.
+    """
+
+    groups: KeyGroups
+    changes: Events
+    has_previous: Flags
+
+    def previous(self, column: _Column) -> _Column:
+        """A column's values of the previous change; of the change itself where there is none."""
+        return column[np.arange(len(column)) - self.has_previous]
+
+    @cached_property
+    def since_previous(self) -> Flags:
+        """The previous change determines the row: no DDL of the table is between the two.
+
+        Two events of one transaction are checked by INV-COLLAPSE; events of one millisecond in two
+        partitions have no order.
+        """
+        changes, (epoch_ts, _) = self.changes, self.epoch
+        before = self.previous(changes.commit_ts)
+        apart = changes.commit_ts > before
+        if self.groups.options.fidelity.commit_ts != "exact":
+            apart |= changes.partition == self.previous(changes.partition)
+        found: Flags = self.has_previous & (before > epoch_ts) & apart
+        return found
+
+    @cached_property
+    def epoch(self) -> tuple[Numbers, Flags]:
+        """See ``TableEpochs.before``."""
+        return self.groups.facts.epochs.before(self.changes)
+
+    @cached_property
+    def state(self) -> Numbers:
+        """Whether the row exists before each change: ``UNKNOWN``, ``ABSENT`` or ``PRESENT``."""
+        changes, (epoch_ts, empty) = self.changes, self.epoch
+        fresh = ~self.has_previous | (self.previous(changes.commit_ts) <= epoch_ts)
+        absent = empty & (changes.commit_ts > epoch_ts) & fresh
+        if self.groups.options.from_beginning:
+            absent |= (epoch_ts < 0) & ~self.has_previous
+        exists = np.where(self.previous(changes.op) != Op.DELETE, PRESENT, ABSENT)
+        return np.where(self.since_previous, exists, np.where(absent, ABSENT, UNKNOWN))
+
+    @cached_property
+    def stays(self) -> Flags:
+        """Neither the change nor the previous one changes the row's handle key."""
+        return ~self.changes.moves & ~self.previous(self.changes.moves)
+
+    @cached_property
+    def wrong_state(self) -> Flags:
+        """Inserts of present rows, updates and deletes of absent ones."""
+        inserts = self.changes.op == Op.INSERT
+        wrong = ~inserts & (self.state == ABSENT)
+        if self.groups.options.fidelity.distinguishes_updates:
+            wrong |= inserts & (self.state == PRESENT)
+        found: Flags = wrong & ~self.changes.untracked
+        return found
+
+    @cached_property
+    def wrong_old(self) -> Flags:
+        """Old images with another fingerprint than the previous new image."""
+        changes, left = self.changes, self.previous(self.changes.new)
+        differs = (changes.old != 0) & (left != 0) & (changes.old != left)
+        tracked = ~changes.untracked & self.since_previous & (self.state == PRESENT)
+        found: Flags = tracked & (changes.op != Op.INSERT) & differs
+        return found
+
+    @cached_property
+    def wrong_copy(self) -> Flags:
+        """Two events of one row, commit-ts and operation that are not copies."""
+        changes = self.changes
+        if self.groups.options.fidelity.commit_ts != "exact":
+            return np.zeros(len(changes), bool)
+        same = self.has_previous & self.stays
+        for column in (changes.commit_ts, changes.op):
+            same &= column == self.previous(column)
+        differs = changes.partition == self.previous(changes.partition)
+        for column in (changes.old, changes.new):
+            differs |= column != self.previous(column)
+        found: Flags = same & differs
+        return found
+
+    @cached_property
+    def wrong_partition(self) -> Flags:
+        """Events in another partition than the previous one of their row, whose rule fixes the partition."""
+        changes = self.changes
+        fixed = (
+            (changes.rule == Rule.TABLE)
+            | (changes.rule == Rule.UNKNOWN)
+            | ((changes.rule == Rule.INDEX_VALUE) & changes.hashes_handle)
+        )
+        moved = changes.partition != self.previous(changes.partition)
+        found: Flags = fixed & moved & self.has_previous & self.stays
+        return found
+
+
+def row_history(groups: KeyGroups) -> RowHistory:
+    """The history of all rows with handle key."""
+    events = groups.events
+    leaves = events.kind == EventKind.LEFT_KEY
+    rows = np.flatnonzero(groups.first_delivery & (events.keyed & (events.kind == EventKind.ROW) | leaves))
+    found = events.take(rows)
+    arrives = found.moves & (found.kind == EventKind.ROW)
+    found = replace(
+        found,
+        op=np.where(arrives, int(Op.INSERT), found.op),
+        old=np.where(arrives, 0, found.old),
+    )
+    keys = (found.key, found.key_check, found.topics[0])
+    inside = (op_rank(found.op),) if groups.options.fidelity.commit_ts == "exact" else ()
+    # If transactions of one millisecond cannot be distinguished, the position in the partition decides.
+    order = np.lexsort((found.partition, found.position, *inside, found.commit_ts, *keys))
+    return RowHistory(groups, found.take(order), ~starts_of(*(key[order] for key in keys)))
+
+
+@dataclass(frozen=True)
+class Occurrences:
+    """Copies of a broadcast event that are not in exactly the partitions where they belong.
+
+    :param found_in: the partitions that have one, in order.
+    :param lacking: the partitions that should have one.
+    :param surplus: the partitions that should not.
+    :param first: partition and position of the first copy.
+    """
+
+    topic: str
+    commit_ts: int
+    found_in: tuple[int, ...]
+    lacking: tuple[int, ...]
+    surplus: tuple[int, ...]
+    first: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class KeyChecks:
+    """Whole groups of events, and what is derived from them once."""
+
+    groups: KeyGroups
+
+    @cached_property
+    def history(self) -> RowHistory:
+        """The history of each row."""
+        return row_history(self.groups)
+
+    def incomplete(self, kind: EventKind, *, to_all: bool) -> list[Occurrences]:
+        """Events of a kind that some partition lacks, or has although it should not.
+
+        :param to_all: the events belong in all partitions of their topic; otherwise in partition 0.
+        """
+        events = self.groups.events
+        chosen = events.take(np.flatnonzero(events.kind == kind))
+        if not len(chosen):
+            return []
+        codes, topics = chosen.topics
+        keys = (codes, chosen.commit_ts, chosen.identity)
+        order = np.lexsort((chosen.position, chosen.partition, *reversed(keys)))
+        starts = starts_of(*(key[order] for key in keys))
+        once = starts | starts_of(chosen.partition[order])
+        group = np.cumsum(starts) - 1
+        counts = self.groups.options.partitions
+        due = np.array([counts.get(topic, 0) for topic in topics], np.int64)[codes[order]]
+        belongs = chosen.partition[order] < (due if to_all else np.minimum(due, 1))
+        found = np.bincount(group, weights=once & belongs).astype(np.int64)
+        surplus = np.bincount(group, weights=once & ~belongs).astype(np.int64)
+        wanted = due[starts] if to_all else np.minimum(due[starts], 1)
+        wrong = np.flatnonzero((due[starts] > 0) & ((found < wanted) | (surplus > 0)))
+        bounds = [*np.flatnonzero(starts).tolist(), len(order)]
+        return [
+            _occurrences(chosen.take(order[bounds[number] : bounds[number + 1]]), int(wanted[number]))
+            for number in wrong.tolist()
+        ]
+
+
+def _occurrences(copies: Events, due: int) -> Occurrences:
+    """:param copies: in the order of partition and position."""
+    found = sorted(set(copies.partition.tolist()))
+    return Occurrences(
+        topic=copies.topic[0].as_py(),
+        commit_ts=int(copies.commit_ts[0]),
+        found_in=tuple(found),
+        lacking=tuple(partition for partition in range(due) if partition not in found),
+        surplus=tuple(partition for partition in found if partition >= due),
+        first=(int(copies.partition[0]), int(copies.position[0])),
+    )
+
+
+def sorted_copies(events: Events, keys: tuple[Numbers, ...]) -> tuple[Numbers, Numbers]:
+    """The order of events by some keys, then partition and position, and where each group starts."""
+    order = np.lexsort((events.position, events.partition, *reversed(keys)))
+    return order, np.flatnonzero(starts_of(*(key[order] for key in keys)))

@@ -1,0 +1,102 @@
+"""Messages that were read, and their stream in slices: each part has a piece of some partitions, in order."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+
+from ticdc_producer.engine.dataset import Batches, Dataset, Part, Tagged
+from ticdc_producer.verifier.events import Events
+from ticdc_producer.verifier.findings import rows_at
+from ticdc_producer.verifier.invariants.registry import invariants
+from ticdc_producer.verifier.options import VerifyOptions
+from ticdc_producer.verifier.passes.observe import Observer, with_left_keys
+from ticdc_producer.verifier.passes.partition_marks import PartitionMarks, PartitionState
+from ticdc_producer.verifier.stream_facts import StreamFacts
+from ticdc_producer.verifier.violations import ViolationCounts
+
+EVENT = "event"
+KINDS = {EVENT: Events.arrow_schema()}
+SliceStates: TypeAlias = Mapping[tuple[int, str, int], PartitionState]
+"""By slice, topic and partition the state at the start of the slice."""
+
+
+@dataclass
+class Slices:
+    """What is known of one part of the stream.
+
+    :param number: of the part, which is the number of its slices.
+    :param states: by topic and partition the newest events of the slice.
+    """
+
+    number: int
+    facts: StreamFacts
+    violations: ViolationCounts
+    states: dict[tuple[str, int], PartitionState]
+
+
+def observed_slices(options: VerifyOptions, part: Part, batches: Batches) -> Generator[Tagged, None, Slices]:
+    """Observe the events of a part, and check what a single event shows.
+
+    :param batches: shape ``DECODED``, in the order of the offsets.
+    :return: yields ``Events``, and returns what is known of the slices.
+    """
+    slices = Slices(part.index, StreamFacts(options), ViolationCounts(options.examples), {})
+    observer, marks = Observer(options), PartitionMarks()
+    for decoded in batches:
+        if not decoded.num_rows:
+            continue
+        marked = marks.mark(observer.observe(decoded))
+        slices.facts.add(marked)
+        for invariant in invariants():
+            if invariant.by_event:
+                slices.violations.add(invariant.id, invariant.by_event(marked))
+        observed = with_left_keys(marked.events, marked.observation)
+        yield EVENT, replace(observed, slice=np.full(len(observed), part.index)).to_batch()
+    slices.states = marks.states
+    return slices
+
+
+def states_before(slices: Iterable[Slices]) -> SliceStates:
+    """Return the state of each partition at the start of each slice but its first."""
+    by_partition: dict[tuple[str, int], list[tuple[PartitionState, int]]] = defaultdict(list)
+    for one in slices:
+        for name, state in one.states.items():
+            by_partition[name].append((state, one.number))
+    found = {}
+    for (topic, partition), states in by_partition.items():
+        in_order = sorted(states, key=lambda state: state[0].first)
+        before = in_order[0][0]
+        for state, number in in_order[1:]:
+            found[number, topic, partition] = before
+            before = before.followed_by(state)
+    return found
+
+
+Offset: TypeAlias = tuple[str, int, int]
+"""Topic, partition and offset of a message."""
+
+
+@dataclass(frozen=True)
+class Messages:
+    """Messages that were read.
+
+    :param rows: shape ``MESSAGES``. A part has the messages of a partition in the order of their offsets,
+        and those of two parts do not overlap.
+    :param read_at: reads the messages at some offsets, in ascending order; None: they are searched in
+        ``rows``.
+    """
+
+    rows: Dataset
+    read_at: Callable[[Sequence[Offset]], Dataset] | None = None
+
+    def at(self, offsets: Sequence[Offset]) -> Dataset:
+        """Return a few of the messages.
+
+        :param offsets: in ascending order.
+        """
+        return rows_at(self.rows, offsets) if self.read_at is None else self.read_at(offsets)
