@@ -1,6 +1,7 @@
 """Table filter patterns: which tables the entries of ``matcher`` match.
 
-Rules: tidb ``pkg/util/table-filter`` (``parser.go``, ``matchers.go``).
+Rules: tidb ``pkg/util/table-filter`` (``parser.go``, ``matchers.go``). TiCDC compiles patterns with Go's
+``regexp``, whose syntax and semantics are those of RE2. RE2 matches in linear time, whatever the pattern.
 """
 
 from __future__ import annotations
@@ -8,9 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
-from ticdc_producer.dispatch.go_regexp import compile_go
 from ticdc_producer.errors import ChangefeedError
 
 NameTest: TypeAlias = Callable[[str], bool]
@@ -18,6 +18,7 @@ NameTest: TypeAlias = Callable[[str], bool]
 _REGEXP = re.compile(r"/((?:\\.|[^/])+)/")
 _QUOTED = {'"': re.compile(r'"((?:""|[^"])+)"'), "`": re.compile(r"`((?:``|[^`])+)`")}
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_SINGLE_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 _CLASS = re.compile(r"\[((?:!?)(?:\\[^0-9A-Za-z]|[^\\\]])+)\]")
 
 
@@ -49,7 +50,7 @@ class Matcher:
         self._patterns = tuple(pattern for entry in entries for pattern in reader.read(entry))
 
     def accepts(self, schema: str, table: str) -> bool:
-        """Whether the last entry that matches the table is positive."""
+        """Return whether the last entry that matches the table is positive."""
         schema, table = self._fold(schema), self._fold(table)
         for pattern in reversed(self._patterns):
             if pattern.schema(schema) and pattern.table(table):
@@ -57,7 +58,10 @@ class Matcher:
         return False
 
     def accepts_schema(self, schema: str) -> bool:
-        """Whether DDL of a database is accepted; the last entry that matches it or all its tables decides."""
+        """Return whether DDL of a database is accepted.
+
+        The last entry that matches the database or all its tables decides.
+        """
         schema = self._fold(schema)
         for pattern in reversed(self._patterns):
             if pattern.schema(schema) and (pattern.positive or pattern.every_table):
@@ -78,7 +82,7 @@ class ColumnMatcher:
         self._patterns = tuple(pattern for entry in entries for pattern in reader.read_column(entry))
 
     def accepts(self, column: str) -> bool:
-        """Whether the last entry that matches the column is positive."""
+        """Return whether the last entry that matches the column is positive."""
         for test, positive in reversed(self._patterns):
             if test(lower(column)):
                 return positive
@@ -86,7 +90,10 @@ class ColumnMatcher:
 
 
 def lower(name: str) -> str:
-    """Lower case character by character like Go's ``strings.ToLower``: without final sigma or dotted i."""
+    """Convert to lower case character by character, as Go's ``strings.ToLower``.
+
+    It has no special form of a final sigma or a dotted i.
+    """
     return "".join(char.lower()[:1] for char in name)
 
 
@@ -116,7 +123,7 @@ class _PatternReader:
         yield TablePattern(schema, table, positive, every_table=line.endswith(".*"))
 
     def read_column(self, entry: str) -> Iterator[tuple[NameTest, bool]]:
-        """The test of one column pattern, and whether it is positive."""
+        """Yield the test of one column pattern, and whether it is positive; nothing for a comment."""
         line = entry.strip(" \t")
         if not line or line.startswith("#"):
             return
@@ -140,19 +147,19 @@ class _PatternReader:
         return self._wildcard(line)
 
     def _regexp(self, line: str) -> tuple[NameTest, str]:
-        found = _REGEXP.match(line)
-        if not found:
+        match = _REGEXP.match(line)
+        if not match:
             raise ValueError("the closing '/' of the regular expression is missing")
-        pattern = compile_go(found[1], ignore_case=self._ignore_case)
-        return (lambda name: pattern.search(name) is not None), line[found.end() :]
+        pattern = compile_go(match[1], ignore_case=self._ignore_case)
+        return (lambda name: pattern.search(name) is not None), line[match.end() :]
 
     def _quoted(self, line: str) -> tuple[NameTest, str]:
         quote = line[0]
-        found = _QUOTED[quote].match(line)
-        if not found:
+        match = _QUOTED[quote].match(line)
+        if not match:
             raise ValueError(f"the closing {quote} is missing")
-        wanted = self._fold(found[1].replace(quote * 2, quote))
-        return wanted.__eq__, line[found.end() :]
+        name = self._fold(match[1].replace(quote * 2, quote))
+        return name.__eq__, line[match.end() :]
 
     def _wildcard(self, line: str) -> tuple[NameTest, str]:
         parts = []
@@ -161,17 +168,46 @@ class _PatternReader:
             part, index = _wildcard_part(line, index)
             parts.append(part)
         if not any(part[0] in ".[" for part in parts):  # literal characters are escaped in parts
-            wanted = self._fold(_ESCAPE.sub(r"\1", line[:index]))
-            return wanted.__eq__, line[index:]
+            literal = self._fold(_ESCAPE.sub(r"\1", line[:index]))
+            return literal.__eq__, line[index:]
         try:
-            pattern = re.compile("".join(parts), re.DOTALL | (re.IGNORECASE if self._ignore_case else 0))
-        except re.error as error:
-            raise ValueError(f"{line[:index]!r} is not a pattern: {error}") from None
-        return (lambda name: pattern.fullmatch(name) is not None), line[index:]
+            pattern = compile_go(f"(?s)^{''.join(parts)}$", ignore_case=self._ignore_case)
+        except ValueError as error:
+            reason = str(error).rpartition(": ")[2]
+            raise ValueError(f"{line[:index]!r} is not a pattern: {reason}") from None
+        return (lambda name: pattern.search(name) is not None), line[index:]
+
+
+class GoPattern(Protocol):
+    """A compiled regular expression."""
+
+    def search(self, text: str) -> object | None:
+        """Return the first match; None if there is none."""
+
+
+def compile_go(pattern: str, *, ignore_case: bool) -> GoPattern:
+    """Compile a regular expression as Go does.
+
+    :param ignore_case: whether to ignore case, as with ``(?i)`` at the beginning.
+    :raises ValueError: if Go rejects the pattern.
+    """
+    import re2  # few changefeeds have patterns
+
+    options = re2.Options()
+    options.case_sensitive, options.log_errors = not ignore_case, False
+    # RE2's only syntax that Go lacks: a single byte.
+    if _SINGLE_BYTE.search(pattern):
+        raise ValueError(f"/{pattern}/ is not a regular expression: invalid escape sequence: \\C")
+    try:
+        compiled: GoPattern = re2.compile(pattern, options)
+    except re2.error as error:
+        [reason] = error.args
+        raise ValueError(f"/{pattern}/ is not a regular expression: {reason.decode()}") from None
+    return compiled
 
 
 def _wildcard_part(line: str, index: int) -> tuple[str, int]:
-    """The next element of a wildcard pattern as a regular expression, and the index after it."""
+    """Return the next element of a wildcard pattern as a regular expression, and the index after it."""
     char = line[index]
     if char == "\\":
         return _escaped(line[index + 1 : index + 2]), index + 2
@@ -180,10 +216,10 @@ def _wildcard_part(line: str, index: int) -> tuple[str, int]:
     if char == "?":
         return ".", index + 1
     if char == "[":
-        found = _CLASS.match(line, index)
-        if not found:
+        match = _CLASS.match(line, index)
+        if not match:
             raise ValueError("a character class [...] is not complete")
-        return _character_class(found[1]), found.end()
+        return _character_class(match[1]), match.end()
     if char in "$_" or (char.isascii() and char.isalnum()) or not char.isascii():
         return re.escape(char), index + 1
     raise ValueError(f"{char!r} is not allowed in a pattern; quote the name or put '\\' before it")
@@ -202,7 +238,7 @@ def _character_class(body: str) -> str:
     members = body[negated:]
     if not members or ("[:" in members and members.endswith(":")):
         raise ValueError(f"[{body}] is not a character class")
-    escaped = re.sub(r"\\.|[\[\]^&|~]", lambda found: "\\" + found[0][-1], members, flags=re.DOTALL)
+    escaped = re.sub(r"\\.|[\[\]^&|~]", lambda match: "\\" + match[0][-1], members, flags=re.DOTALL)
     return f"[{'^' if negated else ''}{escaped}]"
 
 

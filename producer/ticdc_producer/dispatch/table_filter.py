@@ -1,9 +1,10 @@
-"""Which tables, DDLs and columns a changefeed replicates.
+"""The filters of a changefeed: the tables, DDLs and columns that it replicates.
 
 A DDL of a table that no rule accepts is discarded. A DDL that an event filter ignores is not sent, but its
-table is still replicated. Source: tiflow ``pkg/filter``, ``cdc/puller/ddl_puller.go``.
+table is still replicated.
 
-Source: tiflow ``cdc/sink/dmlsink/mq/transformer/columnselector``.
+Source: tiflow ``pkg/filter``, ``cdc/puller/ddl_puller.go``,
+``cdc/sink/dmlsink/mq/transformer/columnselector``.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ from dataclasses import replace
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.config.config_section import EVENT_TYPES, ColumnSelector, EventFilter
-from ticdc_producer.dispatch.go_regexp import compile_go
-from ticdc_producer.dispatch.matcher import ColumnMatcher, Matcher
+from ticdc_producer.dispatch.matcher import ColumnMatcher, Matcher, compile_go
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.catalog import Action, Catalog, DDLJob
@@ -60,11 +60,11 @@ class TableFilter:
         ]
 
     def accepts(self, table: TableInfo) -> bool:
-        """Whether rows of the table are replicated."""
+        """Return whether rows of the table are replicated."""
         return self._rules.accepts(table.schema, table.name)
 
     def mark_ddls(self, catalog: Catalog, commit_ts: Callable[[int], int]) -> Catalog:
-        """The catalog, with the DDLs that are not replicated marked as not sent, and the reason.
+        """Return the catalog, with the DDLs that are not replicated marked as not sent, and the reason.
 
         :param commit_ts: function from commit number to commit-ts.
         :raises ChangefeedError: for a rename at which TiCDC stops.
@@ -134,7 +134,7 @@ class _EventRule:
 
 
 def _kinds(ddl: DDLJob) -> tuple[str, ...]:
-    """The names by which ``ignore-event`` refers to a DDL."""
+    """Return the names by which ``ignore-event`` refers to a DDL."""
     known = _BY_ACTION.get(Action(ddl.job_type))
     if known is not None:
         return known
@@ -156,12 +156,12 @@ class ColumnSelection:
 
     def __init__(self, changefeed: Changefeed) -> None:
         self._selectors = [
-            _patterns(one, f"sink.column-selectors[{index}]", changefeed.case_sensitive)
-            for index, one in enumerate(changefeed.column_selectors)
+            _patterns(selector, f"sink.column-selectors[{index}]", changefeed.case_sensitive)
+            for index, selector in enumerate(changefeed.column_selectors)
         ]
 
     def of(self, table: TableInfo) -> TableInfo:
-        """The table with the columns that row events contain.
+        """Return the table with the columns that row events contain.
 
         :raises ChangefeedError: if the selectors leave out a key column.
         """
@@ -171,7 +171,7 @@ class ColumnSelection:
         return table
 
     def apply(self, catalog: Catalog) -> Catalog:
-        """The catalog with ``of`` applied to every table."""
+        """Return the catalog with ``of`` applied to every table."""
         if not self._selectors:
             return catalog
         return replace(catalog, tables=tuple(self.of(table) for table in catalog.tables))
@@ -191,7 +191,7 @@ class ColumnSelection:
 
 
 def _patterns(selector: ColumnSelector, key: str, case_sensitive: bool) -> tuple[Matcher, ColumnMatcher]:
-    """The patterns of a selector for tables and for their columns."""
+    """Return the patterns of a selector for tables and for their columns."""
     try:
         return Matcher(selector.matcher, case_sensitive=case_sensitive), ColumnMatcher(selector.columns)
     except ChangefeedError as error:
