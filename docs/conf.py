@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from ticdc_producer import api
+
 project = "ticdc-producer"
 author = copyright = "The authors of ticdc-producer"  # noqa: A001 - Sphinx's name
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinxcontrib.mermaid"]
@@ -66,6 +68,10 @@ MENU = {
         "extending/trap": "A trap",
         "extending/invariant": "An invariant",
         "extending/parameter": "A parameter",
+        "extending/dispatch-rule": "A dispatch rule",
+        "extending/sql-function": "An SQL function",
+        "extending/verifier-column": "A column of the verifier",
+        "extending/report-section": "A section of the report",
     },
     "Decisions": {
         "decisions/0001-change-log-and-delivery-key": "Moved rows in the change log, and the delivery key",
@@ -96,6 +102,7 @@ MENU = {
         "decisions/0026-who-verifies-few-messages": "Who has read few messages verifies them",
         "decisions/0027-small-runs-without-spark": "A small run needs no Spark",
         "decisions/0028-one-composition-on-two-engines": "One composition on two engines",
+        "decisions/0029-modules-of-one-subject": "Modules of one subject, and words of the field",
     },
 }
 """The menu: groups of pages with their titles."""
@@ -119,6 +126,13 @@ def _toctree(group: str, pages: dict[str, str]) -> str:
     return f"\n\n```{{toctree}}\n:hidden:\n:caption: {group}\n\n{lines}\n```\n"
 
 
+def _load_public_names() -> None:
+    """Load the names of ``ticdc_producer.api``, which load when used: autodoc reads a module's dictionary."""
+    for name in api.__all__:
+        setattr(api, name, getattr(api, name))
+
+
 def setup(app: Any) -> None:
     """Register the hook."""
+    _load_public_names()
     app.connect("source-read", _with_menu)
