@@ -196,7 +196,7 @@ def test_decoding_a_file_loads_no_spark() -> None:
 
 def test_a_conformance_case_loads_no_spark() -> None:
     statement = (
-        "from ticdc_producer.conformance import case, case_spec, corpus, report, runner; "
+        "from ticdc_producer.conformance import case, case_spec, corpus, runner; "
         "list(map(case.build_decode_case, case_spec.decode_cases()[:9]))"
     )
     assert "pyspark" not in _loads(statement)

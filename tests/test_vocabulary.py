@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 import tokenize
@@ -29,9 +30,16 @@ SENTENCES = re.compile(
 )
 """The worst of our old English, in docstrings, comments, messages and pages."""
 
+RESULTS = frozenset({"found", "one"})
+"""Names of nothing: a result of the package is named after what it is."""
+
+NO_VERB = re.compile(r"(?:A|All|An|As|Each|Every|How|Its|No|The|What|Where|Whether|Which|Who)\b|[a-z`*]")
+"""Beginnings of a docstring that is no sentence with a verb."""
+
 OF_LIBRARIES = {
     ("tests/model/test_coerce.py", "places"),  # hypothesis: decimals(places=…)
     ("tests/model/test_row_key.py", "places"),
+    ("producer/ticdc_producer/simulate/counts.py", "places"),  # a key of the report's JSON
     ("tests/reports/test_html.py", "feed"),  # HTMLParser.feed
 }
 """(path, word): names that other libraries chose."""
@@ -84,6 +92,68 @@ def test_no_private_words_in_names() -> None:
 
 def test_no_private_words_in_sentences() -> None:
     assert sorted(banned_sentences()) == []
+
+
+HELD = ("engine", "simulate", "oracle", "verifier")
+"""Packages whose public classes are named with words of the glossary."""
+
+PLAIN_WORDS = frozenset({
+    "actual", "broadcast", "checked", "choice", "compared", "content", "data", "database", "delivered", "described", "descriptions",
+    "divided", "encoded", "expected", "few", "files", "generated", "grouped", "injected", "keyed", "known", "limit",
+    "lists", "local", "marked", "memory", "moved", "observed", "observer", "options", "order", "ordered", "pair", "ref",
+    "requested", "runs", "simulated", "spark", "start", "stored", "strictness", "summary", "suspected", "uncovered",
+    "unmet", "value", "verify", "visibility", "visible",
+})  # fmt: skip
+"""English words that need no definition, and participles that say what happened to a noun."""
+
+
+def test_public_classes_are_named_with_words_of_the_glossary() -> None:
+    headwords = re.findall(
+        r"^- \*\*(.+?)\*\*", (ROOT / "docs" / "glossary.md").read_text("utf-8"), re.MULTILINE
+    )
+    known = {word.lower() for head in headwords for word in re.findall(r"[A-Za-z]+", head)} | PLAIN_WORDS
+    classes = {
+        (path, node.name)
+        for path, text in _modules()
+        if path.startswith(tuple(f"producer/ticdc_producer/{package}/" for package in HELD))
+        for node in ast.parse(text).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    }
+    unknown = {
+        (path, name, part)
+        for path, name in classes
+        for part in _parts(name)
+        if not {part, part.removesuffix("s"), part.removesuffix("d"), part.removesuffix("ped")} & known
+    }
+    assert sorted(unknown) == [], sorted({part for *_, part in unknown})
+
+
+def test_results_are_named_after_what_they_are() -> None:
+    names = {
+        (path, token.string)
+        for path, text in _modules()
+        if path.startswith("producer/")
+        for token in _tokens(text)
+        if token.type == tokenize.NAME
+    }
+    assert sorted((path, name) for path, name in names if name in RESULTS) == []
+
+
+def test_docstrings_of_functions_begin_with_a_verb() -> None:
+    """Ruff's D401 knows the verbs; those of properties name what they return."""
+    functions = [
+        (path, node)
+        for path, text in _modules()
+        if path.startswith("producer/")
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.FunctionDef) and not any(map(_is_property, node.decorator_list))
+    ]
+    documented = [(path, node, ast.get_docstring(node) or "") for path, node in functions]
+    assert [(path, node.lineno, text) for path, node, text in documented if NO_VERB.match(text)] == []
+
+
+def _is_property(decorator: ast.expr) -> bool:
+    return "property" in ast.unparse(decorator)
 
 
 @pytest.mark.parametrize(
