@@ -37,16 +37,16 @@ class ProducerError(Exception):
         return f"{location}{self._body()}{hint}"
 
     def _body(self) -> str:
-        """The text between location and hint."""
+        """Return the text between location and hint."""
         return self.what
 
     def about(self, *arguments: str) -> Self:
-        """The error, whose text has the names of these arguments in backticks."""
+        """Record the arguments that the text names in backticks, and return the error."""
         self.arguments = arguments
         return self
 
     def spelled(self, spelling: Callable[[str], str]) -> str:
-        """The text in the words of another interface, such as the command line.
+        """Return the text in the words of another interface, such as the command line.
 
         :param spelling: returns the name of an argument there.
         """
@@ -63,7 +63,7 @@ class ScenarioError(ProducerError):
     :param line: line in that file, from 1; 0 for the whole file.
     :param column: name of the table column, if any.
     :param value: the invalid value as text, if any.
-    :param found: the words of the scenario that the error is about; empty if ``what`` has them.
+    :param excerpt: the words of the scenario that the error is about; empty if ``what`` has them.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class ScenarioError(ProducerError):
         column: str = "",
         value: str = "",
         hint: str = "",
-        found: str = "",
+        excerpt: str = "",
     ) -> None:
         where = f"{file}:{line}" if file and line else file or (f"line {line}" if line else "")
         super().__init__(_printable(what), where=where, hint=hint)
@@ -83,13 +83,13 @@ class ScenarioError(ProducerError):
         self.line = line
         self.column = column
         self.value = _printable(value)
-        self.found = _printable(found)
+        self.excerpt = _printable(excerpt)
 
     def _body(self) -> str:
-        return f"{self.what}, in {self.found!r}" if self.found else self.what
+        return f"{self.what}, in {self.excerpt!r}" if self.excerpt else self.what
 
     def at(self, file: str, line: int) -> Self:
-        """The same error with file and line, for the caller that knows the location of the statement."""
+        """Return the same error with file and line, for callers that know the location of the statement."""
         return type(self)(
             self.what,
             file=self.file or file,
@@ -97,12 +97,12 @@ class ScenarioError(ProducerError):
             column=self.column,
             value=self.value,
             hint=self.hint,
-            found=self.found,
+            excerpt=self.excerpt,
         ).about(*self.arguments)
 
 
 def _printable(text: str) -> str:
-    """A text without the surrogates that represent bytes that are not UTF-8."""
+    """Return a text without the surrogates that represent bytes that are not UTF-8."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
@@ -137,14 +137,18 @@ class ChangefeedError(ProducerError):
         self.parameter = parameter
 
     def below(self, key: str) -> ChangefeedError:
-        """The same error, with the parent key in the changefeed file."""
+        """Return the same error, with the parent key in the changefeed file."""
         where = f"{key}: {self.where}" if self.where else key
-        return ChangefeedError(self.what, parameter=f"{key}.{self.parameter}", where=where, hint=self.hint)
+        return ChangefeedError(
+            self.what, parameter=f"{key}.{self.parameter}", where=where, hint=self.hint
+        ).about(*self.arguments)
 
     def at(self, location: str) -> ChangefeedError:
-        """The same error, with the file or ``file:line`` of its key."""
+        """Return the same error, with the file or ``file:line`` of its key."""
         where = f"{location}: {self.where}" if self.where else location
-        return ChangefeedError(self.what, parameter=self.parameter, where=where, hint=self.hint)
+        return ChangefeedError(self.what, parameter=self.parameter, where=where, hint=self.hint).about(
+            *self.arguments
+        )
 
 
 class PluginError(ProducerError):
@@ -195,7 +199,7 @@ class DecodeError(ProducerError):
     """Bytes that are not a message of the protocol.
 
     :param code: short stable name of the violated rule, such as ``OPEN-KEY-SHORT``.
-    :param expected: what the rule requires at this position.
+    :param expected: the requirement of the rule at this position.
     :param part: ``key`` or ``value``, or ``claim`` for the claim-check object of a large row.
     :param byte: byte offset in that part at which decoding failed.
     """
@@ -222,7 +226,7 @@ class DecodeError(ProducerError):
         self.offset = offset
 
     def at(self, topic: str, partition: int, offset: int) -> DecodeError:
-        """The same error with the position of its message."""
+        """Return the same error with the position of its message."""
         return DecodeError(
             self.code,
             self.expected,
@@ -233,7 +237,7 @@ class DecodeError(ProducerError):
             offset=offset,
         )
 
-    def __reduce__(self) -> tuple[object, ...]:  # errors cross process borders inside Spark
+    def __reduce__(self) -> tuple[object, ...]:  # Spark's workers send errors to the driver
         return _rebuild_decode_error, (
             self.code, self.expected, self.part, self.byte, self.topic, self.partition, self.offset,
         )  # fmt: skip
@@ -327,7 +331,7 @@ class TopicError(ProducerError):
 
 
 class ForeignMessageError(TopicError):
-    """A partition that contains messages of somebody else within the messages of the run.
+    """A partition that contains messages of another program between the messages of the run.
 
     :param partition: number of the partition.
     :param offset: offset of the first foreign message.

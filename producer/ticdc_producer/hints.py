@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 
 MAX_LISTED = 24
-"""Allowed names that a hint lists; longer lists would bury the message before them."""
+"""Allowed names that a hint lists; longer lists would hide the message before them."""
 
 
 def nearest(name: str, allowed: Iterable[str], *, listed: str = "") -> str:
-    """A hint with the closest allowed name, or with a list of the allowed names.
+    """Return a hint with the closest allowed name, or with a list of the allowed names.
 
-    :param listed: what lists all of them, such as a command, if they are too many for one line.
+    :param listed: a command or page that lists all names, if they are too many for one line.
     """
     choices = sorted(allowed)
     by_lower = {choice.lower(): choice for choice in choices}

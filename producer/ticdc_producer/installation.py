@@ -1,9 +1,9 @@
-"""The parts of the tool that may be missing, the command that installs one, and when pandas is imported.
+"""The optional parts of this installation, and the entry points of other packages.
 
-The base runs, verifies and serves on its own engine. The extra ``kafka`` has the embedded broker, ``spark``
-the engine that distributes the same program; other extras are in ``pyproject.toml``.
+The base package runs, verifies and serves on its own engine. The extra ``kafka`` adds the embedded broker,
+``spark`` adds the engine that distributes the same program. ``pyproject.toml`` lists the other extras.
 
-pandas takes longer to load than all else that a small run loads, and only PySpark uses it.
+pandas takes longer to import than all other modules of a small run, and only PySpark uses it.
 """
 
 from __future__ import annotations
@@ -11,8 +11,19 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections import defaultdict
+from collections.abc import Mapping
 from contextlib import suppress
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from functools import cache
+from importlib.metadata import (
+    Distribution,
+    EntryPoint,
+    PackageNotFoundError,
+    distribution,
+    entry_points,
+    version,
+)
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from ticdc_producer.errors import MissingPartError
@@ -27,8 +38,14 @@ _EXTRA_OF = {
 """Modules of extras. The import of another module that is missing is an error of this tool."""
 
 
+@cache
+def own_version() -> str:
+    """Return the version of this package. It is read once: the metadata of a package is a file."""
+    return version(_NAME)
+
+
 def install_command(extra: str) -> str:
-    """The command that installs an extra from where this installation came: checkout, wheel or index."""
+    """Return the command that installs an extra from the source of this installation."""
     try:
         option, source = _source(distribution(_NAME))
     except PackageNotFoundError:
@@ -37,7 +54,7 @@ def install_command(extra: str) -> str:
 
 
 def _source(installed: Distribution) -> tuple[str, str]:
-    """What pip was given, by its record (PEP 610): an option and a path, or the bare name for an index."""
+    """Return pip's source by its record (PEP 610): an option and a path, or the bare name for an index."""
     try:
         record = json.loads(installed.read_text("direct_url.json") or "{}")
         url = urlsplit(record["url"])
@@ -49,7 +66,7 @@ def _source(installed: Distribution) -> tuple[str, str]:
 
 
 def missing_part(error: ImportError) -> MissingPartError | None:
-    """What to tell a user for a failed import; None if the module is not part of an extra."""
+    """Return the error for a failed import; None if the module is not part of an extra."""
     module = (error.name or "").partition(".")[0]
     if module not in _EXTRA_OF:
         return None
@@ -64,10 +81,10 @@ def postpone_pandas() -> None:
     """
     if "pandas" in sys.modules:
         return
-    sys.modules["pandas"] = None  # type: ignore[assignment] # how Python marks what must not be imported
+    sys.modules["pandas"] = None  # type: ignore[assignment] # Python's mark of a module that must not be imported
     import pyarrow as pa
 
-    with suppress(AttributeError):  # pyarrow looks once; a module that is None has no version
+    with suppress(AttributeError):  # pyarrow checks once; the mark has no version
         pa.array([])
 
 
@@ -75,3 +92,32 @@ def allow_pandas() -> None:
     """Let imports find pandas again."""
     if sys.modules.get("pandas") is None:
         sys.modules.pop("pandas", None)
+
+
+PROTOCOLS = "ticdc_producer.protocols"
+"""Protocols, by name."""
+TRAPS = "ticdc_producer.traps"
+"""Traps, by any name."""
+INVARIANTS = "ticdc_producer.invariants"
+"""Invariants, by any name."""
+
+
+def installed(group: str) -> Mapping[str, tuple[EntryPoint, ...]]:
+    """Return the entry points of each name, without importing them. The caller handles duplicate names."""
+    return _installed_on(tuple(sys.path), group)
+
+
+@cache
+def _installed_on(path: tuple[str, ...], group: str) -> Mapping[str, tuple[EntryPoint, ...]]:
+    """Search the packages once for each import path."""
+    by_name: dict[str, dict[tuple[str, str], EntryPoint]] = defaultdict(dict)
+    for point in _entry_points_on(path).select(group=group):
+        package = "" if point.dist is None else point.dist.name
+        by_name[point.name.lower()][package, point.value] = point  # sys.path may contain a package twice
+    return {name: tuple(points.values()) for name, points in by_name.items()}
+
+
+@cache
+def _entry_points_on(_path: tuple[str, ...]) -> Any:
+    """Read the entry points of all packages, once for each import path. Its class differs between Pythons."""
+    return entry_points()

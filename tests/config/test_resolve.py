@@ -291,7 +291,7 @@ def test_a_secret_of_a_file_is_in_no_error_text() -> None:
             "[sink]\ndispatchers = [{ matchr = [] }]",
             "unknown key 'sink.dispatchers[0].matchr' (did you mean 'matcher'?)",
         ),
-        ("sink-uri = 'kafka:///t'", "use --sink-uri"),
+        ("sink-uri = 'kafka:///t'", "use `sink_uri`"),
         ("[snk]", "unknown key 'snk'"),
     ],
 )

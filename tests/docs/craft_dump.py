@@ -24,7 +24,8 @@ def dumped(data: bytes) -> list[Line]:
     for size in message.groups[0]:
         lines.group(lines.section.position + size)
     lines.dictionary(dictionary)
-    lines.note(lambda s: s.take(s.left - 1, ""), lambda _: "size tables: header and dictionary, body, groups")
+    tables = "size tables: header and dictionary, body, groups"
+    lines.note(lambda s: s.take(s.remaining - 1, ""), lambda _: tables)
     lines.note(lambda s: s.uvarint(), lambda length: f"the size tables take {length} bytes")
     return lines.found
 

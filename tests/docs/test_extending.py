@@ -1,54 +1,206 @@
-"""The pages of docs/extending list the files that a column type, an invariant and a parameter have."""
+"""The lists of modules on the pages of docs/extending are those that the code gives."""
 
 from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import pytest
 
 from tests.docs.generated_tables import DOCS
+from tests.docs.markdown import LINK
+from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.protocols.registry import BUILT_IN
+from ticdc_producer.scenario.sql.functions import MODULES
+from ticdc_producer.verifier.events import Events
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
 
 ROOT = DOCS.parent
 PACKAGE = "producer/ticdc_producer"
-_PATH = re.compile(r"`((?:producer|docs|schemas|tests)/[^`]+)`")
+_CODE = re.compile(r"`([^`]+)`")
+_PATH = re.compile(r"(?:producer|docs|schemas|tests|scenarios)/[\w./*-]+")
+_FILE = re.compile(r"[\w/.-]+\.\w+")
 
 
-def _listed(page: str) -> list[str]:
-    """The paths in the tables of a page."""
-    lines = (DOCS / "extending" / page).read_text("utf-8").splitlines()
-    return [path for line in lines if line.startswith("|") for path in _PATH.findall(line)]
+def _rows(page: str, section: str = "") -> Iterator[str]:
+    """The rows of the tables of a page, or of one of its sections."""
+    text = (DOCS / "extending" / page).read_text("utf-8")
+    if section:
+        text = text.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+        assert text
+    return (line for line in text.splitlines() if line.startswith("|"))
+
+
+def _listed(page: str, *sections: str) -> list[str]:
+    """The paths in the tables of a page; files after a folder with a colon are in this folder."""
+    return [path for section in sections or ("",) for row in _rows(page, section) for path in _paths(row)]
+
+
+def _paths(row: str) -> Iterator[str]:
+    folder = ""
+    for cell in row.split("|"):
+        for code in _CODE.finditer(cell):
+            path, follows = code[1], cell[code.end() :][:1]
+            if _PATH.fullmatch(path) and follows == ":":
+                folder = path
+            elif _PATH.fullmatch(path):
+                yield path
+            elif folder and _FILE.fullmatch(path):
+                yield folder + path
+        folder = ""
+
+
+def _modules(page: str, *sections: str) -> set[str]:
+    """The modules of the package in the tables of a page."""
+    return {path for path in _listed(page, *sections) if path.startswith(PACKAGE) and path.endswith(".py")}
+
+
+@cache
+def _trees(folder: str = PACKAGE) -> dict[str, ast.Module]:
+    files = sorted((ROOT / folder).rglob("*.py"))
+    return {file.relative_to(ROOT).as_posix(): ast.parse(file.read_text("utf-8")) for file in files}
+
+
+def _with(mentions: Callable[[ast.Module], bool]) -> set[str]:
+    """The modules of the package for which a condition holds."""
+    return {path for path, module in _trees().items() if mentions(module)}
 
 
 @cache
 def _words_of_modules(folder: str = PACKAGE) -> dict[str, frozenset[str]]:
-    """Path → attributes, fields and strings of the module."""
-    files = sorted((ROOT / folder).rglob("*.py"))
-    return {file.relative_to(ROOT).as_posix(): _words(ast.parse(file.read_text("utf-8"))) for file in files}
+    """Path → attributes, fields and strings of the module, without docstrings."""
+    return {path: frozenset(_words(module)) for path, module in _trees(folder).items()}
 
 
-def _words(module: ast.Module) -> frozenset[str]:
-    nodes = list(ast.walk(module))
-    return frozenset({
-        *(node.attr for node in nodes if isinstance(node, ast.Attribute)),
-        *(node.id for node in nodes if isinstance(node, ast.Name)),
-        *(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)),
-    })  # fmt: skip
+def _words(module: ast.Module) -> Iterator[str]:
+    documentation = {id(node.value) for node in ast.walk(module) if isinstance(node, ast.Expr)}
+    for node in ast.walk(module):
+        match node:
+            case ast.Attribute(attr=name) | ast.Name(id=name):
+                yield name
+            case ast.FunctionDef(name=name) | ast.alias(name=name):
+                yield name
+            case ast.Constant(value=str(text)) if id(node) not in documentation:
+                yield text
 
 
 @pytest.mark.parametrize("page", sorted(file.name for file in DOCS.glob("extending/*.md")))
 def test_the_listed_files_exist(page: str) -> None:
-    for path in _listed(page):
+    paths = _listed(page)
+    assert paths or page == "protocol.md"
+    for path in paths:
         assert list(ROOT.glob(path.replace("NAME", "*"))), path
 
 
-def test_a_column_type_is_in_the_files_of_its_page() -> None:
-    """VECTOR was added last and needs them all."""
-    found = {path for path, words in _words_of_modules().items() if "VECTOR_FLOAT32" in words}
-    assert found == set(_listed("column-type.md"))
+def test_contributing_links_every_page() -> None:
+    linked = set(LINK.findall((ROOT / "CONTRIBUTING.md").read_text("utf-8")))
+    assert {f"docs/extending/{file.name}" for file in DOCS.glob("extending/*.md")} <= linked
+
+
+OTHER_VECTORS = {"java.py"}
+"""Modules that mention vectors which are no column type: instructions of the CPU."""
+
+
+def test_a_column_type_is_in_the_modules_of_its_page() -> None:
+    """VECTOR was added last: its code, and every name and text with the word."""
+    found = {
+        path
+        for path, words in _words_of_modules().items()
+        if any("vector" in word.lower() and "vectoris" not in word.lower() for word in words)
+    }
+    found -= {f"{PACKAGE}/{name}" for name in OTHER_VECTORS}
+    assert found == _modules("column-type.md", "Every type", "What a type may need besides")
+
+
+def test_a_type_with_numbers_is_in_the_modules_of_its_page() -> None:
+    """YEAR is a number in SQL and in protocols: its code, and the set that it is in."""
+
+    def mentions_year(module: ast.Module) -> bool:
+        return any(
+            (isinstance(node, ast.Name) and node.id == "NUMBERED")
+            or (isinstance(node, ast.Attribute) and node.attr == "YEAR" and _is_mysql_type(node.value))
+            for node in ast.walk(module)
+        )
+
+    first = _modules("column-type.md", "Every type", "What a type may need besides")
+    assert _with(mentions_year) - first == _modules("column-type.md", "A type whose values are numbers")
+
+
+def _is_mysql_type(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id in ("T", "_T", MySQLType.__name__)
+
+
+def test_a_dispatch_rule_is_in_the_modules_of_its_page() -> None:
+    """Names of rules, numbers of rules, and comparisons with a rule; parameters of a rule name none."""
+    found = _with(_names_a_rule) - {f"{PACKAGE}/serve/submission.py"}  # an example in a description
+    listed = _modules("dispatch-rule.md", "Every rule", "By what the rule depends on")
+    assert found == listed - {f"{PACKAGE}/config/changefeed_file.py"}
+
+
+def _names_a_rule(module: ast.Module) -> bool:
+    documentation = {id(node.value) for node in ast.walk(module) if isinstance(node, ast.Expr)}
+    for node in ast.walk(module):
+        match node:
+            case ast.Constant(value="index-value") if id(node) not in documentation:
+                return True
+            case ast.Attribute(value=ast.Name(id="Rule"), attr=name) if name.isupper() and name != "UNKNOWN":
+                return True
+            case ast.ClassDef(name="Rule"):
+                return True
+            case ast.Compare(left=ast.Attribute(attr="rule"), comparators=[ast.Constant(value=str())]):
+                return True
+    return False
+
+
+def test_a_report_section_is_in_the_modules_of_its_page() -> None:
+    """What the reports show of the rows: the verdict's field, from its value to all four reports."""
+    makers = _with(lambda module: _calls(module, "Verdict"))
+    readers = {
+        path
+        for path, words in _words_of_modules().items()
+        if {"not_looked_at", "why_not_compared"} <= words and path.split("/")[2] in ("reports", "cli")
+    }
+    listed = _modules("report-section.md", "A section of all reports", "Further files")
+    assert makers | readers <= listed
+    data = {path for path, words in _words_of_modules().items() if {"Timeline", "PartitionCount"} & words}
+    assert data - readers <= listed | {f"{PACKAGE}/reports/html.py"}
+
+
+def _calls(module: ast.Module, name: str) -> bool:
+    return any(isinstance(node, ast.Call) and ast.unparse(node.func) == name for node in ast.walk(module))
+
+
+def test_a_verifier_column_is_declared_in_the_modules_of_its_page() -> None:
+    """Classes of columns of events, and where the columns of ``Events`` are computed."""
+
+    def declares_columns(module: ast.Module) -> bool:
+        bases = (base for node in ast.walk(module) if isinstance(node, ast.ClassDef) for base in node.bases)
+        return any(ast.unparse(base) in ("EventColumns", "KeyedEvents") for base in bases)
+
+    words = _words_of_modules().items()
+    computing = {path for path, names in words if names & {"ROW_COLUMNS", "_MARKS"}}
+    computing |= _with(lambda module: _calls(module, Events.__name__))
+    rows_of_tables = {f"{PACKAGE}/verifier/table_state.py"}
+    found = (_with(declares_columns) | computing) - rows_of_tables
+    assert found == _modules("verifier-column.md", "Where a column comes from")
+
+
+def test_an_sql_function_is_in_the_modules_of_its_page() -> None:
+    """Names of functions without an underscore are common words; the clock's are defaults of columns, too."""
+    functions = {name for module in MODULES for name in module.FUNCTIONS if "_" in name}
+    functions = {name for name in functions if not name.startswith("CURRENT_")}
+    folder = f"{PACKAGE}/scenario/sql/"
+    listed, own = _modules("sql-function.md"), f"{folder}functions/"
+    named = {path for path, words in _words_of_modules().items() if functions & _parts(words)}
+    assert own in _listed("sql-function.md")
+    unnamed = {f"{own}__init__.py", f"{folder}evaluate.py"}  # the list of modules; functions of the session
+    assert {path for path in named if not path.startswith(own)} == listed - unnamed
+
+
+def _parts(words: frozenset[str]) -> set[str]:
+    return {part for word in words for part in word.split()}
 
 
 def test_an_invariant_is_one_definition_with_a_line_in_the_registry() -> None:

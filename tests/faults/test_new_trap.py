@@ -30,7 +30,7 @@ _, CLASS, *_ = [
 """The class of the page."""
 LEGAL = """
 from ticdc_producer.faults.event_traps import has_op
-from ticdc_producer.faults.event_traps import CopyTrap, drawn
+from ticdc_producer.faults.event_traps import CopyTrap, is_drawn
 from ticdc_producer.model.trap_coverage import seen_as
 
 
@@ -43,7 +43,7 @@ class DeleteTwice(CopyTrap):
     coverage = seen_as("event", "row_again and op = 'delete'")
 
     def copied(self, events, plan):
-        return has_op(events, Op.DELETE) & drawn(events, plan, self.id)
+        return has_op(events, Op.DELETE) & is_drawn(events, plan, self.id)
 
 
 class Nothing:

@@ -21,7 +21,7 @@ from ticdc_producer.pipeline.control_events import (
     regular_resolved_events,
     single_resolved_events,
 )
-from ticdc_producer.pipeline.dispatch import TopicPartitions
+from ticdc_producer.pipeline.delivery import TopicPartitions
 
 START = tso.compose(1_000_000)
 CLOCK = CommitClock(start=START, every_us=300_000)

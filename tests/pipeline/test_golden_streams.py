@@ -40,7 +40,7 @@ class Stream:
 
     def messages(self, variant: str, kind: Variant) -> Iterator[Message]:
         events = without_idle_resolved(self.events) if ".merge" in variant else self.events
-        plan = self.job.encode_plan(skip_refused=True)
+        plan = self.job.encode_plan(skip_rejected=True)
         options = protocol_spec(kind.protocol).select({**plan.options, **kind.options})
         if kind.protocol == "avro":
             options["schema_ids"] = Registry.golden(self.golden(variant)).of_parts

@@ -86,7 +86,7 @@ def _check(made: list[Message], file: LargeFile) -> None:
 
 
 def _encoder(job: Job, file: LargeFile) -> PartitionEncoder:
-    plan = job.encode_plan(skip_refused=True)
+    plan = job.encode_plan(skip_rejected=True)
     options = {
         **plan.options,
         **file.options,

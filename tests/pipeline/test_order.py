@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ticdc_producer.model.shapes import DELIVERY_KEY, EVENT_STREAM
 from ticdc_producer.model.tso import compose
-from ticdc_producer.pipeline.order import in_delivery_order
+from ticdc_producer.pipeline.delivery import in_delivery_order
 
 _KEY = ("partition_index", *DELIVERY_KEY)
 _TIMES = [0, *(compose(1_640_095_200_000, logical) for logical in range(3)), (1 << 61) - 1]

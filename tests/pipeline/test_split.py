@@ -15,6 +15,7 @@ from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
+from ticdc_producer.pipeline.delivery import commit
 from ticdc_producer.pipeline.mutations import (
     collapse,
     eight_bytes,
@@ -23,7 +24,6 @@ from ticdc_producer.pipeline.mutations import (
     split_columns,
     split_moved,
 )
-from ticdc_producer.pipeline.order import commit
 from ticdc_producer.scenario.history import Change
 from ticdc_producer.simulate.change_log import change_batch
 

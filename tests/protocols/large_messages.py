@@ -17,7 +17,7 @@ from tests.protocols.canal_json_messages import in_column_order
 from tests.protocols.golden_messages import load_messages
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.protocols.compression import COMPRESSORS, Decompressor
-from ticdc_producer.protocols.open_protocol.frame_reader import FrameReader
+from ticdc_producer.protocols.open_protocol.decoder import FrameReader
 
 FOLDER = GOLDEN / "large-messages"
 STORAGE = "file:///tmp/oracle-claims"

@@ -21,7 +21,7 @@ from ticdc_producer.verifier.check import check_messages
 from ticdc_producer.verifier.match import ExpectedState, ExpectedStream
 from ticdc_producer.verifier.options import Strictness
 from ticdc_producer.verifier.passes.slices import Messages
-from ticdc_producer.verifier.stream_facts import StreamFacts
+from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.table_state import StateComparison
 
 URI = "kafka:///replica?protocol={}&partition-num=3&enable-tidb-extension=true&output-ddl=true"
@@ -64,8 +64,8 @@ class DecodedStream:
         no_events = ExpectedStream(engine.of_batches([], EXPECTED_EVENTS))
         oracle, states = ScenarioOracle(job, engine, log, no_events), list[ExpectedState]()
 
-        def expected_states(facts: StreamFacts) -> list[ExpectedState]:
-            states.extend(oracle.states(facts))
+        def expected_states(stats: StreamStats) -> list[ExpectedState]:
+            states.extend(oracle.states(stats))
             return states
 
         checked = check_messages(

@@ -110,7 +110,7 @@ def test_what_was_not_checked_is_reported() -> None:
 
 
 def test_the_page_names_its_tool_and_date_and_the_sentences_of_invariants() -> None:
-    text = _Reader(page(replace(BANK, made="ticdc-producer 1.2, 2026-01-02"), verdict(), timeline())).text
+    text = _Reader(page(replace(BANK, created="ticdc-producer 1.2, 2026-01-02"), verdict(), timeline())).text
     assert "ticdc-producer 1.2, 2026-01-02" in text
     for name in verdict().checked:
         sentence = next(one.statement for one in INVARIANTS if one.id == name)

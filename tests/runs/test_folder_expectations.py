@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from ticdc_producer import api
 from ticdc_producer.cli import main
-from ticdc_producer.engine.option import EngineOption
+from ticdc_producer.engine import EngineOption
 from ticdc_producer.targets.golden.write import write_manifest
 from ticdc_producer.verifier.verdict import Verdict
 

@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 import ticdc_producer
-from ticdc_producer.errors import EncodeError, FolderError
+from ticdc_producer.errors import ArgumentError, EncodeError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.runs.run_report import Progress
-from ticdc_producer.runs.targets.selection import kafka as topic_progress
+from ticdc_producer.runs.targets import kafka as topic_progress
 
 OVERRIDES = ["steps[1].generate.transactions=30", "steps[1].generate.rows=20"]
 TOO_LARGE = """
@@ -76,5 +76,5 @@ def test_into_kafka(spark: SparkSession, kafka: EmbeddedKafka, monkeypatch: pyte
 
 
 def test_it_cannot_be_combined_with_state_at(tmp_path: Path) -> None:
-    with pytest.raises(FolderError, match="`messages_only` cannot be combined with `state_at`"):
+    with pytest.raises(ArgumentError, match="`messages_only` cannot be combined with `state_at`"):
         ticdc_producer.run("seed_t1", out=tmp_path / "out", messages_only=True, state_at=[1])

@@ -11,7 +11,7 @@ import ticdc_producer
 from ticdc_producer.config import resolve
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
-from ticdc_producer.runs.topics import first_lines
+from ticdc_producer.runs.preview import first_lines
 
 OLDER_FORMS = (
     "kafka:///seed_t1?protocol=open-protocol&partition-num=2"

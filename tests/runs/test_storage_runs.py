@@ -112,7 +112,7 @@ def test_a_folder_that_was_changed_is_found_out(tmp_path: Path) -> None:
     }
     assert verdict.comparison is not None
     assert (verdict.comparison.missing, verdict.comparison.unexpected) == (1, 0)
-    with pytest.raises(ArgumentError, match="--strict-table-order cannot be combined with a storage"):
+    with pytest.raises(ArgumentError, match="`strict_table_order` cannot be combined with a storage"):
         ticdc_producer.verify(sink_uri=uri, strict_table_order=True)
 
 

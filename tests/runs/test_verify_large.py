@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import ticdc_producer
-from ticdc_producer.engine.option import EngineOption
+from ticdc_producer.engine import EngineOption
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 
 OVERRIDES = ["steps[1].generate.transactions=400", "steps[1].generate.rows=50"]

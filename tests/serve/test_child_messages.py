@@ -73,7 +73,7 @@ def test_what_is_no_message_is_refused(data: bytes) -> None:
     "error",
     [
         ProducerError("a", where="b", hint="c").about("d"),
-        ScenarioError("a", file="x.sql", line=3, hint="c", found="WHERE"),
+        ScenarioError("a", file="x.sql", line=3, hint="c", excerpt="WHERE"),
         RefusedRequest("a", status=403),
         EnvironmentFailure("a"),
         TopicError("a", topic="t"),

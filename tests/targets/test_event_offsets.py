@@ -28,10 +28,10 @@ def encoder(rejected: Iterable[int] = (), large: Iterable[int] = ()) -> Partitio
     return found
 
 
-def carried(offsets: PartitionEventOffsets, counts: list[int]) -> list[dict[str, Any]]:
+def rows_of(offsets: PartitionEventOffsets, counts: list[int]) -> list[dict[str, Any]]:
     """The rows of messages with these event counts."""
     messages = [Message(b"", b"", "row", 1, events=count) for count in counts]
-    return list(offsets.carried(from_messages(messages)).to_pylist())
+    return list(offsets.event_offsets(from_messages(messages)).to_pylist())
 
 
 def positions(rows: list[dict[str, Any]]) -> list[tuple[int, int, int]]:
@@ -40,7 +40,7 @@ def positions(rows: list[dict[str, Any]]) -> list[tuple[int, int, int]]:
 
 def test_ordinals_skip_rejected_events() -> None:
     offsets = PartitionEventOffsets("t", 1, encoder(rejected=[1, 2, 5], large=[3]))
-    rows = carried(offsets, [2, 0, 3])
+    rows = rows_of(offsets, [2, 0, 3])
     assert positions(rows) == [(0, 0, 0), (3, 0, 1), (4, 2, 0), (6, 2, 1), (7, 2, 2)]
     assert [row["event_ordinal"] for row in rows if row["handle_key_only"]] == [3]
     assert {(row["topic"], row["partition"], row["rejected_table"]) for row in rows} == {("t", 1, None)}
@@ -52,12 +52,12 @@ def test_ordinals_skip_rejected_events() -> None:
 def test_a_lost_and_a_repeated_message() -> None:
     faulty = encoder()
     offsets = PartitionEventOffsets("t", 1, faulty)
-    assert positions(carried(offsets, [1, 2])) == [(0, 0, 0), (1, 1, 0), (2, 1, 1)]
+    assert positions(rows_of(offsets, [1, 2])) == [(0, 0, 0), (1, 1, 0), (2, 1, 1)]
     # Events 3 and 4 are lost, then 5 comes, then 1 and 2 again, and 6.
     faulty.faults.extend([{"trap": "lost-message", "offset": 2}, {"offset": 2, "event_ordinal": 5}])
     faulty.faults.extend([{"offset": 3, "event_ordinal": 1}, {"offset": 4, "event_ordinal": 6}])
-    assert positions(carried(offsets, [1, 2, 1])) == [(5, 2, 0), (1, 3, 0), (2, 3, 1), (6, 4, 0)]
-    assert positions(carried(offsets, [1])) == [(7, 5, 0)]
+    assert positions(rows_of(offsets, [1, 2, 1])) == [(5, 2, 0), (1, 3, 0), (2, 3, 1), (6, 4, 0)]
+    assert positions(rows_of(offsets, [1])) == [(7, 5, 0)]
 
 
 @given(
@@ -67,14 +67,14 @@ def test_a_lost_and_a_repeated_message() -> None:
 def test_messages_may_come_in_batches_of_any_size(batches: list[list[int]], rejected: set[int]) -> None:
     together = PartitionEventOffsets("t", 1, encoder(rejected))
     apart = PartitionEventOffsets("t", 1, encoder(rejected))
-    whole = carried(together, [count for batch in batches for count in batch])
-    assert [row for batch in batches for row in carried(apart, batch)] == whole
+    whole = rows_of(together, [count for batch in batches for count in batch])
+    assert [row for batch in batches for row in rows_of(apart, batch)] == whole
     sent = [number for number in range(100) if number not in rejected]
     assert [row["event_ordinal"] for row in whole] == sent[: len(whole)]
 
 
 def test_a_partition_without_messages_has_no_rows() -> None:
     offsets = PartitionEventOffsets("t", 1, encoder())
-    assert carried(offsets, []) == []
+    assert rows_of(offsets, []) == []
     assert isinstance(offsets.rejected(), pa.RecordBatch)
     assert offsets.rejected().num_rows == 0

@@ -16,8 +16,8 @@ from ticdc_producer.verifier.passes.batch_groups import (
     BatchGroups,
     GroupedRows,
     SuspectedGroups,
-    marks,
-    with_marks,
+    duplicate_flags,
+    with_duplicate_flags,
 )
 
 OPTIONS = VerifyOptions()
@@ -43,7 +43,7 @@ def moved(parts: Sequence[GroupedRows], marked: Sequence[pa.RecordBatch]) -> Bat
     """The rows after a shuffle, in one part."""
     batches = [part.to_groups(np.ones(len(part), bool)) for part in parts]
     rows_of_parts = GroupedRows.of_groups(pa.concat_batches(batches))
-    return with_marks(rows_of_parts, pa.concat_batches(marked), OPTIONS)
+    return with_duplicate_flags(rows_of_parts, pa.concat_batches(marked), OPTIONS)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -54,7 +54,7 @@ def test_a_mark_finds_its_row(seed: int) -> None:
         BatchGroups(one, random.random(len(one)) < 0.5, random.random(len(one)) < 0.5, OPTIONS)
         for one in groups
     ]
-    got = moved([one.events for one in found], [marks(one) for one in found])
+    got = moved([one.events for one in found], [duplicate_flags(one) for one in found])
     for one in found:
         own = np.flatnonzero(np.array(got.events.table.to_pylist()) == one.events.table[0].as_py())
         assert got.first_delivery[own].tolist() == one.first_delivery.tolist()
@@ -68,7 +68,7 @@ def test_a_mark_finds_its_row(seed: int) -> None:
 @pytest.mark.parametrize("alone", [True, False])
 def test_a_mark_without_its_row_marks_no_other_row(alone: bool) -> None:
     """A row that is late in its key need not be late in its batching group, which is then not suspected."""
-    marked = marks(BatchGroups(rows(4), np.zeros(4, bool), np.ones(4, bool), OPTIONS))
+    marked = duplicate_flags(BatchGroups(rows(4), np.zeros(4, bool), np.ones(4, bool), OPTIONS))
     others = [] if alone else [rows(3, table=table) for table in ("a", "b", "c", "d")]
     got = moved([rows(0), *others], [marked])
     assert len(got.events) == 3 * len(others)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Literal, NotRequired, TypeAlias, TypedDict
 
 import pyarrow as pa
 
@@ -28,7 +28,61 @@ from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.targets.row_batches import EVENTS_ARROW
 
 Image: TypeAlias = tuple[Value, ...]
+ImageJSON: TypeAlias = Sequence[Mapping[str, str] | None]
 _TIDB_UNSIGNED = 0x20  # mysql.UnsignedFlag, TiDB's own numbering
+
+
+class RecordedColumnJSON(TypedDict):
+    """A column in a recorded event."""
+
+    name: str
+    offset: int
+    type: int
+    flag: int
+    tidb_flag: int
+    flen: int
+    decimal: int
+    charset: str
+    collation: str
+    nullable: bool
+    elems: NotRequired[list[str] | None]
+    generated: NotRequired[Literal["virtual", "stored"] | None]
+    hidden: NotRequired[bool]
+    comment: NotRequired[str]
+
+
+class RecordedIndexJSON(TypedDict):
+    """An index in a recorded event."""
+
+    id: int
+    name: str
+    columns: list[str]
+    unique: bool
+    primary: bool
+
+
+class RecordedRowJSON(TypedDict):
+    """A recorded row event."""
+
+    seq: int
+    commit_ts: int
+    schema: str
+    table: str
+    table_id: int
+    logical_table_id: int
+    table_charset: str
+    table_update_ts: int
+    columns: list[RecordedColumnJSON]
+    virtual_columns: list[RecordedColumnJSON]
+    indexes: list[RecordedIndexJSON]
+    pk_is_handle: bool
+    is_common_handle: bool
+    is_partitioned: bool
+    handle_key_columns: list[str]
+    row_id: int
+    row_type: str
+    before: ImageJSON | None
+    after: ImageJSON | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +115,7 @@ class RecordedRow:
 
 
 def recorded_rows(path: Path) -> Iterator[RecordedRow]:
-    """The row events of a file, in its order.
+    """Yield the row events of a file, in its order.
 
     :raises FolderError: if the file cannot be read, or a line is not a recorded event.
     """
@@ -84,8 +138,8 @@ def _row_of(line: bytes, path: Path, number: int) -> RecordedRow | None:
         raise FolderError("this line is not a recorded event", path=f"{path}:{number}", hint=hint) from None
 
 
-def recorded_row(raw: Mapping[str, Any]) -> RecordedRow:
-    """The row event of one parsed line."""
+def recorded_row(raw: RecordedRowJSON) -> RecordedRow:
+    """Return the row event of one parsed line."""
     columns = sorted(raw["columns"] + raw["virtual_columns"], key=lambda column: column["offset"])
     return RecordedRow(
         seq=raw["seq"],
@@ -102,7 +156,7 @@ def recorded_row(raw: Mapping[str, Any]) -> RecordedRow:
     )
 
 
-def _table(raw: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> TableInfo:
+def _table(raw: RecordedRowJSON, columns: Sequence[RecordedColumnJSON]) -> TableInfo:
     return TableInfo(
         schema=raw["schema"],
         name=raw["table"],
@@ -114,7 +168,7 @@ def _table(raw: Mapping[str, Any], columns: Sequence[Mapping[str, Any]]) -> Tabl
     )
 
 
-def _column(raw: Mapping[str, Any]) -> ColumnInfo:
+def _column(raw: RecordedColumnJSON) -> ColumnInfo:
     return ColumnInfo(
         name=raw["name"],
         type=MySQLType(raw["type"]),
@@ -131,7 +185,7 @@ def _column(raw: Mapping[str, Any]) -> ColumnInfo:
     )
 
 
-def _indexes(raw: Mapping[str, Any], names: list[str]) -> Iterator[IndexInfo]:
+def _indexes(raw: RecordedRowJSON, names: list[str]) -> Iterator[IndexInfo]:
     if raw["pk_is_handle"]:  # TiDB keeps no index for a primary key that is the row's integer handle
         offsets = tuple(names.index(name) for name in raw["handle_key_columns"])
         yield IndexInfo(id=0, name="PRIMARY", offsets=offsets, unique=True, primary=True, clustered=True)
@@ -146,8 +200,8 @@ def _indexes(raw: Mapping[str, Any], names: list[str]) -> Iterator[IndexInfo]:
         )
 
 
-def image_of(values: Sequence[Mapping[str, str] | None] | None) -> Image | None:
-    """The canonical values of an image."""
+def image_of(values: ImageJSON | None) -> Image | None:
+    """Return the canonical values of an image."""
     return None if values is None else tuple(_text(value) for value in values)
 
 
@@ -179,7 +233,7 @@ LINES = {
 
 
 def event_batches(path: Path, min_rows: int) -> tuple[Catalog, list[pa.RecordBatch]]:
-    """A catalog, and the event stream of a file's rows as a worker receives it.
+    """Return a catalog, and the event stream of a file's rows as a worker receives it.
 
     The file's rows are repeated up to ``min_rows``; a longer file is used completely.
 
@@ -202,7 +256,7 @@ def _table_of(row: RecordedRow) -> TableInfo:
     return replace(row.table, partitions=partitions)
 
 
-def _event_row(row: RecordedRow, version: int) -> dict[str, Any]:
+def _event_row(row: RecordedRow, version: int) -> dict[str, object]:
     return {
         "kind": int(Kind.ROW),
         "commit_ts": row.commit_ts,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 
@@ -45,11 +45,11 @@ class EncodeReport:
     rows: int
     encoders: dict[str, EncoderSpeed] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
-        """``{"rows": n, "encoders": {name: {"us_per_row": …, "bytes_per_row": …}}}``."""
+    def to_json(self) -> dict[str, object]:
+        """Return ``{"rows": n, "encoders": {name: {"us_per_row": …, "bytes_per_row": …}}}``."""
         speeds = {
-            name: {"us_per_row": round(one.us_per_row, 4), "bytes_per_row": round(one.bytes_per_row, 2)}
-            for name, one in self.encoders.items()
+            name: {"us_per_row": round(speed.us_per_row, 4), "bytes_per_row": round(speed.bytes_per_row, 2)}
+            for name, speed in self.encoders.items()
         }
         return {"rows": self.rows, "encoders": speeds}
 
@@ -110,14 +110,14 @@ class DecodeReport:
     rows: int
     decoders: dict[str, DecoderSpeed] = field(default_factory=dict)
 
-    def to_json(self) -> dict[str, Any]:
-        """``{"rows": n, "decoders": {name: {"us_per_row": …, "plain_us_per_row": …}}}``."""
+    def to_json(self) -> dict[str, object]:
+        """Return ``{"rows": n, "decoders": {name: {"us_per_row": …, "plain_us_per_row": …}}}``."""
         speeds = {
             name: {
-                "us_per_row": round(one.us_per_row, 4),
-                "plain_us_per_row": None if one.plain is None else round(one.plain, 4),
+                "us_per_row": round(speed.us_per_row, 4),
+                "plain_us_per_row": None if speed.plain is None else round(speed.plain, 4),
             }
-            for name, one in self.decoders.items()
+            for name, speed in self.decoders.items()
         }
         return {"rows": self.rows, "decoders": speeds}
 

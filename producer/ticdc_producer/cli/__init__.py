@@ -10,7 +10,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Run a command; errors become a message on stderr and an exit code.
 
     A command that addresses a service (``--server``) is sent there before any module is loaded that it does
-    not need: Typer, rich and pydantic cost thirty times what such a command may cost.
+    not need: Typer, rich and pydantic cost thirty times as much as such a command may cost.
 
     :param arguments: command line without the program's name; None: that of this process.
     :return: 0 ok, 1 violations found, 2 bad input, 3 the environment failed, 130 interrupted.

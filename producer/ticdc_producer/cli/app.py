@@ -56,7 +56,7 @@ class Commands(TyperGroup):
 
 
 def load_command(name: str) -> Any:
-    """A command with its options and subcommands: the module's ``app``, or its function of this name."""
+    """Load a command with its options and subcommands: the module's ``app``, or its function of this name."""
     module = import_module(f"ticdc_producer.cli.{name}_command")
     if hasattr(module, "app"):
         command: Any = typer.main.get_group(module.app)
@@ -84,11 +84,11 @@ app = typer.Typer(
 )
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        from importlib.metadata import version
+def _version(requested: bool) -> None:
+    if requested:
+        from ticdc_producer.installation import own_version
 
-        typer.echo(f"ticdc-producer {version('ticdc-producer')}")
+        typer.echo(f"ticdc-producer {own_version()}")
         raise typer.Exit
 
 
@@ -150,7 +150,7 @@ def _interrupted() -> int:
 
 
 def _caused_by_interrupt(error: BaseException) -> bool:
-    """Whether an error occurred while an interrupt was being handled.
+    """Return whether an error occurred while an interrupt was being handled.
 
     An interrupt breaks the Spark driver's connection to its JVM, so that cleanup may fail in many ways.
     """
@@ -185,7 +185,7 @@ _RAISED = re.compile(r"^ticdc_producer\.errors\.(\w+): (.+)$", re.MULTILINE)
 
 
 def worker_failure(error: BaseException) -> ProducerError | None:
-    """The error of this package in the text of a Spark exception; None if the text has none.
+    """Return the error of this package in the text of a Spark exception; None if the text has none.
 
     :param error: its text ends with the worker's trace.
     """

@@ -20,7 +20,7 @@ def encode(
     ],
     as_json: Json = False,
 ) -> None:
-    """Microseconds and bytes per row of every encoder, on one core, by the path that a Spark worker takes."""
+    """Measure microseconds and bytes per row of every encoder, on one core, as a Spark worker encodes."""
     from ticdc_producer.bench.speed import measure_encoders
 
     report = measure_encoders(rows)
@@ -40,7 +40,7 @@ def decode(
     ],
     as_json: Json = False,
 ) -> None:
-    """Microseconds per row of every decoder, on one core, beside json.loads and picking the fields."""
+    """Measure microseconds per row of every decoder and of json.loads with picking fields, on one core."""
     from ticdc_producer.bench.speed import measure_decoders
 
     report = measure_decoders(rows)

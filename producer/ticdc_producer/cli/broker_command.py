@@ -54,11 +54,11 @@ def status(as_json: Json = False) -> int:
     """Print the address of the embedded Kafka of `broker start`. Exit code 1 if none runs."""
     from ticdc_producer.kafka.embedded import background
 
-    found = background.running()
-    if found is None:
+    broker = background.running()
+    if broker is None:
         typer.echo("null" if as_json else "no broker runs")
         return 1
-    _show(found, "runs", as_json)
+    _show(broker, "runs", as_json)
     return 0
 
 

@@ -134,7 +134,7 @@ def conformance(
 
     cases = selected(case_specs(level or (Level.DECODE,)), protocol or (), only or ())
     known = (
-        read_failures(failures, [one.id for one in case_specs(tuple(Level))]) if failures else FailureList()
+        read_failures(failures, [spec.id for spec in case_specs(tuple(Level))]) if failures else FailureList()
     )
     if listing:
         _list(cases, as_json)
@@ -142,7 +142,7 @@ def conformance(
     _check(testee, junit_xml)
     outcomes = _outcomes(cases, testee or "", seconds_of(timeout), known, save)
     if junit_xml is not None:
-        from ticdc_producer.conformance.report import write_junit
+        from ticdc_producer.conformance.runner import write_junit
 
         write_junit(junit_xml, outcomes)
     _show(outcomes, as_json)
@@ -153,7 +153,7 @@ def _outcomes(
     cases: Sequence[CaseSpec], command: str, seconds: float, failures: FailureList, save: Path | None
 ) -> Sequence[CaseOutcome]:
     """Run the cases; failed ones are saved as golden folders below ``save``, if it is given."""
-    from ticdc_producer.conformance import report
+    from ticdc_producer.conformance import runner as report
     from ticdc_producer.conformance.runner import run
 
     typer.echo(f"running {len(cases)} cases", err=True)
@@ -185,15 +185,15 @@ def _print_status(line: str) -> None:
 
 def _list(cases: Sequence[CaseSpec], as_json: bool) -> None:
     if as_json:
-        typer.echo(json.dumps([{"case": one.id, "says": one.description} for one in cases], indent=2))
+        typer.echo(json.dumps([{"case": spec.id, "says": spec.description} for spec in cases], indent=2))
         return
-    for one in cases:
-        typer.echo(one.id)
+    for spec in cases:
+        typer.echo(spec.id)
 
 
 def _show(outcomes: Sequence[CaseOutcome], as_json: bool) -> None:
-    from ticdc_producer.conformance.report import as_json as content
-    from ticdc_producer.conformance.report import text_lines
+    from ticdc_producer.conformance.runner import as_json as content
+    from ticdc_producer.conformance.runner import text_lines
 
     if as_json:
         typer.echo(json.dumps(content(outcomes), ensure_ascii=False, indent=2))

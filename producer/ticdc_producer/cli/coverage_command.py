@@ -27,7 +27,7 @@ def coverage(
     from ticdc_producer.runs.coverage import coverage as covered
 
     with ProgressDisplay() as progress:
-        found = covered(
+        report = covered(
             sink_uri=sink_uri,
             folder=folder,
             config=config,
@@ -36,13 +36,13 @@ def coverage(
             on_status=progress.on_status,
         )
     if as_json:
-        typer.echo(json.dumps(found.to_json(), ensure_ascii=False, indent=2))
+        typer.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
     else:
-        _show(found)
+        _show(report)
     return 0
 
 
-def _show(found: Coverage) -> None:
+def _show(report: Coverage) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -50,9 +50,13 @@ def _show(found: Coverage) -> None:
     for title in ("trap", "", "count"):
         table.add_column(title, no_wrap=True, justify="right" if title == "count" else "left")
     table.add_column("first, or what it requires")
-    for one in found.traps:
-        table.add_row(one.trap, one.status, f"{one.count:,}" if one.count else "", one.first or one.note)
+    for entry in report.traps:
+        table.add_row(
+            entry.trap, entry.status, f"{entry.count:,}" if entry.count else "", entry.first or entry.note
+        )
     console = Console(highlight=False, markup=False)
     console.print(table)
-    exercised, absent = len(found.of_status("exercised")), len(found.of_status("not_exercised"))
-    console.print(f"{exercised} exercised, {absent} not exercised, of {len(found.traps)} in {found.protocol}")
+    exercised, absent = len(report.of_status("exercised")), len(report.of_status("not_exercised"))
+    console.print(
+        f"{exercised} exercised, {absent} not exercised, of {len(report.traps)} in {report.protocol}"
+    )

@@ -12,7 +12,7 @@ from ticdc_producer.cli.options import Config, KafkaProperties, SchemaRegistry, 
 
 
 class Format(StrEnum):
-    """How events are printed."""
+    """The form in which events are printed."""
 
     TEXT = "text"
     JSONL = "jsonl"

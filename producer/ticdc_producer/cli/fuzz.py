@@ -8,7 +8,7 @@ import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
@@ -109,10 +109,10 @@ class FuzzOptions:
         """The levels of requests, by default both."""
         from ticdc_producer.conformance.case_spec import Level
 
-        return tuple(one for one in Level if not self.levels or one in self.levels)
+        return tuple(level for level in Level if not self.levels or level in self.levels)
 
     def testee(self) -> FuzzTestee:
-        """The program under test; it starts with the first request."""
+        """Return the program under test. It starts with the first request."""
         from ticdc_producer.conformance.catalog import seconds_of
         from ticdc_producer.conformance.fuzz.testee import Process
 
@@ -230,10 +230,10 @@ def _failure_lines(failure: Failure, command: str, folder: Path) -> list[str]:
     from ticdc_producer.conformance.fuzz.recorded import replay_command
 
     example = failure.smallest
-    orders = "".join(f", order {one.order}" for one in example.deliveries)
+    orders = "".join(f", order {delivery.order}" for delivery in example.deliveries)
     source = f"example {failure.number}" if failure.number else "the example"
     return [
-        f"failed: {source}; {failure.found.statements} statements, shrunk to {example.statements}",
+        f"failed: {source}; {failure.original.statements} statements, shrunk to {example.statements}",
         *(f"  {line}" for line in example.text.splitlines()),
         f"protocol {example.protocol}, {example.partitions} partitions{orders}",
         *([f"traps: {', '.join(example.inject)}"] if example.inject else []),
@@ -244,7 +244,7 @@ def _failure_lines(failure: Failure, command: str, folder: Path) -> list[str]:
     ]
 
 
-def _report_json(report: Report, folder: Path | None) -> dict[str, Any]:
+def _report_json(report: Report, folder: Path | None) -> dict[str, object]:
     import msgspec
 
     failure = report.failure
@@ -272,7 +272,7 @@ def _report_json(report: Report, folder: Path | None) -> dict[str, Any]:
 
 
 def _cores() -> int:
-    """The number of cores that this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

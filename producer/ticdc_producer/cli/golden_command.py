@@ -46,8 +46,8 @@ def golden(
 
     if out is None:
         raise FolderError("--out is required", path="golden", hint="--out DIR")
-    wanted = set() if not protocol or "all" in protocol else set(protocol)
-    cases = selected(case_specs(level or tuple(Level)), wanted, only or ())
+    protocols = set() if not protocol or "all" in protocol else set(protocol)
+    cases = selected(case_specs(level or tuple(Level)), protocols, only or ())
     write_corpus(out, cases, lambda line: typer.echo(line, err=True))
     typer.echo(f"wrote {len(cases)} cases into {out}")
     return 0
@@ -62,21 +62,21 @@ def diff(
     """Show the changes from corpus A to corpus B. Exit code 1 if there are any."""
     from ticdc_producer.conformance.corpus import corpus_diff
 
-    found = corpus_diff(old, new)
+    changes = corpus_diff(old, new)
     if as_json:
-        typer.echo(json.dumps(found.to_json(), ensure_ascii=False, indent=2))
+        typer.echo(json.dumps(changes.to_json(), ensure_ascii=False, indent=2))
     else:
-        _show(found)
-    return 1 if found.any else 0
+        _show(changes)
+    return 1 if changes.any else 0
 
 
-def _show(found: CorpusDiff) -> None:
-    for label, cases in (("added", found.added), ("removed", found.removed)):
+def _show(changes: CorpusDiff) -> None:
+    for label, cases in (("added", changes.added), ("removed", changes.removed)):
         for case in cases:
             typer.echo(f"{label}: {case}")
-    for case, lines in found.changed.items():
+    for case, lines in changes.changed.items():
         typer.echo(f"changed: {case}")
         for line in lines:
             typer.echo(f"  {line}")
-    counts = {"added": len(found.added), "removed": len(found.removed), "changed": len(found.changed)}
-    typer.echo(", ".join(f"{count} {label}" for label, count in {**counts, "the same": found.same}.items()))
+    counts = {"added": len(changes.added), "removed": len(changes.removed), "changed": len(changes.changed)}
+    typer.echo(", ".join(f"{count} {label}" for label, count in {**counts, "the same": changes.same}.items()))

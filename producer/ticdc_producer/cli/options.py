@@ -10,7 +10,7 @@ from urllib.parse import quote
 import typer
 
 from ticdc_producer.cli.remote.frames import URL_VARIABLE
-from ticdc_producer.engine.option import EngineOption
+from ticdc_producer.engine import EngineOption
 from ticdc_producer.errors import USAGE, ArgumentError, ChangefeedError, ProducerError
 from ticdc_producer.model.parameter import PROTOCOLS, Protocol
 
@@ -76,7 +76,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors an
 
 
 def with_registry(sink_uri: str | None, url: str | None) -> str | None:
-    """The sink URI with the parameter ``schema-registry``.
+    """Return the sink URI with the parameter ``schema-registry``.
 
     :param url: of the registry; None: the sink URI is returned unchanged.
     :raises ChangefeedError: for a registry without a sink URI.
@@ -115,12 +115,12 @@ def fail(error: ProducerError) -> int:
 
 
 def error_text(error: ProducerError) -> str:
-    """An error as the commands print it."""
+    """Return an error as the commands print it."""
     return f"ticdc-producer: {error.spelled(_option)}\n"
 
 
 def _option(argument: str) -> str:
-    """How the commands spell an argument of the Python functions."""
+    """Spell an argument of the Python functions as the commands do."""
     return _OPTIONS.get(argument, f"--{argument.replace('_', '-')}")
 
 
@@ -134,7 +134,10 @@ def fail_usage(error: typer.TyperException) -> int:
 
 
 def usage_text(error: typer.TyperException) -> str:
-    """What ``fail_usage`` prints; nothing for a group without a subcommand, which has printed its help."""
+    """Return the text that ``fail_usage`` prints.
+
+    A group without a subcommand has printed its help, so its text is empty.
+    """
     message = error.format_message().replace("Value error, ", "").rstrip(".")
     command = getattr(getattr(error, "ctx", None), "command_path", "ticdc-producer")
     return f"ticdc-producer: {message} ({command} --help)\n" if message else ""

@@ -70,7 +70,7 @@ class ProgressDisplay:
 
 
 def up_to(ts: int) -> str:
-    """The TSO up to which everything is written, as text; empty if it is unknown."""
+    """Return the TSO up to which everything is written, as text; empty if it is unknown."""
     if not ts:
         return ""
     moment = tso.to_datetime(ts).replace(tzinfo=None).isoformat(" ", "milliseconds")

@@ -32,7 +32,7 @@ def show_verdict(
     """Print the verdict to stdout; its last line is the summary.
 
     :param quiet: print only errors and the summary.
-    :param way_out: how to have events and rows compared that are not.
+    :param way_out: the option that compares the events and rows that are not compared.
     """
     console = console or Console(highlight=False)
     severities = ("error",) if quiet else tuple(_COLOURS)
@@ -46,14 +46,14 @@ def show_verdict(
 
 def _findings(console: Console, findings: Sequence[Finding]) -> None:
     """Print findings, aligned by severity and id."""
-    severity = max((len(one.severity) for one in findings), default=0)
-    name = max((len(one.id) for one in findings), default=0)
-    for one in findings:
-        head = Text(f"{one.severity:<{severity}}  {one.id:<{name}}", _COLOURS[one.severity])
-        if one.severity == "not checked":
-            console.print(head + Text(f"  {gap_reason(one)}", "default"), soft_wrap=True)
+    severity = max((len(finding.severity) for finding in findings), default=0)
+    name = max((len(finding.id) for finding in findings), default=0)
+    for finding in findings:
+        head = Text(f"{finding.severity:<{severity}}  {finding.id:<{name}}", _COLOURS[finding.severity])
+        if finding.severity == "not checked":
+            console.print(head + Text(f"  {gap_reason(finding)}", "default"), soft_wrap=True)
         else:
-            _finding(console, head, one)
+            _finding(console, head, finding)
 
 
 def _finding(console: Console, head: Text, finding: Finding) -> None:
@@ -94,7 +94,7 @@ def _checked(console: Console, verdict: Verdict) -> None:
 
 
 def _not_compared(console: Console, verdict: Verdict, way_out: str) -> None:
-    """Print, as warnings, what was not compared."""
+    """Print as warnings the parts that were not compared."""
     lines = []
     state = verdict.state
     if state is not None and state.not_compared:
@@ -145,7 +145,7 @@ def _summary(console: Console, report: RunReport) -> None:
 
 
 def _explained_counts(report: RunReport) -> Iterator[str]:
-    """Why a topic does not have one row event for each row change of the scenario."""
+    """Explain why a topic does not have one row event for each row change of the scenario."""
     events = report.counts.by_kind().get("row", {}).get("events", 0)
     if report.row_changes in (0, events):
         return
@@ -168,7 +168,7 @@ def _counts(title: str, counts: dict[str, dict[str, int]]) -> Table:
 
 
 def _faults(console: Console, report: RunReport) -> None:
-    """The injected faults, and whether the verdict detected them."""
+    """Print the injected faults, and whether the verdict detected them."""
     if not report.faults.counts:
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -194,5 +194,5 @@ def _left_out(console: Console, report: RunReport) -> None:
     for entry in report.discarded:
         what = entry["query"] if entry["kind"] == "ddl" else f"{entry['changes']} changes of {entry['table']}"
         console.print(f"not sent, as by TiCDC: {what} ({entry['reason']})", markup=False)
-    for entry in report.skipped:
-        console.print(f"skipped: {entry['table']} at {entry['commit_ts']}: {entry['error']}", markup=False)
+    for event in report.skipped:
+        console.print(f"skipped: {event['table']} at {event['commit_ts']}: {event['error']}", markup=False)

@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ticdc_producer.errors import ReportError
+from ticdc_producer.installation import own_version
 
 if TYPE_CHECKING:
     from ticdc_producer.reports.report import FaultOccurrence, Subject
@@ -44,12 +44,12 @@ _PASSWORD = re.compile("(?i)passw|secret|token|credential")
 
 
 def source_of(file: str, text: str) -> str:
-    """The text of a scenario for the page; empty if it is YAML that may hold a password."""
+    """Return the text of a scenario for the page; empty if it is YAML that may hold a password."""
     return "" if not file.endswith(".sql") and _PASSWORD.search(text) else text
 
 
 def scenario_source(scenario: str | None) -> str:
-    """The text of a scenario file or of a shipped scenario, as ``source_of``; empty if it is very large."""
+    """Return the text of a scenario file or shipped scenario, as ``source_of``; empty if it is very large."""
     from ticdc_producer.scenario.load import shipped
 
     if scenario is None:
@@ -96,7 +96,7 @@ class Reports:
             name=verified.scenario or changefeed.sink_uri.topic,
             protocol=changefeed.protocol,
             seconds=verified.seconds,
-            made=f"ticdc-producer {version('ticdc-producer')}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
+            created=f"ticdc-producer {own_version()}, {datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
             source="" if self.html is None else self.source(),
         )
         if self.html is not None:
@@ -107,7 +107,7 @@ class Reports:
     def write(
         self,
         verdict: Verdict | None,
-        faults: Iterable[Mapping[str, Any]] = (),
+        faults: Iterable[Mapping[str, object]] = (),
         requested: RequestedFaults | None = None,
     ) -> None:
         """Write the requested reports.
@@ -129,9 +129,9 @@ class Reports:
 
 
 def _occurrences(faults: Iterable[Mapping[str, Any]]) -> list[FaultOccurrence]:
-    """The faults with a position in the topic; a message that is missing at the end has none."""
+    """Return the faults with a position in the topic. A message that is missing at the end has none."""
     from ticdc_producer.reports.report import FaultOccurrence
 
     names = FaultOccurrence.__slots__
-    found = ({name: fault[name] for name in names} for fault in faults if fault["offset"] is not None)
-    return [FaultOccurrence(**fault) for fault in found]
+    occurrences = ({name: fault[name] for name in names} for fault in faults if fault["offset"] is not None)
+    return [FaultOccurrence(**fault) for fault in occurrences]

@@ -29,7 +29,7 @@ _USUAL_THRESHOLDS = (700, 10, 10)
 
 
 class Allowed(StrEnum):
-    """What posted scenarios may use."""
+    """A permission of posted scenarios."""
 
     ENVIRONMENT = "environment"
     EXPRESSION = "expression"
@@ -90,7 +90,7 @@ def serve(
         other_kafkas=frozenset(allow_kafka or ()),
         kafka_properties=tuple(kafka_properties or ()),
         schema_registry=schema_registry,
-        permissions=frozenset(one.value for one in allow or ()),
+        permissions=frozenset(permission.value for permission in allow or ()),
         limits=Limits(seconds=max_seconds, queued=max_queued, runs=max_runs),
     )
     listener = listen(settings)
@@ -102,7 +102,7 @@ def serve(
 
 
 def _load(settings: ServeSettings, on_failure: Callable[[], None]) -> tuple[Service, ASGIApp]:
-    """The service and its application. Kafka starts while the modules load, which takes as long."""
+    """Load the service and its application. Kafka starts meanwhile, which takes as long."""
     from ticdc_producer.kafka.embedded.broker import StartingKafka
 
     kafka = None if settings.kafka else StartingKafka()

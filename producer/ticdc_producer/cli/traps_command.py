@@ -33,15 +33,15 @@ def list_traps(
     from ticdc_producer.faults.catalogue import catalogue
     from ticdc_producer.faults.trap import TrapEntry
 
-    chosen = [one for one in catalogue().values() if legal is None or one.legal is legal]
+    traps = [entry for entry in catalogue().values() if legal is None or entry.legal is legal]
     if as_json:
         typer.echo(
             json.dumps(
-                [TrapEntry.of(one).model_dump(mode="json") for one in chosen], ensure_ascii=False, indent=2
+                [TrapEntry.of(entry).model_dump(mode="json") for entry in traps], ensure_ascii=False, indent=2
             )
         )
     else:
-        _print_table(chosen)
+        _print_table(traps)
     return 0
 
 
@@ -54,11 +54,11 @@ def show(
     from ticdc_producer.faults.catalogue import trap
     from ticdc_producer.faults.trap import TrapEntry
 
-    one = TrapEntry.of(trap(name))
+    entry = TrapEntry.of(trap(name))
     if as_json:
-        typer.echo(one.model_dump_json(indent=2))
+        typer.echo(entry.model_dump_json(indent=2))
     else:
-        _print_fields(one)
+        _print_fields(entry)
     return 0
 
 
@@ -70,19 +70,19 @@ def _print_table(traps: Iterable[Trap]) -> None:
     for title in ("trap", "", "mechanism"):
         table.add_column(title, no_wrap=True)
     table.add_column("what happens")
-    for one in traps:
-        table.add_row(one.id, "legal" if one.legal else "illegal", one.mechanism, one.summary)
+    for trap in traps:
+        table.add_row(trap.id, "legal" if trap.legal else "illegal", trap.mechanism, trap.summary)
     Console(highlight=False, markup=False).print(table)
 
 
-def _print_fields(one: TrapEntry) -> None:
+def _print_fields(entry: TrapEntry) -> None:
     from rich.console import Console
     from rich.table import Table
 
     grid = Table(box=None, pad_edge=False, show_header=False)
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column()
-    for name, value in one.model_dump(mode="json").items():
+    for name, value in entry.model_dump(mode="json").items():
         if value not in ("", [], {}):
             grid.add_row(name, _as_text(value))
     Console(highlight=False, markup=False).print(grid)

@@ -116,15 +116,15 @@ def state(
 def _parse_table_map(pairs: list[str] | tuple[()]) -> dict[str, str]:
     from ticdc_producer.errors import StateError
 
-    found = {}
+    table_map = {}
     for pair in pairs:
         name, equals, actual = pair.partition("=")
         if not (name and equals and actual):
             raise StateError(
                 f"{pair!r} is not a table mapping", source="--map", hint="--map SCHEMA.TABLE=NAME"
             )
-        found[name] = actual
-    return found
+        table_map[name] = actual
+    return table_map
 
 
 app = typer.Typer(invoke_without_command=True)

@@ -69,7 +69,7 @@ def _show_changes(report: RunReport, before: FolderText, after: FolderText) -> N
 
 
 def differences(before: FolderText, after: FolderText) -> Iterator[str]:
-    """The lines that were added and removed, by part."""
+    """Yield the lines that were added and removed, by part."""
     for part in dict.fromkeys([*before, *after]):
         old, new = before.get(part, []), after.get(part, [])
         changed = [

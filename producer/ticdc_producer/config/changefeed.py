@@ -26,7 +26,7 @@ def _kebab(field: str) -> str:
 
 
 class Changefeed(BaseModel):
-    """All options as resolved by ``resolve``. ``PARAMETERS`` describes what each option does.
+    """All options as resolved by ``resolve``. ``PARAMETERS`` describes the effect of each option.
 
     :param sink_uri: hosts and default topic.
     :param dispatchers: dispatch rules in their order, without the final rule that TiCDC always appends.
@@ -134,7 +134,7 @@ class Changefeed(BaseModel):
         return Cluster(self.sink_uri.bootstrap_servers, self.client)
 
     def producer_properties(self, brokers: Brokers) -> Properties:
-        """Properties of the Kafka producer that writes this changefeed's messages to the brokers."""
+        """Return the properties of the Kafka producer that writes this changefeed's messages."""
         return producer_properties(
             brokers, compression=self.compression, max_message_bytes=self.max_message_bytes
         )
@@ -148,7 +148,7 @@ class Changefeed(BaseModel):
         return protocol_spec(self.protocol)
 
     def codec_options(self, protocol: str = "", *, build_ts_ms: int | None = None) -> dict[str, Any]:
-        """The options of a codec as plain values.
+        """Return the options of a codec as plain values.
 
         :param protocol: the codec's, for messages that are not of the changefeed's protocol.
         :param build_ts_ms: time at which messages are built, in Unix milliseconds; None: when they commit.
@@ -182,7 +182,7 @@ class Changefeed(BaseModel):
         return self.max_message_bytes if self.spec.limits_batches else None
 
     def as_manifest(self) -> dict[str, Any]:
-        """The options as resolved, for a manifest: plain JSON values, keys as users spell them."""
+        """Return the options as resolved, for a manifest: plain JSON values, keys as users spell them."""
         kind = self.sink_uri.kind
         ignored = {option.field for option in OF_MESSAGES if option.sinks and kind not in option.sinks}
         excluded = {"sink_uri", "dispatchers", "warnings", *ignored}
@@ -196,7 +196,7 @@ class Changefeed(BaseModel):
         }
         if self.column_selectors:
             manifest["column-selectors"] = [
-                one.model_dump(mode="json", by_alias=True) for one in self.column_selectors
+                selector.model_dump(mode="json", by_alias=True) for selector in self.column_selectors
             ]
         if self.filter != FilterSection():
             manifest["filter"] = self.filter.model_dump(mode="json", by_alias=True, exclude_defaults=True)
@@ -204,7 +204,7 @@ class Changefeed(BaseModel):
 
     @classmethod
     def from_manifest(cls, content: Mapping[str, Any]) -> Self:
-        """The changefeed that ``as_manifest`` described.
+        """Return the changefeed that ``as_manifest`` described.
 
         Options that did not exist when the manifest was written get their defaults.
 
@@ -214,7 +214,7 @@ class Changefeed(BaseModel):
             rules = [DispatchRule.model_validate(rule, strict=False) for rule in content["dispatchers"]]
             target = parse_sink_uri(content["sink-uri"]).target
             defaults = {option.name: option.default for option in OF_MESSAGES}
-            own = {one.name for one in protocol_spec(content["protocol"]).parameters} - BY_NAME.keys()
+            own = {option.name for option in protocol_spec(content["protocol"]).parameters} - BY_NAME.keys()
             fields = {
                 **defaults,
                 "filter": FilterSection(),

@@ -20,7 +20,7 @@ from ticdc_producer.protocols.registry import BUILT_IN
 
 
 def _option(name: str) -> Any:
-    """A key that the table of parameters describes."""
+    """Return a key that the table of parameters describes."""
     parameter = BY_NAME[name]
     return Field(
         default=None,
@@ -195,7 +195,7 @@ class SinkSection(ConfigSection):
     debezium: DebeziumSection | None = None
 
     def of(self, protocol: str, kind: SinkKind) -> SinkSection:
-        """The section without the subsections of other protocols and the keys of the other kind of sink.
+        """Return the section without subsections of other protocols and keys of the other kind of sink.
 
         :raises ChangefeedError: if a subsection of another protocol sets an option, since it has no effect.
         """
@@ -273,7 +273,7 @@ class ChangefeedFile(ConfigSection):
         return self.sink.protocol if self.sink else None
 
     def options(self, protocol: str, kind: SinkKind = SinkKind.KAFKA) -> dict[str, Plain]:
-        """Every option that the file sets, by its name in the table of parameters.
+        """Return every option that the file sets, by its name in the table of parameters.
 
         :param protocol: the changefeed's protocol; sections of other protocols are ignored.
         :param kind: the kind of sink that the changefeed writes to.
@@ -284,12 +284,12 @@ class ChangefeedFile(ConfigSection):
 
 
 def _set_options(section: ConfigSection) -> dict[str, Plain]:
-    found: dict[str, Plain] = {}
+    options: dict[str, Plain] = {}
     for field in section.model_fields_set:
         value = getattr(section, field)
         alias = type(section).model_fields[field].alias or field
         if isinstance(value, ConfigSection):
-            found.update(_set_options(value))
+            options.update(_set_options(value))
         elif alias in BY_NAME and value is not None:
-            found[alias] = value
-    return found
+            options[alias] = value
+    return options

@@ -19,14 +19,14 @@ from pydantic import ValidationError
 from ticdc_producer.config.changefeed import Changefeed
 from ticdc_producer.config.changefeed_file import ChangefeedFile
 from ticdc_producer.config.config_section import ConfigSection, FilterSection, explain
-from ticdc_producer.config.parameters import OF_MESSAGES, REFUSED_KEYS, has_parameter
+from ticdc_producer.config.parameters import OF_MESSAGES, REJECTED_KEYS, has_parameter
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.option_type import Plain
 from ticdc_producer.model.parameter import KAFKA, STORAGE, Parameter, SinkKind
 
 
-def check_changefeed_file(content: Mapping[str, Any], where: str) -> ChangefeedFile:
-    """The content of a changefeed file or of a scenario's ``changefeed:``, checked.
+def check_changefeed_file(content: Mapping[str, object], where: str) -> ChangefeedFile:
+    """Check the content of a changefeed file or of a scenario's ``changefeed:``, and return it.
 
     :param where: the location that errors name.
     :raises ChangefeedError: for the first key that is unknown, not supported or has a wrong value.
@@ -35,12 +35,15 @@ def check_changefeed_file(content: Mapping[str, Any], where: str) -> ChangefeedF
         return ChangefeedFile.model_validate(dict(content))
     except ValidationError as error:
         # A misspelled key is often the reason why another key is missing, so it is reported first.
-        first = min(explain(error, ChangefeedFile, REFUSED_KEYS), key=lambda one: "is missing" in one.what)
+        first = min(
+            explain(error, ChangefeedFile, REJECTED_KEYS),
+            key=lambda explanation: "is missing" in explanation.what,
+        )
         raise ChangefeedError(first.what, parameter=first.key, where=where, hint=first.hint) from None
 
 
 def load_changefeed_toml(path: str | Path) -> dict[str, Any]:
-    """A changefeed file of TiCDC, read and checked.
+    """Read and check a changefeed file of TiCDC.
 
     :returns: the parsed TOML, for ``resolve``.
     :raises ChangefeedError: if it cannot be read, is not TOML or holds a key or value that is not accepted.
@@ -56,7 +59,7 @@ def load_changefeed_toml(path: str | Path) -> dict[str, Any]:
 
 
 def parse_changefeed_toml(text: str, where: str) -> dict[str, Any]:
-    """The content of a changefeed file of TiCDC, checked.
+    """Parse and check the text of a changefeed file of TiCDC.
 
     :param where: its name, for errors.
     :raises ChangefeedError: if it is not TOML or holds a key or value that is not accepted.
@@ -70,17 +73,17 @@ def parse_changefeed_toml(text: str, where: str) -> dict[str, Any]:
             "a changefeed file has no key 'sink-uri'",
             parameter="sink-uri",
             where=where,
-            hint="use --sink-uri",
-        )
+            hint="use `sink_uri`",
+        ).about("sink_uri")
     check_changefeed_file(content, where)
     return content
 
 
 def _not_toml(message: str, path: str) -> ChangefeedError:
-    """The parser's message, with its line moved behind the file's name, as in other errors."""
-    what, found, location = message.rpartition(" (at line ")
+    """Return the parser's message with its line after the file's name, as in other errors."""
+    what, separator, location = message.rpartition(" (at line ")
     line, _, column = location.rstrip(")").partition(", column ")
-    if not found or not column:
+    if not separator or not column:
         return ChangefeedError(f"not TOML: {message}", where=path)
     return ChangefeedError(f"not TOML: {what}, at column {column}", where=f"{path}:{line}")
 
@@ -91,7 +94,7 @@ _OLD_VALUES = "sink.open.output-old-value"
 
 
 def changefeed_toml(changefeed: Changefeed) -> str:
-    """The changefeed file: options that differ from their defaults, dispatch rules, selectors and filter.
+    """Return the changefeed file: options that are not defaults, dispatch rules, selectors and filter.
 
     ``resolve(sink_uri_with_options(changefeed), …)`` with the parsed file returns an equal changefeed.
     """
@@ -107,14 +110,14 @@ def changefeed_toml(changefeed: Changefeed) -> str:
         ("column-selectors", changefeed.column_selectors),
     ):
         if entries:
-            sink[name] = [_plain(one) for one in entries]
+            sink[name] = [_plain(entry) for entry in entries]
     if changefeed.filter != FilterSection():
         content["filter"] = _plain(changefeed.filter)
     return f"# sink URI: {sink_uri_with_options(changefeed)}\n\n{tomli_w.dumps(content)}"
 
 
 def sink_uri_with_options(changefeed: Changefeed) -> str:
-    """The sink URI with the protocol and the options that no changefeed file has, without credentials."""
+    """Return the sink URI with the protocol and the options of no changefeed file, without credentials."""
     parameters = {
         option.name: _text(getattr(changefeed, option.field))
         for option in _applicable(changefeed)
@@ -125,7 +128,7 @@ def sink_uri_with_options(changefeed: Changefeed) -> str:
 
 
 def _applicable(changefeed: Changefeed) -> Iterator[Parameter]:
-    """The options of the changefeed's protocol and sink."""
+    """Yield the options of the changefeed's protocol and sink."""
     for option in OF_MESSAGES:
         if has_parameter(changefeed.spec, option) and (
             not option.sinks or changefeed.sink_uri.kind in option.sinks
@@ -134,7 +137,7 @@ def _applicable(changefeed: Changefeed) -> Iterator[Parameter]:
 
 
 def _file_key(option: Parameter, changefeed: Changefeed) -> str:
-    """The key of an applicable option in the file; empty if it has none.
+    """Return the key of an applicable option in the file; empty if it has none.
 
     The tables ``sink.open``, ``sink.debezium`` and ``sink.csv`` share one key, and so do both kinds of sink.
     """

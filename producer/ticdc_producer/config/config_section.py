@@ -62,7 +62,7 @@ class Explanation:
 
 
 def spell(path: Path) -> str:
-    """Keys and list indexes as one text: ``sink.dispatchers[0].partition``."""
+    """Return keys and list indexes as one text: ``sink.dispatchers[0].partition``."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")
 
@@ -70,7 +70,7 @@ def spell(path: Path) -> str:
 def explain(
     error: ValidationError, model: type[BaseModel], rejected: Mapping[str, str] = _NOTHING, prefix: Path = ()
 ) -> list[Explanation]:
-    """All errors, in the order of the model.
+    """Return all errors, in the order of the model.
 
     :param model: the validated model; it has the valid keys of each level.
     :param rejected: dotted keys, without list indexes, that are known and not supported, with the reason.
@@ -102,7 +102,7 @@ def _explain_one(
 
 
 def _not_this(value: object) -> str:
-    """The wrong value as the end of a message; empty for mappings and lists."""
+    """Return the wrong value as the end of a message; empty for mappings and lists."""
     if value is None:
         return ", and it is empty"
     return f", not {value!r}"[:_MAX_VALUE_CHARS] if isinstance(value, str | int | float) else ""
@@ -121,7 +121,7 @@ def _unknown_key(path: Path, loc: Path, model: type[BaseModel], rejected: Mappin
 
 
 def _keys_at(model: type[BaseModel], loc: Path) -> list[str]:
-    """The valid keys at one path of a model."""
+    """Return the valid keys at one path of a model."""
     current = model
     for part in loc:
         if isinstance(part, int):
@@ -133,7 +133,7 @@ def _keys_at(model: type[BaseModel], loc: Path) -> list[str]:
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Models in an annotation such as ``tuple[Rule, ...] | None``."""
+    """Yield the models in an annotation such as ``tuple[Rule, ...] | None``."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     elif get_origin(annotation) in (Union, UnionType, tuple, list, dict, Annotated):
@@ -146,7 +146,7 @@ EVENT_TYPES = (
     "drop database", "create table", "drop table", "rename table", "truncate table", "alter table",
     "create view", "drop view", "add table partition", "drop table partition", "truncate table partition",
 )  # fmt: skip
-"""What ``ignore-event`` may name (tiflow ``pkg/filter/sql_event_filter.go``)."""
+"""The event types that ``ignore-event`` may name (tiflow ``pkg/filter/sql_event_filter.go``)."""
 
 
 class EventFilter(ConfigSection):

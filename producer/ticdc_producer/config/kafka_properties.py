@@ -21,14 +21,14 @@ _variables: ContextVar[Mapping[str, str] | None] = ContextVar("variables", defau
 
 
 def variables() -> Mapping[str, str]:
-    """The variables that may be substituted: those of the process, or none in ``without_environment``."""
-    found = _variables.get()
-    return os.environ if found is None else found
+    """Return the variables that may be substituted; none in ``without_environment``."""
+    substituted = _variables.get()
+    return os.environ if substituted is None else substituted
 
 
 @contextmanager
 def without_environment() -> Iterator[None]:
-    """Hide the variables of the process: text of somebody else must not read them. All are unset then."""
+    """Hide the variables of the process from text of other users. All variables are unset then."""
     token = _variables.set({})
     try:
         yield
@@ -37,20 +37,20 @@ def without_environment() -> Iterator[None]:
 
 
 def with_environment(text: str, where: str, encode: Callable[[str], str] = str) -> str:
-    """The text with environment variables substituted; ``$${NAME}`` becomes the literal text ``${NAME}``.
+    """Substitute environment variables in a text; ``$${NAME}`` becomes the literal text ``${NAME}``.
 
     :param where: the location that errors name.
     :param encode: applied to a variable's value before it is inserted.
     :raises ChangefeedError: for a variable that is not set.
     """
 
-    def value(found: re.Match[str]) -> str:
-        if found[1]:
-            return f"${{{found[2]}}}"
-        if found[2] not in variables():
-            what = f"environment variable {found[2]!r} is not set"
+    def value(match: re.Match[str]) -> str:
+        if match[1]:
+            return f"${{{match[2]}}}"
+        if match[2] not in variables():
+            what = f"environment variable {match[2]!r} is not set"
             raise ChangefeedError(what, where=where, hint="write $${…} for the text itself")
-        return encode(variables()[found[2]])
+        return encode(variables()[match[2]])
 
     return _VARIABLE.sub(value, text)
 
@@ -81,32 +81,36 @@ _REJECTED = {
         _READING,
     ),
 }  # fmt: skip
+_WHERE = "`kafka_properties`"
 _FORM = re.compile(r"([A-Za-z0-9_.-]+)=(.*)", re.DOTALL)
 
 
 def parse_kafka_properties(texts: Iterable[str]) -> dict[str, str]:
-    """Properties by name, as librdkafka spells them. ``${NAME}`` in a value is an environment variable.
+    """Return properties by name, as librdkafka spells them. ``${NAME}`` is an environment variable.
 
     :param texts: ``name=value`` each.
     :raises ChangefeedError: for a text of another form, a duplicate name, and properties that our delivery
         guarantees depend on. No error repeats a value, since it may be a password.
     """
-    found: dict[str, str] = {}
+    properties: dict[str, str] = {}
     for text in texts:
-        form = _FORM.fullmatch(text)
-        if form is None:
-            raise _error("it is not of the form name=value", "", "for example -X client.id=test")
-        name, value = form.groups()
-        if name in found:
+        match = _FORM.fullmatch(text)
+        if match is None:
+            raise _error("it is not of the form name=value", "", "for example client.id=test")
+        name, value = match.groups()
+        if name in properties:
             raise _error(f"duplicate property {name!r}", name)
         if name in _REJECTED:
             raise _error(f"property {name!r} cannot be set by users", name, _REJECTED[name])
-        found[name] = with_environment(value, "-X")
-    return found
+        try:
+            properties[name] = with_environment(value, _WHERE)
+        except ChangefeedError as error:
+            raise error.about("kafka_properties") from None
+    return properties
 
 
 def _error(what: str, parameter: str, hint: str = "") -> ChangefeedError:
-    return ChangefeedError(what, parameter=parameter, where="-X", hint=hint)
+    return ChangefeedError(what, parameter=parameter, where=_WHERE, hint=hint).about("kafka_properties")
 
 
 SECURITY_OPTIONS = (
@@ -123,12 +127,12 @@ SECURITY_OPTIONS = (
 
 
 def security_properties(options: Mapping[str, Plain]) -> dict[str, str]:
-    """Client properties, as librdkafka spells them.
+    """Return client properties, as librdkafka spells them.
 
-    Files are read here and their content is sent to Spark's workers, so workers need not have the files.
+    Files are read here, and their content is sent with the tasks of Spark: workers need not have the files.
 
     :param options: the options by name; only ``SECURITY_OPTIONS`` are read.
-    :raises ChangefeedError: for options that TiCDC refuses or would ignore, or a file that cannot be read.
+    :raises ChangefeedError: for options that TiCDC rejects or would ignore, or a file that cannot be read.
     """
     tls, sasl = _tls(options), _sasl(options)
     protocol = ("sasl_" if sasl else "") + ("ssl" if tls else "plaintext")
@@ -141,23 +145,23 @@ def _tls(options: Mapping[str, Plain]) -> dict[str, str]:
         raise _security_error(
             "ca, cert and key belong together", "cert" if cert else "key", "name all three files"
         )
-    wanted = options.get("enable-tls")
-    if ca and wanted is False:
+    enabled = options.get("enable-tls")
+    if ca and enabled is False:
         raise _security_error("ca is given, but enable-tls is false", "enable-tls", "leave one of them out")
-    if not (ca or wanted):
+    if not (ca or enabled):
         if options.get("insecure-skip-verify"):
             raise _security_error(
                 "insecure-skip-verify without TLS", "insecure-skip-verify", "add enable-tls=true"
             )
         return {}
-    found = {"enable.ssl.certificate.verification": "true"}
+    properties = {"enable.ssl.certificate.verification": "true"}
     if options.get("insecure-skip-verify"):
-        found = {
+        properties = {
             "enable.ssl.certificate.verification": "false",
             "ssl.endpoint.identification.algorithm": "none",
         }
     files = {"ca": ("ssl.ca.pem", ca), "cert": ("ssl.certificate.pem", cert), "key": ("ssl.key.pem", key)}
-    return found | {name: _pem(option, path) for option, (name, path) in files.items() if path}
+    return properties | {name: _pem(option, path) for option, (name, path) in files.items() if path}
 
 
 def _pem(option: str, path: str) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ticdc_producer.config.storage import OF_STORAGE
-from ticdc_producer.config.unused_parameters import REFUSED, WITHOUT_EFFECT
-from ticdc_producer.model.entry_points import PROTOCOLS, installed
+from ticdc_producer.config.unused_parameters import REJECTED, WITHOUT_EFFECT
+from ticdc_producer.installation import PROTOCOLS, installed
 from ticdc_producer.model.option_type import (
     Boolean,
     Choice,
@@ -197,8 +197,8 @@ _CLIENT = (
 )
 _GENERAL = (*_MESSAGES, *_UPSTREAM, *_KAFKA, *OF_STORAGE, *_CLIENT, *_OURS)
 _OF_ONE_PROTOCOL = tuple(option for spec in BUILT_IN.values() for option in spec.parameters)
-PARAMETERS: tuple[Parameter, ...] = (*_GENERAL, *_OF_ONE_PROTOCOL, *WITHOUT_EFFECT, *REFUSED)
-"""All options. Refused options have only a name and a reason."""
+PARAMETERS: tuple[Parameter, ...] = (*_GENERAL, *_OF_ONE_PROTOCOL, *WITHOUT_EFFECT, *REJECTED)
+"""All options. Rejected options have only a name and a reason."""
 
 OF_MESSAGES = tuple(
     option for option in PARAMETERS if option.state == State.HONOURED and not option.of_client
@@ -209,24 +209,26 @@ BY_NAME = {parameter.name: parameter for parameter in PARAMETERS}
 
 
 def parameter(name: str) -> Parameter | None:
-    """The parameter of this name, also one of an installed protocol; None if there is none."""
+    """Return the parameter of this name, also one of an installed protocol; None if there is none."""
     if name in BY_NAME:
         return BY_NAME[name]
-    return next((one for spec in protocol_specs() for one in spec.parameters if one.name == name), None)
+    return next(
+        (option for spec in protocol_specs() for option in spec.parameters if option.name == name), None
+    )
 
 
 def has_parameter(spec: ProtocolSpec, option: Parameter) -> bool:
-    """Whether a protocol has a parameter."""
+    """Return whether a protocol has a parameter."""
     if option.of_codec:
         return option.field in spec.option_names
-    return option in spec.parameters or option in _GENERAL
+    return any(option is own for own in (*spec.parameters, *_GENERAL))
 
 
 def protocols_with(option: Parameter) -> tuple[str, ...]:
-    """The built-in protocols that have a parameter; empty if all have it."""
+    """Return the built-in protocols that have a parameter; empty if all have it."""
     names = tuple(spec.name for spec in BUILT_IN.values() if has_parameter(spec, option))
     return () if len(names) == len(BUILT_IN) else names
 
 
-REFUSED_KEYS = {option.file_key: option.effect for option in REFUSED if option.file_key}
-"""Keys of a changefeed file that TiCDC knows and this tool refuses, with the reason."""
+REJECTED_KEYS = {option.file_key: option.effect for option in REJECTED if option.file_key}
+"""Keys of a changefeed file that TiCDC knows and this tool rejects, with the reason."""

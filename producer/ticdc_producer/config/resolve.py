@@ -36,13 +36,13 @@ _PROGRAMS = {"classic": "classic (tiflow)", "new": "new architecture"}
 
 def resolve(
     sink_uri: str | None = None,
-    config: Mapping[str, Any] | None = None,
+    config: Mapping[str, object] | None = None,
     *,
-    scenario: Mapping[str, Any] | None = None,
+    scenario: Mapping[str, object] | None = None,
     name: str = "scenario",
     kafka_properties: Iterable[str] = (),
 ) -> Changefeed:
-    """The changefeed of a run.
+    """Return the changefeed of a run.
 
     :param sink_uri: from the command line; replaces the scenario's.
     :param config: content of a changefeed file, as ``load_changefeed_toml`` returns it; its keys override
@@ -81,7 +81,9 @@ def resolve(
         column_selectors=file.column_selectors if kind is SinkKind.KAFKA else (),
         client={**_client_id(options), **properties},
         schema_registry=str(options["schema-registry"] or ""),
-        plugin_options={one.name: options[one.name] for one in spec.parameters if one.name not in BY_NAME},
+        plugin_options={
+            option.name: options[option.name] for option in spec.parameters if option.name not in BY_NAME
+        },
         warnings=(
             *_warnings(spec, options),
             *_ignored_client(uri.target, properties),
@@ -90,12 +92,12 @@ def resolve(
         ),
         **values,
     )
-    spec.typed(changefeed.codec_options())  # refuses combinations of the codec's options
+    spec.typed(changefeed.codec_options())  # rejects combinations of the codec's options
     return changefeed
 
 
 def _of_other_sinks(given: Mapping[str, Plain], kind: SinkKind) -> list[str]:
-    """Options that are set and that only the other kind of sink has; TiCDC ignores them."""
+    """Return the options that are set and that only the other kind of sink has; TiCDC ignores them."""
     options = [option for option in map(parameter, given) if option is not None]
     return [
         option.name
@@ -118,10 +120,12 @@ def _ignored_rules(file: ChangefeedFile, kind: SinkKind) -> Iterator[str]:
 
 
 def _check_sink(spec: ProtocolSpec, kind: SinkKind) -> None:
-    """Refuse a protocol that TiCDC does not write to this kind of sink (tiflow ``pkg/config/sink.go``)."""
+    """Reject a protocol that TiCDC does not write to this kind of sink (tiflow ``pkg/config/sink.go``)."""
     if kind in spec.sinks:
         return
-    written = " and ".join(sorted(one.name for one in protocol_specs() if SinkKind.STORAGE in one.sinks))
+    written = " and ".join(
+        sorted(protocol.name for protocol in protocol_specs() if SinkKind.STORAGE in protocol.sinks)
+    )
     raise ChangefeedError(
         f"protocol {spec.name} is incompatible with {kind} sinks",
         parameter="protocol",
@@ -142,7 +146,7 @@ def _ignored_client(target: SinkURI, properties: Mapping[str, str]) -> Iterator[
 
 
 def _fields() -> dict[str, str]:
-    """Attribute of ``Changefeed`` → option, for the options that a manifest holds."""
+    """Return the option of each attribute of ``Changefeed``, for the options that a manifest holds."""
     return {option.field: option.name for option in OF_MESSAGES}
 
 
@@ -152,7 +156,7 @@ def _defaults(spec: ProtocolSpec) -> dict[str, Plain]:
     return {**values, **spec.defaults}
 
 
-def _check_each(config: Mapping[str, Any] | None, scenario: Mapping[str, Any] | None) -> None:
+def _check_each(config: Mapping[str, object] | None, scenario: Mapping[str, object] | None) -> None:
     """Check both sources separately, so that an error names its source and no override hides an error."""
     if scenario:
         check_changefeed_file(scenario, "changefeed of the scenario")
@@ -160,8 +164,8 @@ def _check_each(config: Mapping[str, Any] | None, scenario: Mapping[str, Any] | 
         check_changefeed_file(config, "changefeed file")
 
 
-def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Both mappings merged: ``over`` overrides, nested mappings key by key, lists as a whole."""
+def _merge(base: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
+    """Merge two mappings: ``over`` overrides, nested mappings key by key, lists as a whole."""
     merged = dict(base)
     for key, value in over.items():
         below = merged.get(key)
@@ -173,7 +177,7 @@ def _merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_together(options: Mapping[str, Plain]) -> None:
-    """Refuse combinations of options that TiCDC refuses (``pkg/sink/codec/common/config.go``)."""
+    """Reject combinations of options that TiCDC rejects (``pkg/sink/codec/common/config.go``)."""
     if options["force-replicate"] and options["delete-only-output-handle-key-columns"]:
         raise ChangefeedError(
             "force-replicate must be off when delete-only-output-handle-key-columns is on",
@@ -184,16 +188,16 @@ def _check_together(options: Mapping[str, Plain]) -> None:
 
 def _check_large_messages(options: Mapping[str, Plain]) -> None:
     """Check TiCDC's conditions (``pkg/config/large_message.go``, ``pkg/sink/codec/common/config.go``)."""
-    chosen = options["large-message-handle-option"]
-    if chosen == "none":
+    handling = options["large-message-handle-option"]
+    if handling == "none":
         return
     if options["force-replicate"]:
         raise ChangefeedError(
-            f"force-replicate must be off when large-message-handle-option is {chosen}",
+            f"force-replicate must be off when large-message-handle-option is {handling}",
             parameter="force-replicate",
             hint="a table without a handle key has no handle key to send",
         )
-    if chosen == "claim-check" and not options["claim-check-storage-uri"]:
+    if handling == "claim-check" and not options["claim-check-storage-uri"]:
         raise ChangefeedError(
             "large-message-handle-option claim-check needs a storage",
             parameter="claim-check-storage-uri",
@@ -202,7 +206,7 @@ def _check_large_messages(options: Mapping[str, Plain]) -> None:
 
 
 def _check_protocol(spec: ProtocolSpec, options: Mapping[str, Plain]) -> None:
-    """Refuse options of other protocols that are set to something else than their default."""
+    """Reject options of other protocols that are set to something else than their default."""
     for option in (*PARAMETERS, *spec.parameters):
         is_set = option.state == State.HONOURED and options[option.name] != option.default
         if is_set and not has_parameter(spec, option):
@@ -216,10 +220,14 @@ def _check_protocol(spec: ProtocolSpec, options: Mapping[str, Plain]) -> None:
 
 
 def _check_profile(spec: ProtocolSpec, options: Mapping[str, Plain]) -> None:
-    """Refuse protocols and options that the chosen profile does not have."""
+    """Reject protocols and options that the profile does not have."""
     profile = options["profile"]
     if profile not in spec.profiles:
-        others = [one.name for one in protocol_specs() if profile in one.profiles and one.signature]
+        others = [
+            protocol.name
+            for protocol in protocol_specs()
+            if profile in protocol.profiles and protocol.signature
+        ]
         raise ChangefeedError(
             f"TiCDC {_PROGRAMS[str(profile)]} has no protocol {spec.name}",
             parameter="protocol",
@@ -236,7 +244,7 @@ def _check_profile(spec: ProtocolSpec, options: Mapping[str, Plain]) -> None:
 
 
 def _warnings(spec: ProtocolSpec, options: Mapping[str, Plain]) -> Iterator[str]:
-    """Settings that TiCDC accepts with a warning in its log."""
+    """Yield the settings that TiCDC accepts with a warning in its log."""
     if options["enable-tidb-extension"] and not spec.has_extension:
         yield f"enable-tidb-extension is ignored: {spec.name} has no extension"
     if options["required-acks"] != "-1":

@@ -106,13 +106,13 @@ def parse_sink_uri(text: str) -> ParsedSinkURI:
 
 
 def default_sink_uri(name: str) -> str:
-    """The default URI of a run: the embedded broker and a topic named after the scenario."""
+    """Return the default URI of a run: the embedded broker and a topic named after the scenario."""
     topic = re.sub(r"[^A-Za-z0-9._-]", "_", name)[:MAX_TOPIC_LENGTH]
     return f"kafka:///{topic if topic not in ('', '.', '..') else 'scenario'}"
 
 
 def check_topic(topic: str) -> str:
-    """The topic, if Kafka accepts the name.
+    """Return the topic if Kafka accepts the name.
 
     :raises ValueError: if it does not.
     """
@@ -168,7 +168,7 @@ def _topic(path: str) -> str:
 
 
 def _storage(scheme: str, netloc: str, path: str) -> SinkURI:
-    """The URI of a storage. Credentials come from the file system library's own environment."""
+    """Return the URI of a storage. Credentials come from the file system library's own environment."""
     if "@" in netloc:
         raise _error("it holds user information before '@'", hint="leave it out")
     if scheme == "file" and netloc:
@@ -197,17 +197,17 @@ def _parameters(query: str) -> dict[str, Plain]:
 
 
 def _lookup(name: str) -> Parameter:
-    found = parameter(name)
-    if found is None:
+    option = parameter(name)
+    if option is None:
         allowed = [known.name for known in BY_NAME.values() if known.in_uri and known.state != State.REJECTED]
         hint = nearest(name, allowed, listed="the page on options")
         raise _error(f"unknown parameter {name!r}", parameter=name, hint=hint)
-    if found.state == State.REJECTED:
-        raise _error(f"parameter {name!r} is not supported", parameter=name, hint=found.effect)
-    if not found.in_uri:
-        key = f"{found.file_key} of the changefeed file"
+    if option.state == State.REJECTED:
+        raise _error(f"parameter {name!r} is not supported", parameter=name, hint=option.effect)
+    if not option.in_uri:
+        key = f"{option.file_key} of the changefeed file"
         raise _error(f"{name!r} is not a parameter of a sink URI", parameter=name, hint=f"set {key}")
-    return found
+    return option
 
 
 def _value(option: Parameter, text: str) -> Plain:

@@ -78,7 +78,7 @@ _NO_LIMIT = (1 << 31) - 1
 
 
 def storage_limits(options: Mapping[str, Plain]) -> dict[str, Plain]:
-    """The options that have bounds, with their effective values.
+    """Return the options that have bounds, with their effective values.
 
     ``max-message-bytes`` is a limit of Kafka: a row of a file may have any size.
     """
@@ -111,11 +111,11 @@ _LIBRARY_ERRORS = (
     ("gcsfs.retry", "HttpError"),
     ("azure.core.exceptions", "AzureError"),
 )
-"""Exceptions (module, class) that libraries of object storages raise beside ``OSError``."""
+"""Exceptions (module, class) that libraries of object storages raise besides ``OSError``."""
 
 
 def file_system(uri: str, parameter: str) -> tuple[AbstractFileSystem, str]:
-    """The file system, and the folder in it.
+    """Return the file system, and the folder in it.
 
     :param uri: a URI without parameters.
     :param parameter: the option that holds the URI, for errors.
@@ -138,17 +138,17 @@ def file_system(uri: str, parameter: str) -> tuple[AbstractFileSystem, str]:
 
 
 def failures() -> tuple[type[Exception], ...]:
-    """The exceptions that an operation of a file system can raise.
+    """Return the exceptions that an operation of a file system can raise.
 
     Only classes of modules that are already imported are included.
     """
     loaded = ((sys.modules.get(module), name) for module, name in _LIBRARY_ERRORS)
-    found = (getattr(module, name, None) for module, name in loaded)
-    return (OSError, NotImplementedError, *filter(None, found))
+    classes = (getattr(module, name, None) for module, name in loaded)
+    return (OSError, NotImplementedError, *filter(None, classes))
 
 
 def storage_error(what: str, location: str, error: Exception) -> StorageError:
-    """A failure of a file system as a ``StorageError``.
+    """Return a failure of a file system as a ``StorageError``.
 
     :param what: the operation that failed, as the beginning of the message.
     :param location: the storage, as the user wrote it.
@@ -160,7 +160,7 @@ def storage_error(what: str, location: str, error: Exception) -> StorageError:
 
 
 def folder_exists(system: AbstractFileSystem, folder: str) -> bool:
-    """Whether a folder exists.
+    """Return whether a folder exists.
 
     :raises FileNotFoundError: if its bucket does not exist.
     :raises OSError: if the storage cannot be reached, or the settings of its library are invalid.
@@ -182,7 +182,7 @@ def make_folder(system: AbstractFileSystem, folder: str) -> None:
 
 
 def claim_storage(uri: str) -> tuple[AbstractFileSystem, str]:
-    """The file system, and the folder of the objects in it.
+    """Return the file system, and the folder of the objects in it.
 
     :param uri: ``claim-check-storage-uri``, or the path of a local folder.
     :raises ChangefeedError: if no package for the URI's scheme is installed.

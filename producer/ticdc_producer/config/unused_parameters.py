@@ -1,4 +1,4 @@
-"""Options of TiCDC without effect here: those that are ignored, and those that are refused with a reason."""
+"""Options of TiCDC without effect here: those that are ignored, and those that are rejected with a reason."""
 
 from __future__ import annotations
 
@@ -82,32 +82,32 @@ _BY_NAME = "files of a table are always in a directory named after the table"
 _BIDIRECTIONAL = "rows that come back from another cluster, and DDL by its role, are not simulated"
 
 
-def _refused(name: str, reason: str, *, file_key: str, in_uri: bool = True) -> Parameter:
+def _rejected(name: str, reason: str, *, file_key: str, in_uri: bool = True) -> Parameter:
     return Parameter(
         name=name, value=Text(), state=State.REJECTED, effect=reason, file_key=file_key, in_uri=in_uri
     )
 
 
-REFUSED = (
+REJECTED = (
     *(
-        _refused(f"sasl-gssapi-{name}", _KERBEROS, file_key=f"{KAFKA}sasl-gssapi-{name}")
+        _rejected(f"sasl-gssapi-{name}", _KERBEROS, file_key=f"{KAFKA}sasl-gssapi-{name}")
         for name in (
             "auth-type", "keytab-path", "kerberos-config-path", "service-name", "user", "password", "realm",
             "disable-pafxfast",
         )
     ),
     *(
-        _refused(f"sasl-oauth-{name}", _OAUTH, file_key=f"{KAFKA}sasl-oauth-{name}")
+        _rejected(f"sasl-oauth-{name}", _OAUTH, file_key=f"{KAFKA}sasl-oauth-{name}")
         for name in ("client-id", "client-secret", "token-url", "scopes", "grant-type", "audience")
     ),
     *(
-        _refused(name, _CREDENTIALS, file_key="")
+        _rejected(name, _CREDENTIALS, file_key="")
         for name in (
             "access-key", "secret-access-key", "session-token", "endpoint", "region", "force-path-style",
             "provider", "storage-class", "sse", "sse-kms-key-id", "acl", "role-arn", "external-id",
             "credentials-file", "predefined-acl", "account-name", "account-key", "sas-token", "access-tier",
         )
     ),
-    _refused("use-table-id-as-path", _BY_NAME, file_key=STORAGE + "use-table-id-as-path"),
-    _refused("bdr-mode", _BIDIRECTIONAL, file_key="bdr-mode", in_uri=False),
+    _rejected("use-table-id-as-path", _BY_NAME, file_key=STORAGE + "use-table-id-as-path"),
+    _rejected("bdr-mode", _BIDIRECTIONAL, file_key="bdr-mode", in_uri=False),
 )  # fmt: skip

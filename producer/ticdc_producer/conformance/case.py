@@ -9,7 +9,6 @@ from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -44,7 +43,7 @@ _POSITION = ("topic", "partition", "offset", "index")
 class Case:
     """One request to a testee, and the expected events.
 
-    :param description: what the case requires of a consumer.
+    :param description: the requirement for a consumer.
     :param expected: the events; None if the message is damaged and an error is the right answer.
     """
 
@@ -74,7 +73,7 @@ def build_decode_case(decode_case: DecodeCase) -> Case:
     plan = EncodePlan(protocol=decode_case.protocol, options=with_ids, catalog=stream.catalog)
     messages = list(PartitionEncoder(plan).messages(stream.batches(spec.resolved)))
     *described, message = messages
-    if any(one.type != _SCHEMA_MESSAGE for one in described):
+    if any(earlier.type != _SCHEMA_MESSAGE for earlier in described):
         raise ValueError(f"{decode_case.id} makes {len(messages)} messages")
     fidelity = registry.fidelity(decode_case.protocol, options)
     expected = None if spec.damage else tuple(_expected(stream, spec, fidelity))
@@ -86,8 +85,8 @@ def build_decode_case(decode_case: DecodeCase) -> Case:
     )
 
 
-def changefeed_of(protocol: str, options: Mapping[str, Any]) -> Changefeed:
-    """The changefeed of a case's message.
+def changefeed_of(protocol: str, options: Mapping[str, object]) -> Changefeed:
+    """Return the changefeed of a case's message.
 
     :param options: the options that differ from their defaults.
     """
@@ -95,8 +94,11 @@ def changefeed_of(protocol: str, options: Mapping[str, Any]) -> Changefeed:
     return Changefeed.from_manifest({**plain.as_manifest(), **options})
 
 
-def registered_schemas(protocol: str, catalog: Catalog, options: Mapping[str, Any]) -> SchemaIDs:
-    """The ids of the tables' schemas in the registry of a case; empty for protocols without a registry."""
+def registered_schemas(protocol: str, catalog: Catalog, options: Mapping[str, object]) -> SchemaIDs:
+    """Return the ids of the tables' schemas in the registry of a case.
+
+    The result is empty for protocols without a registry.
+    """
     spec = registry.protocol_spec(protocol)
     if spec.schemas is None:
         return {}
@@ -116,7 +118,7 @@ def _request(
         options=dict(decode_case.options),
         key=_base64(key),
         value=_base64(value),
-        described=[b64encode(one.value or b"").decode("ascii") for one in described] or msgspec.UNSET,
+        described=[b64encode(earlier.value or b"").decode("ascii") for earlier in described] or msgspec.UNSET,
         schemas={str(number): schema for (_, schema), number in known.items()} or msgspec.UNSET,
     )
 
@@ -126,7 +128,7 @@ def _base64(part: bytes | None) -> str | None:
 
 
 def _expected(stream: CaseStream, spec: DecodeSpec, fidelity: Fidelity) -> Iterator[Event]:
-    """The events in the order of the message."""
+    """Yield the events in the order of the message."""
     tables, by_key = stream.catalog.tables, spec.handle_key_only
     for change in stream.changes:
         table, ts = tables[change.table_version], stream.commit_ts(change)
@@ -137,8 +139,8 @@ def _expected(stream: CaseStream, spec: DecodeSpec, fidelity: Fidelity) -> Itera
         yield _event(expected_resolved(stream.last_ts))
 
 
-def _event(fields: dict[str, Any]) -> Event:
-    """The event as in a line of ``events.jsonl``, without its position in the topic."""
+def _event(fields: dict[str, object]) -> Event:
+    """Return the event as in a line of ``events.jsonl``, without its position in the topic."""
     line = event_line(fields)
     return event_of({name: line[name] for name in line if name not in _POSITION})
 
@@ -147,7 +149,7 @@ def _event(fields: dict[str, Any]) -> Event:
 class TopicCase:
     """One request to a testee, and the expected rows.
 
-    :param description: what the case requires of a consumer.
+    :param description: the requirement for a consumer.
     :param expected: the rows of the requested tables.
     """
 
@@ -168,7 +170,7 @@ class ApplyCase(TopicCase):
 
 
 def build_apply_case(spec: ApplyCaseSpec, on_status: Callable[[str], None]) -> ApplyCase:
-    """The case of a topic; Spark makes the topic if it is not in the cache.
+    """Build the case of a topic. Spark makes the topic if it is not in the cache.
 
     :param on_status: called when Spark starts.
     :raises ProducerError: if Spark does not start, or the topic cannot be stored.
@@ -204,19 +206,19 @@ def build_apply_case(spec: ApplyCaseSpec, on_status: Callable[[str], None]) -> A
 
 
 def _delivered(folder: Path) -> list[KafkaRecord]:
-    """The messages in a possible order of delivery: round-robin over the partitions, each in its order."""
+    """Return the messages in a possible order of delivery: round-robin, each partition in its order."""
     records = source.records(folder / "messages.jsonl")
     return [
         KafkaRecord(
-            topic=one.topic,
-            partition=one.partition,
-            offset=one.offset,
-            key=_base64(one.key),
-            value=_base64(one.value),
+            topic=record.topic,
+            partition=record.partition,
+            offset=record.offset,
+            key=_base64(record.key),
+            value=_base64(record.value),
         )
-        for one in sorted(records, key=_delivery_order)
+        for record in sorted(records, key=_delivery_order)
     ]
 
 
-def _delivery_order(one: event.Record) -> tuple[int, str, int]:
-    return one.offset, one.topic, one.partition
+def _delivery_order(record: event.Record) -> tuple[int, str, int]:
+    return record.offset, record.topic, record.partition

@@ -1,4 +1,4 @@
-"""The written cases of both levels: ``corpus.yaml`` and ``topics.yaml`` beside this file."""
+"""The written cases of both levels: ``corpus.yaml`` and ``topics.yaml`` in the folder of this file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ColumnTypeSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class DecodeSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, rename="kebab"):
     """SQL whose events make one message, in some protocols.
 
-    :param description: one sentence: what the case requires of a consumer.
+    :param description: one sentence: the requirement for a consumer.
     :param protocols: protocol → options; empty for all protocols with the options of their specs.
     :param setup: SQL that is run before; its events are not part of the message.
     :param sql: the SQL of the message. Each row change is one event; nothing is collapsed or split.
@@ -67,7 +67,7 @@ class DecodeCase:
     name: str
     spec: DecodeSpec
     protocol: ProtocolName
-    options: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def id(self) -> str:
@@ -77,7 +77,7 @@ class DecodeCase:
 
     @property
     def description(self) -> str:
-        """What the case requires of a consumer."""
+        """The requirement for a consumer."""
         return self.spec.description
 
 
@@ -88,13 +88,13 @@ def _corpus() -> _DecodeCorpus:
 
 
 def column_types() -> Mapping[str, ColumnTypeSpec]:
-    """The column types of the corpus with their boundary values, by the name that ids of cases have."""
+    """Return the column types of the corpus with their boundary values, by their name in the ids of cases."""
     return _corpus().types
 
 
 @cache
 def decode_cases() -> tuple[DecodeCase, ...]:
-    """All specs, each in all of its protocols, in the order of the corpus."""
+    """Return all specs, each in all of its protocols, in the order of the corpus."""
     corpus = _corpus()
     named = [*_of_types(corpus.types), *corpus.specs.items()]
     return tuple(
@@ -128,7 +128,7 @@ _PARTITIONS = 3
 class TopicSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, rename="kebab"):
     """A topic in some protocols, and the rows that are requested of it.
 
-    :param description: one sentence: what the case requires of a consumer.
+    :param description: one sentence: the requirement for a consumer.
     :param scenario: name of a shipped scenario.
     :param overrides: ``path=value`` for keys of the scenario.
     :param inject: traps to inject.
@@ -165,7 +165,7 @@ class ApplyCaseSpec:
     name: str
     topic_spec: TopicSpec
     protocol: ProtocolName
-    options: Mapping[str, Any]
+    options: Mapping[str, object]
     moments: tuple[int, ...] = ()
 
     @property
@@ -176,7 +176,7 @@ class ApplyCaseSpec:
 
     @property
     def description(self) -> str:
-        """What the case requires of a consumer."""
+        """The requirement for a consumer."""
         return self.topic_spec.description
 
     @property
@@ -193,7 +193,7 @@ def _text(value: object) -> str:
 
 @cache
 def apply_case_specs() -> tuple[ApplyCaseSpec, ...]:
-    """All topics, each in all of its protocols, in the order of the file."""
+    """Return all topics, each in all of its protocols, in the order of the file."""
     text = files("ticdc_producer.conformance").joinpath("topics.yaml").read_text("utf-8")
     corpus = msgspec.convert(yaml.safe_load(text), _TopicCorpus)
     moments: defaultdict[object, set[int]] = defaultdict(set)
@@ -215,12 +215,12 @@ def apply_case_specs() -> tuple[ApplyCaseSpec, ...]:
 
 
 def _topic(topic_spec: TopicSpec) -> object:
-    """The identity of the topic, which its cases share."""
+    """Return the identity of the topic, which its cases share."""
     return topic_spec.scenario, topic_spec.overrides, topic_spec.inject
 
 
 class Level(StrEnum):
-    """What a testee returns: the events of a message, or the rows of a topic's tables."""
+    """The part that a testee returns: the events of a message, or the rows of a topic's tables."""
 
     DECODE = "decode"
     APPLY = "apply"

@@ -30,39 +30,42 @@ AnyCase: TypeAlias = "Case | ApplyCase"
 
 
 def case_specs(levels: Collection[Level]) -> tuple[CaseSpec, ...]:
-    """All cases of some levels, not built yet; cases of single messages come first."""
+    """Return all cases of some levels, not built yet. Cases of single messages come first."""
     decode = decode_cases() if Level.DECODE in levels else ()
     return (*decode, *(apply_case_specs() if Level.APPLY in levels else ()))
 
 
-def build_case(one: CaseSpec, on_status: Callable[[str], None]) -> AnyCase:
+def build_case(spec: CaseSpec, on_status: Callable[[str], None]) -> AnyCase:
     """Build a case.
 
     :param on_status: called before something that takes long.
     :raises ProducerError: if Spark does not start, which the apply level needs once per topic.
     """
-    if isinstance(one, DecodeCase):
-        return build_decode_case(one)
+    if isinstance(spec, DecodeCase):
+        return build_decode_case(spec)
     from ticdc_producer.conformance.case import build_apply_case
 
-    return build_apply_case(one, on_status)
+    return build_apply_case(spec, on_status)
 
 
 def selected(cases: Sequence[CaseSpec], protocols: Collection[str], globs: Sequence[str]) -> list[CaseSpec]:
-    """The cases of the protocols whose ids match one of the globs; an empty collection selects all.
+    """Select the cases of the protocols whose ids match one of the globs. An empty collection selects all.
 
     :raises ConformanceError: for a glob that matches no case.
     """
-    of_protocol = [one for one in cases if not protocols or one.protocol in protocols]
-    ids = [one.id for one in of_protocol]
+    of_protocol = [spec for spec in cases if not protocols or spec.protocol in protocols]
+    ids = [spec.id for spec in of_protocol]
     for glob in globs:
         check_matches(glob, ids, where="--filter")
-    return [one for one in of_protocol if not globs or any(fnmatchcase(one.id, glob) for glob in globs)]
+    return [spec for spec in of_protocol if not globs or any(fnmatchcase(spec.id, glob) for glob in globs)]
 
 
 def check_matches(glob: str, ids: Collection[str], *, where: str) -> None:
-    """:raises ConformanceError: if a glob matches no id."""
-    if any(fnmatchcase(one, glob) for one in ids):
+    """Check that a glob matches an id.
+
+    :raises ConformanceError: if it matches none.
+    """
+    if any(fnmatchcase(case, glob) for case in ids):
         return
     close = get_close_matches(glob, ids, n=1)
     hint = f"did you mean {close[0]!r}?" if close else "--list names the cases"
@@ -70,10 +73,10 @@ def check_matches(glob: str, ids: Collection[str], *, where: str) -> None:
 
 
 def seconds_of(duration: str, *, where: str = "--timeout") -> float:
-    """A duration in seconds.
+    """Return a duration in seconds.
 
     :param duration: for example ``500ms`` or ``5s``.
-    :param where: the option that has it, for errors.
+    :param where: the option with the duration, for errors.
     :raises ConformanceError: if it is not a duration.
     """
     try:
@@ -92,12 +95,12 @@ class FailureList:
     patterns: tuple[str, ...] = ()
 
     def expects(self, case: str) -> bool:
-        """Whether a case is expected to fail."""
+        """Return whether a case is expected to fail."""
         return any(fnmatchcase(case, pattern) for pattern in self.patterns)
 
 
 def read_failures(path: Path, ids: Collection[str]) -> FailureList:
-    """A failure list: an id or a glob per line, ``#`` starts a comment.
+    """Read a failure list: an id or a glob per line, ``#`` starts a comment.
 
     :param ids: the ids of all cases.
     :raises ConformanceError: if it cannot be read, or a line matches no case.

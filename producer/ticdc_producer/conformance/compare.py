@@ -6,7 +6,6 @@ import json
 import struct
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -21,50 +20,53 @@ _LONGEST = 80
 def differences(
     expected: Sequence[Event], actual: Sequence[Event], floats: frozenset[str] = FLOATS
 ) -> list[str]:
-    """One sentence per difference; empty if the testee is right.
+    """Return one sentence per difference; empty if the testee is right.
 
     Columns, table ids and DDL types that the testee leaves out are not compared.
 
     :param floats: SQL types whose values are compared as numbers, so that ``1e21`` equals its digits.
     """
-    found = [
+    sentences = [
         f"event {index}: {text}"
-        for index, (one, other) in enumerate(zip(expected, actual, strict=False))
-        for text in _of_event(one, other, floats)
+        for index, (expected_event, actual_event) in enumerate(zip(expected, actual, strict=False))
+        for text in _of_event(expected_event, actual_event, floats)
     ]
     if len(expected) != len(actual):
-        found.append(f"{len(actual)} events, expected {len(expected)}")
-    return found
+        sentences.append(f"{len(actual)} events, expected {len(expected)}")
+    return sentences
 
 
 def _of_event(expected: Event, actual: Event, floats: frozenset[str]) -> Iterator[str]:
     for name in _ALWAYS:
-        one, other = getattr(expected, name), getattr(actual, name)
-        if (one or None) != (other or None):  # a DDL of a database has no table, or an empty one
-            yield sentence(name, other, one)
+        value, answered = getattr(expected, name), getattr(actual, name)
+        if (value or None) != (answered or None):  # a DDL of a database has no table, or an empty table
+            yield sentence(name, answered, value)
     for name in _OPTIONAL:
-        one, other = getattr(expected, name), getattr(actual, name)
-        if None not in (one, other) and _by_name(one) != _by_name(other):
-            yield sentence(name, other, one)
+        value, answered = getattr(expected, name), getattr(actual, name)
+        if None not in (value, answered) and _by_name(value) != _by_name(answered):
+            yield sentence(name, answered, value)
     numbers = {name: bare_type(kind) for name, kind, _ in expected.columns or () if bare_type(kind) in floats}
     yield from _of_image("before", expected.before, actual.before, numbers)
     yield from _of_image("after", expected.after, actual.after, numbers)
 
 
 def bare_type(kind: str) -> str:
-    """A type without its parameters and without UNSIGNED."""
+    """Return a type without its parameters and without UNSIGNED."""
     return kind.partition(" ")[0].partition("(")[0]
 
 
-def _by_name(actual: Any) -> Any:
-    """Columns sorted by name, because a consumer may store them in an unordered map."""
-    return sorted(actual) if isinstance(actual, list) else actual
+def _by_name(part: object) -> object:
+    """Sort columns by name, because a consumer may store them in an unordered map."""
+    return sorted(part) if isinstance(part, list) else part
 
 
 def _of_image(
     name: str, expected: Image | None, actual: Image | None, numbers: Mapping[str, str]
 ) -> Iterator[str]:
-    """:param numbers: SQL type of the columns whose values are compared as numbers."""
+    """Yield the differences of an image.
+
+    :param numbers: SQL type of the columns whose values are compared as numbers.
+    """
     if expected is None or actual is None:
         if expected is not actual:
             yield sentence(name, actual, expected)
@@ -82,15 +84,15 @@ def _of_image(
 
 
 def same_number(kind: str | None, expected: EventValue, actual: EventValue) -> bool:
-    """Whether two values are the same number.
+    """Return whether two values are the same number.
 
     :param kind: SQL type of a column whose values are compared as numbers; None for other columns.
     """
     if kind is None or not isinstance(expected, str) or not isinstance(actual, str):
         return False
     try:
-        one, other = float(expected), float(actual)
-        return one == other or (kind == "float" and _single(one) == _single(other))
+        number, answered = float(expected), float(actual)
+        return number == answered or (kind == "float" and _single(number) == _single(answered))
     except (ValueError, OverflowError):
         return False
 
@@ -99,14 +101,14 @@ def _single(number: float) -> bytes:
     return struct.pack("<f", number)
 
 
-def sentence(name: str, actual: Any, expected: Any) -> str:
-    """The sentence for one difference."""
+def sentence(name: str, actual: object, expected: object) -> str:
+    """Return the sentence for one difference."""
     return f"{name} is {display(actual)}, expected {display(expected)}"
 
 
-def display(what: Any) -> str:
-    """A value as JSON; a long one is cut."""
-    text = json.dumps(msgspec.to_builtins(what), ensure_ascii=False)
+def display(value: object) -> str:
+    """Return a value as JSON. A long one is cut."""
+    text = json.dumps(msgspec.to_builtins(value), ensure_ascii=False)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"
 
 
@@ -118,7 +120,7 @@ class ExpectedRows(msgspec.Struct, frozen=True, kw_only=True):
     """A table's rows.
 
     :param key: columns of the handle key.
-    :param types: SQL type of each column, as far as it is visible in the protocol.
+    :param types: SQL type of each column, if it is visible in the protocol.
     """
 
     schema: str
@@ -138,9 +140,9 @@ def table_differences(
     actual: Mapping[str, Sequence[Image]],
     floats: frozenset[str] = FLOATS,
 ) -> list[str]:
-    """For each table that differs, a line with counts, then lines of rows; empty if the testee is right.
+    """Return for each table that differs a line with counts, then lines of rows.
 
-    Tables that were not requested are ignored.
+    The result is empty if the testee is right. Tables that were not requested are ignored.
 
     :param floats: SQL types whose values are compared as numbers.
     """
@@ -164,11 +166,11 @@ def _of_table(table: ExpectedRows, actual: Sequence[Image], floats: frozenset[st
         else:
             missing.append(display(row))
     extra = [display(row) for rows in unmatched.values() for row in rows]
-    found = {"missing": missing, "extra": extra, "different": [text for text in different if text]}
-    if any(found.values()):
-        counts = ", ".join(f"{len(rows)} {label}" for label, rows in found.items() if rows)
+    differing = {"missing": missing, "extra": extra, "different": [text for text in different if text]}
+    if any(differing.values()):
+        counts = ", ".join(f"{len(rows)} {label}" for label, rows in differing.items() if rows)
         yield f"table {table.name}: {counts}"
-        for label, rows in found.items():
+        for label, rows in differing.items():
             yield from (f"  {label}: {row}" for row in rows[:_MAX_ROWS])
 
 

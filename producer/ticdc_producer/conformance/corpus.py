@@ -7,10 +7,9 @@ import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
@@ -19,6 +18,7 @@ from ticdc_producer.conformance.catalog import AnyCase, CaseSpec, build_case
 from ticdc_producer.conformance.compare import ExpectedRows
 from ticdc_producer.conformance.wire import Event
 from ticdc_producer.errors import FolderError
+from ticdc_producer.installation import own_version
 from ticdc_producer.model import tso
 from ticdc_producer.model.event import Record
 from ticdc_producer.model.event_line import event_line
@@ -43,15 +43,15 @@ def write_case(folder: Path, case: AnyCase) -> None:
     sink.write_manifest(folder, {"case": _request_summary(case), "changefeed": changefeed})
 
 
-def _request_summary(case: AnyCase) -> dict[str, Any]:
-    """The description and the request without its messages."""
+def _request_summary(case: AnyCase) -> dict[str, object]:
+    """Return the description and the request without its messages."""
     request = msgspec.to_builtins(case.request)
     messages = ("key", "value", "described", "messages", "schemas")
     summary = {name: part for name, part in request.items() if name not in messages}
     return {"says": case.description, **summary}
 
 
-def _write_message(folder: Path, case: Case) -> Mapping[str, Any]:
+def _write_message(folder: Path, case: Case) -> Mapping[str, object]:
     events, described = case.expected or (), case.request.described or ()
     message = {
         "type": events[0].kind if events else "",
@@ -61,7 +61,9 @@ def _write_message(folder: Path, case: Case) -> Mapping[str, Any]:
     }
     before = ({**message, "type": "bootstrap", "key": None, "value": value} for value in described)
     messages = enumerate((*before, message))
-    sink.write_lines(folder / "messages.jsonl", (_message_line(one, offset) for offset, one in messages))
+    sink.write_lines(
+        folder / "messages.jsonl", (_message_line(content, offset) for offset, content in messages)
+    )
     if case.request.schemas:
         schemas = {int(number): schema for number, schema in case.request.schemas.items()}
         (folder / sink.SCHEMAS).write_bytes(schema_lines(schemas))
@@ -71,16 +73,16 @@ def _write_message(folder: Path, case: Case) -> Mapping[str, Any]:
     return changefeed_of(case.request.protocol, case.request.options).as_manifest()
 
 
-def _message_line(message: Mapping[str, Any], offset: int) -> dict[str, Any]:
+def _message_line(message: Mapping[str, object], offset: int) -> dict[str, object]:
     return {"topic": _TOPIC, "partition": 0, "offset": offset, **message, "headers": []}
 
 
-def _event_line(event: Event, offset: int, index: int) -> dict[str, Any]:
+def _event_line(event: Event, offset: int, index: int) -> dict[str, object]:
     position = {"topic": _TOPIC, "partition": 0, "offset": offset, "index": index}
     return {**event_line({"kind": event.kind}), **position, **msgspec.to_builtins(event)}
 
 
-def _write_topic(folder: Path, case: ApplyCase) -> Mapping[str, Any]:
+def _write_topic(folder: Path, case: ApplyCase) -> Mapping[str, object]:
     for name in _COPIED:
         if (case.golden / name).exists():
             shutil.copyfile(case.golden / name, folder / name)
@@ -90,7 +92,7 @@ def _write_topic(folder: Path, case: ApplyCase) -> Mapping[str, Any]:
     for table in case.expected:
         _write_table(state, table)
     manifest = json.loads((case.golden / sink.MANIFEST).read_text("utf-8"))
-    changefeed: Mapping[str, Any] = manifest["changefeed"]
+    changefeed: Mapping[str, object] = manifest["changefeed"]
     return changefeed
 
 
@@ -107,12 +109,12 @@ def write_corpus(folder: Path, cases: Sequence[CaseSpec], on_status: Callable[[s
     :raises ProducerError: if Spark does not start, which the apply level needs once per topic.
     """
     with sink.golden_folder(folder) as unfinished:
-        for one in cases:
-            case_folder = unfinished / one.id
+        for spec in cases:
+            case_folder = unfinished / spec.id
             case_folder.mkdir()
-            write_case(case_folder, build_case(one, on_status))
-        tool = f"ticdc-producer {version('ticdc-producer')}"
-        sink.write_manifest(unfinished, {"tool": tool, "cases": [one.id for one in cases]})
+            write_case(case_folder, build_case(spec, on_status))
+        tool = f"ticdc-producer {own_version()}"
+        sink.write_manifest(unfinished, {"tool": tool, "cases": [spec.id for spec in cases]})
 
 
 _DISPLAYED_BYTES = 40
@@ -139,8 +141,8 @@ class CorpusDiff:
         """Whether there is a difference."""
         return bool(self.added or self.removed or self.changed)
 
-    def to_json(self) -> dict[str, Any]:
-        """The fields as keys."""
+    def to_json(self) -> dict[str, object]:
+        """Return the fields as keys."""
         return {"added": self.added, "removed": self.removed, "changed": self.changed, "same": self.same}
 
 
@@ -165,7 +167,7 @@ def corpus_diff(old: Path, new: Path) -> CorpusDiff:
 
 
 def _cases(folder: Path) -> dict[str, _Files]:
-    """The files of each case with their sha256."""
+    """Return the files of each case with their sha256."""
     content = source.manifest(folder)
     if "cases" not in content:
         hint = "ticdc-producer golden --out writes one"
@@ -190,25 +192,27 @@ def _changes(old: Path, new: Path, before: _Files, after: _Files) -> Iterator[st
 
 
 def _manifest_changed(old: Path, new: Path) -> Iterator[str]:
-    """Changes of a manifest, except for the digests of the other files."""
-    one, other = (json.loads((folder / "manifest.json").read_text("utf-8")) for folder in (old, new))
-    yield from (f"manifest.json: {key} changed" for key in ("case", "changefeed") if one[key] != other[key])
+    """Yield the changes of a manifest, except for the digests of the other files."""
+    before, after = (json.loads((folder / "manifest.json").read_text("utf-8")) for folder in (old, new))
+    yield from (
+        f"manifest.json: {key} changed" for key in ("case", "changefeed") if before[key] != after[key]
+    )
 
 
 def _messages_changed(old: Path, new: Path) -> Iterator[str]:
     pairs = zip_longest(source.records(old / "messages.jsonl"), source.records(new / "messages.jsonl"))
-    for one, other in pairs:
-        if one is None or other is None:
-            existing, change = (other, "added") if one is None else (one, "removed")
+    for before, after in pairs:
+        if before is None or after is None:
+            existing, change = (after, "added") if before is None else (before, "removed")
             yield f"Wire bytes changed: a message is {change}: {_position(existing)}"
             return
         for part in ("key", "value"):
-            if getattr(one, part) != getattr(other, part):
-                yield f"Wire bytes changed: the {part} of {_position(one)}"
-                yield from _bytes_differ(getattr(one, part), getattr(other, part))
+            if getattr(before, part) != getattr(after, part):
+                yield f"Wire bytes changed: the {part} of {_position(before)}"
+                yield from _bytes_differ(getattr(before, part), getattr(after, part))
                 return
-        if one != other:
-            yield f"messages.jsonl: position, type, time or headers of {_position(one)} changed"
+        if before != after:
+            yield f"messages.jsonl: position, type, time or headers of {_position(before)} changed"
             return
 
 
@@ -216,10 +220,10 @@ def _position(record: Record | None) -> str:
     return "" if record is None else f"{record.topic}/{record.partition}@{record.offset}"
 
 
-def _bytes_differ(one: bytes | None, other: bytes | None) -> Iterator[str]:
-    pairs = enumerate(zip_longest(one or b"", other or b""))
-    first = next((index for index, (left, right) in pairs if left != right), 0)
+def _bytes_differ(before: bytes | None, after: bytes | None) -> Iterator[str]:
+    pairs = enumerate(zip_longest(before or b"", after or b""))
+    first = next((index for index, (old, new) in pairs if old != new), 0)
     start = max(0, first - _DISPLAYED_BYTES // 2)
-    for sign, part in (("-", one), ("+", other)):
+    for sign, part in (("-", before), ("+", after)):
         excerpt = "null" if part is None else repr(part[start : start + _DISPLAYED_BYTES])[1:]
         yield f"  {sign} from byte {start}: {excerpt}"

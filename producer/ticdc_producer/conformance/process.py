@@ -9,7 +9,6 @@ from asyncio.subprocess import PIPE, Process
 from collections import deque
 from collections.abc import Iterable, Sequence
 from time import perf_counter
-from typing import Any
 
 import msgspec
 import psutil
@@ -159,7 +158,7 @@ class Testee:
             self._stderr_lines.append(line.decode(errors="backslashreplace").rstrip())
 
     async def _ended(self, process: Process) -> str:
-        """The reason why a process has closed its output: its exit status and the end of stderr."""
+        """Return why a process has closed its output: its exit status and the end of stderr."""
         with contextlib.suppress(TimeoutError):  # it may have closed its output without ending
             await asyncio.wait_for(process.wait(), self._timeout)
         status = process.returncode
@@ -171,7 +170,7 @@ class Testee:
         return "\n".join([how, *self._stderr_lines])
 
 
-async def _send_and_receive(process: Process, content: Any) -> bytes:
+async def _send_and_receive(process: Process, content: object) -> bytes:
     """Send one line and read one line.
 
     :raises OSError: if the process has closed its input or output.
@@ -180,13 +179,13 @@ async def _send_and_receive(process: Process, content: Any) -> bytes:
     return await _receive(process)
 
 
-async def _send(process: Process, contents: Iterable[Any]) -> None:
+async def _send(process: Process, contents: Iterable[object]) -> None:
     _write(process, contents)
     await _drain(process)
 
 
-def _write(process: Process, contents: Iterable[Any]) -> None:
-    """Write lines, as far as the pipe takes them at once; the event loop writes the others."""
+def _write(process: Process, contents: Iterable[object]) -> None:
+    """Write the lines that the pipe accepts at once. The event loop writes the others."""
     if process.stdin is None:
         raise OSError("no pipe")
     process.stdin.write(b"".join(_ENCODER.encode(content) + b"\n" for content in contents))

@@ -1,22 +1,42 @@
-"""Sends cases to a testee and compares its answers. If the testee crashes, only that case fails."""
+"""Sends cases to a testee, compares its answers, and reports the outcomes."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+import json
+import re
+import shlex
+import shutil
+from base64 import b64decode
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from junitparser import TestCase
 
 from ticdc_producer.conformance.case import Case
 from ticdc_producer.conformance.catalog import AnyCase, CaseSpec, FailureList, build_case
 from ticdc_producer.conformance.compare import FLOATS, differences, table_differences
+from ticdc_producer.conformance.corpus import write_case
 from ticdc_producer.conformance.process import Testee, TesteeCrashed
 from ticdc_producer.conformance.wire import Answer, InvalidResponse, answer_of
+from ticdc_producer.errors import ReportError
 from ticdc_producer.protocols.registry import fidelity
+from ticdc_producer.reports.junit import (
+    junit_text,
+    passed_case,
+    set_failed,
+    set_output,
+    set_skipped,
+)
+from ticdc_producer.reports.report import write_text
 
 if TYPE_CHECKING:
     from ticdc_producer.conformance.case import TopicCase
+
 
 Status: TypeAlias = Literal["passed", "failed", "skipped"]
 
@@ -66,7 +86,7 @@ def run(
     :param on_status: called before a case that takes long to build.
     :raises TesteeStartError: if the testee does not start, or does not start again after a crash.
     """
-    built = (build_case(one, on_status) for one in cases)
+    built = (build_case(spec, on_status) for spec in cases)
     return asyncio.run(_run(built, Testee(command, timeout), failures, on_outcome))
 
 
@@ -100,7 +120,7 @@ async def _outcome(case: AnyCase, testee: Testee, listed: bool) -> CaseOutcome:
 
 
 def verify_answer(case: Case | TopicCase, answer: Answer) -> tuple[Status, list[str]]:
-    """Whether an answer is the expected one, and the reasons why not, or why the case was skipped."""
+    """Return whether an answer is the expected one, and the reasons why not, or why the case was skipped."""
     if answer.skipped is not None:
         return "skipped", [answer.skipped]
     if case.expected is None:
@@ -115,11 +135,127 @@ def verify_answer(case: Case | TopicCase, answer: Answer) -> tuple[Status, list[
 
 
 def expected_part(case: Case | TopicCase) -> Literal["events", "tables"]:
-    """The part of an answer that a case requests."""
+    """Return the part of an answer that a case requests."""
     return "events" if isinstance(case, Case) else "tables"
 
 
 @cache
 def _floats(protocol: str) -> frozenset[str]:
-    """SQL types that arrive as floating point numbers; with Debezium also DECIMAL."""
+    """Return the SQL types that arrive as floating point numbers; with Debezium also DECIMAL."""
     return FLOATS | {"decimal"} if fidelity(protocol, {}).float_decimals else FLOATS
+
+
+_OUTCOME = "outcome.json"
+_VALUE = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\d+""")
+_CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f]")
+_MAX_NAMED = 10
+_LABELS = ("passed", "failed", "skipped", "expected failure", "unexpected success")
+
+
+def counts(outcomes: Sequence[CaseOutcome]) -> dict[str, int]:
+    """Return the number of outcomes by label."""
+    numbers = Counter(outcome.label for outcome in outcomes)
+    return {label: numbers[label] for label in _LABELS}
+
+
+def text_lines(outcomes: Sequence[CaseOutcome]) -> Iterator[str]:
+    """Yield the unexpected outcomes by cause, the reasons of the first of each, and the counts."""
+    causes: dict[tuple[str, str], list[CaseOutcome]] = {}
+    for outcome in outcomes:
+        if not outcome.expected:
+            causes.setdefault((outcome.label, _cause(outcome)), []).append(outcome)
+    for first, *others in causes.values():
+        yield f"{first.label}: {first.case.id}: {first.case.description}"
+        yield from (f"  {printable(line)}" for reason in first.reasons for line in reason.split("\n"))
+        if others:
+            names = [outcome.case.id for outcome in others[:_MAX_NAMED]]
+            more = f" and {len(others) - len(names):,} more" if len(others) > len(names) else ""
+            yield f"  also: {', '.join(names)}{more}"
+    yield ", ".join(f"{label} {count}" for label, count in counts(outcomes).items() if count)
+
+
+def _cause(outcome: CaseOutcome) -> str:
+    """Return the reasons without quoted values and numbers, which differ from case to case.
+
+    The result is the id of the case if there is no reason.
+    """
+    return _VALUE.sub("…", "\n".join(outcome.reasons)) or outcome.case.id
+
+
+def printable(text: str) -> str:
+    """Escape the control characters of a consumer's text, so that they do not reach a terminal."""
+    return _CONTROL.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def as_json(outcomes: Sequence[CaseOutcome]) -> dict[str, object]:
+    """Return ``{"ok": bool, "counts": {label: n}, "cases": [{"case", "outcome", "reasons"}…]}``."""
+    return {
+        "ok": all(outcome.expected for outcome in outcomes),
+        "counts": counts(outcomes),
+        "cases": [
+            {"case": outcome.case.id, "outcome": outcome.label, "reasons": list(outcome.reasons)}
+            for outcome in outcomes
+        ],
+    }
+
+
+def write_junit(path: Path, outcomes: Sequence[CaseOutcome]) -> None:
+    """Write a JUnit report with one test case per case; classes are strength and protocol.
+
+    :raises ReportError: if the file cannot be written.
+    """
+    write_text(path, junit_text("conformance", map(_junit_case, outcomes)))
+
+
+def _junit_case(outcome: CaseOutcome) -> TestCase:
+    strength, protocol, name = outcome.case.id.split(".", 2)
+    case = passed_case(f"conformance.{strength}.{protocol}", name)
+    if not outcome.expected:
+        set_failed(case, outcome.case.description, outcome.reasons or (outcome.label,))
+    elif outcome.status != "passed":
+        set_skipped(case, "; ".join((outcome.label, *outcome.reasons)))
+    else:
+        set_output(case, [outcome.case.description])
+    return case
+
+
+def replay(command: str, case: str, level: str) -> str:
+    """Return the command that runs one case again."""
+    return shlex.join(
+        ["ticdc-producer", "conformance", "--level", level, "--testee", command, "--filter", case]
+    )
+
+
+def _readable(case: Case) -> dict[str, str | None]:
+    """Return key and value as text. Bytes that are not UTF-8 are escaped."""
+    parts = {"key": case.request.key, "value": case.request.value}
+    return {
+        name: None if part is None else b64decode(part).decode("utf-8", "backslashreplace")
+        for name, part in parts.items()
+    }
+
+
+def save(folder: Path, outcome: CaseOutcome, command: str) -> Path:
+    """Write a failed case as a golden folder named by its id, with the answer and the replay command.
+
+    :returns: the golden folder.
+    :raises ReportError: if it cannot be written.
+    """
+    case, case_folder = outcome.case, folder / outcome.case.id
+    content = {
+        "replay": replay(command, case.id, case.request.level),
+        "says": case.description,
+        "reasons": list(outcome.reasons),
+        **({"message": _readable(case)} if isinstance(case, Case) else {}),
+        "answer": outcome.answer,
+    }
+    try:
+        if (case_folder / _OUTCOME).exists():  # written by an earlier run
+            shutil.rmtree(case_folder)
+        case_folder.mkdir(parents=True)
+        write_case(case_folder, case)
+    except OSError as error:
+        what = f"the failing case cannot be written: {error.strerror}"
+        raise ReportError(what, path=str(case_folder)) from None
+    write_text(case_folder / _OUTCOME, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    return case_folder

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
 from functools import cached_property, lru_cache
-from typing import Any
 
 import pyarrow as pa
 
@@ -61,16 +60,16 @@ class CaseStream:
         """Commit-ts of the last commit."""
         return _CLOCK.ts(self.history.commits - 1)
 
-    def commit_ts(self, one: Change | DDLJob) -> int:
-        """Commit-ts of a change or DDL."""
-        return _CLOCK.ts(one.commit_seq)
+    def commit_ts(self, change: Change | DDLJob) -> int:
+        """Return the commit-ts of a change or DDL."""
+        return _CLOCK.ts(change.commit_seq)
 
     def batches(self, resolved: bool) -> list[pa.RecordBatch]:
-        """The events as a worker has them (``EVENTS_ARROW``): rows, then DDLs, then the resolved event."""
+        """Return the events as a worker has them (``EVENTS_ARROW``): rows, DDLs, then the resolved event."""
         events = list(self._events(resolved))
         return [pa.RecordBatch.from_pylist(events, schema=EVENTS_ARROW)]
 
-    def _events(self, resolved: bool) -> Iterator[dict[str, Any]]:
+    def _events(self, resolved: bool) -> Iterator[dict[str, object]]:
         for change in self.changes:
             yield {
                 "kind": int(Kind.ROW),
@@ -137,8 +136,8 @@ _VisibleColumns = Sequence[tuple[int, ColumnInfo, int]]
 
 def expected_row(
     change: Change, table: TableInfo, commit_ts: int, fidelity: Fidelity, *, handle_key_only: bool = False
-) -> dict[str, Any]:
-    """The expected event of a row change, with the fields of the shape ``DECODED``.
+) -> dict[str, object]:
+    """Return the expected event of a row change, with the fields of the shape ``DECODED``.
 
     :param table: the table version of the change.
     :param handle_key_only: whether the message holds only the handle key, because of its size.
@@ -174,8 +173,8 @@ def expected_row(
     }
 
 
-def expected_ddl(job: DDLJob, commit_ts: int, catalog: Catalog, fidelity: Fidelity) -> dict[str, Any]:
-    """The expected event of a DDL, with the fields of the shape ``DECODED``."""
+def expected_ddl(job: DDLJob, commit_ts: int, catalog: Catalog, fidelity: Fidelity) -> dict[str, object]:
+    """Return the expected event of a DDL, with the fields of the shape ``DECODED``."""
     schema, table = fidelity.visible_ddl_names(job.event(0), *catalog.tables_of(job))
     return {
         "kind": "ddl",
@@ -187,8 +186,8 @@ def expected_ddl(job: DDLJob, commit_ts: int, catalog: Catalog, fidelity: Fideli
     }
 
 
-def expected_resolved(ts: int) -> dict[str, Any]:
-    """The expected resolved event, with the fields of the shape ``DECODED``."""
+def expected_resolved(ts: int) -> dict[str, object]:
+    """Return the expected resolved event, with the fields of the shape ``DECODED``."""
     return {"kind": "resolved", "commit_ts": ts}
 
 
@@ -199,11 +198,11 @@ def _visible_columns(table: TableInfo, fidelity: Fidelity, by_key: bool) -> _Vis
         for index, (column, flag) in enumerate(columns)
         if flag & ColumnFlag.HANDLE_KEY or not by_key
     ]
-    return sorted(visible, key=lambda one: one[1].name.encode()) if fidelity.sorted_columns else visible
+    return sorted(visible, key=lambda entry: entry[1].name.encode()) if fidelity.sorted_columns else visible
 
 
 def _sent_of_old(change: Change, fidelity: Fidelity) -> Callable[[int], bool]:
-    """Whether the old image contains the column at an index."""
+    """Return a predicate: whether the old image contains the column at an index."""
     before, after = change.before, change.after
     if before is None or after is None or fidelity.old_values != "updated":
         return lambda _: True

@@ -170,7 +170,7 @@ _HELLO = msgspec.json.Decoder(Hello)
 
 
 def is_hello(line: bytes) -> bool:
-    """Whether a line is the answer to ``Hello``."""
+    """Return whether a line is the answer to ``Hello``."""
     try:
         _HELLO.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -197,13 +197,13 @@ def answer_of(line: bytes, case: str, part: Literal["events", "tables"] = "event
     return answer
 
 
-def event_of(line: Mapping[str, Any]) -> Event:
-    """The event of a parsed line of ``events.jsonl``."""
+def event_of(line: Mapping[str, object]) -> Event:
+    """Return the event of a parsed line of ``events.jsonl``."""
     return msgspec.convert(line, Event)
 
 
-def wire_schema() -> dict[str, Any]:
-    """The JSON Schema: a line matches one of the definitions."""
+def wire_schema() -> dict[str, object]:
+    """Return the JSON Schema. A line matches one of the definitions."""
     references, definitions = msgspec.json.schema_components(
         [Hello, Request, ApplyRequest, Answer], ref_template="#/$defs/{name}"
     )

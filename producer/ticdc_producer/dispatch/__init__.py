@@ -1,6 +1,5 @@
 """Dispatch: the topic and partition of each event, and what filters and column selectors let through."""
 
-from ticdc_producer.dispatch.partition import dispatch, row_hash
 from ticdc_producer.dispatch.rules import Route, Router, RuleName
 
-__all__ = ["Route", "Router", "RuleName", "dispatch", "row_hash"]
+__all__ = ["Route", "Router", "RuleName"]

@@ -1,8 +1,6 @@
-"""The router: which dispatch rule applies to a table, and the resulting topic and partition key.
+"""The router: the dispatch rule that applies to a table, and the resulting topic and partition key.
 
-Rules: tiflow ``cdc/sink/dmlsink/mq/dispatcher/topic/expression.go``.
-
-Rules: tiflow ``cdc/sink/dmlsink/mq/dispatcher/event_router.go``.
+Rules: tiflow ``cdc/sink/dmlsink/mq/dispatcher/event_router.go``, ``topic/expression.go``.
 """
 
 from __future__ import annotations
@@ -59,7 +57,7 @@ class TopicExpression:
         return cls(text)
 
     def topic(self, schema: str, table: str) -> str:
-        """The topic of a table."""
+        """Return the topic of a table."""
         if "{" not in self.text:
             return self.text
         name = self.text.replace("{schema}", _FORBIDDEN.sub("_", schema))
@@ -159,7 +157,7 @@ class Router:
         return next(entry for entry in self._entries if entry.matcher.accepts(schema, table))
 
     def route(self, table: TableInfo) -> Route:
-        """The route of a table's rows.
+        """Return the route of a table's rows.
 
         :raises ChangefeedError: if the rule names an index or column that does not exist, an index that is
             not unique, or a column that messages do not contain.
@@ -179,12 +177,12 @@ class Router:
         )
 
     def rule_of(self, schema: str, table: str) -> PartitionRule:
-        """The partition rule of a table, by its name."""
+        """Return the partition rule of a table, by its name."""
         entry = self._matching(schema, table)
         return PartitionRule(entry.rule, entry.index, entry.columns)
 
     def ddl_topic(self, old_schema: str, old_table: str, schema: str, table: str) -> str:
-        """The topic of a DDL event, by the name of the table before the DDL, or else after it.
+        """Return the topic of a DDL event, by the name of the table before the DDL, or else after it.
 
         DDL of a database is sent to the default topic.
         """
@@ -238,14 +236,14 @@ def _is_integer_handle(table: TableInfo, index: IndexInfo) -> bool:
 
 
 def _with_image_index(table: TableInfo, offsets: Sequence[int]) -> tuple[tuple[str, int], ...]:
-    found = []
+    key_columns = []
     for offset in offsets:
         name, index = table.columns[offset].name, table.image_index(offset)
         if index is None:
             why = "virtual" if table.columns[offset].is_virtual else "left out by a column selector"
             raise _error(table, f"column {name!r} is {why} and in no row event", "partition")
-        found.append((name, index))
-    return tuple(found)
+        key_columns.append((name, index))
+    return tuple(key_columns)
 
 
 def _error(table: TableInfo, what: str, parameter: str, hint: str = "") -> ChangefeedError:

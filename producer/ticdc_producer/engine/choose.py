@@ -1,13 +1,15 @@
-"""Which engine carries out a run or a verification: the only place that decides it."""
+"""The engine of a run or a verification: the only place that decides it; and the errors of its workers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from ticdc_producer.engine import ENGINES, EngineOption
 from ticdc_producer.engine.dataset import Engine, EngineName
 from ticdc_producer.engine.local import LocalEngine
-from ticdc_producer.engine.option import ENGINES, EngineOption
 from ticdc_producer.errors import ArgumentError
 
 SMALL_EVENTS = 100_000
@@ -18,12 +20,12 @@ SMALL_BYTES = 64 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
-    """How much work there is.
+    """The amount of work.
 
     :param events: events or messages.
     :param nbytes: bytes of row images, or of files.
     :param rows: rows that are shuffled; 0: unknown.
-    :param requires_spark: what only Spark can do, such as ``a `data` step``; empty: nothing.
+    :param requires_spark: the part that only Spark can do, such as ``a `data` step``; empty: none.
     """
 
     events: int
@@ -31,17 +33,12 @@ class Estimate:
     rows: int = 0
     requires_spark: str = ""
 
-    @property
-    def is_small(self) -> bool:
-        """Whether one process does the work faster than Spark."""
-        return self.events <= SMALL_EVENTS and self.nbytes <= SMALL_BYTES
-
 
 @dataclass(frozen=True)
 class EngineChoice:
     """The engine of a run or a verification.
 
-    :param reason: why it is this one.
+    :param reason: the reason for the choice.
     """
 
     name: EngineName
@@ -51,7 +48,7 @@ class EngineChoice:
         return f"{self.name}: {self.reason}"
 
     def to_json(self) -> dict[str, str]:
-        """The fields as a JSON object."""
+        """Return the fields as a JSON object."""
         return {"name": self.name, "reason": self.reason}
 
 
@@ -110,3 +107,22 @@ class EngineStart:
         from ticdc_producer.engine.spark import SparkEngine
 
         return SparkEngine(session)
+
+
+@contextmanager
+def translate_worker_errors() -> Iterator[None]:
+    """Raise a ``ScenarioError`` in place of Spark's exception for a rejected value.
+
+    :raises ScenarioError: with the message, the column and the value.
+    """
+    try:
+        yield
+    except Exception as error:
+        if "pyspark" not in sys.modules:
+            raise
+        from ticdc_producer.spark.spark_errors import worker_error
+
+        translated = worker_error(error)
+        if translated is None:
+            raise
+        raise translated from None

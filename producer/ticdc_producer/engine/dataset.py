@@ -1,7 +1,7 @@
-"""What the pipeline is written on: datasets, which an engine computes.
+"""The interface between the pipeline and an engine: datasets.
 
-A dataset has Arrow batches of one schema, divided into parts. Functions on parts are pure: an engine may
-call them again. Only ``execute`` has side effects. ``engine.local`` computes datasets in this process,
+A dataset consists of Arrow batches of one schema, divided into parts. Functions on parts are pure: an engine
+may call them again. Only ``execute`` has side effects. ``engine.local`` computes datasets in this process,
 ``engine.spark`` in Spark's tasks; both give the same rows.
 """
 
@@ -34,7 +34,7 @@ class Part:
     """The part of a dataset that a function works on.
 
     :param index: its number, unique in the dataset that is computed.
-    :param attempt: how often the function was called for this part before, and failed.
+    :param attempt: number of failed calls for this part before this one.
     :param interrupted: whether a long side effect should end.
     """
 
@@ -57,7 +57,7 @@ GroupFunction: TypeAlias = Callable[[Iterator[Sides]], Generator[Tagged, None, A
 class Order:
     """An order of rows.
 
-    :param columns: the columns that are compared, one after the other.
+    :param columns: the columns that are compared, in this order.
     :param sort: sorts a batch in this order, faster than a comparison of the columns; None: there is no such
         function. For ``divide`` it sorts by the number of the part first.
     """
@@ -82,7 +82,7 @@ class Dataset(ABC):
         """
 
     def map(self, function: BatchFunction, schema: pa.Schema) -> Dataset:
-        """Apply a pure function to the batches of each part, whatever its number is."""
+        """Apply a pure function, independent of the number of the part, to the batches of each part."""
         return self.map_parts(lambda _part, batches: function(batches), schema)
 
     def map_groups(
@@ -124,32 +124,32 @@ class Dataset(ABC):
         of_part: Mapping[str, Sequence[object]] = MappingProxyType({}),
         constant: Mapping[str, object] = MappingProxyType({}),
     ) -> Dataset:
-        """Bring rows into the part whose number a column has.
+        """Bring each row into the part whose number a column has.
 
         :param parts: the number of parts.
         :param order: the order of the rows in each part.
         :param of_part: columns that follow from the part, and their value in each part: an engine need not
             move them.
-        :param constant: columns with one value in all rows, likewise.
+        :param constant: columns with one value in all rows: an engine need not move them either.
         """
 
     @abstractmethod
     def merged(self) -> Dataset:
-        """Join small batches, and possibly parts, for functions whose cost is that of a batch; in order."""
+        """Join small batches, and possibly parts, in order, for functions with a high cost per batch."""
 
     @abstractmethod
     def union(self, *others: Dataset) -> Dataset:
         """Return the rows of several datasets of one schema, in no order."""
 
     def reused(self) -> Dataset:
-        """Return the same rows, which are read several times: an engine may keep them when they are first
-        read."""
+        """Return the same rows, for several readings: an engine may cache them when they are first read."""
         return self
 
     def is_same_as(self, _other: Dataset, _names: Sequence[str]) -> bool:
-        """Return whether some columns of all rows are those of another dataset, in order.
+        """Return whether some columns of all rows equal those of another dataset, in order.
 
-        False also means that the engine would have to move rows to know it. Both datasets are ``reused``.
+        The engine also returns False if it would have to move rows to compare them. Both datasets are
+        ``reused``.
         """
         return False
 
@@ -157,7 +157,7 @@ class Dataset(ABC):
     def cached(self, *, in_order: bool = False) -> AbstractContextManager[Dataset]:
         """Compute the rows once for everything in the block.
 
-        :param in_order: whether rows keep their part and their order in it.
+        :param in_order: whether rows keep their part, and their order in the part.
         """
 
     @abstractmethod
@@ -179,7 +179,7 @@ class Dataset(ABC):
 
     @abstractmethod
     def results(self, function: Callable[[Part, Batches], Result]) -> list[Result]:
-        """Return what a pure function returns for each part; the results are small."""
+        """Return the results of a pure function, one per part; they are small."""
 
     @abstractmethod
     def execute(
@@ -193,7 +193,7 @@ class Dataset(ABC):
 
     @abstractmethod
     def batches(self) -> Batches:
-        """Yield all rows in this process, part by part; it holds a few batches."""
+        """Yield all rows in this process, part by part; only a few batches are in memory."""
 
     @abstractmethod
     def small(self, limit: int) -> pa.Table:
@@ -205,12 +205,12 @@ class Dataset(ABC):
 
 
 class Stored(ABC):
-    """Computed rows of several kinds, and the results of the function that made them."""
+    """Computed rows of several kinds, and the results of the function that computed them."""
 
     @property
     @abstractmethod
     def results(self) -> Sequence[Any]:
-        """What the function returned for each part."""
+        """The results of the function, one per part."""
 
     @abstractmethod
     def __getitem__(self, kind: str) -> Dataset:
@@ -218,7 +218,7 @@ class Stored(ABC):
 
 
 class Grouped(ABC):
-    """Rows of several datasets, of which those with equal keys are in one part."""
+    """Rows of several datasets; rows with equal keys are in one part."""
 
     @abstractmethod
     def stored(
@@ -228,7 +228,7 @@ class Grouped(ABC):
 
     @abstractmethod
     def results(self, function: Callable[[Iterator[Sides]], Result]) -> list[Result]:
-        """Return what a pure function returns for the groups of each part; the results are small."""
+        """Return the results of a pure function for the groups of each part; they are small."""
 
     @abstractmethod
     def map(self, function: Callable[[Iterator[Sides]], Batches], schema: pa.Schema) -> Dataset:
@@ -246,11 +246,11 @@ class Engine(ABC):
 
     @abstractmethod
     def of_batches(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Dataset:
-        """Return a dataset of given rows; they are few."""
+        """Return a dataset of a few given rows."""
 
     @abstractmethod
     def of_parts(self, count: int, source: Callable[[int], Batches], schema: pa.Schema) -> Dataset:
-        """Return a dataset whose parts make their rows themselves.
+        """Return a dataset whose parts compute their rows themselves.
 
         :param source: returns the rows of a part, given its number; pure.
         """

@@ -1,7 +1,7 @@
 """The engine of this process: datasets are iterators of Arrow batches.
 
-``map`` is lazy. Only a shuffle and what is stored hold rows, so a dataset that is divided and ordered from
-its source on is computed in bounded memory, whatever its size is.
+``map`` is lazy. Only a shuffle and stored rows occupy memory. A dataset whose source is divided and ordered
+already is therefore computed in bounded memory, whatever its size.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from ticdc_producer.engine.dataset import (
 from ticdc_producer.engine.spool import MemoryLimit, Spool, empty, joined
 
 _THREADS = 8
-"""Parts whose side effects run at the same time: most of their time goes to waiting for a broker."""
+"""Parts whose side effects run at the same time. They spend most of their time waiting for a broker."""
 _MERGED_ROWS = 8192
 _CACHED_BYTES = 32 << 20
-"""Rows of a dataset that is read several times are cached up to this size; more are computed again."""
+"""Rows of a dataset that is read several times are cached up to this size. Larger datasets are recomputed."""
 _GROUP_BYTES = 32 << 20
 """Rows of a grouped dataset that are in memory at once."""
 
@@ -144,7 +144,7 @@ class LocalDataset(Dataset):
             calls = [pool.submit(call, index, source) for index, source in enumerate(self.sources)]
             try:
                 wait(calls)
-            except BaseException:  # Ctrl-C: Python waits at its end for threads, and a broker may be away
+            except BaseException:  # Ctrl-C: Python joins its threads at exit, and a broker may be unreachable
                 interrupt.set()
                 pool.shutdown(cancel_futures=True)
                 raise
@@ -165,7 +165,7 @@ class LocalDataset(Dataset):
 
 
 class _ReusedDataset(LocalDataset):
-    """A dataset that keeps its rows when they are first read, unless they are many."""
+    """A dataset that caches its rows when they are first read, up to ``_CACHED_BYTES``."""
 
     def __init__(self, sources: Sequence[Source], schema: pa.Schema) -> None:
         self._cached: dict[int, list[pa.RecordBatch]] = {}
@@ -198,7 +198,7 @@ class _ReusedDataset(LocalDataset):
         return bool(mine.select([*names]).equals(others.select([*names])))
 
     def _few_rows(self) -> pa.Table | None:
-        """Return all rows; None if they are too many to be cached."""
+        """Return all rows; None if they are too large to be cached."""
         for _ in self.batches():
             if self._bytes > _CACHED_BYTES:
                 return None
@@ -206,14 +206,17 @@ class _ReusedDataset(LocalDataset):
 
 
 def local(dataset: Dataset) -> LocalDataset:
-    """Return the dataset as one of this engine, which it must be."""
+    """Return the dataset as a ``LocalDataset``.
+
+    :raises TypeError: if it belongs to another engine.
+    """
     if not isinstance(dataset, LocalDataset):
         raise TypeError(f"{type(dataset).__name__} is a dataset of another engine")
     return dataset
 
 
 class _Once:
-    """Computes batches when they are first read; the threads of several parts may do so at the same time."""
+    """Batches that are computed once, when they are first read. Several threads may read them."""
 
     def __init__(self, compute: Callable[[], Sequence[pa.RecordBatch]]) -> None:
         self._compute: Callable[[], Sequence[pa.RecordBatch]] | None = compute
@@ -228,6 +231,7 @@ class _Once:
 
 
 def _sorted(rows: pa.RecordBatch, order: Order) -> pa.RecordBatch:
+    """Return the rows in the given order."""
     if order.sort is not None:
         return order.sort(rows)
     if rows.num_rows < 2 or not order.columns:
@@ -238,7 +242,9 @@ def _sorted(rows: pa.RecordBatch, order: Order) -> pa.RecordBatch:
 def _divided(rows: pa.RecordBatch, by: str, parts: int) -> list[pa.RecordBatch]:
     """Return the rows of each part.
 
-    Rows with the parts ``[0, 0, 2]`` give the slices ``[0:2]``, ``[2:2]`` and ``[2:3]``.
+    >>> rows = pa.record_batch({"part": [2, 0, 0], "id": [1, 2, 3]})
+    >>> [batch.column("id").to_pylist() for batch in _divided(rows, "part", 3)]
+    [[2, 3], [], [1]]
     """
     numbers = rows.column(by).to_numpy()
     if (numbers[1:] < numbers[:-1]).any():
@@ -249,10 +255,11 @@ def _divided(rows: pa.RecordBatch, by: str, parts: int) -> list[pa.RecordBatch]:
 
 
 def _merged(batches: Batches) -> Batches:
+    """Yield the same rows in batches of at least ``_MERGED_ROWS``; the last batch may be smaller."""
     held: list[pa.RecordBatch] = []
     for batch in batches:
         held.append(batch)
-        if sum(one.num_rows for one in held) >= _MERGED_ROWS:
+        if sum(batch.num_rows for batch in held) >= _MERGED_ROWS:
             yield pa.concat_batches(held)
             held = []
     if held:
@@ -260,13 +267,14 @@ def _merged(batches: Batches) -> Batches:
 
 
 def _filled(spool: Spool, batches: Batches) -> Spool:
+    """Add batches to a spool, and return it."""
     for batch in batches:
         spool.add(batch)
     return spool
 
 
 class LocalStored(Stored):
-    """Rows that this process has computed.
+    """Rows that this process computed.
 
     :param kinds: the columns of each kind of rows.
     """
@@ -340,8 +348,8 @@ class LocalEngine(Engine):
     parallelism = 1
 
     def of_batches(self, batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> LocalDataset:
-        given = [*batches]
-        return LocalDataset([lambda: iter(given)], schema)
+        stored = [*batches]
+        return LocalDataset([lambda: iter(stored)], schema)
 
     def of_parts(self, count: int, source: Callable[[int], Batches], schema: pa.Schema) -> LocalDataset:
         return LocalDataset([partial(source, number) for number in range(count)], schema)

@@ -1,7 +1,7 @@
-"""Rows on their way through a shuffle of Spark: many rows of one bucket as the bytes of one.
+"""Packs the rows of a bucket into one row for a shuffle of Spark, and unpacks them.
 
 Spark takes longer for a row than numpy for its content. All rows of a bucket that a task has read are one
-*block*: the bytes of their numbers and their different texts, or an Arrow stream if they have other columns.
+*block*: the bytes of their numbers and their distinct texts, or an Arrow stream if they have other columns.
 
     topic  key        bucket  texts       numbers
     t      1    →     1       t           (0, 1), (0, 1025)
@@ -23,7 +23,7 @@ from ticdc_producer.engine.spool import empty, joined
 from ticdc_producer.model.column_functions import first_of_groups, whole_groups
 
 BUCKETS = 1 << 10
-"""Into how many parts rows are divided by a hash; a task holds at least one in memory."""
+"""The number of parts into which a hash divides rows; a task holds at least one in memory."""
 BLOCKS = pa.schema(
     [("bucket", pa.int16()), ("side", pa.int8()), ("texts", pa.string()), ("numbers", pa.binary())]
 )
@@ -32,9 +32,9 @@ BUCKET = ("bucket",)
 _SEPARATOR = "\0"
 _TEXTS = "\0texts"
 _PACKED_BYTES = 16 << 20
-"""Rows that are divided into blocks at once, some 60,000: with fewer a block has few rows."""
+"""Size of the rows that are divided into blocks at once, some 60,000. Fewer rows give small blocks."""
 _PROCESSED_BYTES = 8 << 20
-"""Buckets that a task processes at once, some 30,000 rows: with fewer numpy is slower."""
+"""Size of the buckets that a task processes at once, some 30,000 rows. numpy is slower with fewer."""
 
 _Numbers = npt.NDArray[np.int64]
 
@@ -46,6 +46,10 @@ def packed(
 
     :param by: the column whose hash decides the bucket of a row.
     :param side: see :data:`BLOCKS`.
+
+    >>> rows = pa.record_batch({"key": [1, 1025, 2], "topic": ["t", "t", "u"]})
+    >>> next(packed([rows], rows.schema, "key", 0)).select(["bucket", "texts"]).to_pydict()
+    {'bucket': [1, 2], 'texts': ['t', 'u']}
     """
     held: list[pa.RecordBatch] = []
     size = 0
@@ -67,6 +71,11 @@ def unpacked(
 
     :param batches: blocks, sorted by bucket.
     :param schemas: the columns of the rows of each side, in the order of their numbers.
+
+    >>> rows = pa.record_batch({"key": [1, 1025, 2], "topic": ["t", "t", "u"]})
+    >>> sides = [*unpacked(packed([rows], rows.schema, "key", 0), {"left": rows.schema})]
+    >>> [side["left"].to_pydict() for side in sides]
+    [{'key': [1, 1025], 'topic': ['t', 't']}, {'key': [2], 'topic': ['u']}]
     """
     for blocks in _whole_buckets(batches):
         sides = blocks.column("side").to_numpy()
@@ -77,6 +86,11 @@ def unpacked(
 
 
 def _whole_buckets(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield slices of whole buckets, each of about ``_PROCESSED_BYTES``.
+
+    A slice ends before the first bucket that begins after a multiple of this size: buckets of 5, 5 and 5 MiB
+    become slices of 10 and 5 MiB.
+    """
     for batch in whole_groups(batches, BUCKET):
         sizes = _lengths(batch.column("numbers")) + _lengths(batch.column("texts"))
         starts = np.flatnonzero(first_of_groups(batch.select(BUCKET), BUCKET))
@@ -112,6 +126,15 @@ def buckets(hashes: _Numbers) -> _Numbers:
 
 
 def _packed_stream(rows: pa.RecordBatch, by: str, side: int) -> pa.RecordBatch:
+    """Return rows as blocks that are Arrow streams.
+
+    >>> rows = pa.record_batch({"key": [1025, 2, 1], "values": [[7], [], [8, 9]]})
+    >>> blocks = _packed_stream(rows, "key", 0)
+    >>> blocks.column("bucket").to_pylist()
+    [1, 2]
+    >>> _stream_rows(blocks, rows.schema).to_pydict()
+    {'key': [1025, 1, 2], 'values': [[7], [8, 9], []]}
+    """
     bucket = buckets(rows.column(by).to_numpy())
     order = np.argsort(bucket, kind="stable")
     rows, bucket = rows.take(pa.array(order)), bucket[order]
@@ -140,6 +163,17 @@ def _stream_rows(blocks: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _packed_flat(rows: pa.RecordBatch, by: str, side: int) -> pa.RecordBatch:
+    """Return rows as blocks that are the bytes of a numpy array.
+
+    The array has the number of the texts of each row, which counts the distinct texts of the block.
+
+    >>> rows = pa.record_batch({"key": [1025, 2, 1], "topic": ["u", "t", "t"]})
+    >>> blocks = _packed_flat(rows, "key", 0)
+    >>> [text.split(_SEPARATOR) for text in blocks.column("texts").to_pylist()]
+    [['t', 'u'], ['t']]
+    >>> np.frombuffer(blocks.column("numbers")[0].as_py(), _number_type(rows.schema)).tolist()
+    [(0, 1), (1, 1025)]
+    """
     bucket = buckets(rows.column(by).to_numpy())
     numbers = np.empty(rows.num_rows, _number_type(rows.schema))
     for name in numbers.dtype.names or ():
@@ -151,7 +185,7 @@ def _packed_flat(rows: pa.RecordBatch, by: str, side: int) -> pa.RecordBatch:
     new_block = np.diff(bucket, prepend=-1) != 0
     new_text = new_block | (np.diff(codes, prepend=-1) != 0)
     starts, first = np.flatnonzero(new_block), np.flatnonzero(new_text)
-    before = np.searchsorted(first, starts)  # different texts before each block
+    before = np.searchsorted(first, starts)  # distinct texts before each block
     numbers[_TEXTS] = np.cumsum(new_text) - 1 - np.repeat(before, np.diff(starts, append=len(numbers)))
     of_blocks = pa.ListArray.from_arrays(
         pa.array(np.append(before, len(first)), pa.int32()), texts.take(pa.array(codes[first]))
@@ -189,7 +223,13 @@ def _flat_rows(blocks: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def _encoded_texts(rows: pa.RecordBatch) -> tuple[_Numbers, pa.Array]:
-    """Return for each row the number of its texts, and all different texts in the order of their numbers."""
+    """Return the number of the texts of each row, and all distinct texts in the order of their numbers.
+
+    >>> rows = pa.record_batch({"topic": ["t", "t", "s"], "table": ["b", "b", "a"]})
+    >>> numbers, texts = _encoded_texts(rows)
+    >>> numbers.tolist(), [text.split(_SEPARATOR) for text in texts.to_pylist()]
+    ([1, 1, 0], [['s', 'a'], ['t', 'b']])
+    """
     columns = [rows.column(name) for name in _texts(rows.schema)]
     if not columns:
         return np.zeros(rows.num_rows, np.int64), pa.array([""], pa.string())
@@ -211,7 +251,9 @@ def _encoded_texts(rows: pa.RecordBatch) -> tuple[_Numbers, pa.Array]:
 def numbered_texts(texts: pa.Array) -> tuple[_Numbers, list[str]]:
     """Return numbers of texts, in the order of the texts, and the texts.
 
-    ``["b", "a", "b"]`` gives ``[1, 0, 1]`` and ``["a", "b"]``.
+    >>> numbers, names = numbered_texts(pa.array(["b", "a", "b"]))
+    >>> numbers.tolist(), names
+    ([1, 0, 1], ['a', 'b'])
     """
     encoded = texts.dictionary_encode()
     names = encoded.dictionary.to_pylist()
@@ -235,14 +277,23 @@ def _number_type(schema: pa.Schema) -> np.dtype[np.void]:
 
 
 def _sorted_by(bucket: _Numbers, codes: _Numbers) -> _Numbers:
-    """Return the order of rows by bucket, then by code; numpy sorts small integers without comparing them."""
+    """Return the order of rows by bucket, then by code.
+
+    numpy sorts integers of 16 bits by radix, without comparisons.
+
+    >>> _sorted_by(np.array([2, 1, 2]), np.array([5, 7, 4])).tolist()
+    [1, 2, 0]
+    """
     few = int(codes.max(initial=0)) <= np.iinfo(np.int16).max
     order = np.argsort(codes.astype(np.int16) if few else codes, kind="stable")
     return order[np.argsort(bucket[order].astype(np.int16), kind="stable")]
 
 
-def byte_strings(rows: npt.NDArray[Any], starts: _Numbers) -> pa.Array:
-    """Return the bytes of the rows of a contiguous array, those from each start to the next one as one
-    value."""
+def byte_strings(rows: npt.NDArray[np.generic], starts: _Numbers) -> pa.Array:
+    """Return the bytes of the rows of a contiguous array; each value has the rows from a start to the next.
+
+    >>> byte_strings(np.array([1, 2, 3], np.uint8), np.array([0, 2])).to_pylist()
+    [b'\\x01\\x02', b'\\x03']
+    """
     offsets = pa.py_buffer((np.append(starts, len(rows)) * rows.strides[0]).astype(np.int32))
     return pa.Array.from_buffers(pa.binary(), len(starts), [None, offsets, pa.py_buffer(rows)])

@@ -1,6 +1,6 @@
 """The engine on Spark: each part of a dataset is a task.
 
-Functions on parts that follow each other are one ``mapInArrow``.
+Consecutive functions on parts are one ``mapInArrow``.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class SparkDataset(Dataset):
     """A dataset whose parts are the tasks of a DataFrame.
 
     :param frame: rows before the functions.
-    :param functions: applied to the rows of each task, one after the other.
+    :param functions: applied to the rows of each task, in this order.
     """
 
     def __init__(self, frame: DataFrame, schema: pa.Schema, functions: tuple[PartFunction, ...] = ()) -> None:
@@ -166,7 +166,10 @@ class SparkDataset(Dataset):
 
 
 def on_spark(dataset: Dataset) -> SparkDataset:
-    """Return the dataset as one of this engine, which it must be."""
+    """Return the dataset as a ``SparkDataset``.
+
+    :raises TypeError: if it belongs to another engine.
+    """
     if not isinstance(dataset, SparkDataset):
         raise TypeError(f"{type(dataset).__name__} is a dataset of another engine")
     return dataset
@@ -208,7 +211,7 @@ def _result(function: Callable[[Part, Batches], object], part: Part, batches: Ba
 
 
 def _read(rest: Iterable[object]) -> None:
-    """Read to the end: Spark ends a worker that leaves input unread."""
+    """Read to the end: Spark ends workers that do not read their whole input."""
     for _ in rest:
         pass
 
@@ -216,7 +219,7 @@ def _read(rest: Iterable[object]) -> None:
 def _outcome(function: Callable[[Part, Batches], Result], part: Part, batches: Batches) -> tuple[bool, Any]:
     """Return whether the function succeeded, and its result or the parts of its error.
 
-    The error is not raised in the task: the driver needs it, not Spark's stack trace of it.
+    The error is not raised in the task: the driver needs the error, not Spark's stack trace of it.
     """
     try:
         return True, function(part, batches)
@@ -231,7 +234,7 @@ def _error(kind: type[ProducerError], arguments: tuple[Any, ...], fields: dict[s
 
 
 def _check_speculation(spark: SparkSession) -> None:
-    """Check that Spark does not run two attempts of a task at the same time: what they write would mix.
+    """Check that Spark does not run two attempts of a task at once: their output would be mixed.
 
     :raises SparkError: if speculative execution is enabled.
     """

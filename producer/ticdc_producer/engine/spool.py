@@ -1,4 +1,4 @@
-"""Batches that this process holds: in memory, and beyond a number of bytes in temporary files."""
+"""Batches of this process: in memory, and in temporary files above a number of bytes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
 class MemoryLimit:
-    """The bytes that several spools hold together.
+    """The number of bytes that several spools hold together.
 
-    :param most: above this number of bytes, a spool that gets a batch moves what it holds to its file.
+    :param most: above this number of bytes, a spool that gets a batch moves its batches to its file.
     """
 
     def __init__(self, most: int = _MOST_BYTES) -> None:
@@ -36,7 +36,7 @@ class Spool:
         self._writer: pa.RecordBatchStreamWriter | None = None
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Add a batch; an empty one is left out."""
+        """Add a batch; an empty batch is ignored."""
         if not batch.num_rows:
             return
         size = batch.nbytes
@@ -48,7 +48,7 @@ class Spool:
             self._move_to_file()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Yield the batches; may be called several times, when all are added."""
+        """Yield the batches; may be called several times, after the last one was added."""
         if self._file is not None:
             if self._writer is not None:
                 self._writer.close()

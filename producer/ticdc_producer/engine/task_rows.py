@@ -1,4 +1,4 @@
-"""What Spark's tasks compute: rows of several kinds, and a result each, in the columns of one DataFrame."""
+"""The output of Spark's tasks: rows of several kinds and a result each, in the columns of one DataFrame."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyspark.sql import functions as sf
 from ticdc_producer.engine.dataset import Batches, Part, TaggedFunction
 
 _SERIALIZER: Any = CPickleSerializer()
-"""Spark's own, for objects that its workers send to their driver; nothing that was read from a topic."""
+"""Spark's serializer for objects that workers send to the driver; never used for data from a topic."""
 _KIND, _RESULT = "row_kind", "task_result"
 ONLY_RESULT = pa.schema([(_RESULT, pa.binary())])
 """The columns of tasks that have no rows."""

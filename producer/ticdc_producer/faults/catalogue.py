@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from ticdc_producer.errors import FaultError
 from ticdc_producer.faults.trap import EXPECTED_EVENTS, Trap, TrapEntry, TrapFile
 from ticdc_producer.hints import nearest
-from ticdc_producer.model.entry_points import TRAPS, installed
+from ticdc_producer.installation import TRAPS, installed
 
 __all__ = ["EXPECTED_EVENTS", "Trap", "catalogue", "catalogue_schema", "catalogue_text", "trap", "traps_of"]
 
@@ -36,20 +36,22 @@ _HEAD = """\
 
 @cache
 def catalogue() -> dict[str, Trap]:
-    """All traps by id: legal ones, illegal ones, those of SQL. The dictionary is cached: do not modify it.
+    """Return all traps by id: legal ones, illegal ones, those of SQL.
+
+    The dictionary is cached: do not modify it.
 
     :raises FaultError: for a registered trap that is none, contradicts itself or has the id of another one.
     """
     from ticdc_producer.faults.traps import built_in  # on first use: effects need numpy and Arrow
 
-    found: dict[str, Trap] = {}
+    traps: dict[str, Trap] = {}
     for kind, where in (*((kind, "") for kind in built_in()), *_registered()):
-        one = _checked(kind, where)
-        if one.id in found:
-            raise FaultError("another trap has this id", trap=one.id, where=where)
-        found[one.id] = one
-    in_order = sorted(found.values(), key=lambda one: (one.mechanism == "scenario", not one.legal))
-    return {one.id: one for one in in_order}
+        trap = _checked(kind, where)
+        if trap.id in traps:
+            raise FaultError("another trap has this id", trap=trap.id, where=where)
+        traps[trap.id] = trap
+    in_order = sorted(traps.values(), key=lambda trap: (trap.mechanism == "scenario", not trap.legal))
+    return {trap.id: trap for trap in in_order}
 
 
 def trap(name: str) -> Trap:
@@ -57,20 +59,20 @@ def trap(name: str) -> Trap:
 
     :raises FaultError: for an unknown id; the hint names the nearest one.
     """
-    found = catalogue().get(name)
-    if found is None:
+    match = catalogue().get(name)
+    if match is None:
         hint = nearest(name, catalogue(), listed="ticdc-producer traps list")
         raise FaultError(f"unknown trap {name!r}", trap=name, hint=hint)
-    return found
+    return match
 
 
 def traps_of(kind: type[Kind]) -> list[Kind]:
-    """The traps of one kind, in the order of the catalogue."""
-    return [one for one in catalogue().values() if isinstance(one, kind)]
+    """Return the traps of one kind, in the order of the catalogue."""
+    return [trap for trap in catalogue().values() if isinstance(trap, kind)]
 
 
-def _registered() -> Iterator[tuple[Any, str]]:
-    """What other packages register, each with its origin for errors."""
+def _registered() -> Iterator[tuple[object, str]]:
+    """Yield the objects that other packages register, each with its origin for errors."""
     for name, points in sorted(installed(TRAPS).items()):
         for point in points:
             where = f"entry point {name} = {point.value}"
@@ -81,24 +83,24 @@ def _registered() -> Iterator[tuple[Any, str]]:
                 raise FaultError(what, trap=name, where=where) from error
 
 
-def _checked(kind: Any, where: str) -> Trap:
+def _checked(kind: object, where: str) -> Trap:
     if not (isinstance(kind, type) and issubclass(kind, Trap)):
         raise FaultError(f"a registered trap must be a subclass of {Trap.__qualname__}", where=where)
-    one = kind()
+    trap = kind()
     try:
-        TrapEntry.of(one)
+        TrapEntry.of(trap)
     except ValidationError as error:
         first = error.errors()[0]
         what = f"{'.'.join(map(str, first['loc']))}: {first['msg']}".lstrip(": ")
-        raise FaultError(what, trap=one.id, where=where or kind.__qualname__) from error
-    if one.legal == (one.coverage is None):
+        raise FaultError(what, trap=trap.id, where=where or kind.__qualname__) from error
+    if trap.legal == (trap.coverage is None):
         what = "legal traps need `coverage`, illegal ones must not have it"
-        raise FaultError(what, trap=one.id, where=where or kind.__qualname__)
-    return one
+        raise FaultError(what, trap=trap.id, where=where or kind.__qualname__)
+    return trap
 
 
-def catalogue_schema() -> dict[str, Any]:
-    """JSON Schema of the catalogue file (draft 7, which editors support)."""
+def catalogue_schema() -> dict[str, object]:
+    """Return the JSON Schema of the catalogue file (draft 7, which editors support)."""
     schema = TrapFile.model_json_schema(ref_template="#/definitions/{model}")
     definitions = schema.pop("$defs")
     return {
@@ -110,9 +112,9 @@ def catalogue_schema() -> dict[str, Any]:
 
 
 def catalogue_text() -> str:
-    """The catalogue as YAML, without values that are the defaults."""
+    """Return the catalogue as YAML, without values that are the defaults."""
     entries = [
-        TrapEntry.of(one).model_dump(mode="json", exclude_defaults=True) for one in catalogue().values()
+        TrapEntry.of(trap).model_dump(mode="json", exclude_defaults=True) for trap in catalogue().values()
     ]
     body = {"version": 1, "traps": entries}
     return _HEAD + yaml.safe_dump(body, sort_keys=False, allow_unicode=True, width=110)

@@ -16,36 +16,35 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.faults.fault_plan import FaultPlan
-from ticdc_producer.faults.seeded_hash import seeded_hash, threshold
+from ticdc_producer.faults.fault_plan import FaultPlan, seeded_hash, threshold
 from ticdc_producer.faults.trap import Trap
 from ticdc_producer.model.event import Kind, Op
-from ticdc_producer.model.shapes import EVENT_STREAM
+from ticdc_producer.model.shapes import EVENT_STREAM, Batch, EventBatch
 from ticdc_producer.pipeline.row_images import Flags, Numbers, numbers, typed
 
 Columns: TypeAlias = dict[str, pa.Array | Numbers | int | str]
-"""New columns; a number or text is that of every row."""
+"""New columns; a number or text is the value of every row."""
 
 
-def integers(events: pa.RecordBatch, name: str) -> Numbers:
-    """A column of integers or of one of the enums, as int64; -1 for NULL."""
-    column = events.column(name)
+def integers(rows: Batch, name: str) -> Numbers:
+    """Return a column of integers or of one of the enums as int64; -1 for NULL."""
+    column = rows.column(name)
     return numbers(pc.fill_null(column, -1) if column.null_count else column)
 
 
-def is_kind(events: pa.RecordBatch, kind: Kind) -> Flags:
-    """Which events are of a kind."""
-    found: Flags = integers(events, "kind") == int(kind)
-    return found
+def is_kind(events: EventBatch, kind: Kind) -> Flags:
+    """Return whether each event is of a kind."""
+    of_kind: Flags = integers(events, "kind") == int(kind)
+    return of_kind
 
 
-def has_op(events: pa.RecordBatch, *ops: Op) -> Flags:
-    """Which events are row changes with one of these operations."""
+def has_op(events: EventBatch, *ops: Op) -> Flags:
+    """Return whether each event is a row change with one of these operations."""
     return is_kind(events, Kind.ROW) & np.isin(integers(events, "op"), [int(op) for op in ops])
 
 
-def replaced(events: pa.RecordBatch, columns: Columns) -> pa.RecordBatch:
-    """The events with other columns.
+def replaced(events: EventBatch, columns: Columns) -> EventBatch:
+    """Replace columns of events.
 
     :param columns: by name, values that are cast to the types of ``EVENT_STREAM``.
     :return: shape ``EVENT_STREAM``.
@@ -58,13 +57,13 @@ def replaced(events: pa.RecordBatch, columns: Columns) -> pa.RecordBatch:
             arrays[name] = pa.repeat(column, events.num_rows)
         else:
             arrays[name] = column
-    return pa.record_batch(
-        [typed(arrays[field.name], field.type) for field in EVENT_STREAM], schema=EVENT_STREAM
-    )
+    columns_in_order = [typed(arrays[field.name], field.type) for field in EVENT_STREAM]
+    events_with: EventBatch = pa.record_batch(columns_in_order, schema=EVENT_STREAM)
+    return events_with
 
 
-def chosen(events: pa.RecordBatch, rows: Flags) -> pa.RecordBatch:
-    """The events whose flag is set, with all their columns."""
+def selected_events(events: EventBatch, rows: Flags) -> EventBatch:
+    """Return the events whose flag is set, with all their columns."""
     return events if rows.all() else events.filter(pa.array(rows))
 
 
@@ -83,7 +82,7 @@ class SegmentEvents:
     :param moved: the table that was drawn for each segment whose trap concerns one table.
     """
 
-    events: pa.RecordBatch
+    events: EventBatch
     segments: Numbers
     has: Flags
     plan: FaultPlan
@@ -91,11 +90,11 @@ class SegmentEvents:
     moved: Mapping[int, int]
 
     def of_kind(self, kind: Kind) -> Flags:
-        """Which events are of a kind."""
+        """Return whether each event is of a kind."""
         return is_kind(self.events, kind)
 
     def hashes(self, purpose: str, *columns: str) -> Numbers:
-        """A hash of each event's segment, after those of some columns."""
+        """Hash some columns of each event, then its segment."""
         keys = (*(self.events.column(name) for name in columns), pa.array(self.segments))
         return seeded_hash(self.plan.seed, purpose, len(self.segments), *keys)
 
@@ -116,17 +115,17 @@ class SegmentTrap(Trap):
     without_ddl: ClassVar[bool] = False
     of_one_table: ClassVar[bool] = False
 
-    def delivered(self, found: SegmentEvents) -> Flags:
-        """Which events are delivered at first."""
-        return np.ones(found.events.num_rows, bool)
+    def delivered(self, events: SegmentEvents) -> Flags:
+        """Return whether each event is delivered at first."""
+        return np.ones(events.events.num_rows, bool)
 
-    def repeated(self, found: SegmentEvents) -> Flags:
-        """Which events are delivered again, after the segment."""
-        return np.zeros(found.events.num_rows, bool)
+    def repeated(self, events: SegmentEvents) -> Flags:
+        """Return whether each event is delivered again, after the segment."""
+        return np.zeros(events.events.num_rows, bool)
 
-    def delayed(self, found: SegmentEvents) -> Flags:
-        """Which events come at the end of the segment instead."""
-        return np.zeros(found.events.num_rows, bool)
+    def delayed(self, events: SegmentEvents) -> Flags:
+        """Return whether each event comes at the end of the segment instead."""
+        return np.zeros(events.events.num_rows, bool)
 
 
 class CopyTrap(Trap, ABC):
@@ -136,35 +135,35 @@ class CopyTrap(Trap, ABC):
     measures = ("rate",)
 
     @abstractmethod
-    def copied(self, events: pa.RecordBatch, plan: FaultPlan) -> Flags:
-        """Which events are delivered once more.
+    def copied(self, events: EventBatch, plan: FaultPlan) -> Flags:
+        """Return whether each event is delivered once more.
 
         :param events: shape ``EVENT_STREAM``, in any order.
         :return: one flag per event.
         """
 
-    def changes(self, events: pa.RecordBatch) -> Columns:  # noqa: ARG002  # for traps to override
-        """New columns of the copies; without them a copy directly follows its event.
+    def changes(self, events: EventBatch) -> Columns:  # noqa: ARG002  # for traps to override
+        """Return new columns of the copies; without them a copy directly follows its event.
 
         :param events: the copied events (shape ``EVENT_STREAM``).
         """
         return {}
 
-    def copies(self, events: pa.RecordBatch) -> Columns:
-        """All new columns of the copies, with one element per copied event."""
+    def copies(self, events: EventBatch) -> Columns:
+        """Return all new columns of the copies, with one element per copied event."""
         again = integers(events, "delivery_no") + _DUPLICATE
         return {"delivery_no": again, "fault": self.id, **self.changes(events)}
 
 
 class EditTrap(Trap, ABC):
-    """Changes some events, after all copies were made."""
+    """Changes some events, after all copies were added."""
 
     mechanism = "event"
     measures = ("rate",)
 
     @abstractmethod
-    def edited(self, events: pa.RecordBatch, plan: FaultPlan) -> pa.RecordBatch:
-        """All events, in their order; the column ``fault`` of those that it changes has its id.
+    def edited(self, events: EventBatch, plan: FaultPlan) -> EventBatch:
+        """Return all events, in their order; the column ``fault`` of those that it changes has its id.
 
         :param events: shape ``EVENT_STREAM``, in any order.
         :return: the same shape and number of rows.
@@ -180,8 +179,8 @@ class OrderTrap(Trap, ABC):
     @abstractmethod
     def reordered(
         self, batches: Iterable[pa.RecordBatch], plan: FaultPlan, reserved: Callable[[pa.RecordBatch], Flags]
-    ) -> Iterator[pa.RecordBatch]:
-        """Events in their new order.
+    ) -> Iterator[EventBatch]:
+        """Yield the events in their new order.
 
         :param batches: shape ``EVENT_STREAM``, whole partitions in delivery order.
         :return: the same shape, rows and partitions, in delivery order by new delivery keys.
@@ -189,8 +188,8 @@ class OrderTrap(Trap, ABC):
         """
 
 
-def drawn(events: pa.RecordBatch, plan: FaultPlan, name: str, *columns: str) -> Flags:
-    """Which events a trap with a rate draws, by hashes of some columns; by default by their position.
+def is_drawn(events: EventBatch, plan: FaultPlan, name: str, *columns: str) -> Flags:
+    """Return whether a trap with a rate draws each event, by hashes of columns; by default by its position.
 
     :param events: shape ``EVENT_STREAM``, in any order.
     :param name: id of the trap, whose rate the plan has.

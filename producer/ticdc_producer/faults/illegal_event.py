@@ -1,6 +1,6 @@
 """Illegal traps of the event stream: defects that TiCDC must never produce.
 
-Only the events of the segments that the plan reserves for a fault are looked at. A trap has a condition that
+Only the events of the segments that the plan reserves for a fault are read. A trap has a condition that
 an event must meet and an edit; one of the events that meet it is drawn.
 """
 
@@ -16,13 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.faults.event_traps import Columns, chosen, has_op, integers, replaced
-from ticdc_producer.faults.facts import Neighbours, TableFacts
-from ticdc_producer.faults.fault_plan import IllegalFault
-from ticdc_producer.faults.seeded_hash import seeded_hash
+from ticdc_producer.faults.event_context import Neighbours, TableMetadata
+from ticdc_producer.faults.event_traps import Columns, has_op, integers, replaced, selected_events
+from ticdc_producer.faults.fault_plan import IllegalFault, seeded_hash
 from ticdc_producer.faults.trap import Trap
 from ticdc_producer.model.event import Op
-from ticdc_producer.model.shapes import DELIVERY_KEY
+from ticdc_producer.model.shapes import DELIVERY_KEY, EventBatch
 from ticdc_producer.pipeline.row_images import Flags, column_values, same_values
 
 DROPPED = 0
@@ -35,7 +34,7 @@ _FIRST = {"kind_order": -1, "txn_order_key": b""}
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What an illegal trap changes.
+    """The change that an illegal trap makes.
 
     :param fits: which events meet its condition.
     :param changes: new values of columns, for the number of an event.
@@ -59,35 +58,35 @@ class EventGroup:
     :param partitions: number of partitions of a topic.
     """
 
-    events: pa.RecordBatch
-    facts: TableFacts
+    events: EventBatch
+    metadata: TableMetadata
     partitions: int
 
     @cached_property
     def neighbours(self) -> Neighbours:
         """Relations between the events."""
-        return Neighbours(self.events, self.facts)
+        return Neighbours(self.events, self.metadata)
 
     def rows(self, *ops: Op) -> Flags:
-        """Which events are row changes with one of these operations; by default with any."""
+        """Return whether each event is a row change with one of these operations; by default with any."""
         return has_op(self.events, *ops or Op)
 
     def value(self, name: str, number: int) -> pa.Array:
-        """One value of a column."""
+        """Return one value of a column."""
         return self.events.column(name).slice(number, 1)
 
     def differs(self) -> Flags:
-        """Which updates change a column that is in no index."""
-        versions, found = integers(self.events, "table_version"), np.zeros(self.events.num_rows, bool)
+        """Return whether each event is an update that changes a column that is in no index."""
+        versions, differs = integers(self.events, "table_version"), np.zeros(self.events.num_rows, bool)
         updates = self.rows(Op.UPDATE)
         for version in np.unique(versions[updates]).tolist():
             rows = np.flatnonzero(updates & (versions == version))
-            for index in self.facts.unindexed[version]:
+            for index in self.metadata.unindexed[version]:
                 values = [
                     column_values(self.events.column(name), rows, index) for name in ("before", "after")
                 ]
-                found[rows] |= ~same_values(*values)
-        return found
+                differs[rows] |= ~same_values(*values)
+        return differs
 
 
 class IllegalEventTrap(Trap, ABC):
@@ -104,7 +103,7 @@ class IllegalEventTrap(Trap, ABC):
 
     @abstractmethod
     def edit(self, group: EventGroup) -> Edit:
-        """Which events it may change, and how."""
+        """Return which events the trap may change, and how."""
 
 
 def removal(fits: Flags, *, several: bool = False) -> Edit:
@@ -113,14 +112,14 @@ def removal(fits: Flags, *, several: bool = False) -> Edit:
 
 
 def moved_before(after_ts: int, restart_epoch: int) -> Columns:
-    """The delivery key of an event that precedes all rows of an earlier commit."""
+    """Return the delivery key of an event that precedes all rows of an earlier commit."""
     first: Columns = {name: pa.array([value]) for name, value in _FIRST.items()}
     return {**first, "deliver_after_ts": int(after_ts), "restart_epoch": int(restart_epoch)}
 
 
 def with_illegal_fault(
     group: EventGroup, trap: IllegalEventTrap, fault: IllegalFault, seed: int
-) -> pa.RecordBatch:
+) -> EventBatch:
     """Inject an illegal fault into one of the events, if any fits.
 
     A removed event remains, with the kind ``DROPPED``.
@@ -131,21 +130,22 @@ def with_illegal_fault(
     events, edit = group.events, trap.edit(group)
     if edit.several and group.partitions == 1:
         return events
-    drawn = _drawn(events, edit.fits, fault, seed)
-    if drawn is None:
+    number = _drawn_event(events, edit.fits, fault, seed)
+    if number is None:
         return events
-    parts = [replaced(events.slice(drawn, 1), {**edit.changes(drawn), "fault": trap.id})]
+    parts = [replaced(events.slice(number, 1), {**edit.changes(number), "fault": trap.id})]
     gone = np.zeros(events.num_rows, bool)
-    gone[drawn] = not edit.adds
+    gone[number] = not edit.adds
     if edit.removes is not None:
-        others = edit.removes(drawn)
+        others = edit.removes(number)
         parts.append(replaced(events.filter(pa.array(others)), {"kind": DROPPED, "fault": trap.id}))
         gone |= others
-    return pa.concat_batches([chosen(events, ~gone), *parts])
+    faulty: EventBatch = pa.concat_batches([selected_events(events, ~gone), *parts])
+    return faulty
 
 
-def _drawn(events: pa.RecordBatch, fits: Flags, fault: IllegalFault, seed: int) -> int | None:
-    """The event that is changed; None if none fits."""
+def _drawn_event(events: EventBatch, fits: Flags, fault: IllegalFault, seed: int) -> int | None:
+    """Return the number of the event that is changed; None if none fits."""
     keys = (events.column(name) for name in ("partition_index", "deliver_after_ts", "txn_order_key"))
     hashes = seeded_hash(seed, "illegal", len(fits), fault.trap, fault.number, *keys)
     candidates = np.flatnonzero(fits)

@@ -1,7 +1,7 @@
 """Injects faults into encoded messages: a stage between the encoder and the sink, inside a Spark worker.
 
-What happens to a message depends on its number in its partition and on its commit-ts. Batches without a
-fault are passed through unchanged.
+The faults of a message depend on its number in its partition and on its commit-ts. Batches without a fault
+are passed through unchanged.
 """
 
 from __future__ import annotations
@@ -9,19 +9,22 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ticdc_producer.faults.catalogue import trap, traps_of
-from ticdc_producer.faults.fault_plan import FaultPlan, IllegalFault
+from ticdc_producer.faults.fault_plan import FaultPlan, IllegalFault, seeded_floats, seeded_integer
 from ticdc_producer.faults.message_traps import IllegalMessageTrap, MessageFacts, RepeatTrap, Replacement
-from ticdc_producer.faults.seeded_hash import seeded_floats, seeded_integer
 from ticdc_producer.model.event import Kind, Message
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
+from ticdc_producer.protocols.spec import Options
+
+FaultNote: TypeAlias = dict[str, str | int]
+"""A note of a partition: a fault, or the ordinal of a message's first event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,17 +40,17 @@ class MessageFaults:
     topics: tuple[str, ...]
     partitions: int
     protocol: str
-    options: dict[str, Any]
+    options: Options
 
     @property
     def repeat_distance(self) -> int:
-        """A message is sent again at most this number of messages after its first delivery."""
-        return max((one.distances for one in _repeats(self.plan)), default=0)
+        """An upper limit of the number of messages from the first delivery of a message to the second."""
+        return max((trap.distances for trap in _repeats(self.plan)), default=0)
 
     def __call__(
-        self, batches: Iterable[MessageBatch], topic: str, partition: int, notes: list[dict[str, Any]]
+        self, batches: Iterable[MessageBatch], topic: str, partition: int, notes: list[FaultNote]
     ) -> Iterator[MessageBatch]:
-        """The messages of one partition with their faults.
+        """Inject the faults into the messages of one partition.
 
         :param notes: filled by this call: ``trap``, ``offset`` and ``commit_ts`` of each fault; ``offset``
             and ``event_ordinal`` where a message's first event does not follow the last event of the
@@ -64,13 +67,13 @@ class _Partition:
     :ivar _expected_event: ordinal that a reader of the notes expects for the next event.
     """
 
-    def __init__(self, faults: MessageFaults, partition_index: int, notes: list[dict[str, Any]]) -> None:
+    def __init__(self, faults: MessageFaults, partition_index: int, notes: list[FaultNote]) -> None:
         plan = faults.plan
         self._plan, self._notes = plan, notes
         fidelity = registry.encoder(faults.protocol, faults.options).fidelity
         # A reader cannot know that a delete without commit-ts is older than the insert that it follows.
         nearest = fidelity.commit_ts in ("none", "not deletes")
-        self._repeats = [_Repeats(one, plan, partition_index, nearest) for one in _repeats(plan)]
+        self._repeats = [_Repeats(trap, plan, partition_index, nearest) for trap in _repeats(plan)]
         self._pending = _illegal_faults(faults, partition_index)
         self._decode = registry.decoder(faults.protocol, faults.options).events
         self._max_batch_size = int(faults.options.get("max_batch_size") or 0)
@@ -96,27 +99,28 @@ class _Partition:
         return np.clip((as_int64(batch.commit_ts) - cut.start) // cut.length, 0, cut.count - 1)
 
     def _retried(self, batch: MessageBatch) -> Numbers:
-        """Which trap delivers each message again, as its number in ``_repeats``; -1 for none."""
-        found = np.full(len(batch), -1)
+        """Return the trap that delivers each message again, as its number in ``_repeats``; -1 for none."""
+        retried = np.full(len(batch), -1)
         if not self._repeats or not len(batch):
-            return found
+            return retried
         rows = ~np.isin(self._segments(batch), list(self._plan.reserved))
         if batch.types is not None:
             rows &= np.array(batch.types.to_pylist()) == Kind.ROW.label
         numbers = np.arange(self._number, self._number + len(batch))
-        for index, one in enumerate(self._repeats):
-            found[(found < 0) & rows & one.drawn(numbers)] = index
-        return found
+        for index, repeats in enumerate(self._repeats):
+            retried[(retried < 0) & rows & repeats.hits(numbers)] = index
+        return retried
 
     def _due(self, batch: MessageBatch) -> bool:
-        """Whether an illegal fault may happen in the batch."""
+        """Return whether an illegal fault may happen in the batch."""
         segments = set(self._segments(batch).tolist()) if self._pending else ()
         return any(number in fault.segments for fault, _ in self._pending for number in segments)
 
     def _messages(self, messages: Sequence[Message], retried: Numbers) -> Iterator[Message]:
         position = 0
         while position < len(messages):
-            pending = next((one for one in self._pending if self._fits(one[0], messages[position])), None)
+            fitting = (entry for entry in self._pending if self._fits(entry[0], messages[position]))
+            pending = next(fitting, None)
             changed = None if pending is None else self._replacement(*pending, messages[position:])
             if pending is None or changed is None:
                 used, output = 1, [(messages[position], 0)]
@@ -138,11 +142,11 @@ class _Partition:
         return message.type == Kind.ROW.label and self._plan.segments.of(message.commit_ts) in fault.segments
 
     def _replacement(
-        self, fault: IllegalFault, found: IllegalMessageTrap, messages: Sequence[Message]
+        self, fault: IllegalFault, trap: IllegalMessageTrap, messages: Sequence[Message]
     ) -> Replacement | None:
         """Apply a fault at the beginning of ``messages``; None if it cannot happen here."""
         seed = seeded_integer(self._plan.seed, fault.trap, fault.number)
-        return found.replacement(messages, MessageFacts(seed, self._decode, self._max_batch_size))
+        return trap.replacement(messages, MessageFacts(seed, self._decode, self._max_batch_size))
 
     def _repeat(self, repeats: _Repeats, message: Message) -> None:
         due = self._number + repeats.distance(self._number)
@@ -199,7 +203,7 @@ class _Repeats:
     def _salt(self) -> str:
         return f"{self.trap.id}/{self.partition_index}"
 
-    def drawn(self, numbers: Numbers) -> NDArray[np.bool_]:
+    def hits(self, numbers: Numbers) -> NDArray[np.bool_]:
         return seeded_floats(self.plan.seed, self._salt, numbers) < self.plan.rates[self.trap.id]
 
     def distance(self, number: int) -> int:
@@ -208,17 +212,17 @@ class _Repeats:
 
 
 def _repeats(plan: FaultPlan) -> list[RepeatTrap]:
-    return [one for one in traps_of(RepeatTrap) if one.id in plan.rates]
+    return [trap for trap in traps_of(RepeatTrap) if trap.id in plan.rates]
 
 
 def _illegal_faults(
     faults: MessageFaults, partition_index: int
 ) -> list[tuple[IllegalFault, IllegalMessageTrap]]:
-    """The illegal faults of one partition, with their traps."""
+    """Return the illegal faults of one partition, with their traps."""
     count = len(faults.topics) * faults.partitions
     return [
-        (one, found)
-        for one in faults.plan.illegal
-        if isinstance(found := trap(one.trap), IllegalMessageTrap)
-        and seeded_integer(faults.plan.seed, f"slot/{one.trap}", one.number) % count == partition_index
+        (fault, illegal)
+        for fault in faults.plan.illegal
+        if isinstance(illegal := trap(fault.trap), IllegalMessageTrap)
+        and seeded_integer(faults.plan.seed, f"slot/{fault.trap}", fault.number) % count == partition_index
     ]

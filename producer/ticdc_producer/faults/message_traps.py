@@ -1,4 +1,4 @@
-"""Kinds of traps of encoded messages: what a subclass decides and knows, and how it changes messages.
+"""Kinds of traps of encoded messages, and the changes that they make to messages.
 
 ``faults.message_faults`` injects them.
 """
@@ -54,7 +54,7 @@ def truncated(message: Message, decode: Decode, seed: int) -> Message | None:
 
 
 def foreign(message: Message) -> Message:
-    """A message that another program might write into the topic, with the commit-ts of ``message``."""
+    """Return a message that another program might write into the topic, at the commit-ts of ``message``."""
     return Message(None, _FOREIGN_VALUE, FOREIGN, message.commit_ts, 0)
 
 
@@ -99,7 +99,7 @@ class RepeatTrap(Trap):
 
 @dataclass(frozen=True, slots=True)
 class MessageFacts:
-    """What an illegal trap of messages knows besides the messages.
+    """The input of an illegal trap of messages other than the messages.
 
     :param seed: a random number of the fault.
     :param decode: decodes a message; raises ``DecodeError``.
@@ -125,7 +125,7 @@ class IllegalMessageTrap(Trap, ABC):
 
     @abstractmethod
     def replacement(self, messages: Sequence[Message], facts: MessageFacts) -> Replacement | None:
-        """The fault at the first message, which has rows; None if it cannot happen there.
+        """Return the fault at the first message, which has rows; None if it cannot happen there.
 
-        :param messages: the messages of the partition from there on, as far as they are known.
+        :param messages: the messages of the partition from there to the end of their batch.
         """

@@ -1,7 +1,7 @@
-"""Plans on the driver which faults are injected where, from the history's clock and DDLs alone.
+"""Plans the faults and their positions on the driver, from the history's clock and DDLs alone.
 
-Each illegal fault gets consecutive segments of its own, in which no legal fault happens. What a verifier
-finds there is therefore caused by this fault. Legal faults get the remaining segments.
+Each illegal fault gets consecutive segments of its own, in which no legal fault happens. All violations that
+a verifier reports there are therefore caused by this fault. Legal faults get the remaining segments.
 """
 
 from __future__ import annotations
@@ -14,9 +14,8 @@ from typing import TypeAlias
 from ticdc_producer.errors import FaultError
 from ticdc_producer.faults.catalogue import trap, traps_of
 from ticdc_producer.faults.event_traps import SegmentTrap
-from ticdc_producer.faults.fault_plan import FaultPlan, IllegalFault, Segments
+from ticdc_producer.faults.fault_plan import FaultPlan, IllegalFault, Segments, seeded_integer
 from ticdc_producer.faults.illegal_event import IllegalEventTrap
-from ticdc_producer.faults.seeded_hash import seeded_integer
 from ticdc_producer.faults.trap import TrapSetting
 from ticdc_producer.model.tso import CommitClock
 
@@ -61,7 +60,7 @@ def plan_faults(
 
 
 def _requested_segments(name: str, setting: TrapSetting) -> int:
-    """Number of segments that a trap needs if it is requested by number."""
+    """Return the number of segments that a trap needs if it is requested by number."""
     by_number = setting.rate is None and (_spans_segment(name) or not trap(name).legal)
     return (setting.times or 1) if by_number else 0
 
@@ -71,8 +70,8 @@ def _spans_segment(name: str) -> bool:
 
 
 def _at_ddl(name: str) -> bool:
-    found = trap(name)
-    return isinstance(found, IllegalEventTrap) and found.at_ddl
+    requested = trap(name)
+    return isinstance(requested, IllegalEventTrap) and requested.at_ddl
 
 
 def _rates(settings: _Settings) -> dict[str, float]:
@@ -87,7 +86,7 @@ def _rates(settings: _Settings) -> dict[str, float]:
     of_segments = [name for name in rates if _spans_segment(name)]
     if sum(rates[name] for name in of_segments) > 1:
         what = "a segment has at most one of these faults, and their rates add up to more than 1"
-        hint = ", ".join(one.id for one in traps_of(SegmentTrap))
+        hint = ", ".join(of_segment.id for of_segment in traps_of(SegmentTrap))
         raise FaultError(what, trap=of_segments[0], hint=hint)
     return rates
 
@@ -141,15 +140,16 @@ class _Planner:
     def fixed(self, settings: _Settings) -> dict[int, str]:
         """Assign segments to the legal faults that were requested by number."""
         fixed: dict[int, str] = {}
-        for one in traps_of(SegmentTrap):
-            name = one.id
+        for segment_trap in traps_of(SegmentTrap):
+            name = segment_trap.id
             if name not in settings or settings[name].rate is not None:
                 continue
-            excluded = frozenset(map(self.segments.of, self.ddl_ts)) if one.without_ddl else frozenset()
+            with_ddl = frozenset(map(self.segments.of, self.ddl_ts))
+            excluded = with_ddl if segment_trap.without_ddl else frozenset()
             for number in range(settings[name].times or 1):
                 unavailable = self.reserved | excluded
                 candidates = self._candidates(name, number)
-                segment = next((one for one in candidates if one not in unavailable), None)
+                segment = next((number for number in candidates if number not in unavailable), None)
                 if segment is None:
                     raise self._no_room(name)
                 fixed[segment] = name
@@ -157,12 +157,12 @@ class _Planner:
         return fixed
 
     def _candidates(self, name: str, number: int, ddl_ts: Sequence[int] = ()) -> Iterator[int]:
-        """Segments with a commit or DDL, in the order in which a fault tries them."""
+        """Yield segments with a commit or DDL, in the order in which a fault tries them."""
         count = len(ddl_ts) or self.commits
         purpose = f"{name}/{number}"
         tries = (seeded_integer(self.seed, purpose, attempt) % count for attempt in range(_RANDOM_TRIES))
-        for one in chain(tries, range(min(count, _MAX_TRIES))):
-            yield self.segments.of(ddl_ts[one] if ddl_ts else self.clock.ts(one))
+        for position in chain(tries, range(min(count, _MAX_TRIES))):
+            yield self.segments.of(ddl_ts[position] if ddl_ts else self.clock.ts(position))
 
     def _no_room(self, name: str) -> FaultError:
         what = f"no free segment of the history for {name}: it has {self.segments.count} segments"

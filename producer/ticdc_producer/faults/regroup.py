@@ -1,7 +1,8 @@
 """Reorders rows of different dispatch keys as TiCDC's batcher does.
 
-For the batcher such a row still has the key of its table or value. It appends rows of one key to one group,
-and thus preserves their order, into however many messages the group is divided (docs/stream-semantics.md §8).
+The batcher appends rows of one key to one group and thus preserves their order, into however many messages
+the group is divided (docs/stream-semantics.md §8). A row with a private key has the key of its table or value
+there.
 
 The batcher takes up to 2048 rows at a time, groups them by dispatch key and sends the groups in the order
 of a Go map. No row is moved across a DDL or resolved event, because all earlier rows were acknowledged
@@ -18,25 +19,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.faults.event_traps import integers, is_kind, replaced
-from ticdc_producer.faults.seeded_hash import seeded_hash, threshold
+from ticdc_producer.faults.fault_plan import seeded_hash, threshold
 from ticdc_producer.model.column_functions import whole_groups, xx_hash
 from ticdc_producer.model.event import Kind
-from ticdc_producer.model.shapes import EVENT_STREAM
+from ticdc_producer.model.shapes import EVENT_STREAM, EventBatch
+from ticdc_producer.pipeline.delivery import in_delivery_order
 from ticdc_producer.pipeline.mutations import eight_bytes
-from ticdc_producer.pipeline.order import in_delivery_order
 from ticdc_producer.pipeline.row_images import Flags, Numbers
 
 _SEPARATOR = "\0"
-"""Separates the batcher's key from the private part; no name of a table has it."""
+"""Separates the batcher's key from the private part; no name of a table contains it."""
 
 
-def with_private_keys(events: pa.RecordBatch, rows: Flags, fault: str) -> pa.RecordBatch:
+def with_private_keys(events: EventBatch, rows: Flags, fault: str) -> EventBatch:
     """Give some rows a private dispatch key, by which no other row joins their message.
 
     :param events: shape ``EVENT_STREAM``, in any order.
     :param rows: one flag per event.
     :return: the same events, in their order, with other values in ``dispatch_key`` and ``fault``.
-    :param fault: the id of the trap that does it.
+    :param fault: the id of the trap.
     """
     keys = [
         key.hex().upper() if is_hit else None
@@ -53,8 +54,8 @@ def with_private_keys(events: pa.RecordBatch, rows: Flags, fault: str) -> pa.Rec
     )
 
 
-def batcher_keys(events: pa.RecordBatch) -> pa.Array:
-    """The dispatch keys by which the batcher groups rows, without the private part of single rows.
+def batcher_keys(events: EventBatch) -> pa.Array:
+    """Return the dispatch keys by which the batcher groups rows, without the private part of single rows.
 
     :param events: shape ``EVENT_STREAM``; its column ``dispatch_key`` is read.
     :return: text, one element per event.
@@ -80,8 +81,8 @@ class Regrouping:
     reserved: Callable[[pa.RecordBatch], Flags]
     fault: str
 
-    def regrouped(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Events in their new order.
+    def regrouped(self, batches: Iterable[pa.RecordBatch]) -> Iterator[EventBatch]:
+        """Yield the events in their new order.
 
         :param batches: whole partitions in delivery order (shape ``EVENT_STREAM``).
         :return: the same shape, rows and partitions, in delivery order by new delivery keys.
@@ -89,8 +90,12 @@ class Regrouping:
         for batch in whole_groups(_with_rounds(batches, self.reserved), _ROUND_KEY):
             yield in_delivery_order(self._reordered(batch))
 
-    def _reordered(self, events: pa.RecordBatch) -> pa.RecordBatch:
-        """Give the events of whole rounds the delivery keys of their new positions."""
+    def _reordered(self, events: EventBatch) -> EventBatch:
+        """Give the events of whole rounds the delivery keys of their new positions.
+
+        In a round whose rows are regrouped, rows with the dispatch keys a, b, a are delivered as a, a, b or
+        as b, a, a, by the hashes of the keys.
+        """
         row = is_kind(events, Kind.ROW) & (integers(events, "reserved") == 0)
         run, after = integers(events, "run"), integers(events, "deliver_after_ts")
         rounds = pa.array(integers(events, "round"), pa.int32())
@@ -118,7 +123,7 @@ class Regrouping:
 
 @dataclass
 class _Position:
-    """Where the previous batch ended.
+    """The position at which the previous batch ended.
 
     :param barriers: number of DDL and resolved events of the partition so far.
     :param rows: number of events of the run so far.
@@ -133,7 +138,7 @@ class _Position:
 
 def _with_rounds(
     batches: Iterable[pa.RecordBatch], reserved: Callable[[pa.RecordBatch], Flags]
-) -> Iterator[pa.RecordBatch]:
+) -> Iterator[EventBatch]:
     """Add the number of the run between two barriers, of the round in it, and the run's first time."""
     position = _Position()
     for events in batches:
@@ -141,7 +146,17 @@ def _with_rounds(
             yield _batch_with_rounds(events, reserved(events), position)
 
 
-def _batch_with_rounds(events: pa.RecordBatch, reserved: Flags, position: _Position) -> pa.RecordBatch:
+def _batch_with_rounds(events: EventBatch, reserved: Flags, position: _Position) -> EventBatch:
+    """Add the columns ``run``, ``round``, ``reserved`` and ``run_start``, and advance the position.
+
+    >>> events = pa.record_batch({  # two rows, a resolved event, a row
+    ...     "partition_index": [0, 0, 0, 0], "restart_epoch": [0, 0, 0, 0],
+    ...     "kind": [1, 1, 3, 1], "deliver_after_ts": [10, 11, 11, 12],
+    ... })
+    >>> with_rounds = _batch_with_rounds(events, np.zeros(4, bool), _Position())
+    >>> with_rounds.column("run").to_pylist(), with_rounds.column("run_start").to_pylist()
+    ([0, 0, 1, 1], [10, 10, 12, 12])
+    """
     count = events.num_rows
     partition, epoch = (integers(events, name) for name in ("partition_index", "restart_epoch"))
     run = _runs(partition, ~is_kind(events, Kind.ROW) & ~reserved, position)
@@ -169,15 +184,23 @@ def _batch_with_rounds(events: pa.RecordBatch, reserved: Flags, position: _Posit
     return events
 
 
-def _first_rows(events: pa.RecordBatch, first: Numbers, sizes: Numbers) -> Numbers:
-    """``deliver_after_ts`` of the first row of each run, which may begin with a barrier; -1 without a row."""
+def _first_rows(events: EventBatch, first: Numbers, sizes: Numbers) -> Numbers:
+    """Return ``deliver_after_ts`` of the first row of each run; -1 for a run without rows.
+
+    A run may begin with a barrier. Then its first row is the second event.
+    """
     after = np.append(integers(events, "deliver_after_ts"), -1)
     is_row = is_kind(events, Kind.ROW)[first]
     return np.where(is_row, after[first], np.where(sizes > 1, after[first + 1], -1))
 
 
 def _runs(partition: Numbers, barriers: Flags, position: _Position) -> Numbers:
-    """The number of barriers of the partition up to each event."""
+    """Return the number of barriers of the partition up to each event.
+
+    >>> at = _Position(key=(0, 0, 0, 0), barriers=2)  # the previous batch ended in partition 0
+    >>> _runs(np.array([0, 0, 1, 1]), np.array([False, True, False, True]), at).tolist()
+    [2, 3, 0, 1]
+    """
     total = np.cumsum(barriers)
     starts = np.flatnonzero(np.diff(partition, prepend=position.key[0]))
     base = np.zeros(len(partition), np.int64)

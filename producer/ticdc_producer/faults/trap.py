@@ -1,10 +1,11 @@
-"""A trap is one class: what happens, who does it, how it is injected, who finds it, when a stream has it.
+"""The base classes of traps: each trap is one class that describes it in the catalogue.
 
 Traps of this package (``faults.traps``) and of other packages (entry points of the group
 ``ticdc_producer.traps``) are subclasses of the same classes, see docs/extending/trap.md. How a trap changes a
 stream depends on its kind: ``faults.event_traps``, ``faults.illegal_event``, ``faults.message_traps``.
 
-Legal traps are what TiCDC does or may do: a correct consumer handles them, and ``verify`` reports no error.
+Legal traps are situations that TiCDC may cause: a correct consumer handles them, and ``verify`` reports no
+error.
 Illegal traps violate a rule of the stream (docs/stream-semantics.md §11), and ``verify`` must name the
 invariant.
 """
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -34,8 +35,8 @@ class Trap:
 
     The attributes are described in ``faults.trap.TrapEntry``; those that are not published:
 
-    :cvar measures: how it is set how often the trap occurs, the default first; empty: not at all.
-    :cvar occurrence: what ``rate`` is a ratio of, and what ``times`` counts.
+    :cvar measures: the settings of its frequency, the default first; empty: it has none.
+    :cvar occurrence: the unit that ``rate`` is a ratio of and that ``times`` counts.
     :cvar default_rate: the rate of a trap that is not set by number.
     :cvar coverage: when a stream exercises it; None for illegal traps, which ``verify`` finds.
     """
@@ -49,7 +50,7 @@ class Trap:
     issues: ClassVar[tuple[str, ...]] = ()
     violates: ClassVar[tuple[str, ...]] = ()
     may_report: ClassVar[tuple[str, ...]] = ()
-    changefeed_settings: ClassVar[Mapping[str, Any]] = MappingProxyType({})
+    changefeed_settings: ClassVar[Mapping[str, object]] = MappingProxyType({})
     requires: ClassVar[str] = ""
     consumer_action: ClassVar[str]
     kafka_consumer: ClassVar[str] = ""
@@ -75,7 +76,7 @@ class ChangefeedTrap(Trap):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrapSetting:
-    """How often a trap occurs; with neither ``rate`` nor ``times``, the trap's default.
+    """The frequency of a trap; with neither ``rate`` nor ``times``, the trap's default.
 
     :param rate: share of the possible positions.
     :param times: number of faults.
@@ -121,7 +122,7 @@ class TrapEntry(_StrictModel):
         default=(),
         description="Further invariants that may report it; for a legal trap never as an error.",
     )
-    changefeed_settings: dict[str, Any] = Field(
+    changefeed_settings: dict[str, object] = Field(
         default_factory=dict,
         description="Only for traps of the mechanism changefeed: keys of the changefeed file, dotted.",
     )
@@ -134,7 +135,7 @@ class TrapEntry(_StrictModel):
 
     @classmethod
     def of(cls, trap: Trap) -> TrapEntry:
-        """The entry of a trap.
+        """Return the entry of a trap.
 
         :raises pydantic.ValidationError: if an attribute is missing, or attributes contradict each other.
         """
@@ -160,7 +161,7 @@ class TrapFile(_StrictModel):
 
     @model_validator(mode="after")
     def _ids_differ(self) -> TrapFile:
-        ids = [one.id for one in self.traps]
+        ids = [trap.id for trap in self.traps]
         if duplicates := {name for name in ids if ids.count(name) > 1}:
             raise ValueError(f"duplicate trap id: {', '.join(sorted(duplicates))}")
         return self

@@ -13,7 +13,7 @@ CONNECT_SECONDS = 10
 """After this long without an answer a broker counts as unreachable."""
 
 OUTAGE_TIMEOUT_S = 60
-"""How long an outage of a broker may last after a connection was made, for example a restart."""
+"""The longest outage of a broker, such as a restart, after a connection was made."""
 
 # librdkafka waits half of this before it connects to a broker that it learnt of, for each client: with its
 # default, 100 ms, a client that is used once spends most of its time waiting. The wait doubles while a broker
@@ -48,7 +48,7 @@ Brokers: TypeAlias = str | Cluster
 
 
 def connection(brokers: Brokers) -> Properties:
-    """Properties that any client needs to reach the brokers."""
+    """Return the properties that any client needs to reach the brokers."""
     own = brokers.client if isinstance(brokers, Cluster) else {}
     common: Properties = {
         "bootstrap.servers": str(brokers),
@@ -60,7 +60,7 @@ def connection(brokers: Brokers) -> Properties:
 
 
 def producer_properties(brokers: Brokers, *, compression: str, max_message_bytes: int) -> Properties:
-    """Properties of a worker's producer: all replicas, no duplicates by retry, bounded memory.
+    """Return the properties of a task's producer: all replicas, no duplicates by retry, bounded memory.
 
     :param compression: the changefeed's ``compression``: a codec of Kafka's producer, or ``none``.
     :param max_message_bytes: the changefeed's ``max-message-bytes``.

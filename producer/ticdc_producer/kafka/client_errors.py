@@ -1,4 +1,4 @@
-"""Translates errors of Kafka clients into our exceptions, with a hint what to do."""
+"""Translates errors of Kafka clients into exceptions of this package, with hints."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _RETRIABLE = (
     KafkaError.COORDINATOR_NOT_AVAILABLE,
     KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
     KafkaError._WAIT_COORD,
-    # How librdkafka itself reports a topic or a leader that its brokers do not know yet.
+    # librdkafka's own errors for a topic or a leader that its brokers do not know yet.
     KafkaError._NOENT,
     KafkaError._UNKNOWN_TOPIC,
     KafkaError._UNKNOWN_PARTITION,
@@ -64,7 +64,7 @@ class ConnectionErrors:
 
 
 def broker_error(brokers: Brokers, error: KafkaException) -> BrokerError:
-    """The exception for a failed request."""
+    """Return the exception for a failed request."""
     cause: KafkaError = error.args[0]
     address = str(brokers)
     if cause.code() in _UNREACHABLE:
@@ -76,12 +76,12 @@ def broker_error(brokers: Brokers, error: KafkaException) -> BrokerError:
 
 
 def is_retriable(error: BaseException) -> bool:
-    """Whether a retry can succeed, for example because a broker restarts or a topic was just created."""
+    """Return whether a retry can succeed, for example because a broker restarts or a topic is new."""
     return isinstance(error, KafkaException) and error.args[0].code() in _RETRIABLE
 
 
 def hint_for(error: KafkaError) -> str:
-    """What to do about a missing permission or a message that is too large; empty for other errors."""
+    """Return a hint for a missing permission or a message that is too large; empty for other errors."""
     if error.code() == KafkaError.MSG_SIZE_TOO_LARGE:
         return "raise max.message.bytes of the topic, or lower max-message-bytes, as TiCDC would by itself"
     permission = _FORBIDDEN.get(error.code())
@@ -89,7 +89,7 @@ def hint_for(error: KafkaError) -> str:
 
 
 def invalid_properties(error: KafkaException) -> ChangefeedError:
-    """The exception for a client that cannot be created because its properties are invalid."""
+    """Return the exception for a client that cannot be created because its properties are invalid."""
     cause: KafkaError = error.args[0]
     what = str(cause.str()).removeprefix("Failed to create producer: ")
     hint = "names and values are those of librdkafka's CONFIGURATION.md; ca, cert and key are PEM files"
@@ -108,7 +108,7 @@ def _permanent_error(error: KafkaError, address: str) -> BrokerError | None:
 
 
 def _strip_connection_details(text: str) -> str:
-    """The message without librdkafka's prefix (the connection) and suffix (time and state)."""
+    """Return the message without librdkafka's prefix (the connection) and suffix (time and state)."""
     return text.partition("/bootstrap: ")[2].rpartition(" (after ")[0] or text
 
 
@@ -121,7 +121,7 @@ until_answered = Retrying(
     stop=stop_after_delay(OUTAGE_TIMEOUT_S),
     reraise=True,
 )
-"""Calls a function again while it raises a ``KafkaException`` that a retry can mend.
+"""Calls a function again while it raises a ``KafkaException`` that a retry can resolve.
 
-After ``OUTAGE_TIMEOUT_S`` it raises the last exception; any other one, at once.
+After ``OUTAGE_TIMEOUT_S`` it raises the last exception. Other exceptions are raised at once.
 """

@@ -1,4 +1,4 @@
 """The types that all other packages share: column types, tables, values, events, messages, TSOs.
 
-Nothing here depends on Spark, Kafka or a protocol, except ``dataframes.py``, which has the Spark types.
+Nothing here depends on Spark, Kafka or a protocol.
 """

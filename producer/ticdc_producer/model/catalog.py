@@ -1,4 +1,4 @@
-"""The catalog: every version of every table, the DDLs that made them, and TiDB's codes of DDLs.
+"""The catalog: every version of every table, the DDLs that created them, and TiDB's codes of DDLs.
 
 Source: tidb ``pkg/meta/model/job.go`` (``ActionType``), tiflow ``pkg/filter/filter.go``
 (``ddlWhiteListMap``).
@@ -133,7 +133,7 @@ class DDLJob:
     definitions: tuple[ColumnDefinition, ...] = ()
 
     def event(self, commit_ts: int) -> DDLEvent:
-        """The DDL event with this commit-ts."""
+        """Return the DDL event with this commit-ts."""
         return DDLEvent(
             commit_ts=commit_ts,
             schema=self.schema,
@@ -152,21 +152,24 @@ class Catalog:
     ddls: tuple[DDLJob, ...] = ()
 
     def tables_of(self, job: DDLJob) -> tuple[TableInfo | None, TableInfo | None]:
-        """The table after a DDL and before it."""
+        """Return the table after a DDL and before it."""
         after = None if job.version_after < 0 else self.tables[job.version_after]
         before = None if job.version_before < 0 else self.tables[job.version_before]
         return after, before
 
     def creating_jobs(self) -> dict[int, DDLJob]:
-        """Table version to the job that made it. A job that changes several tables names only the first."""
+        """Map each table version to the job that created it.
+
+        A job that changes several tables names only the first.
+        """
         named = {job.version_after: job for job in self.ddls if job.version_after >= 0}
-        found: dict[int, DDLJob] = {}
+        jobs: dict[int, DDLJob] = {}
         for number in range(len(self.tables)):
-            job = named.get(number, found.get(number - 1))
+            job = named.get(number, jobs.get(number - 1))
             if job is not None:
-                found[number] = job
-        return found
+                jobs[number] = job
+        return jobs
 
     def with_profile(self, profile: Profile) -> Catalog:
-        """The catalog with this profile set in all tables."""
+        """Set the profile of all tables."""
         return replace(self, tables=tuple(replace(table, profile=profile) for table in self.tables))

@@ -30,7 +30,7 @@ class ColumnInfo:
     :param charset: ``binary`` for every type without a charset.
     :param elements: members of an ENUM or SET.
     :param default: canonical value of the DEFAULT; None if there is none or it is NULL.
-    :param default_text: the DEFAULT as TiDB's metadata has it, if it differs from the stored value: the
+    :param default_text: the DEFAULT in TiDB's metadata, if it differs from the stored value: the
         user's digits of a number, trailing blanks of a CHAR, the bytes of a BIT.
     :param default_expression: SQL text of a DEFAULT that is computed per row (``CURRENT_TIMESTAMP``…).
     :param origin_default: value of this column in rows that were written before ``ADD COLUMN``.
@@ -66,7 +66,7 @@ class ColumnInfo:
 
     @property
     def metadata_default(self) -> bytes | None:
-        """The DEFAULT as TiDB's metadata has it; None if there is none or it is NULL."""
+        """The DEFAULT in TiDB's metadata; None if there is none or it is NULL."""
         return self.default if self.default is None else self.default_text or self.default
 
     @property
@@ -99,7 +99,7 @@ class ColumnInfo:
 class IndexInfo:
     """One index.
 
-    :param id: grows with creation order; of equal handle key candidates, the lowest is chosen.
+    :param id: grows with creation order; TiCDC takes the lowest of equal handle key candidates.
     :param offsets: columns as offsets into ``TableInfo.columns``, in index order.
     :param lengths: prefix length per column, in characters or bytes; -1 for the whole column.
     :param clustered: for a primary key: whether it is the key of the stored rows.
@@ -138,10 +138,10 @@ def column_flags(
     handle: IndexInfo | None,
     profile: Profile = "classic",
 ) -> tuple[int, ...]:
-    """The flag of every column, in table order.
+    """Return the flag of every column, in table order.
 
     :param indexes: all indexes, the primary key among them whatever its shape.
-    :param handle: the index chosen as handle key, if any.
+    :param handle: the index that is the handle key, if any.
     :param profile: TiCDC new architecture adds nothing to TiDB's own flags of a stored generated column.
     """
     own = [_own_flags(column) for column in columns]
@@ -151,7 +151,7 @@ def column_flags(
 
 
 def written_flag(column: ColumnInfo, flag: int, profile: Profile) -> int:
-    """The flag of a column in Open Protocol.
+    """Return the flag of a column in Open Protocol.
 
     TiCDC new architecture marks a stored generated column of the handle key only by ``h``, unless it belongs
     to the primary key. Source: ticdc ``initColumnFlags``.
@@ -177,7 +177,7 @@ def _own_flags(column: ColumnInfo) -> ColumnFlag:
 def _index_flags(
     bare: Sequence[bool], indexes: Sequence[IndexInfo], handle: IndexInfo | None
 ) -> list[ColumnFlag]:
-    """The flags that each column has because of its indexes.
+    """Return the flags that each column has because of its indexes.
 
     :param bare: per column, whether TiCDC adds nothing to the flags that TiDB sets.
     """
@@ -194,7 +194,7 @@ def _index_flags(
 
 def _ticdc_flags(index: IndexInfo, position: int) -> ColumnFlag:
     flag = F.PRIMARY_KEY | F.HANDLE_KEY if index.primary else F.UNIQUE_KEY if index.unique else F(0)
-    # The first column of a non-unique index has the flag too, even if it is the only column.
+    # The first column of a non-unique index has the flag as well, even if it is the only column.
     if len(index.offsets) > 1 or (position == 0 and not index.unique):
         flag |= F.MULTIPLE_KEY
     return flag

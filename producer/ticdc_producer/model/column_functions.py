@@ -1,7 +1,7 @@
-"""Functions on columns of many rows: hashes, groups of equal keys, and texts of floats.
+"""Functions on columns of many rows: hashes, groups of equal keys, maxima in them, and texts of floats.
 
-Arrow prints the shortest digits of a float, too, but with an exponent below 1e-6 and from 1e10; those few
-numbers are printed one by one by ``model.values.number_text``.
+Arrow also prints the shortest digits of a float, but with an exponent below 1e-6 and from 1e10.
+``model.values.number_text`` prints those few numbers one by one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import pyarrow.compute as pc
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.values.number_text import plain_text
 
+Flags = npt.NDArray[np.bool_]
 Hashes = npt.NDArray[np.uint64]
+Numbers = npt.NDArray[np.int64]
 
 _P1, _P2, _P3, _P4, _P5 = (
     np.uint64(prime)
@@ -29,7 +31,10 @@ _STRIPE = 32
 
 
 def xx_hash(rows: int, *columns: pa.Array | int | str) -> Hashes:
-    """The hash of each row.
+    """Hash each row with xxHash64, as Spark does.
+
+    >>> xx_hash(2, pa.array([1, 2]), pa.array(["a", None])).tolist()
+    [9918859697708259526, 15105041264409158605]
 
     :param columns: 32- or 64-bit integers, strings or binary; an int or str is the value of all rows. The
         hash of a column is the seed of the next one's; NULL changes nothing.
@@ -61,7 +66,13 @@ def _combined(seeds: Hashes, column: pa.Array) -> Hashes:
 
 
 def hash_bytes(seeds: Hashes, values: pa.Array) -> Hashes:
-    """The hashes of byte strings, all of one length at a time."""
+    """Hash byte strings, all of one length at a time.
+
+    >>> hash_bytes(np.array([42, 42], np.uint64), pa.array([b"a", b"bc"])).tolist()
+    [9864288744972464332, 8405177242434991006]
+
+    :param seeds: the seed of each hash.
+    """
     hashes = seeds.copy()
     raw = np.frombuffer(values.buffers()[1], np.int32) if len(values) else np.zeros(1, np.int32)
     offsets = raw[values.offset : values.offset + len(values) + 1].astype(np.int64)
@@ -74,7 +85,10 @@ def hash_bytes(seeds: Hashes, values: pa.Array) -> Hashes:
 
 
 def _of_equal_lengths(seeds: Hashes, data: npt.NDArray[np.uint8]) -> Hashes:
-    """:param data: one row of bytes per hash."""
+    """Hash byte strings of equal lengths.
+
+    :param data: one row of bytes per hash.
+    """
     length = data.shape[1]
     words = np.ascontiguousarray(data[:, : length // 8 * 8]).view("<u8").astype(np.uint64).T
     stripes = length // _STRIPE * 4
@@ -121,7 +135,11 @@ def _rotated(values: Hashes, bits: int) -> Hashes:
 
 
 def first_of_groups(rows: pa.RecordBatch, key: tuple[str, ...]) -> npt.NDArray[np.bool_]:
-    """Which rows begin a group of equal keys.
+    """Return whether each row begins a group of equal keys.
+
+    >>> rows = pa.record_batch({"ts": [1, 1, 1, 2], "key": [b"a", b"a", b"b", b"b"]})
+    >>> first_of_groups(rows, ("ts", "key")).tolist()
+    [True, False, True, True]
 
     :param rows: any columns, among them those of the key; the rows of a group are consecutive.
     :param key: the columns that are equal in a group.
@@ -142,9 +160,13 @@ def first_of_groups(rows: pa.RecordBatch, key: tuple[str, ...]) -> npt.NDArray[n
 
 
 def whole_groups(batches: Iterable[pa.RecordBatch], key: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches that end at the end of a group.
+    """Yield the same rows in batches that end at the end of a group.
 
     The last group of each batch is held back, so the memory needed is that of a batch and the largest group.
+
+    >>> batches = [pa.record_batch({"key": [1, 2]}), pa.record_batch({"key": [2, 3]})]
+    >>> [batch.column("key").to_pylist() for batch in whole_groups(batches, ("key",))]
+    [[1], [2, 2], [3]]
 
     :param batches: any columns, among them those of the key; the rows of a group are consecutive.
     :param key: the columns that are equal in a group.
@@ -171,7 +193,10 @@ def whole_groups(batches: Iterable[pa.RecordBatch], key: tuple[str, ...]) -> Ite
 
 
 def float_texts(numbers: pa.Array) -> pa.Array:
-    """Canonical texts of FLOAT (float32) or DOUBLE (float64) values, as binary.
+    """Return the canonical texts of FLOAT (float32) or DOUBLE (float64) values, as binary.
+
+    >>> float_texts(pa.array([0.5, -0.0, 1e-7, None])).to_pylist()
+    [b'0.5', b'0', b'0.0000001', None]
 
     :raises ValueError: for NaN and infinities, which no MySQL column holds.
     """
@@ -183,3 +208,39 @@ def float_texts(numbers: pa.Array) -> pa.Array:
     code = MySQLType.FLOAT if pa.types.is_float32(numbers.type) else MySQLType.DOUBLE
     plain = [plain_text(number, code).decode() for number in numbers.filter(exponential).to_pylist()]
     return pc.replace_with_mask(texts, exponential, pa.array(plain, pa.string())).cast(pa.binary())
+
+
+def starts_of(*keys: Numbers) -> Flags:
+    """Return which rows begin a group of equal keys; the rows of a group are consecutive.
+
+    >>> starts_of(np.array([7, 7, 8, 8]), np.array([1, 1, 1, 2])).tolist()
+    [True, False, True, True]
+    """
+    first = np.zeros(len(keys[0]), bool)
+    first[:1] = True
+    for key in keys:
+        first[1:] |= key[1:] != key[:-1]
+    return first
+
+
+def highest_before(values: Numbers, starts: Flags) -> tuple[Numbers, Numbers]:
+    """Return the highest value before each row in its group, and its row; -1 at the start of a group.
+
+    The last of equal values counts.
+
+    >>> before, row = highest_before(np.array([5, 9, 9, 6, 3, 4]), np.array([1, 0, 0, 0, 1, 0], bool))
+    >>> before.tolist(), row.tolist()
+    ([-1, 5, 9, 9, -1, 3], [-1, 0, 1, 2, -1, 4])
+
+    :param values: not less than -1.
+    """
+    if not len(values):
+        return values, values
+    group = np.cumsum(starts)
+    # A step of all ranks from group to group makes the maximum of all rows that of the row's group.
+    ranks = np.unique(values, return_inverse=True)[1]
+    lifted = ranks + group * (int(ranks.max()) + 1)
+    highest = np.maximum.accumulate(lifted)
+    newest = np.maximum.accumulate(np.where(lifted == highest, np.arange(len(values)), 0))
+    rows = np.where(starts, -1, np.concatenate([[0], newest[:-1]]))
+    return np.where(rows < 0, -1, values[rows]), rows

@@ -83,7 +83,7 @@ class RowEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemporalDefinition:
-    """What a DDL says about a column of the type DATETIME, TIMESTAMP, TIME or YEAR.
+    """The definition of a column of the type DATETIME, TIMESTAMP, TIME or YEAR in a DDL.
 
     :param length: the number in brackets after the type; -1 without.
     :param has_default: whether the DDL has a DEFAULT that is a literal or the call of a function.
@@ -97,7 +97,7 @@ class TemporalDefinition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnDefinition:
-    """A column that a DDL defines, as far as TiCDC reads it in the statement and not in the table's metadata.
+    """The part of a column's definition that TiCDC reads in the statement and not in the table's metadata.
 
     :param name: as the DDL writes it.
     :param temporal: None for other types, and for ALTER COLUMN, which has no type.
@@ -168,7 +168,7 @@ class Message(msgspec.Struct, frozen=True):
 
 
 MAX_OFFSET = (1 << 43) - 1
-"""The largest offset that is read: a partition with a million messages per second has it after 278 years."""
+"""The largest offset that is read: a partition with a million messages per second reaches it in 278 years."""
 
 MAX_EVENTS = 1 << 20
 """The largest number of events of a message that is read: TiCDC's batches have some hundred."""

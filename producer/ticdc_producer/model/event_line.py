@@ -1,6 +1,6 @@
 """Events and canonical values as JSON, and events as lines of text.
 
-A string where the text is UTF-8, ``{"b64": …}`` where it is not, null for NULL.
+The JSON of a value is a string if the value is UTF-8, ``{"b64": …}`` if it is not, and null for NULL.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from ticdc_producer.model import tso
 from ticdc_producer.model.event import Value
@@ -17,17 +17,21 @@ from ticdc_producer.model.event import Value
 _LINE_ENDS = str.maketrans({0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029"})
 
 
-# json.dumps makes an encoder for each call.
+# json.dumps would create an encoder for each call.
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
-def json_line(content: Mapping[str, Any]) -> str:
-    """One line of a ``.jsonl`` file, without line end; Unicode line ends in it are escaped."""
+DecodedRow: TypeAlias = Mapping[str, Any]
+"""A decoded event as Arrow or Spark returns it: fields of ``DECODED``."""
+
+
+def json_line(content: Mapping[str, object]) -> str:
+    """Encode one line of a ``.jsonl`` file, without line end; Unicode line ends in it are escaped."""
     text = _encode(content)
     return text if text.isascii() else text.translate(_LINE_ENDS)
 
 
-def to_json(value: Value) -> Any:
+def to_json(value: Value) -> str | dict[str, str] | None:
     """Convert one value to JSON."""
     if value is None:
         return None
@@ -37,7 +41,7 @@ def to_json(value: Value) -> Any:
         return {"b64": b64encode(value).decode("ascii")}
 
 
-def from_json(value: Any) -> Value:
+def from_json(value: object) -> Value:
     """Convert JSON to a value.
 
     :raises ValueError: for JSON that is not a value.
@@ -60,12 +64,12 @@ _ERROR_KEYS = ("error", "error_byte", "error_expected")
 _MAX_VALUE_LENGTH = 60
 
 
-def event_line(row: Mapping[str, Any]) -> dict[str, Any]:
-    """An expected or decoded event as JSON; keys that do not apply to its kind are null.
+def event_line(row: DecodedRow) -> dict[str, object]:
+    """Convert an expected or decoded event to JSON; keys that do not apply to its kind are null.
 
     ``handle_key_only`` is present only if it is true.
 
-    :param row: fields of ``DECODED``, as far as they apply.
+    :param row: those fields of ``DECODED`` that apply.
     """
     line = {key: row.get(key) for key in _KEYS}
     if row.get("columns") is not None:
@@ -82,13 +86,16 @@ def event_line(row: Mapping[str, Any]) -> dict[str, Any]:
     return line
 
 
-def _names(row: Mapping[str, Any]) -> list[str]:
-    """The columns of a row event, in the order of its table; empty if the message does not name them."""
+def _names(row: DecodedRow) -> list[str]:
+    """Return the names of columns in the order of the table; empty if the message does not name them."""
     return [column["name"] for column in row.get("columns") or ()]
 
 
 def _in_column_order(image: Any, names: Sequence[str]) -> list[tuple[str, Any]]:
-    """The values of an image. Spark returns a map in an order of its own, some protocols sort by name."""
+    """Return the values of an image in the order of ``names``.
+
+    Spark returns a map in an order of its own, and some protocols sort by name.
+    """
     members = [*_items(image)]
     if [name for name, _ in members] != names:
         positions = {name: position for position, name in enumerate(names)}
@@ -96,8 +103,8 @@ def _in_column_order(image: Any, names: Sequence[str]) -> list[tuple[str, Any]]:
     return members
 
 
-def event_text(row: Mapping[str, Any]) -> str:
-    """An event as one line of text: position, time, kind, table and values."""
+def event_text(row: DecodedRow) -> str:
+    """Print an event as one line of text: position, time, kind, table and values."""
     position = f"{row['topic']}/{row['partition']}@{row['offset']}[{row['index']}]"
     if row["kind"] == "error":
         return (
@@ -107,8 +114,8 @@ def event_text(row: Mapping[str, Any]) -> str:
     return f"{position} {time} {row['commit_ts']} {event_content(row)}"
 
 
-def event_content(row: Mapping[str, Any]) -> str:
-    """An event without its position and time: kind, table and values.
+def event_content(row: DecodedRow) -> str:
+    """Print an event without its position and time: kind, table and values.
 
     :param row: fields of ``DECODED``; not of kind ``error``.
     """
@@ -118,7 +125,7 @@ def event_content(row: Mapping[str, Any]) -> str:
     return " ".join(part for part in (label, name, what) if part)
 
 
-def _row_text(row: Mapping[str, Any]) -> str:
+def _row_text(row: DecodedRow) -> str:
     names = _names(row)
     before, after = (dict(_in_column_order(row[image] or (), names)) for image in ("before", "after"))
     if row["op"] == "delete":
@@ -127,7 +134,7 @@ def _row_text(row: Mapping[str, Any]) -> str:
     return _values(after) + (f" (was {_values(changed)})" if changed else "")
 
 
-def _ddl_text(row: Mapping[str, Any]) -> str:
+def _ddl_text(row: DecodedRow) -> str:
     return f"type={row['ddl_type']} {row['query']}"
 
 
@@ -150,7 +157,7 @@ def _display_value(value: bytes | None) -> str:
 
 
 def _items(image: Any) -> Iterable[tuple[str, Any]]:
-    """Members of an image: Arrow represents it as a list of pairs, Spark as a map."""
+    """Return the members of an image: Arrow represents it as a list of pairs, Spark as a map."""
     return image.items() if isinstance(image, Mapping) else image
 
 

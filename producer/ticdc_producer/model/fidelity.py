@@ -1,4 +1,4 @@
-"""What a protocol with its options does not carry."""
+"""The properties of events that a protocol with its options carries, and those that it loses."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ AsHashed: TypeAlias = Literal["always", "unless negative"]
 
 
 def has_commit_ts(commit_ts: CommitTs) -> bool:
-    """Whether all rows carry their commit-ts, at least to the millisecond."""
+    """Return whether all rows carry their commit-ts, at least to the millisecond."""
     return commit_ts in ("exact", "milliseconds")
 
 
@@ -39,7 +39,9 @@ ValueProjection: TypeAlias = Callable[[Value], Value]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fidelity:
-    """What the messages of a codec carry. The verifier reduces the expected events accordingly.
+    """The properties of events that the messages of a codec carry.
+
+    The verifier reduces the expected events accordingly.
 
     A codec that loses more overrides the ``visible_`` methods. Each returns what a reader of the messages
     can know of one property.
@@ -74,7 +76,7 @@ class Fidelity:
     damaged_text: frozenset[MySQLType] = frozenset()
 
     def visible_commit_ts(self, commit_ts: int, op: Op | None = None) -> int:
-        """The commit-ts that a reader gets: exact, with logical part 0, or 0.
+        """Return the commit-ts that a reader gets: exact, with logical part 0, or 0.
 
         :param op: the row's operation; None for a DDL.
         """
@@ -88,15 +90,15 @@ class Fidelity:
         return commit_ts
 
     def visible_name(self, name: str) -> str:
-        """The name of a database, table or column in row events."""
+        """Return the name of a database, table or column in row events."""
         return name
 
     def visible_flag(self, flag: int) -> int:
-        """The bits of a column's flag that a reader knows."""
+        """Return the bits of a column's flag that a reader knows."""
         return flag if self.flags else int(flag & ColumnFlag.HANDLE_KEY)
 
     def visible_type(self, column: ColumnInfo, flag: int) -> str:
-        """The type text of a column that a reader gets.
+        """Return the type text of a column that a reader gets.
 
         :param flag: the column's complete flag.
         """
@@ -105,16 +107,16 @@ class Fidelity:
         return bare_name(column.type, binary=binary, unsigned=unsigned)
 
     def visible_ddl_type(self, action: int) -> int:
-        """TiDB's action code of a DDL; 0 if a reader cannot know it."""
+        """Return TiDB's action code of a DDL; 0 if a reader cannot know it."""
         return action
 
     def visible_ddl_names(
         self,
         event: DDLEvent,
         table: TableInfo | None,  # noqa: ARG002  # for codecs to override
-        before: TableInfo | None,  # noqa: ARG002  # likewise
+        before: TableInfo | None,  # noqa: ARG002  # for codecs to override
     ) -> tuple[str, str]:
-        """Database and table that the message of a DDL names.
+        """Return the database and the table that the message of a DDL names.
 
         :param table: the table after the DDL.
         :param before: the table before the DDL.
@@ -122,19 +124,25 @@ class Fidelity:
         return event.schema, event.table
 
     def ddl_skip_reason(self, action: int) -> str:  # noqa: ARG002  # for codecs to override
-        """Why the protocol has no message for DDLs of this action code; empty if it has one."""
+        """Return why the protocol has no message for DDLs of this action code; empty if it has one."""
         return ""
 
     def replaces_invalid_utf8(self, column: ColumnInfo) -> bool:
-        """Whether invalid UTF-8 in a column arrives as U+FFFD. Byte strings are never changed."""
+        """Return whether invalid UTF-8 in a column arrives as U+FFFD. Byte strings are never changed."""
         return column.type in self.damaged_text and not column.binary
 
-    def value_projection(self, column: ColumnInfo) -> ValueProjection | None:  # noqa: ARG002  # likewise
-        """How the protocol changes a column's values, apart from invalid UTF-8; None: not at all."""
+    def value_projection(
+        self,
+        column: ColumnInfo,  # noqa: ARG002  # for codecs to override
+    ) -> ValueProjection | None:
+        """Return the function by which the protocol changes a column's values; None: it changes none.
+
+        Invalid UTF-8 is not part of it.
+        """
         return None
 
     def full_projection(self, column: ColumnInfo) -> ValueProjection:
-        """``value_projection`` and the replacement of invalid UTF-8, as one function."""
+        """Combine ``value_projection`` and the replacement of invalid UTF-8 in one function."""
         projection, repairs = self.value_projection(column), self.replaces_invalid_utf8(column)
 
         def project(value: Value) -> Value:
@@ -177,5 +185,5 @@ class Fidelity:
         return self.names_operation or self.old_values == "all"
 
     def handle_key_visible(self, table: TableInfo) -> bool:
-        """Whether a reader knows the handle key of a table, and so can distinguish its rows."""
+        """Return whether a reader knows the handle key of a table, and so can distinguish its rows."""
         return any(self.visible_flag(flag) & ColumnFlag.HANDLE_KEY for flag in table.sent_flags)

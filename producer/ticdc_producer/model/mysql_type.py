@@ -1,7 +1,7 @@
-"""MySQL column types: TiDB's type codes, and one ``TypeSpec`` for each with the facts of the type.
+"""MySQL column types: TiDB's type codes, and one ``TypeSpec`` for each with the properties of the type.
 
-Codes: ``tidb-parser mysql/type.go``. What one protocol makes of a type (Connect's types, ``tidb_type``,
-Java's numbers …) belongs to the protocol.
+Codes: ``tidb-parser mysql/type.go``. The types of single protocols (Connect's types, ``tidb_type``, Java's
+numbers …) are defined in the packages of the protocols.
 """
 
 from __future__ import annotations
@@ -51,8 +51,10 @@ Family: TypeAlias = Literal[
     "integer", "float", "decimal", "temporal", "string", "lob", "numbered", "json", "vector"
 ]
 KeyForm: TypeAlias = Literal["integer", "double", "decimal", "duration", "text"]
-"""How a key encodes the values: as 64-bit integers, as doubles, as fixed-point numbers, as microseconds, or
-as bytes, which are the collation's weights for a text with a charset."""
+"""The encoding of values in a key: 64-bit integers, doubles, fixed-point numbers, microseconds, or bytes.
+
+The bytes of a text with a charset are its weights in the collation.
+"""
 Unsigned: TypeAlias = Literal["never", "optional", "always"]
 
 
@@ -70,14 +72,14 @@ class TextForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TypeSpec:
-    """What codecs, coercion, generators, key encodings and strategies agree on for a MySQL type.
+    """The properties of a MySQL type that codecs, coercion, generators and key encodings share.
 
     Canonical values of all types are elements of binary Arrow columns (``docs/design.md#values``).
 
     :param name: the SQL name without parameters.
     :param bytes_name: the SQL name if the charset is ``binary``; empty if the type has the same name then.
     :param family: types of a family have the same canonical values; ``numbered`` are YEAR, BIT, ENUM and SET,
-        whose canonical value is a number, although SQL displays something else.
+        whose canonical value is a number, although SQL displays another text.
     :param key: how keys encode it.
     :param zero: the implicit DEFAULT of a NOT NULL column, without the digits that scale, fsp or length add.
     :param length: the length of a column whose length is not specified; -1 if it stays unspecified. Source:
@@ -217,7 +219,7 @@ WITH_FSP = frozenset(T(code) for code, spec in TYPES.items() if spec.has_fsp)
 
 
 def integer_range(code: int, *, unsigned: bool) -> tuple[int, int]:
-    """Smallest and largest value that an integer, YEAR, BIT, ENUM or SET column can hold.
+    """Return the smallest and largest value that an integer, YEAR, BIT, ENUM or SET column can hold.
 
     :param unsigned: whether the column is UNSIGNED; ignored for YEAR, BIT, ENUM and SET.
     :raises KeyError: for a type whose values are not plain numbers.
@@ -231,7 +233,7 @@ def integer_range(code: int, *, unsigned: bool) -> tuple[int, int]:
 
 
 def default_length(code: int) -> int:
-    """The length of a column whose length is not specified; -1 if it stays so, as in a view."""
+    """Return the length of a column whose length is not specified; -1 if it stays so, as in a view."""
     return TYPES[code].length if code in TYPES else -1
 
 
@@ -239,10 +241,10 @@ _WITHOUT_VALUES: dict[int, str] = {T.NULL: "null", T.GEOMETRY: "geometry"}
 
 
 def bare_name(code: int, *, binary: bool, unsigned: bool) -> str:
-    """The SQL name of a type without its parameters: ``int unsigned``, ``varbinary``, ``text``.
+    """Return the SQL name of a type without its parameters: ``int unsigned``, ``varbinary``, ``text``.
 
     :param binary: whether the column's charset is ``binary`` (BinaryFlag).
-    :param unsigned: UnsignedFlag; ignored for YEAR and BIT, which always have it.
+    :param unsigned: UnsignedFlag; ignored for YEAR and BIT, which always have this flag.
     """
     spec = TYPES.get(code)
     if spec is None:
@@ -253,7 +255,7 @@ def bare_name(code: int, *, binary: bool, unsigned: bool) -> str:
 
 
 def type_names(codes: Iterable[int], *, binary: bool | None = None, unsigned: bool = False) -> frozenset[str]:
-    """The SQL names of some types.
+    """Return the SQL names of types.
 
     :param binary: whether the charset is ``binary``; None: names with and without.
     :param unsigned: also the names with UNSIGNED.

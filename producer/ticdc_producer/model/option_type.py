@@ -27,19 +27,19 @@ class OptionType(Protocol):
         """The allowed values, for error messages and documentation."""
 
     def read(self, text: str) -> Plain:
-        """The value of a URI parameter's text.
+        """Parse the text of a URI parameter.
 
         :raises ValueError: if the text is not allowed.
         """
 
     def check(self, value: object) -> Plain:
-        """The value of a file in canonical form.
+        """Convert a value of a file to canonical form.
 
         :raises ValueError: if the value is not allowed.
         """
 
-    def schema(self) -> dict[str, Any]:
-        """The type as JSON Schema keywords."""
+    def schema(self) -> dict[str, object]:
+        """Return the type as JSON Schema keywords."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Boolean:
             return value
         raise ValueError(f"{value!r} is neither true nor false")
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> dict[str, object]:
         return {"type": "boolean"}
 
 
@@ -85,7 +85,7 @@ class IntRange:
             raise ValueError(f"{value!r} is not {self.allowed}")
         return value
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> dict[str, object]:
         return {"type": "integer", "minimum": self.low, "maximum": self.high}
 
 
@@ -125,7 +125,7 @@ class Choice:
             raise ValueError(f"{value!r} is not allowed; allowed: {self.allowed}")
         return self.read(str(value))
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> dict[str, object]:
         numbers = [int(word) for word in self.choices if word.lstrip("-").isdigit()]
         return {"enum": [*self.choices, *dict(self.aliases), *numbers]}
 
@@ -146,7 +146,7 @@ class Text:
             raise ValueError(f"{value!r} is not a text")
         return self.read(value)
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> dict[str, object]:
         return {"type": "string", "minLength": 1}
 
 
@@ -172,7 +172,7 @@ class Anything:
     def check(self, value: object) -> Any:
         return value
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> dict[str, object]:
         return {}
 
 
@@ -195,7 +195,7 @@ class StorageURI:
             raise ValueError(f"{value!r} is not {self.allowed}")
         return self.read(value)
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> dict[str, object]:
         return {"type": "string", "pattern": f"^{_STORAGE}$"}
 
 
@@ -231,7 +231,7 @@ class TimeZone:
             raise ValueError(f"{value!r} is not {self.allowed}")
         return self.read(value)
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> dict[str, object]:
         return {"type": "string"}
 
 
@@ -249,7 +249,7 @@ class AnyText:
             raise ValueError(f"{value!r} is not a text")
         return value
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> dict[str, object]:
         return {"type": "string"}
 
 
@@ -274,5 +274,5 @@ class GoDuration:
             raise ValueError(f"{value!r} is not {self.allowed}")
         return self.read(value)
 
-    def schema(self) -> dict[str, Any]:
+    def schema(self) -> dict[str, object]:
         return {"type": "string", "pattern": f"^{_DURATION}$"}

@@ -23,7 +23,7 @@ STORAGE = "sink.cloud-storage-config."
 
 
 class Owner(StrEnum):
-    """Whether an option is TiCDC's or this tool's own."""
+    """The program that an option belongs to: TiCDC or this tool."""
 
     TICDC = "TiCDC"
     OURS = "ours"
@@ -37,7 +37,7 @@ class SinkKind(StrEnum):
 
 
 class State(StrEnum):
-    """What this tool does with an option of TiCDC."""
+    """The support of this tool for an option of TiCDC."""
 
     HONOURED = "honoured"
     NO_EFFECT = "no effect"
@@ -54,9 +54,9 @@ class Parameter:
     :param default: its value if it is not set.
     :param in_uri: whether a sink URI may contain it.
     :param file_key: its dotted key in a changefeed file; empty if it has none.
-    :param of_codec: only protocols whose codec has an option of this name have it; otherwise all have it.
-    :param profiles: the profiles that have it; empty for both.
-    :param sinks: the sinks that have it; empty for both. In other sinks it has its default.
+    :param of_codec: only protocols whose codec has an option of this name support it; otherwise all do.
+    :param profiles: the profiles that support it; empty for both.
+    :param sinks: the sinks that support it; empty for both. In other sinks it has its default.
     :param of_client: it configures the connection to Kafka or the schema registry, and is never written to a
         manifest.
     """
@@ -89,7 +89,7 @@ def own_parameter(
     of_codec: bool = False,
     sinks: tuple[SinkKind, ...] = (),
 ) -> Parameter:
-    """A parameter of this tool, which TiCDC does not have."""
+    """Build a parameter of this tool, which TiCDC does not have."""
     return Parameter(
         name=name,
         value=value,

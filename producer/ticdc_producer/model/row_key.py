@@ -21,7 +21,7 @@ _SIGN = 1 << 63
 
 
 def int_key(number: int) -> bytes:
-    """The key of an integer handle: a signed 64-bit number, ordered as in TiKV.
+    """Encode an integer handle, a signed 64-bit number, ordered as in TiKV.
 
     A BIGINT UNSIGNED above the signed range wraps around and therefore sorts first, as in TiKV.
     """
@@ -29,17 +29,17 @@ def int_key(number: int) -> bytes:
 
 
 def key_handle(key: bytes) -> int:
-    """The handle of a result of ``int_key``."""
+    """Decode the handle of a result of ``int_key``."""
     return int.from_bytes(key, "big") - _SIGN
 
 
 def handle_of(number: int) -> int:
-    """The number as a signed 64-bit handle."""
+    """Convert a number to a signed 64-bit handle."""
     return (number + _SIGN) % (1 << 64) - _SIGN
 
 
 def index_key(columns: Sequence[ColumnInfo], index: IndexInfo, row: Sequence[Value]) -> bytes | None:
-    """The key of a row in an index; None if it contains NULL and so cannot collide with another key.
+    """Return the key of a row in an index; None if it contains NULL and so cannot collide with another key.
 
     :param columns: all columns of the table; ``row`` has one value for each.
     """
@@ -54,7 +54,7 @@ def index_key(columns: Sequence[ColumnInfo], index: IndexInfo, row: Sequence[Val
 
 
 def columns_key(columns: Sequence[ColumnInfo], offsets: Sequence[int], row: Sequence[Value]) -> bytes | None:
-    """The key of some columns of a row, without prefix lengths; None if one of them is NULL."""
+    """Return the key of columns of a row, without prefix lengths; None if a column is NULL."""
     parts = []
     for offset in offsets:
         value = row[offset]
@@ -65,7 +65,7 @@ def columns_key(columns: Sequence[ColumnInfo], offsets: Sequence[int], row: Sequ
 
 
 def prefix(column: ColumnInfo, value: bytes, length: int) -> bytes:
-    """The part of a value that a prefix index stores: characters for text, bytes for other types."""
+    """Return the part of a value that a prefix index stores: characters for text, bytes for other types."""
     if length < 0:
         return value
     if column.charset == "binary":
@@ -93,7 +93,12 @@ def encode_part(column: ColumnInfo, value: bytes) -> bytes:
 
 
 def memcomparable(data: bytes) -> bytes:
-    """Groups of 8 bytes, each followed by its fill level, so that prefixes sort first and keys can be joined.
+    """Encode bytes in groups of 8, each followed by its fill level.
+
+    Prefixes then sort first, and keys can be joined.
+
+    >>> memcomparable(b"ab").hex()
+    '6162000000000000f9'
 
     Source: tidb ``codec.EncodeBytes``.
     """

@@ -5,13 +5,52 @@ A stage takes and returns exactly these columns. ``spark.storage`` has the same 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TypeAlias
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import pyarrow as pa
 
 BatchFunction: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
-"""Makes batches of one shape of those of another."""
+"""Converts batches of one shape to batches of another."""
+
+if TYPE_CHECKING:
+
+    class Batch:
+        """A ``pa.RecordBatch``, for which pyarrow has no types. Rows and columns keep the shape."""
+
+        def take(self, rows: Any) -> Self: ...
+        def filter(self, rows: Any) -> Self: ...
+        def slice(self, offset: int = 0, length: int | None = None) -> Self: ...
+        def drop_columns(self, columns: Sequence[str]) -> Self: ...
+        def append_column(self, name: str, column: Any) -> Self: ...
+        def set_column(self, index: int, field: Any, column: Any) -> Self: ...
+        def __getitem__(self, column: str) -> Any: ...
+        def __getattr__(self, name: str) -> Any: ...
+
+    class ChangeBatch(Batch):
+        """Changes in the shape ``CHANGE_LOG``; from ``delivery.commit`` on with their commit-ts."""
+
+    class MutationBatch(Batch):
+        """Net changes of rows in their transactions: a change log whose updates are split."""
+
+    class EventBatch(Batch):
+        """Events in the shape ``EVENT_STREAM``."""
+
+    class StoredMessageBatch(Batch):
+        """Messages in the shape ``MESSAGES``, or with the columns of ``message_rows.STORED_MESSAGES``."""
+
+    class EventOffsetBatch(Batch):
+        """The positions of events in messages, in the shape ``EVENT_OFFSETS``."""
+
+    class DecodedBatch(Batch):
+        """Events that were read, in the shape ``DECODED``."""
+
+    class ExpectedBatch(Batch):
+        """Events that a reader must get, in the shape ``EXPECTED_EVENTS``."""
+
+else:
+    Batch = ChangeBatch = MutationBatch = EventBatch = pa.RecordBatch
+    StoredMessageBatch = EventOffsetBatch = DecodedBatch = ExpectedBatch = pa.RecordBatch
 
 IMAGE = pa.list_(pa.binary())
 """A row image: canonical values in table order, virtual generated columns absent."""
@@ -102,7 +141,7 @@ EVENT_OFFSETS = pa.schema(
         ("rejected_table", pa.string()),
     ]
 )
-"""Which message carries each event of an event stream.
+"""The message that carries each event of an event stream.
 
 ``event_ordinal`` counts the events of a partition from 0; ``index`` is the position in the message. For an
 event that TiCDC rejects and no message carries, ``offset`` is NULL and ``rejected_table`` names its table."""
@@ -162,7 +201,10 @@ EXPECTED_EVENTS = pa.schema(
         if field.name not in ("events", "size", "error", "error_byte", "error_expected")
     ]
 )
-"""``DECODED`` without what only messages have: the events that a reader of the messages must decode."""
+"""``DECODED`` without the columns of messages: the events that a reader of the messages must decode."""
+
+TABLE_ROWS = pa.schema([("row_key", pa.binary()), ("row", IMAGE)])
+"""Rows of one table: their row key, and their image."""
 
 STATE = pa.schema(
     [("schema", pa.string()), ("table", pa.string()), ("row", pa.map_(pa.string(), pa.binary()))]

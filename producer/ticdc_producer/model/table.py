@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cached_property
-from typing import Any
 
 import msgspec
 
@@ -122,7 +121,7 @@ class TableInfo:
         return tuple(self.cached_flags[i] | self.flags[i] & ColumnFlag.HANDLE_KEY for i in self.sent)
 
     def image_index(self, offset: int) -> int | None:
-        """Index in a row image of the column at ``offset`` in ``columns``; None if images do not have it."""
+        """Return the index in a row image of the column at ``offset``; None if images lack it."""
         return self.sent.index(offset) if offset in self.sent else None
 
     @cached_property
@@ -144,8 +143,11 @@ class TableInfo:
 _DEFAULTS = {field.name: field.default for field in fields(ColumnInfo) if field.default is not MISSING}
 
 
-def table_json(table: TableInfo) -> dict[str, Any]:
-    """``schema``, ``table``, ``columns`` (without default values), ``handle_key`` and ``virtual``."""
+def table_json(table: TableInfo) -> dict[str, object]:
+    """Convert a table to JSON: ``schema``, ``table``, ``columns``, ``handle_key`` and ``virtual``.
+
+    Attributes of a column that have their default value are omitted.
+    """
     handle = table.handle_index
     offsets = () if handle is None else handle.offsets
     return {
@@ -157,7 +159,7 @@ def table_json(table: TableInfo) -> dict[str, Any]:
     }
 
 
-def _column_json(column: ColumnInfo) -> dict[str, Any]:
+def _column_json(column: ColumnInfo) -> dict[str, object]:
     fields_set = {name: value for name, value in _DEFAULTS.items() if getattr(column, name) != value}
     return {
         "name": column.name,
@@ -166,7 +168,7 @@ def _column_json(column: ColumnInfo) -> dict[str, Any]:
     }
 
 
-def column_from_json(content: Mapping[str, Any]) -> ColumnInfo:
+def column_from_json(content: Mapping[str, object]) -> ColumnInfo:
     """Convert one of the ``columns`` of ``table_json`` to a column.
 
     :raises ValueError: if the JSON does not match.
@@ -181,7 +183,7 @@ _UNBOUNDED = LOBS | {MySQLType.JSON, MySQLType.VECTOR_FLOAT32, MySQLType.GEOMETR
 
 
 def max_row_bytes(table: TableInfo) -> int | None:
-    """The maximum size of a row image in bytes; None if a column has no useful bound."""
+    """Return the maximum size of a row image in bytes; None if a column has no useful bound."""
     sizes = [_max_bytes(column) for column in table.sent_columns]
     known = [size for size in sizes if size is not None]
     return sum(known) if len(known) == len(sizes) else None

@@ -1,4 +1,4 @@
-"""When a stream exercises a trap: conditions on what a reader decodes, as SQL on named views of the events.
+"""The conditions under which a stream exercises a trap, as SQL on named views of the decoded events.
 
 A trap has one ``CoverageRule`` (``faults.trap``); ``verifier.coverage`` evaluates the rules of all traps.
 """
@@ -74,7 +74,7 @@ VIEWS: Mapping[View, tuple[str, dict[str, str]]] = MappingProxyType(
         "table-ids": ("a table whose rows carry physical table ids", {"parts": "number of ids"}),
     }
 )  # fmt: skip
-"""What a row of each view is, and the columns that a condition may use."""
+"""The meaning of a row of each view, and the columns that a condition may use."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -103,5 +103,5 @@ class CoverageRule:
 
 
 def seen_as(view: View, *conditions: str, needs: tuple[Need, ...] = ()) -> CoverageRule:
-    """A rule with one or several conditions on one view."""
+    """Build a rule with one or several conditions on one view."""
     return CoverageRule(tuple(Feature(view, condition) for condition in conditions), needs=needs)

@@ -34,22 +34,17 @@ def compose(physical_ms: int, logical: int = 0) -> int:
 
 
 def physical(ts: int) -> int:
-    """Unix milliseconds of a TSO."""
+    """Return the Unix milliseconds of a TSO."""
     return ts >> LOGICAL_BITS
 
 
-def logical(ts: int) -> int:
-    """Logical counter of a TSO, 0 … 262143."""
-    return ts & MAX_LOGICAL
-
-
 def from_datetime(time: datetime) -> int:
-    """The TSO of an aware ``datetime``, cut to milliseconds, with logical counter 0."""
+    """Convert an aware ``datetime``, cut to milliseconds, to a TSO with logical counter 0."""
     return compose((time - _EPOCH) // timedelta(milliseconds=1))
 
 
 def to_datetime(ts: int) -> datetime:
-    """The physical part as an aware UTC ``datetime``."""
+    """Convert the physical part of a TSO to an aware UTC ``datetime``."""
     return _EPOCH + timedelta(milliseconds=physical(ts))
 
 
@@ -82,10 +77,6 @@ class CommitClock:
         return tuple(sorted({0: self.start, **pinned}.items()))
 
     def ts(self, commit_seq: int) -> int:
-        """Commit-ts of one commit."""
+        """Return the commit-ts of one commit."""
         first, start = self.segments[bisect_right(self.segments, (commit_seq, MAX_TS)) - 1]
         return start + (commit_seq - first) * self.step
-
-    def first_decrease(self, commits: int) -> int | None:
-        """The first pinned commit whose commit-ts is not greater than the previous one, if any."""
-        return next((n for n, _ in self.segments if 0 < n < commits and self.ts(n) <= self.ts(n - 1)), None)

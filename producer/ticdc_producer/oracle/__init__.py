@@ -1,4 +1,4 @@
-"""What a stream is expected to be: the events and rows of a scenario, or those of a golden folder."""
+"""The expected contents of a stream: the events and rows of a scenario, or those of a golden folder."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from abc import ABC, abstractmethod
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.match import ExpectedState, ExpectedStream
-from ticdc_producer.verifier.stream_facts import StreamFacts
+from ticdc_producer.verifier.stream_stats import StreamStats
 
 
 class Oracle(ABC):
-    """What a stream is compared with.
+    """The expectations that a stream is compared with.
 
     :ivar job: the prepared scenario; None if only its results are known.
     :ivar skipped: ``schema.table`` of tables with rejected rows; their state is not compared.
@@ -25,10 +25,10 @@ class Oracle(ABC):
         """Return the expected events; None if they are unknown."""
 
     @abstractmethod
-    def states(self, facts: StreamFacts) -> list[ExpectedState]:
+    def states(self, stats: StreamStats) -> list[ExpectedState]:
         """Return the expected rows at the end, and at other times; empty if they are unknown.
 
-        :param facts: what one pass over the stream shows.
+        :param stats: the statistics of one pass over the stream.
         """
 
     def complete(self, comparison: Comparison | None) -> Comparison | None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,10 +18,11 @@ from ticdc_producer.dispatch.rules import Router
 from ticdc_producer.model.catalog import CHANGES_ROWS, CLEARS_TABLES, DISCARDED, Action, DDLJob
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
+from ticdc_producer.model.shapes import ExpectedBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.event_filter import filtered_tables
 from ticdc_producer.simulate.job import Job
-from ticdc_producer.verifier.stream_facts import StreamFacts
+from ticdc_producer.verifier.stream_stats import StreamStats
 
 _HARMLESS = DISCARDED | {Action.CREATE_SCHEMA, Action.CREATE_TABLE, Action.CREATE_VIEW, Action.DROP_VIEW}
 """DDL jobs that leave the rows and columns of existing tables unchanged."""
@@ -33,36 +35,38 @@ NOT_REPLICATED = "it has rows of a table, or of a time, that the changefeed does
 UNSELECTED = "a DDL changed it, and column selectors remove some of its columns"
 
 
-def unverifiable_tables(job: Job) -> dict[str, str]:
-    """``schema.table`` of the tables whose final state cannot be compared, and the reason."""
-    fidelity, found = job.encoder.fidelity, dict[str, str]()
+def uncomparable_in_scenario(job: Job) -> dict[str, str]:
+    """Return ``schema.table`` of the tables whose final state cannot be compared, and the reason."""
+    fidelity, reasons = job.encoder.fidelity, dict[str, str]()
     for ddl in job.history.catalog.ddls:
-        found |= dict.fromkeys(_cleared(job, ddl), NO_DDL) | _altered(job, ddl)
-    found |= dict.fromkeys(_unordered(job), UNORDERED) | dict.fromkeys(_filtered(job), FILTERED)
-    found |= {
+        reasons |= dict.fromkeys(_cleared(job, ddl), NO_DDL) | _altered(job, ddl)
+    reasons |= dict.fromkeys(_unordered(job), UNORDERED) | dict.fromkeys(_filtered(job), FILTERED)
+    reasons |= {
         table.qualified_name: NO_KEY
         for table in job.history.catalog.tables
         if table.handle_index is not None and not fidelity.handle_key_visible(table)
     }
     in_the_stream = _in_the_stream(job)
-    return {name: reason for name, reason in found.items() if name in in_the_stream}
+    return {name: reason for name, reason in reasons.items() if name in in_the_stream}
 
 
 def tables_of_ddl_text(job: Job) -> set[str]:
-    """``schema.table`` of the tables whose final state only a consumer derives that parses the text of DDLs.
+    """Return ``schema.table`` of the tables whose final state depends on the text of DDLs.
+
+    Only a consumer that parses this text derives their rows.
 
     A DDL altered them, or emptied them although the protocol does not carry its type.
     """
-    tables, fidelity, found = job.history.catalog.tables, job.encoder.fidelity, set[str]()
+    tables, fidelity, names = job.history.catalog.tables, job.encoder.fidelity, set[str]()
     for ddl in job.history.catalog.ddls:
         if _alters(job, ddl):
-            found |= {tables[number].qualified_name for number in (ddl.version_before, ddl.version_after)}
+            names |= {tables[number].qualified_name for number in (ddl.version_before, ddl.version_after)}
         if ddl.job_type in CLEARS_TABLES and not fidelity.visible_ddl_type(ddl.ddl_type):
-            found |= set(_affected_tables(job, ddl))
-    return found
+            names |= set(_affected_tables(job, ddl))
+    return names
 
 
-def uncomparable_tables(reasons: Mapping[str, str], facts: StreamFacts, until: int | None) -> dict[str, str]:
+def uncomparable_tables(reasons: Mapping[str, str], stats: StreamStats, until: int | None) -> dict[str, str]:
     """Return ``schema.table`` of the tables whose rows cannot be derived from the stream, and the reason.
 
     A table whose handle key only a DDL of the stream has is compared.
@@ -70,43 +74,45 @@ def uncomparable_tables(reasons: Mapping[str, str], facts: StreamFacts, until: i
     :param reasons: what is known without the stream.
     :param until: the time of the rows as TSO; None: the end.
     """
-    followed = {".".join(name) for name in facts.replica(until).lineage.names}
+    followed = {".".join(name) for name in stats.replica(until).history.names}
     known = {name: why for name, why in reasons.items() if why != NO_KEY or name not in followed}
-    return facts.underivable(until) | known
+    return stats.uncomparable_tables(until) | known
 
 
 def _in_the_stream(job: Job) -> set[str]:
-    """Tables that rows or DDLs of the stream may name."""
+    """Return the tables that rows or DDLs of the stream may name."""
     named = {f"{ddl.schema}.{ddl.table}" for ddl in job.history.catalog.ddls if ddl.sent}
     return named | {table.qualified_name for table in job.stream.replicated}
 
 
 def _filtered(job: Job) -> set[str]:
-    """Tables with rows that event filters ignore."""
-    found = filtered_tables(job.history.catalog.tables, job.changefeed.filter)
-    return {table.qualified_name for table in found}
+    """Return the tables with rows that event filters ignore."""
+    tables = filtered_tables(job.history.catalog.tables, job.changefeed.filter)
+    return {table.qualified_name for table in tables}
 
 
 def _unordered(job: Job) -> set[str]:
-    return unordered_tables(job.stream.replicated, job.changefeed, job.stream.router, job.encoder.fidelity)
+    return uncomparable_unordered(
+        job.stream.replicated, job.changefeed, job.stream.router, job.encoder.fidelity
+    )
 
 
-def unordered_tables(
+def uncomparable_unordered(
     tables: Iterable[TableInfo], changefeed: Changefeed, router: Router, fidelity: Fidelity
 ) -> set[str]:
-    """Tables with rows whose last event is unknown: they are in several partitions, without commit-ts."""
+    """Return the tables with rows whose last event is unknown: several partitions, and no commit-ts."""
     if has_commit_ts(fidelity.commit_ts):
         return set()
-    found = set()
+    names = set()
     for table in tables if changefeed.partition_num > 1 else ():
         rule = router.rule_of(table.schema, table.name)
         if rule.rule not in ("table", "index-value") or rule.index:
-            found.add(table.qualified_name)
-    return found
+            names.add(table.qualified_name)
+    return names
 
 
 def _altered(job: Job, ddl: DDLJob) -> dict[str, str]:
-    """The tables of a DDL that changes rows or the handle key, if a consumer cannot follow it."""
+    """Return the tables of a DDL that changes rows or the handle key, if a consumer cannot apply it."""
     if not _alters(job, ddl):
         return {}
     tables = job.history.catalog.tables
@@ -116,15 +122,17 @@ def _altered(job: Job, ddl: DDLJob) -> dict[str, str]:
 
 
 def _alters(job: Job, ddl: DDLJob) -> bool:
-    """Whether a DDL changes the rows of a table without row events, or its handle key."""
+    """Return whether a DDL changes the rows of a table without row events, or its handle key."""
     if ddl.version_before < 0 or ddl.version_after < 0:
         return False
-    before, after = (job.history.catalog.tables[one] for one in (ddl.version_before, ddl.version_after))
+    before, after = (
+        job.history.catalog.tables[version] for version in (ddl.version_before, ddl.version_after)
+    )
     return ddl.job_type in CHANGES_ROWS or _handle_key(before) != _handle_key(after)
 
 
 def _cannot_follow(job: Job, ddl: DDLJob, before: TableInfo, after: TableInfo) -> str:
-    """Why a consumer of the messages cannot follow a DDL; empty if it can."""
+    """Return why a consumer of the messages cannot apply a DDL; empty if it can."""
     if not _ddl_in_stream(job, ddl) or not has_commit_ts(job.encoder.fidelity.commit_ts):
         return NO_DDL
     replicated = {table.version for table in job.stream.replicated}
@@ -140,19 +148,19 @@ def _handle_key(table: TableInfo) -> list[str]:
 
 
 def _cleared(job: Job, ddl: DDLJob) -> set[str]:
-    """Tables that a DDL emptied or dropped although the stream does not carry that DDL."""
+    """Return the tables that a DDL emptied or dropped although the stream does not carry that DDL."""
     if ddl.job_type not in CLEARS_TABLES or _ddl_in_stream(job, ddl):
         return set()
     return set(_affected_tables(job, ddl))
 
 
 def _ddl_in_stream(job: Job, ddl: DDLJob) -> bool:
-    """Whether a DDL is in the stream."""
+    """Return whether a DDL is in the stream."""
     return ddl.sent and job.changefeed.output_ddl and not job.encoder.fidelity.ddl_skip_reason(ddl.ddl_type)
 
 
-def untracked_tables(job: Job) -> set[str]:
-    """``schema.table`` of the tables that changed although the stream does not carry the change."""
+def uncomparable_histories(job: Job) -> set[str]:
+    """Return ``schema.table`` of the tables that changed although the stream does not carry the change."""
     tables = job.history.catalog.tables
     untracked = _filtered(job)
     for ddl in job.history.catalog.ddls:
@@ -191,13 +199,16 @@ class VisibleDDL:
 
     @property
     def may_change_rows(self) -> bool:
-        """Whether it may change rows or columns without row events, as far as its message shows."""
+        """Whether its message allows that it changes rows or columns without row events."""
         if self.action:
             return self.action in CHANGES_ROWS
         return not _HARMLESS_TEXT.match(self.query)
 
     def names(self, schema: str, table: str) -> bool:
-        """Whether its text names a table, or its whole database; rather once too often."""
+        """Return whether its text may name a table, or its whole database.
+
+        Conservative: may return True for a table that the DDL does not change.
+        """
         if not self.table and self.schema.lower() == schema.lower():
             return True
         return table.lower() in f"{self.table} {self.query}".lower()
@@ -210,7 +221,7 @@ class ObservedTables:
     ddls: set[VisibleDDL] = field(default_factory=set)
     handle_keys: dict[TableName, set[str]] = field(default_factory=lambda: defaultdict(set))
 
-    def add(self, events: pa.RecordBatch) -> None:
+    def add(self, events: ExpectedBatch) -> None:
         """Add expected events (shape ``EXPECTED_EVENTS``)."""
         ddls = events.filter(pc.equal(events.column("kind"), "ddl")).select(
             ["schema", "table", "query", "ddl_type"]
@@ -222,7 +233,7 @@ class ObservedTables:
             self.handle_keys[schema, table].add(key)
 
     def merge(self, others: Iterable[ObservedTables]) -> None:
-        """Add the facts of other events."""
+        """Add the tables of other events."""
         for other in others:
             self.ddls |= other.ddls
             for name, keys in other.handle_keys.items():
@@ -230,7 +241,7 @@ class ObservedTables:
 
 
 def _keys(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Schema, table and names of the handle key's columns of each row."""
+    """Return schema, table and names of the handle key's columns of each row."""
     columns = rows.column("columns")
     lengths = pc.fill_null(pc.list_value_length(columns), 0).to_numpy()
     members = columns.flatten()
@@ -242,11 +253,16 @@ def _keys(rows: pa.RecordBatch) -> pa.RecordBatch:
     return pa.record_batch({"schema": rows.column("schema"), "table": rows.column("table"), "key": key})
 
 
-def _joined(names: pa.Array, lengths: np.ndarray[Any, Any]) -> pa.Array:
+def _joined(names: pa.Array, lengths: npt.NDArray[np.int64]) -> pa.Array:
+    """Return the names of each row as one text.
+
+    >>> _joined(pa.array(["id", "a", "b"]), np.array([1, 0, 2])).to_pylist()
+    ['id', '', 'a\\x00b']
+    """
     starts = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())
     return pc.binary_join(pa.ListArray.from_arrays(starts, names), _SEPARATOR)
 
 
 def _distinct(rows: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-    found = pa.Table.from_batches([rows]).group_by(rows.schema.names).aggregate([])
-    return (tuple(row[name] for name in rows.schema.names) for row in found.to_pylist())
+    distinct = pa.Table.from_batches([rows]).group_by(rows.schema.names).aggregate([])
+    return (tuple(row[name] for name in rows.schema.names) for row in distinct.to_pylist())

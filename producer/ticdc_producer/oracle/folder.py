@@ -32,7 +32,7 @@ from ticdc_producer.oracle.comparable_tables import (
     ObservedTables,
     VisibleDDL,
     uncomparable_tables,
-    unordered_tables,
+    uncomparable_unordered,
 )
 from ticdc_producer.pipeline.event_filter import filtered_tables
 from ticdc_producer.protocols import registry
@@ -49,7 +49,7 @@ from ticdc_producer.targets.golden.parquet import parquet_parts
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.consumer_state.plan import ExpectedTable, expected_tables
 from ticdc_producer.verifier.match import ExpectedState, ExpectedStream
-from ticdc_producer.verifier.stream_facts import StreamFacts
+from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.table_state import MAX_EXAMPLES, Tables
 
 _DDL_UNKNOWN = "the stream carries no DDLs, and one of these could have changed it"
@@ -93,40 +93,42 @@ class FolderContent:
         files = [table.file for tables in self.states.values() for table in tables]
         return sum(file.stat().st_size for file in [*files, *([self.events] if self.events else [])])
 
-    def unverifiable(self, facts: ObservedTables) -> dict[str, str]:
-        """``schema.table`` of the tables whose rows cannot be derived from the stream, and the reason.
+    def uncomparable_tables(self, observed: ObservedTables) -> dict[str, str]:
+        """Return ``schema.table`` of the tables whose rows cannot be derived from the stream, and the reason.
 
         Without the history of the scenario this leaves out more tables than ``comparable_tables``: all of
         them if the stream carries no DDLs, since one of these could have changed any table.
 
-        :param facts: of the expected events.
+        :param observed: of the expected events.
         """
         tables = [table for tables in self.states.values() for table in tables]
         if not self.changefeed.output_ddl or self.fidelity.ddl_skip_reason(Action.CREATE_TABLE):
             return dict.fromkeys((table.qualified_name for table in tables), _DDL_UNKNOWN)
-        named = [TableInfo(schema=one.schema, name=one.name, table_id=0, columns=()) for one in tables]
-        unordered = unordered_tables(named, self.changefeed, Router(self.changefeed), self.fidelity)
-        found = {table.qualified_name: reason for table in tables if (reason := self._reason(table, facts))}
-        found |= dict.fromkeys(unordered, UNORDERED) | dict.fromkeys(self.skipped, _REJECTED)
+        named = [TableInfo(schema=table.schema, name=table.name, table_id=0, columns=()) for table in tables]
+        unordered = uncomparable_unordered(named, self.changefeed, Router(self.changefeed), self.fidelity)
+        reasons = {
+            table.qualified_name: reason for table in tables if (reason := self._reason(table, observed))
+        }
+        reasons |= dict.fromkeys(unordered, UNORDERED) | dict.fromkeys(self.skipped, _REJECTED)
         filtered = filtered_tables(named, self.changefeed.filter)
-        return found | dict.fromkeys((table.qualified_name for table in filtered), FILTERED)
+        return reasons | dict.fromkeys((table.qualified_name for table in filtered), FILTERED)
 
     def visible_name(self, table: ExpectedTable) -> tuple[str, str]:
-        """Schema and table as the messages name them."""
+        """Return schema and table as the messages name them."""
         return self.fidelity.visible_name(table.schema), self.fidelity.visible_name(table.name)
 
-    def _reason(self, table: ExpectedTable, facts: ObservedTables) -> str:
-        """Why a table cannot be compared; empty if it can."""
+    def _reason(self, table: ExpectedTable, observed: ObservedTables) -> str:
+        """Return why a table cannot be compared; empty if it can."""
         name = self.visible_name(table)
-        if "" in facts.handle_keys.get(name, set()):
+        if "" in observed.handle_keys.get(name, set()):
             return NO_KEY
         if any(ddl.names(table.schema, table.name) or ddl.names(*name) for ddl in self.discarded):
             return NO_DDL
-        altered = any(ddl.names(*name) for ddl in facts.ddls if ddl.may_change_rows)
+        altered = any(ddl.names(*name) for ddl in observed.ddls if ddl.may_change_rows)
         return UNSELECTED if altered and self.changefeed.column_selectors else ""
 
     def state_rows(self, tables: Sequence[ExpectedTable]) -> Iterator[pa.RecordBatch]:
-        """The rows of tables as a reader of the messages decodes them (shape ``table_state.STATE``).
+        """Yield the rows of tables as a reader of the messages decodes them (shape ``shapes.STATE``).
 
         :raises FolderError: for a line that is not a row of its table.
         """
@@ -143,7 +145,7 @@ class FolderContent:
 def _state_batch(
     table: Mapping[str, str], columns: Sequence[str], rows: Sequence[Sequence[Value]]
 ) -> pa.RecordBatch:
-    """Rows of a table (shape ``STATE``).
+    """Return rows of a table (shape ``STATE``).
 
     :param table: its ``schema`` and its name, as ``table``.
     """
@@ -157,27 +159,29 @@ def _state_batch(
     return pa.RecordBatch.from_arrays([*names, images], schema=STATE)
 
 
-def folder_content(folder: Path, manifest: Mapping[str, Any], changefeed: Changefeed) -> FolderContent | None:
-    """What a folder expects of its own messages; None if it has no such files.
+def folder_content(
+    folder: Path, manifest: Mapping[str, object], changefeed: Changefeed
+) -> FolderContent | None:
+    """Return the expectations of a folder for its own messages; None if it has no such files.
 
     :param manifest: of the folder, whose files were checked.
     :raises FolderError: for expectations that cannot be read.
     """
     fidelity = registry.fidelity(changefeed.protocol, changefeed.codec_options())
-    found = FolderContent(
+    content = FolderContent(
         changefeed=changefeed,
         fidelity=fidelity,
         events=next((folder / name for name in (EVENTS, EVENT_FILES) if (folder / name).exists()), None),
         states=_states(folder, manifest, fidelity),
         faults=_faults(folder, manifest),
-        skipped=frozenset(str(one["table"]) for one in _objects(manifest, "skipped") if "table" in one),
+        skipped=frozenset(str(entry["table"]) for entry in _objects(manifest, "skipped") if "table" in entry),
         discarded=tuple(
-            VisibleDDL(str(one.get("schema")), str(one.get("table")), str(one.get("query")), 0)
-            for one in _objects(manifest, "discarded")
-            if one.get("kind") == "ddl"
+            VisibleDDL(str(entry.get("schema")), str(entry.get("table")), str(entry.get("query")), 0)
+            for entry in _objects(manifest, "discarded")
+            if entry.get("kind") == "ddl"
         ),
     )
-    return found if found.events or found.states or found.faults.count else None
+    return content if content.events or content.states or content.faults.count else None
 
 
 def _states(
@@ -189,23 +193,23 @@ def _states(
     if has_commit_ts(fidelity.commit_ts):  # without it, later rows look the same
         names = sorted(path.name for path in (folder / "state.at").glob("*"))
         moments += [int(name) for name in names if _TIME.fullmatch(name)]
-    found = {}
+    by_time = {}
     for ts in moments:
         tables = [table for table in expected_tables(folder, manifest, ts) if table.key]
         listed = manifest["files"]
         for table in tables:
             if table.file.relative_to(folder).as_posix() not in listed:
                 raise FolderError("the manifest lists this table without its file", path=str(table.file))
-        found[ts] = tables
-    return found
+        by_time[ts] = tables
+    return by_time
 
 
-def _faults(folder: Path, manifest: Mapping[str, Any]) -> InjectedFaults:
-    """The faults of ``faults.jsonl``; the manifest counts them as well."""
+def _faults(folder: Path, manifest: Mapping[str, object]) -> InjectedFaults:
+    """Return the faults of ``faults.jsonl``; the manifest counts them as well."""
     counted = sum(
-        one["places"]
-        for one in _objects(manifest, "faults")
-        if isinstance(one.get("places"), int) and changes_events(str(one.get("trap")), one)
+        entry["places"]
+        for entry in _objects(manifest, "faults")
+        if isinstance(entry.get("places"), int) and changes_events(str(entry.get("trap")), entry)
     )
     path = folder / FAULTS
     if not path.exists():
@@ -220,8 +224,8 @@ def _faults(folder: Path, manifest: Mapping[str, Any]) -> InjectedFaults:
     return InjectedFaults(count=max(count, counted), lines=tuple(lines))
 
 
-def changes_events(name: str, counted: Mapping[str, Any]) -> bool:
-    """Whether a trap is an illegal fault after which the events differ from those of a correct stream.
+def changes_events(name: str, counted: Mapping[str, object]) -> bool:
+    """Return whether a trap is an illegal fault after which the events differ from those of a correct stream.
 
     :param name: the id; one that the catalogue does not have is a later version's.
     :param counted: the manifest's entry of the trap.
@@ -231,20 +235,20 @@ def changes_events(name: str, counted: Mapping[str, Any]) -> bool:
     return not legal and not (isinstance(known, IllegalMessageTrap) and known.keeps_events)
 
 
-def _objects(manifest: Mapping[str, Any], key: str) -> Iterator[Mapping[str, Any]]:
-    """The objects of a list in the manifest.
+def _objects(manifest: Mapping[str, object], key: str) -> Iterator[Mapping[str, Any]]:
+    """Return the objects of a list in the manifest.
 
     :raises FolderError: if it is no list of objects.
     """
-    found = manifest.get(key) or []
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    objects = manifest.get(key) or []
+    if not isinstance(objects, list) or not all(isinstance(entry, dict) for entry in objects):
         raise FolderError(f"its {key} are not a list of objects", path="manifest.json")
-    return iter(found)
+    return iter(objects)
 
 
 @dataclass(frozen=True)
 class FolderOracle(Oracle):
-    """What a golden folder expects of its own messages."""
+    """The expectations of a golden folder for its own messages."""
 
     folder: FolderContent
     engine: Engine
@@ -265,22 +269,22 @@ class FolderOracle(Oracle):
             return self.engine.of_parts(1, lambda _part: event_batches(path), EXPECTED_EVENTS)
         return parquet_parts(self.engine, path, EXPECTED_EVENTS)
 
-    def states(self, facts: StreamFacts) -> list[ExpectedState]:
+    def states(self, stats: StreamStats) -> list[ExpectedState]:
         if not self.folder.states:
             return []
-        reasons = self.folder.unverifiable(self._observed_tables())
+        reasons = self.folder.uncomparable_tables(self._observed_tables())
         states = []
         for ts, tables in self.folder.states.items():
             names = {table.qualified_name for table in tables}
-            left_out = {
+            uncomparable = {
                 name: reason
-                for name, reason in uncomparable_tables(reasons, facts, ts).items()
+                for name, reason in uncomparable_tables(reasons, stats, ts).items()
                 if name in names
             }
-            compared = [table for table in tables if table.qualified_name not in left_out]
+            compared = [table for table in tables if table.qualified_name not in uncomparable]
             visible = {self.folder.visible_name(table) for table in compared}
             rows = partial(self._rows_of, compared)
-            states.append(ExpectedState(rows, visible, left_out, ts))
+            states.append(ExpectedState(rows, visible, uncomparable, ts))
         return states
 
     def complete(self, comparison: Comparison | None) -> Comparison | None:
@@ -291,10 +295,10 @@ class FolderOracle(Oracle):
         total.merge(self._events().results(_observed))
         return total
 
-    def _rows_of(self, tables: Sequence[ExpectedTable], chosen: Tables) -> Dataset:
+    def _rows_of(self, tables: Sequence[ExpectedTable], names: Tables) -> Dataset:
         """Return the rows of tables (shape ``STATE``); each table is read by its own part."""
         folder = self.folder
-        own = [table for table in tables if folder.visible_name(table) in chosen]
+        own = [table for table in tables if folder.visible_name(table) in names]
         return self.engine.of_parts(len(own), lambda part: folder.state_rows([own[part]]), STATE)
 
 
@@ -310,8 +314,8 @@ def with_injected(comparison: Comparison | None, faults: InjectedFaults) -> Comp
     if not faults.count:
         return comparison
     nothing = Comparison(expected=0, missing=0, unexpected=0, duplicates=0, out_of_order=0)
-    found = comparison or nothing
-    return replace(found, injected=faults.count, diff=(*found.diff, *map(_fault_text, faults.lines)))
+    delivered = comparison or nothing
+    return replace(delivered, injected=faults.count, diff=(*delivered.diff, *map(_fault_text, faults.lines)))
 
 
 def _fault_text(fault: FaultLine) -> str:

@@ -14,13 +14,13 @@ from ticdc_producer.engine.dataset import Dataset, Engine, united
 from ticdc_producer.model.shapes import STATE
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.oracle import Oracle
-from ticdc_producer.oracle.comparable_tables import uncomparable_tables, unverifiable_tables
+from ticdc_producer.oracle.comparable_tables import uncomparable_in_scenario, uncomparable_tables
 from ticdc_producer.pipeline.decoded_images import project_values
 from ticdc_producer.simulate.change_log import UpstreamLog
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.state import commits_at, sql_tables
 from ticdc_producer.verifier.match import ExpectedState, ExpectedStream
-from ticdc_producer.verifier.stream_facts import StreamFacts
+from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.table_state import Tables
 
 
@@ -95,10 +95,10 @@ def decoded_batches(
 
 @dataclass(frozen=True)
 class ScenarioOracle(Oracle):
-    """What a scenario requires of a stream.
+    """The expectations of a scenario for its stream.
 
     :param engine: that of all datasets.
-    :param log: its change log, of which the rows are made.
+    :param log: its change log, from which the rows are derived.
     :param expected: the events, without illegal faults.
     """
 
@@ -111,13 +111,13 @@ class ScenarioOracle(Oracle):
     def events(self) -> ExpectedStream:
         return self.expected
 
-    def states(self, facts: StreamFacts) -> list[ExpectedState]:
+    def states(self, stats: StreamStats) -> list[ExpectedState]:
         """Return the rows at the end, and at the job's ``state_at`` after all events up to that commit-ts."""
-        reasons = unverifiable_tables(self.job)
-        return [self._state(uncomparable_tables(reasons, facts, ts), ts) for ts in (None, *self.job.state_at)]
+        reasons = uncomparable_in_scenario(self.job)
+        return [self._state(uncomparable_tables(reasons, stats, ts), ts) for ts in (None, *self.job.state_at)]
 
-    def _state(self, unverifiable: dict[str, str], ts: int | None) -> ExpectedState:
-        left_out, job, engine = {*unverifiable, *self.skipped}, self.job, self.engine
+    def _state(self, uncomparable: dict[str, str], ts: int | None) -> ExpectedState:
+        left_out, job, engine = {*uncomparable, *self.skipped}, self.job, self.engine
         of_sql = decoded_sql_state(job, left_out, ts)
         tables = set(zip(*(of_sql.column(name).to_pylist() for name in ("schema", "table")), strict=True))
         parts: list[tuple[tuple[str, str], Dataset]] = []
@@ -128,8 +128,8 @@ class ScenarioOracle(Oracle):
                     parts.append((visible_table(job, table), decoded))
         tables |= {name for name, _ in parts}
 
-        def of_tables(chosen: Tables) -> Dataset:
+        def of_tables(names: Tables) -> Dataset:
             sql = engine.of_batches(of_sql.to_batches(), STATE)
-            return united([sql, *(rows for name, rows in parts if name in chosen)])
+            return united([sql, *(rows for name, rows in parts if name in names)])
 
-        return ExpectedState(of_tables, tables, unverifiable, ts)
+        return ExpectedState(of_tables, tables, uncomparable, ts)

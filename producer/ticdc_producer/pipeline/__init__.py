@@ -1,5 +1,5 @@
-"""Change log to event stream: one module per stage, each a pure ``DataFrame → DataFrame``.
+"""Change log to event stream: the rules of each stage, as pure functions on Arrow batches.
 
-commit → mutations → split → dispatch → control events → order. Stages get what they need to know of the
-tables as a small DataFrame with one row per ``table_version`` (``table_metadata``), joined by broadcast.
+The order of the stages is: commit, mutations, split, dispatch, control events, delivery order. An engine runs
+the functions on the parts of a dataset (``simulate.stream``). The metadata of tables comes from the catalog.
 """

@@ -18,10 +18,10 @@ import pyarrow as pa
 
 from ticdc_producer.model import tso
 from ticdc_producer.model.event import Kind
+from ticdc_producer.model.shapes import EventBatch
 from ticdc_producer.model.tso import CommitClock
-from ticdc_producer.pipeline.dispatch import TopicPartitions, event_batch
+from ticdc_producer.pipeline.delivery import TopicPartitions, commit_ts, event_batch
 from ticdc_producer.pipeline.mutations import eight_bytes
-from ticdc_producer.pipeline.order import commit_ts
 from ticdc_producer.pipeline.row_images import Numbers
 
 KIND_ORDER = {Kind.ROW: 0, Kind.DDL: 1, Kind.RESOLVED: 2}
@@ -51,13 +51,13 @@ class ActiveTopic:
 
 @dataclass(frozen=True, kw_only=True)
 class ResolvedPlan:
-    """When resolved events are sent.
+    """The times at which resolved events are sent.
 
     :param commits: number of commits in the history.
     :param after_transaction: send one after every commit, with its commit-ts; otherwise every ``every_ms``
         of the commit clock, after each DDL and after the last commit.
     :param sent: whether the protocol has resolved events.
-    :param explicit: the explicit ones: resolved-ts, and the TSO after whose commits it is delivered.
+    :param explicit: explicit resolved events: resolved-ts, and the TSO after whose commits it is delivered.
     """
 
     clock: CommitClock
@@ -82,13 +82,13 @@ class ResolvedPlan:
         return max(0, (tso.physical(self.last) - tso.physical(self.clock.start)) // self.every_ms)
 
     def regular_ts(self, numbers: Numbers) -> Numbers:
-        """The resolved-ts of some of the regular resolved events, which are numbered from 0."""
+        """Return the resolved-ts of regular resolved events, which are numbered from 0."""
         if self.after_transaction:
             return commit_ts(self.clock, numbers)
         return tso.physical(self.clock.start) + (numbers + 1) * self.every_ms << tso.LOGICAL_BITS
 
     def is_regular(self, ts: int) -> bool:
-        """Whether a regular resolved event has this resolved-ts."""
+        """Return whether a regular resolved event has this resolved-ts."""
         if not self.regular:
             return False
         if self.after_transaction:
@@ -99,9 +99,9 @@ class ResolvedPlan:
         return on_tick and 0 < ticks <= self.regular
 
     def single(self, ddl_ts: Iterable[int]) -> dict[int, int]:
-        """The other resolved events: resolved-ts, and the TSO after whose commits it is delivered.
+        """Return the other resolved events: resolved-ts, and the TSO after whose commits it is delivered.
 
-        If several have one resolved-ts, the one that is delivered first is sent.
+        If several have the same resolved-ts, only the first delivery is sent.
 
         :param ddl_ts: commit-ts of the DDLs that are sent.
         """
@@ -116,8 +116,8 @@ class ResolvedPlan:
 
 def ddl_events(
     routes: Sequence[DDLRoute], topic_partitions: TopicPartitions, *, to_all: bool = True
-) -> pa.RecordBatch:
-    """DDL events of the event stream.
+) -> EventBatch:
+    """Return the DDL events of the event stream.
 
     :param to_all: whether to send DDLs to all partitions of their topic; otherwise to partition 0.
     :return: shape ``EVENT_STREAM``, in the order of ``routes``.
@@ -145,8 +145,8 @@ def single_resolved_events(
     ddl_ts: Iterable[int],
     topics: Sequence[ActiveTopic],
     topic_partitions: TopicPartitions,
-) -> pa.RecordBatch:
-    """The resolved events at DDLs, at the end, and the explicit ones.
+) -> EventBatch:
+    """Return the explicit resolved events, and those at DDLs and at the end.
 
     :param ddl_ts: commit-ts of the DDLs that are sent.
     :return: shape ``EVENT_STREAM``, partition by partition.
@@ -163,10 +163,10 @@ def regular_resolved_events(
     topic_partitions: TopicPartitions,
     *,
     only: int | None = None,
-) -> pa.RecordBatch:
-    """The resolved events after each commit, or at each tick of the clock.
+) -> EventBatch:
+    """Return the resolved events after each commit, or at each tick of the clock.
 
-    :param numbers: which of them; less than ``plan.regular``.
+    :param numbers: numbers of the returned events; less than ``plan.regular``.
     :param only: the index of a partition whose events are returned; None: those of all partitions.
     :return: shape ``EVENT_STREAM``, partition by partition, in each in the order of ``numbers``.
     """
@@ -180,21 +180,21 @@ def _resolved_events(
     topics: Sequence[ActiveTopic],
     topic_partitions: TopicPartitions,
     only: int | None = None,
-) -> pa.RecordBatch:
-    """Resolved events in every partition of the topics that are active at their time."""
+) -> EventBatch:
+    """Return resolved events in every partition of the topics that are active at their time."""
     partitions = [
         (index, active.since)
         for active in topics
         for index in topic_partitions.of(active.topic)
         if only in (None, index)
     ]
-    found = [np.flatnonzero(after >= since) for _, since in partitions]
-    rows = np.concatenate([np.zeros(0, np.int64), *found])
-    indexes = np.repeat([index for index, _ in partitions], [len(one) for one in found])
+    of_partitions = [np.flatnonzero(after >= since) for _, since in partitions]
+    rows = np.concatenate([np.zeros(0, np.int64), *of_partitions])
+    indexes = np.repeat([index for index, _ in partitions], [len(events) for events in of_partitions])
     columns = {
         "commit_ts": times[rows],
         "deliver_after_ts": after[rows],
-        # Several explicit ones may follow the same commit; the lowest is sent first.
+        # Several explicit resolved events may follow the same commit; the lowest is sent first.
         "txn_order_key": eight_bytes(times[rows]),
     }
     return _control_events(columns, indexes, Kind.RESOLVED, topic_partitions)
@@ -202,7 +202,7 @@ def _resolved_events(
 
 def _control_events(
     columns: dict[str, pa.Array | Numbers], indexes: Numbers, kind: Kind, topic_partitions: TopicPartitions
-) -> pa.RecordBatch:
+) -> EventBatch:
     """Add the columns that DDL and resolved events have in common.
 
     :param indexes: partition index of each event.

@@ -1,7 +1,7 @@
 """Row images as a decoder returns them: maps of column name to value, altered where a protocol alters values.
 
 The codec's own functions project the values, one by one. Columns that a protocol carries unchanged are not
-looked at.
+read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow as pa
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.fidelity import Fidelity, replace_invalid
-from ticdc_producer.model.shapes import EVENT_COLUMN, EVENT_IMAGE
+from ticdc_producer.model.shapes import EVENT_COLUMN, EVENT_IMAGE, EventBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.row_images import (
     Flags,
@@ -29,7 +29,7 @@ from ticdc_producer.pipeline.row_images import (
 )
 
 
-def project_values(events: pa.RecordBatch, tables: Iterable[TableInfo], fidelity: Fidelity) -> pa.RecordBatch:
+def project_values(events: EventBatch, tables: Iterable[TableInfo], fidelity: Fidelity) -> pa.RecordBatch:
     """Project the values of row images; invalid UTF-8 is handled elsewhere.
 
     :param events: with ``table_version``, ``before`` and ``after`` (``shapes.IMAGE``).
@@ -64,7 +64,7 @@ def project_values(events: pa.RecordBatch, tables: Iterable[TableInfo], fidelity
 
 @dataclass(frozen=True)
 class DecodedTable:
-    """What a reader of the messages knows of a table version."""
+    """The part of a table version that a reader of the messages knows."""
 
     table: TableInfo
     fidelity: Fidelity
@@ -99,16 +99,16 @@ class DecodedTable:
 
     @cached_property
     def in_handle_key(self) -> Flags:
-        """Which columns belong to the handle key."""
+        """For each column, whether it belongs to the handle key."""
         return np.array([column[4] for column in self._columns], bool)
 
     @cached_property
     def damaged(self) -> Flags:
-        """In which columns invalid UTF-8 is replaced."""
+        """For each column, whether invalid UTF-8 is replaced in it."""
         return np.array([column[5] for column in self._columns], bool)
 
     def columns(self, sent: Flags) -> pa.ListArray:
-        """Names, types and flags of the columns that are sent: an array with one element."""
+        """Return names, types and flags of the columns that are sent: an array with one element."""
         described = [
             {"name": name, "type": kind, "flag": flag}
             for (name, kind, flag, *_), is_sent in zip(self._columns, sent.tolist(), strict=True)
@@ -117,24 +117,35 @@ class DecodedTable:
         return pa.array([described], pa.list_(EVENT_COLUMN))
 
     def sent(self, op: Op, *, handle_key_only: bool) -> Flags:
-        """Which columns a row of this operation carries."""
+        """Return whether a row of this operation carries each column."""
         reduced = handle_key_only or (op == Op.DELETE and self.fidelity.deletes != "all")
         return self.in_handle_key if reduced else np.ones(len(self._columns), bool)
 
     def changed(self, before: pa.ListArray, after: pa.ListArray, rows: Numbers) -> Flags:
-        """For some updates, which columns differ between their images: a matrix."""
+        """Return whether each column differs between the images of updates: a matrix.
+
+        :param rows: the indexes of the updates.
+        """
         pairs = [
             [images.values.take(pa.array(starts(images)[rows] + index)) for images in (before, after)]
             for index in self.indexes.tolist()
         ]
         return np.stack([~same_values(*pair) for pair in pairs], axis=1)
 
-    def maps(self, images: pa.ListArray, rows: Numbers, chosen: Flags) -> pa.MapArray:
-        """The images of some rows.
+    def maps(self, images: pa.ListArray, rows: Numbers, included: Flags) -> pa.MapArray:
+        """Return the images of rows as maps.
 
-        :param chosen: which columns of each row: a matrix, or an array for all rows.
+        >>> from ticdc_producer.model.column import ColumnInfo
+        >>> from ticdc_producer.model.mysql_type import MySQLType
+        >>> columns = tuple(ColumnInfo(name=name, type=MySQLType.LONG) for name in "ab")
+        >>> table = DecodedTable(TableInfo(schema="s", name="t", table_id=1, columns=columns), Fidelity())
+        >>> images = pa.array([[b"1", b"2"], [b"3", b"4"]], pa.list_(pa.binary()))
+        >>> table.maps(images, np.array([1]), np.array([False, True])).to_pylist()
+        [[('b', b'4')]]
+
+        :param included: whether the map of a row has each column: a matrix, or an array for all rows.
         """
-        matrix = np.broadcast_to(chosen, (len(rows), len(self.indexes)))
+        matrix = np.broadcast_to(included, (len(rows), len(self.indexes)))
         row, column = np.nonzero(matrix)
         values = images.values.take(pa.array(starts(images)[rows][row] + self.indexes[column]))
         values = _repaired(values, self.damaged[column])
@@ -144,7 +155,7 @@ class DecodedTable:
 
 
 def _repaired(values: pa.Array, damaged: Flags) -> pa.Array:
-    """Replace bytes that are not UTF-8 in some values by U+FFFD."""
+    """Replace bytes that are not UTF-8 in damaged values by U+FFFD."""
     if not damaged.any() or _is_utf8(values.filter(pa.array(damaged))):
         return values
     repaired = [
@@ -163,7 +174,12 @@ def _is_utf8(values: pa.Array) -> bool:
 
 
 def scattered(parts: Sequence[pa.Array], rows: Sequence[Numbers], count: int, kind: pa.DataType) -> pa.Array:
-    """One array of parts that belong to different rows; NULL for rows that are in no part."""
+    """Combine parts that belong to different rows to one array; NULL for rows that are in no part.
+
+    >>> rows = [np.array([3, 0]), np.array([1])]
+    >>> scattered([pa.array(["a", "b"]), pa.array(["c"])], rows, 4, pa.string()).to_pylist()
+    ['b', 'c', None, 'a']
+    """
     sources = np.full(count, -1)
     position = 0
     for part, part_rows in zip(parts, rows, strict=True):

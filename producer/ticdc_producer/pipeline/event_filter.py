@@ -15,6 +15,7 @@ from ticdc_producer.config.config_section import EventFilter, FilterSection
 from ticdc_producer.dispatch.matcher import Matcher
 from ticdc_producer.dispatch.table_filter import ColumnSelection
 from ticdc_producer.model.event import Op
+from ticdc_producer.model.shapes import MutationBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.pipeline.row_images import Flags, column_values, numbers, selected_from
@@ -24,8 +25,8 @@ _OPS = {"insert": (Op.INSERT,), "update": (Op.UPDATE,), "delete": (Op.DELETE,), 
 
 
 def event_filter(
-    mutations: pa.RecordBatch, tables: Iterable[TableInfo], section: FilterSection
-) -> pa.RecordBatch:
+    mutations: MutationBatch, tables: Iterable[TableInfo], section: FilterSection
+) -> MutationBatch:
     """Remove the mutations that an event filter ignores.
 
     :param mutations: with ``commit_ts`` (TSO), ``table_version``, ``op``, ``before`` and ``after``
@@ -37,13 +38,13 @@ def event_filter(
     if not section.event_filters and not section.ignore_txn_start_ts:
         return mutations
     ignored = np.zeros(mutations.num_rows, bool)
-    for found in _ignored(mutations, tuple(tables), section):
-        ignored |= found
+    for flags in _ignored(mutations, tuple(tables), section):
+        ignored |= flags
     return mutations.filter(pa.array(~ignored)) if ignored.any() else mutations
 
 
 def filtered_tables(tables: Iterable[TableInfo], section: FilterSection) -> Iterator[TableInfo]:
-    """The tables whose rows may be ignored; their final rows then differ from upstream."""
+    """Yield the tables whose rows may be ignored; their final rows then differ from upstream."""
     rules = [_matcher(rule) for rule in section.event_filters if drops_rows(rule)]
     for table in tables:
         if section.ignore_txn_start_ts or any(rule.accepts(table.schema, table.name) for rule in rules):
@@ -53,7 +54,7 @@ def filtered_tables(tables: Iterable[TableInfo], section: FilterSection) -> Iter
 def check_expressions(table: TableInfo, section: FilterSection) -> None:
     """Check the value expressions for one table.
 
-    :raises ChangefeedError: for one that cannot be evaluated.
+    :raises ChangefeedError: for an expression that cannot be evaluated.
     """
     for rule in section.event_filters:
         if _matcher(rule).accepts(table.schema, table.name):
@@ -63,13 +64,14 @@ def check_expressions(table: TableInfo, section: FilterSection) -> None:
 
 
 def drops_rows(rule: EventFilter) -> bool:
-    """Whether an event filter can ignore row changes."""
+    """Return whether an event filter can ignore row changes."""
     return bool(_ops(rule)) or any(expression for _, _, expression in _expressions(rule))
 
 
 def _ignored(
-    mutations: pa.RecordBatch, tables: Sequence[TableInfo], section: FilterSection
+    mutations: MutationBatch, tables: Sequence[TableInfo], section: FilterSection
 ) -> Iterator[Flags]:
+    """Yield for each rule whether it ignores each mutation."""
     versions, ops = numbers(mutations.column("table_version")), numbers(mutations.column("op"))
     if section.ignore_txn_start_ts:
         start_ts = numbers(mutations.column("commit_ts")) - 1
@@ -82,12 +84,12 @@ def _ignored(
         yield of_tables & np.isin(ops, [int(op) for op in _ops(rule)])
         for table in concerned:
             for op, image, expression in _expressions(rule):
-                found = (versions == table.version) & (ops == int(op))
-                if expression and found.any():
-                    rows = np.flatnonzero(found)
+                ignored = (versions == table.version) & (ops == int(op))
+                if expression and ignored.any():
+                    rows = np.flatnonzero(ignored)
                     columns = partial(column_values, mutations.column(image), rows)
-                    found[rows] = value_condition(expression, table)(columns, len(rows))
-                    yield found
+                    ignored[rows] = value_condition(expression, table)(columns, len(rows))
+                    yield ignored
 
 
 def _matcher(rule: EventFilter) -> Matcher:
@@ -108,32 +110,32 @@ def _expressions(rule: EventFilter) -> tuple[tuple[Op, str, str], ...]:
 
 
 def select(
-    changes: pa.RecordBatch, tables: Iterable[TableInfo], selection: ColumnSelection
-) -> pa.RecordBatch:
+    mutations: MutationBatch, tables: Iterable[TableInfo], selection: ColumnSelection
+) -> MutationBatch:
     """Reduce ``before`` and ``after`` to the selected columns.
 
-    :param changes: with ``table_version``, ``before`` and ``after`` (``shapes.IMAGE``).
+    :param mutations: with ``table_version``, ``before`` and ``after`` (``shapes.IMAGE``).
     :param tables: the versions that are replicated, with all their columns.
     :return: the same columns and rows, in the same order.
     """
     selected = reduced_tables(tables, selection)
     if not selected:
-        return changes
-    versions = numbers(changes.column("table_version"))
+        return mutations
+    versions = numbers(mutations.column("table_version"))
     for name in ("before", "after"):
-        index = changes.schema.get_field_index(name)
-        images = selected_from(changes.column(index), selected, versions)
-        changes = changes.set_column(index, changes.schema.field(index), images)
-    return changes
+        index = mutations.schema.get_field_index(name)
+        images = selected_from(mutations.column(index), selected, versions)
+        mutations = mutations.set_column(index, mutations.schema.field(index), images)
+    return mutations
 
 
 def reduced_tables(tables: Iterable[TableInfo], selection: ColumnSelection) -> dict[int, list[int]]:
-    """Image indexes of the selected columns, by version of the tables that lose columns."""
-    found = {table.version: selected_columns(table, selection) for table in tables}
-    return {version: columns for version, columns in found.items() if columns is not None}
+    """Return the image indexes of the selected columns, by version of the tables that lose columns."""
+    selected = {table.version: selected_columns(table, selection) for table in tables}
+    return {version: columns for version, columns in selected.items() if columns is not None}
 
 
 def selected_columns(table: TableInfo, selection: ColumnSelection) -> list[int] | None:
-    """Image indexes of the selected columns; None if all are selected."""
+    """Return the image indexes of the selected columns; None if all are selected."""
     sent = selection.of(table).sent
     return None if sent == table.sent else [table.sent.index(offset) for offset in sent]

@@ -1,5 +1,7 @@
-"""The plan of a stream, and the rules that make its events, as functions on batches; ``simulate.stream``
-composes them."""
+"""The plan of a stream, and the rules that produce its events, as functions on batches.
+
+``simulate.stream`` composes the functions.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ from ticdc_producer.config import Changefeed
 from ticdc_producer.dispatch.rules import Route, Router
 from ticdc_producer.dispatch.table_filter import ColumnSelection, TableFilter
 from ticdc_producer.model.catalog import Catalog
+from ticdc_producer.model.shapes import ChangeBatch, EventBatch, MutationBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.control_events import (
     ActiveTopic,
@@ -21,10 +24,9 @@ from ticdc_producer.pipeline.control_events import (
     ddl_events,
     single_resolved_events,
 )
-from ticdc_producer.pipeline.dispatch import TopicPartitions, dispatch
+from ticdc_producer.pipeline.delivery import TopicPartitions, commit, dispatch
 from ticdc_producer.pipeline.event_filter import event_filter, filtered_tables, select
 from ticdc_producer.pipeline.mutations import collapse, net_mutations, split, split_moved
-from ticdc_producer.pipeline.order import commit
 from ticdc_producer.pipeline.row_images import localise
 
 
@@ -32,7 +34,7 @@ from ticdc_producer.pipeline.row_images import localise
 class StreamPlan:
     """The input of the stages other than the change log; small, on the driver.
 
-    :param resolved: when resolved events are sent; has the commit clock, too.
+    :param resolved: when resolved events are sent; it also contains the commit clock.
     :param large_transactions: commit-ts and physical table id of the transactions that ``go_sort``
         reorders.
     """
@@ -55,7 +57,7 @@ class StreamPlan:
         )
 
     @cached_property
-    def whole(self) -> frozenset[int]:
+    def fully_replicated_versions(self) -> frozenset[int]:
         """Versions of the replicated tables without ignored rows: their final rows are those upstream."""
         ignored = {table.version for table in filtered_tables(self.replicated, self.changefeed.filter)}
         return frozenset(table.version for table in self.replicated if table.version not in ignored)
@@ -110,8 +112,8 @@ class StreamPlan:
         return TopicPartitions(topics, self.changefeed.partition_num)
 
 
-def committed(changes: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
-    """The changes of replicated tables with commit-ts and local times, each at one row key.
+def committed(changes: ChangeBatch, plan: StreamPlan) -> ChangeBatch:
+    """Return the changes of replicated tables with commit-ts and local times, each at one row key.
 
     Needs no other rows; ``row_events`` continues with the result.
 
@@ -126,8 +128,8 @@ def committed(changes: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
     return split_moved(changes)
 
 
-def row_events(changes: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
-    """Row events of the stream (shape ``EVENT_STREAM``), unordered.
+def row_events(changes: ChangeBatch, plan: StreamPlan) -> EventBatch:
+    """Return the row events of the stream (shape ``EVENT_STREAM``), unordered.
 
     :param changes: results of ``committed``, sorted by ``mutations.IN_KEY_ORDER``; the changes of a
         transaction to one row are complete.
@@ -135,15 +137,15 @@ def row_events(changes: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
     return _of_mutations(collapse(changes), plan)
 
 
-def net_row_events(changes: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
-    """Row events of the stream (shape ``EVENT_STREAM``), unordered.
+def net_row_events(changes: ChangeBatch, plan: StreamPlan) -> EventBatch:
+    """Return the row events of changes that are net already (shape ``EVENT_STREAM``), unordered.
 
     :param changes: shape ``CHANGE_LOG``; no transaction changes a row twice, and every change has an effect.
     """
     return _of_mutations(net_mutations(committed(changes, plan)), plan)
 
 
-def _of_mutations(mutations: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch:
+def _of_mutations(mutations: MutationBatch, plan: StreamPlan) -> EventBatch:
     changefeed = plan.changefeed
     rows = split(
         event_filter(mutations, plan.replicated, changefeed.filter),
@@ -155,7 +157,9 @@ def _of_mutations(mutations: pa.RecordBatch, plan: StreamPlan) -> pa.RecordBatch
 
 
 def single_control_events(plan: StreamPlan) -> list[pa.RecordBatch]:
-    """The DDL events, and the resolved events that are neither after each commit nor at a tick; few.
+    """Return the DDL events, and the resolved events that are neither after each commit nor at a tick.
+
+    They are few.
 
     :return: shape ``EVENT_STREAM``, unordered.
     """

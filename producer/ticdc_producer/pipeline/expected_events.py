@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +17,7 @@ import pyarrow.compute as pc
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
-from ticdc_producer.model.shapes import EVENT_IMAGE, EXPECTED_EVENTS
+from ticdc_producer.model.shapes import EVENT_IMAGE, EXPECTED_EVENTS, EventBatch, ExpectedBatch
 from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.pipeline.decoded_images import DecodedTable, project_values, scattered
 from ticdc_producer.pipeline.row_images import Flags, Numbers, flags, numbers, typed
@@ -28,14 +27,14 @@ class ExpectedEvents:
     """The events that a reader of the messages must decode.
 
     :param catalog: the tables and DDLs of the events.
-    :param fidelity: what the protocol with its options carries.
+    :param fidelity: the part of the events that the protocol with its options carries.
     """
 
     def __init__(self, catalog: Catalog, fidelity: Fidelity) -> None:
         self._catalog, self._fidelity = catalog, fidelity
 
-    def expected(self, events: pa.RecordBatch) -> pa.RecordBatch:
-        """The expected events (shape ``EXPECTED_EVENTS``), in the order of the given ones.
+    def expected(self, events: EventBatch) -> ExpectedBatch:
+        """Return the expected events (shape ``EXPECTED_EVENTS``), in the order of ``events``.
 
         :param events: shape ``CARRIED``.
         """
@@ -50,19 +49,19 @@ class ExpectedEvents:
         parts = [self._rows(events, kinds), self._ddls(events, kinds)]
         for field in EXPECTED_EVENTS:
             if field.name not in columns:
-                found = [part[field.name] for part in parts if field.name in part]
+                columns_of_parts = [part[field.name] for part in parts if field.name in part]
                 columns[field.name] = scattered(
-                    [typed(values, field.type) for values, _ in found],
-                    [at for _, at in found],
+                    [typed(values, field.type) for values, _ in columns_of_parts],
+                    [at for _, at in columns_of_parts],
                     rows,
                     field.type,
                 )
-        return pa.record_batch(
-            [typed(columns[field.name], field.type) for field in EXPECTED_EVENTS], schema=EXPECTED_EVENTS
-        )
+        arrays = [typed(columns[field.name], field.type) for field in EXPECTED_EVENTS]
+        expected: ExpectedBatch = pa.record_batch(arrays, schema=EXPECTED_EVENTS)
+        return expected
 
-    def _commit_ts(self, events: pa.RecordBatch, kinds: Numbers) -> pa.Array:
-        """The commit-ts as far as the messages carry it."""
+    def _commit_ts(self, events: EventBatch, kinds: Numbers) -> pa.Array:
+        """Return the commit-ts that the messages carry."""
         times, precision = numbers(events.column("commit_ts")), self._fidelity.commit_ts
         if precision == "milliseconds":
             first_of_ms = times >> LOGICAL_BITS << LOGICAL_BITS
@@ -73,7 +72,7 @@ class ExpectedEvents:
         hidden = (kinds == Kind.ROW) & ((precision == "none") | (ops == Op.DELETE))
         return pa.array(np.where(hidden, 0, times))
 
-    def _ddls(self, events: pa.RecordBatch, kinds: Numbers) -> dict[str, tuple[pa.Array, Numbers]]:
+    def _ddls(self, events: EventBatch, kinds: Numbers) -> dict[str, tuple[pa.Array, Numbers]]:
         rows = np.flatnonzero(kinds == Kind.DDL)
         ddls = numbers(events.column("ddl").take(pa.array(rows)))
         described = self._described_ddls
@@ -86,16 +85,19 @@ class ExpectedEvents:
         }
 
     @cached_property
-    def _described_ddls(self) -> list[Mapping[str, Any]]:
-        described: list[Mapping[str, Any]] = []
+    def _described_ddls(self) -> list[Mapping[str, str | int]]:
+        described: list[Mapping[str, str | int]] = []
         for ddl in self._catalog.ddls:
             names = self._fidelity.visible_ddl_names(ddl.event(0), *self._catalog.tables_of(ddl))
             kind = self._fidelity.visible_ddl_type(ddl.ddl_type)
             described.append({"schema": names[0], "table": names[1], "query": ddl.query, "ddl_type": kind})
         return described
 
-    def _rows(self, events: pa.RecordBatch, kinds: Numbers) -> dict[str, tuple[pa.Array, Numbers]]:
-        """The columns that only rows have, and the rows for which each has values."""
+    def _rows(self, events: EventBatch, kinds: Numbers) -> dict[str, tuple[pa.Array, Numbers]]:
+        """Return the columns that only rows have, and the rows for which each has values.
+
+        The rows of one table version, operation and ``handle_key_only`` are built together.
+        """
         is_row = kinds == Kind.ROW
         versions = np.where(is_row, numbers(pc.fill_null(events.column("table_version"), -1)), -1)
         ops, large = numbers(pc.fill_null(events.column("op"), 0)), flags(events.column("handle_key_only"))
@@ -117,9 +119,9 @@ class ExpectedEvents:
         return [DecodedTable(table, self._fidelity) for table in self._catalog.tables]
 
     def _decoded(
-        self, events: pa.RecordBatch, version: int, op: Op, rows: Numbers, *, handle_key_only: bool
+        self, events: EventBatch, version: int, op: Op, rows: Numbers, *, handle_key_only: bool
     ) -> dict[str, pa.Array]:
-        """The rows of one table version and operation."""
+        """Return the columns of the rows of one table version and operation."""
         decoded, fidelity, count = self._tables[version], self._fidelity, len(rows)
         table, sent = decoded.table, decoded.sent(op, handle_key_only=handle_key_only)
         has_id = fidelity.table_ids == "all" or (
@@ -141,7 +143,7 @@ class ExpectedEvents:
             "table": pa.repeat(fidelity.visible_name(table.name), count),
             "table_id": ids if has_id else pa.repeat(0, count),
             "op": pa.array(labels, pa.string()),
-            # `pa.repeat` would build each list anew, in thirteen times as long.
+            # `pa.repeat` would build each list separately, which takes thirteen times as long.
             "columns": decoded.columns(sent).take(pa.array(np.zeros(count, np.int64))),
             "before": before,
             "after": after,
@@ -150,24 +152,24 @@ class ExpectedEvents:
 
     def _old_images(
         self,
-        events: pa.RecordBatch,
+        events: EventBatch,
         decoded: DecodedTable,
         rows: Numbers,
         sent: Flags,
         *,
         handle_key_only: bool,
     ) -> tuple[pa.Array, Flags]:
-        """The old images of updates, and which rows have one.
+        """Return the old images of updates, and which rows have an old image.
 
         If the operation is not named, an old image without columns is no old image. Handle key columns never
         differ between the images of an update.
         """
         before = events.column("before")
-        chosen: Flags = np.broadcast_to(sent, (len(rows), len(sent)))
+        sent_old: Flags = np.broadcast_to(sent, (len(rows), len(sent)))
         if self._fidelity.old_values == "updated":
-            chosen = chosen & decoded.changed(before, events.column("after"), rows)
-        images = decoded.maps(before, rows, chosen)
+            sent_old = sent_old & decoded.changed(before, events.column("after"), rows)
+        images = decoded.maps(before, rows, sent_old)
         if self._fidelity.names_operation or (self._fidelity.old_values == "all" and not handle_key_only):
             return images, np.ones(len(rows), bool)
-        has_old: Flags = np.any(chosen, axis=1)
+        has_old: Flags = np.any(sent_old, axis=1)
         return pc.if_else(pa.array(has_old), images, pa.scalar(None, EVENT_IMAGE)), has_old

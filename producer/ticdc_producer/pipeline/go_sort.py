@@ -1,13 +1,13 @@
-"""The order in which Go's ``sort.Sort`` leaves equal elements; the stage that orders large transactions so.
+"""The order of equal elements after Go's ``sort.Sort``, and the stage that orders large transactions so.
 
-TiCDC sorts the rows of a transaction with it by kind alone. It is not stable above 12 elements, but its
-result is deterministic, because its "random" choices are seeded with the length. Source: Go
+TiCDC sorts the rows of a transaction with ``sort.Sort`` by kind alone. It is not stable above 12 elements,
+but its result is deterministic, because its "random" choices are seeded with the length. Source: Go
 ``src/sort/zsortinterface.go`` (pattern-defeating quicksort, since Go 1.19).
 
 After splitting an update, TiCDC sorts the rows of a table in a transaction again, by kind alone. Up to 12
 rows this is the stable order of ``mutations``; above that, the order of ``go_sort``. Which transactions are
-large is known if the scenario was executed on the driver. A stream made from DataFrames has the stable
-order, which is valid, too: TiCDC guarantees no order within a kind.
+large is known if the scenario was executed on the driver. A stream of DataFrames has the stable order, which
+is also valid: TiCDC guarantees no order within a kind.
 
 Source: tiflow ``TrySplitAndSortUpdateEvent`` (``sort.Sort`` of ``txnRows``).
 """
@@ -35,7 +35,7 @@ _UNKNOWN, _INCREASING, _DECREASING = range(3)
 
 
 def go_sorted(ranks: Sequence[int]) -> list[int]:
-    """The indexes of the elements in the order in which ``sort.Sort`` leaves them.
+    """Return the indexes of the elements in the order in which ``sort.Sort`` leaves them.
 
     :param ranks: sort keys of the elements.
     """
@@ -82,13 +82,13 @@ class _Run:
                 a = self.partition_equal(a, b, pivot)
                 continue
             middle, partitioned = self.partition(a, b, pivot)
-            left, right, enough = middle - a, b - middle, length // 8
-            if left < right:
-                balanced = left >= enough
+            below, above, enough = middle - a, b - middle, length // 8
+            if below < above:
+                balanced = below >= enough
                 self.sort(a, middle, limit)
                 a = middle + 1
             else:
-                balanced = right >= enough
+                balanced = above >= enough
                 self.sort(middle + 1, b, limit)
                 b = middle
 
@@ -193,7 +193,7 @@ class _Run:
             self.swap(index, a + other)
 
     def choose_pivot(self, a: int, b: int) -> tuple[int, int]:
-        """A median of three, or of three medians, and a hint about the order of the elements."""
+        """Return a median of three, or of three medians, and a hint about the order of the elements."""
         length = b - a
         swaps = [0]
         i, j, k = a + length // 4, a + length // 4 * 2, a + length // 4 * 3
@@ -232,7 +232,7 @@ NEW_ORDER_KEYS = ORDER_KEYS.append(pa.field("new_txn_order_key", pa.binary()))
 
 
 def order_keys(rows: pa.RecordBatch, large_transactions: Collection[tuple[int, int]]) -> pa.RecordBatch:
-    """Return the keys (:data:`ORDER_KEYS`) of the rows in some transactions.
+    """Return the keys (:data:`ORDER_KEYS`) of the rows in large transactions.
 
     :param rows: row events (shape ``EVENT_STREAM``).
     :param large_transactions: commit-ts and physical table id of the transactions; few.
@@ -258,7 +258,7 @@ def new_order_keys(keys: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def with_order_keys(rows: pa.RecordBatch, keys: Mapping[tuple[int, bytes], bytes]) -> pa.RecordBatch:
-    """Replace ``txn_order_key`` of some rows.
+    """Replace ``txn_order_key`` of the rows that have a new key.
 
     :param rows: row events (shape ``EVENT_STREAM``) in any order.
     :param keys: the new keys by commit-ts and key.
@@ -289,5 +289,5 @@ def renumbered_keys(order_keys: list[bytes]) -> list[bytes]:
 
 
 def _before_sorting(key: bytes) -> tuple[bytes, bytes]:
-    """Sort key of the order before Go's sort: the halves of a split are adjacent, the delete first."""
+    """Return the sort key before Go's sort: the halves of a split are adjacent, the delete first."""
     return key[_KIND_BEFORE] + key[10:], key[_KIND]

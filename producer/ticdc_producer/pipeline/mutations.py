@@ -1,4 +1,4 @@
-"""Stages: updates that are split, and each transaction collapsed to what TiKV stores.
+"""Stages: collapse each transaction to its net mutations in TiKV, and split updates.
 
 The order inside a transaction is: physical table id; deletes, updates, inserts; row key. The halves of a
 split update are where a stable sort by kind puts them: after the other deletes, before the other inserts.
@@ -24,6 +24,7 @@ from ticdc_producer.model.column_functions import first_of_groups
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.parameter import Profile
+from ticdc_producer.model.shapes import ChangeBatch, MutationBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.row_images import (
     Flags,
@@ -42,12 +43,12 @@ _AFTER_ALL = 3
 
 
 def split(
-    mutations: pa.RecordBatch,
+    mutations: MutationBatch,
     tables: Iterable[TableInfo],
     *,
     raw_change_event: bool = False,
     profile: Profile = "classic",
-) -> pa.RecordBatch:
+) -> MutationBatch:
     """Split key-changing updates and add ``txn_order_key``, the order inside the transaction.
 
     :param mutations: as ``net_mutations`` returns them, in any order.
@@ -69,9 +70,9 @@ def split(
 
 
 def split_columns(table: TableInfo) -> list[int]:
-    """Image indexes of the columns whose change splits an update: handle key and unique columns.
+    """Return the image indexes of the columns whose change splits an update: handle key and unique columns.
 
-    A mutation stays on its row key, so integer columns of a clustered key cannot change and are left out.
+    A mutation stays on its row key, so integer columns of a clustered key cannot change and are excluded.
     Text columns can change to values that are equal under their collation.
 
     Source: tiflow ``ShouldSplitUpdateEvent``; nullable unique keys count too.
@@ -84,11 +85,15 @@ def split_columns(table: TableInfo) -> list[int]:
 
 
 def eight_bytes(values: Numbers) -> pa.Array:
-    """Non-negative numbers as 8 bytes each, big-endian, which sort like the numbers."""
+    """Encode non-negative numbers as 8 bytes each, big-endian, which sort like the numbers.
+
+    >>> [key.hex() for key in eight_bytes(np.array([1, 258])).to_pylist()]
+    ['0000000000000001', '0000000000000102']
+    """
     return _fixed_bytes(values.astype(">i8").view(np.uint8).reshape(-1, 8))
 
 
-def _changes_key(mutations: pa.RecordBatch, tables: Iterable[TableInfo]) -> Flags:
+def _changes_key(mutations: MutationBatch, tables: Iterable[TableInfo]) -> Flags:
     versions, ops = numbers(mutations.column("table_version")), numbers(mutations.column("op"))
     before, after = mutations.column("before"), mutations.column("after")
     changed = np.zeros(len(ops), bool)
@@ -104,10 +109,10 @@ def _changes_key(mutations: pa.RecordBatch, tables: Iterable[TableInfo]) -> Flag
 
 
 def _halved(rows: pa.RecordBatch, halved: Flags, source: Numbers) -> pa.RecordBatch:
-    """Make the first of two equal rows a delete, and the second an insert.
+    """Make the first of two rows of one mutation a delete, and the second an insert.
 
-    :param rows: with each update that is split twice.
-    :param source: number of the mutation that a row is made from.
+    :param rows: mutations; each update that is split occurs twice.
+    :param source: number of the mutation of each row.
     """
     inserted = np.zeros(len(source), bool)
     inserted[1:] = source[1:] == source[:-1]
@@ -125,7 +130,16 @@ def _halved(rows: pa.RecordBatch, halved: Flags, source: Numbers) -> pa.RecordBa
 
 
 def _kinds(profile: Profile, op: Numbers, kind_before: Numbers) -> pa.Array:
-    """The order of kinds after the second sort, then before it; without a second sort, only the latter."""
+    """Encode the order of kinds after the second sort, then before it.
+
+    TiCDC new architecture has no second sort: only the latter is encoded.
+
+    >>> ops, before = np.array([Op.DELETE, Op.INSERT]), np.array([Op.UPDATE, Op.UPDATE])  # a split update
+    >>> [key.hex() for key in _kinds("classic", ops, before).to_pylist()]
+    ['0001', '0201']
+    >>> [key.hex() for key in _kinds("new", ops, before).to_pylist()]
+    ['01', '03']
+    """
     before = _KIND_ORDER[kind_before]
     if profile == "classic":
         return _fixed_bytes(np.stack([_KIND_ORDER[op], before], axis=1))
@@ -134,7 +148,7 @@ def _kinds(profile: Profile, op: Numbers, kind_before: Numbers) -> pa.Array:
 
 
 def _fixed_bytes(rows: np.ndarray[tuple[int, int], np.dtype[np.uint8]]) -> pa.Array:
-    """Each row of a matrix of bytes as one value."""
+    """Convert each row of a matrix of bytes to one value."""
     count, width = rows.shape
     data = pa.py_buffer(np.ascontiguousarray(rows))
     return pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), count, [None, data]).cast(pa.binary())
@@ -148,8 +162,11 @@ IN_KEY_ORDER = (*KEY, "row_seq")
 """The columns by which ``collapse`` needs its input sorted."""
 
 
-def split_moved(changes: pa.RecordBatch) -> pa.RecordBatch:
+def split_moved(changes: ChangeBatch) -> ChangeBatch:
     """Replace an update that moves its row to another key by a delete at the old key and an insert.
+
+    For example, an update of the row ``a`` at the old key ``k1`` and the new key ``k2`` becomes the delete
+    ``before=a, row_key=k1`` and the insert ``after=a, row_key=k2``.
 
     :param changes: shape ``CHANGE_LOG`` with ``commit_ts`` (TSO).
     :return: in the same order, without the ``old_`` columns; the insert follows its delete.
@@ -167,10 +184,11 @@ def split_moved(changes: pa.RecordBatch) -> pa.RecordBatch:
         columns[name] = pc.if_else(pa.array(leaves), halves.column(f"old_{name}"), columns[name])
     columns["before"] = without(columns["before"], arrives)
     columns["after"] = without(columns["after"], leaves)
-    return pa.RecordBatch.from_pydict(columns)
+    split_changes: ChangeBatch = pa.RecordBatch.from_pydict(columns)
+    return split_changes
 
 
-def in_key_order(changes: pa.RecordBatch) -> pa.RecordBatch:
+def in_key_order(changes: ChangeBatch) -> ChangeBatch:
     """Sort changes by ``IN_KEY_ORDER``, as ``collapse`` needs them.
 
     :param changes: as ``split_moved`` returns them.
@@ -178,7 +196,7 @@ def in_key_order(changes: pa.RecordBatch) -> pa.RecordBatch:
     return changes.take(pc.sort_indices(changes, [(name, "ascending") for name in IN_KEY_ORDER]))
 
 
-def collapse(changes: pa.RecordBatch) -> pa.RecordBatch:
+def collapse(changes: ChangeBatch) -> MutationBatch:
     """Collapse the changes of each transaction to net mutations.
 
     :param changes: as ``split_moved`` returns them, but sorted by ``IN_KEY_ORDER``; every group of ``KEY`` is
@@ -196,18 +214,19 @@ def collapse(changes: pa.RecordBatch) -> pa.RecordBatch:
     return _without_unchanged(net_mutations(net))
 
 
-def net_mutations(changes: pa.RecordBatch) -> pa.RecordBatch:
-    """The mutations of changes of which no transaction has two at one row key: sets their ``op``.
+def net_mutations(changes: ChangeBatch) -> MutationBatch:
+    """Set ``op`` of changes of which no transaction has two at one row key.
 
     :param changes: as ``split_moved`` returns them, in any order.
     :return: in the same order, without ``row_seq``.
     """
     existed, exists = present(changes.column("before")), present(changes.column("after"))
     op = np.where(existed, np.where(exists, int(Op.UPDATE), int(Op.DELETE)), int(Op.INSERT)).astype(np.int8)
-    return _replaced(changes.drop_columns(["row_seq"]), "op", pa.array(op))
+    mutations: MutationBatch = _replaced(changes.drop_columns(["row_seq"]), "op", pa.array(op))
+    return mutations
 
 
-def _without_unchanged(mutations: pa.RecordBatch) -> pa.RecordBatch:
+def _without_unchanged(mutations: MutationBatch) -> MutationBatch:
     unchanged = same_images(mutations.column("before"), mutations.column("after"))
     return mutations.filter(pa.array(~unchanged)) if unchanged.any() else mutations
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.shapes import ChangeBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.temporal_text import offset_zone
 
@@ -25,51 +26,60 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
 def numbers(column: pa.Array) -> Numbers:
-    """A column of integers without NULL as 64-bit numbers."""
-    found: Numbers = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
-    return found
+    """Convert a column of integers without NULL to 64-bit numbers."""
+    values: Numbers = column.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    return values
 
 
 def flags(column: pa.Array) -> Flags:
-    """A column of booleans, NULL as false."""
+    """Convert a column of booleans, NULL to false."""
     filled = pc.fill_null(column, False) if column.null_count else column
-    found: Flags = filled.to_numpy(zero_copy_only=False)
-    return found
+    values: Flags = filled.to_numpy(zero_copy_only=False)
+    return values
 
 
 def typed(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """A column with a type. Most columns have it, and a cast to it takes as long as one that changes rows."""
+    """Cast a column to a type.
+
+    Most columns have the type already. Arrow's cast would take as long for them as for others.
+    """
     return column if column.type == kind else column.cast(kind)
 
 
 def present(images: pa.Array) -> Flags:
-    """Which rows have an image."""
+    """Return whether each row has an image."""
     return flags(images.is_valid())
 
 
 def starts(images: pa.ListArray) -> Numbers:
-    """The position of each image's first value in ``images.values``."""
+    """Return the position of each image's first value in ``images.values``."""
     return numbers(images.offsets)[:-1]
 
 
 def widths(images: pa.ListArray) -> Numbers:
-    """The number of values of each image; 0 for NULL."""
+    """Return the number of values of each image; 0 for NULL."""
     return np.where(present(images), np.diff(numbers(images.offsets)), 0)
 
 
 def column_values(images: pa.ListArray, rows: Numbers, index: int) -> pa.Array:
-    """One column of some rows, which all have an image with this column."""
+    """Return one column of rows, which all have an image with this column."""
     return images.values.take(pa.array(starts(images)[rows] + index))
 
 
 def same_values(left: pa.Array, right: pa.Array) -> Flags:
-    """Whether two values are equal, NULL being equal to NULL."""
+    """Return whether the values of each row are equal; NULL is equal to NULL."""
     both_null = pc.and_(left.is_null(), right.is_null())
     return flags(pc.if_else(both_null, True, pc.fill_null(pc.equal(left, right), False)))
 
 
 def same_images(left: pa.ListArray, right: pa.ListArray) -> Flags:
-    """Whether two images are equal, NULL being equal to NULL."""
+    """Return whether the images of each row are equal; NULL is equal to NULL.
+
+    >>> old = pa.array([[b"1", None], [b"1"], None, None], pa.list_(pa.binary()))
+    >>> new = pa.array([[b"1", None], [b"2"], None, [b"1"]], pa.list_(pa.binary()))
+    >>> same_images(old, new).tolist()
+    [True, False, True, False]
+    """
     both = present(left) & present(right)
     same = ~present(left) & ~present(right)
     left_widths = widths(left)
@@ -85,7 +95,11 @@ def same_images(left: pa.ListArray, right: pa.ListArray) -> Flags:
 
 
 def flat_positions(first: Numbers, counts: Numbers) -> Numbers:
-    """For each start, as many consecutive positions as its count says; all of them in one array."""
+    """Return ``counts`` consecutive positions from each start on, in one array.
+
+    >>> flat_positions(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
     before = np.cumsum(counts) - counts
     positions: Numbers = np.arange(int(counts.sum())) + np.repeat(first - before, counts)
     return positions
@@ -94,9 +108,13 @@ def flat_positions(first: Numbers, counts: Numbers) -> Numbers:
 def selected_from(
     images: pa.ListArray, columns_of: Mapping[int, Sequence[int]], versions: Numbers
 ) -> pa.Array:
-    """Images reduced to some columns.
+    """Reduce images to selected columns.
 
-    :param columns_of: for some table versions the indexes of the columns that remain.
+    >>> images = pa.array([[b"a", b"b", b"c"], [b"d"]], pa.list_(pa.binary()))
+    >>> selected_from(images, {0: [2, 0]}, np.array([0, 1])).to_pylist()
+    [[b'c', b'a'], [b'd']]
+
+    :param columns_of: the indexes of the columns that remain, by table version; other versions keep all.
     :param versions: table version of each row.
     """
     counts, first, exists = widths(images), starts(images), present(images)
@@ -108,13 +126,17 @@ def selected_from(
         counts[rows] = len(columns)
     offsets = np.concatenate([[0], np.cumsum(counts)])
     sources = np.empty(int(offsets[-1]), np.int64)
-    for rows, found in sources_of:
-        sources[flat_positions(offsets[rows], counts[rows])] = found
+    for rows, positions in sources_of:
+        sources[flat_positions(offsets[rows], counts[rows])] = positions
     return with_values(images, offsets, images.values.take(pa.array(sources)))
 
 
 def replaced_values(images: pa.ListArray, positions: Numbers, values: pa.Array) -> pa.Array:
-    """Images with some values replaced.
+    """Replace some values of images.
+
+    >>> images = pa.array([[b"a", b"b"], [b"c"]], pa.list_(pa.binary()))
+    >>> replaced_values(images, np.array([1]), pa.array([b"x"], pa.binary())).to_pylist()
+    [[b'a', b'x'], [b'c']]
 
     :param positions: of the replaced values in ``images.values``.
     """
@@ -127,12 +149,12 @@ def replaced_values(images: pa.ListArray, positions: Numbers, values: pa.Array) 
 
 
 def without(images: pa.ListArray, rows: Flags) -> pa.Array:
-    """Images with those of some rows replaced by NULL."""
+    """Replace the images of some rows by NULL."""
     return pc.if_else(pa.array(rows), pa.scalar(None, images.type), images)
 
 
 def with_values(images: pa.ListArray, offsets: Numbers, values: pa.Array) -> pa.Array:
-    """Images with the NULL rows of ``images`` and other values."""
+    """Build images with the NULL rows of ``images`` and other values."""
     return pa.ListArray.from_arrays(
         pa.array(offsets, pa.int32()), values, type=images.type, mask=pa.array(~present(images))
     )
@@ -142,7 +164,7 @@ _SECONDS = len("2021-12-20 13:30:49")
 _ZERO_DATE = b"0000-"
 
 
-def localise(changes: pa.RecordBatch, tables: Iterable[TableInfo], time_zone: str) -> pa.RecordBatch:
+def localise(changes: ChangeBatch, tables: Iterable[TableInfo], time_zone: str) -> ChangeBatch:
     """Convert the TIMESTAMP columns of a change log; zero dates are unchanged.
 
     :param changes: shape ``CHANGE_LOG``, possibly with more columns.
@@ -163,24 +185,29 @@ def localise(changes: pa.RecordBatch, tables: Iterable[TableInfo], time_zone: st
 def local_images(
     images: pa.ListArray, columns: Mapping[int, Sequence[int]], versions: Numbers, time_zone: str
 ) -> pa.ListArray:
-    """Convert some columns of row images.
+    """Convert the TIMESTAMP columns of row images.
 
     :param columns: the indexes of the TIMESTAMP columns of each table version.
     :param versions: table version of each row.
     """
     first, exists = starts(images), present(images)
-    found = [
+    of_columns = [
         first[exists & (versions == version)] + index
         for version, indexes in columns.items()
         for index in indexes
     ]
-    positions = np.concatenate(found)
+    positions = np.concatenate(of_columns)
     values = images.values.take(pa.array(positions))
     return replaced_values(images, positions, local_texts(values, time_zone))
 
 
 def local_texts(values: pa.Array, time_zone: str) -> pa.Array:
-    """Convert TIMESTAMP texts from UTC to a time zone; zero dates are unchanged."""
+    """Convert TIMESTAMP texts from UTC to a time zone; zero dates are unchanged.
+
+    >>> texts = pa.array([b"2021-12-20 13:30:49.5", b"0000-00-00 00:00:00"], pa.binary())
+    >>> local_texts(texts, "+08:00").to_pylist()
+    [b'2021-12-20 21:30:49.5', b'0000-00-00 00:00:00']
+    """
     zero = pc.starts_with(values, _ZERO_DATE)
     texts = pc.if_else(zero, None, values).cast(pa.string())
     utc = pc.utf8_slice_codeunits(texts, 0, _SECONDS).cast(pa.timestamp("s")).cast(pa.int64())
@@ -195,7 +222,7 @@ def _zone(time_zone: str) -> tzinfo:
 
 
 def _local_seconds(times: Numbers, zone: tzinfo) -> Numbers:
-    """Local time of some times, both in seconds.
+    """Convert times to local times, both in seconds.
 
     Arrow would look for the zones in the operating system alone, which may have none.
     """
@@ -205,10 +232,10 @@ def _local_seconds(times: Numbers, zone: tzinfo) -> Numbers:
 
 
 def is_utc(time_zone: str) -> bool:
-    """Whether a zone is UTC, the zone of TIMESTAMP values in the change log."""
+    """Return whether a zone is UTC, the zone of TIMESTAMP values in the change log."""
     return time_zone.upper() in ("UTC", "Z", "+00:00")
 
 
 def timestamp_columns(table: TableInfo) -> list[int]:
-    """Image indexes of the TIMESTAMP columns."""
+    """Return the image indexes of the TIMESTAMP columns."""
     return [i for i, column in enumerate(table.sent_columns) if column.type == MySQLType.TIMESTAMP]

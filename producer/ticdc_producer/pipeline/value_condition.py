@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal, localcontext
 from functools import reduce
 from typing import Literal, TypeAlias
 
@@ -21,10 +22,84 @@ from sqlglot.errors import SqlglotError
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.fidelity import replace_invalid
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.row_images import Flags, flags
-from ticdc_producer.pipeline.value_operators import CALCULATED, COMPARED, Operand, like, unpadded
+
+Operand: TypeAlias = pa.Array | pa.Scalar
+"""The value of each row, or one value for all."""
+Operator: TypeAlias = Callable[[Operand, Operand], Operand]
+
+_QUOTIENT_DIGITS = 160
+"""Digits of the quotient of two decimals of 76 digits, from which a remainder is computed."""
+
+
+def equal_or_null(left: Operand, right: Operand) -> Operand:
+    """Compute ``<=>``: true if both are equal or both are NULL; never NULL."""
+    both_null = pc.and_(pc.is_null(left), pc.is_null(right))
+    return pc.or_(both_null, pc.fill_null(pc.equal(left, right), False))
+
+
+def remainder(left: Operand, right: Operand) -> Operand:
+    """Compute ``%``: it has the sign of the dividend; NULL for a divisor of 0.
+
+    Arrow has no remainder of decimals.
+    """
+    dividends, divisors = _aligned(left, right)
+    with localcontext(prec=_QUOTIENT_DIGITS):
+        rests = [
+            None if dividend is None or not divisor else dividend % divisor
+            for dividend, divisor in zip(dividends, divisors, strict=True)
+        ]
+    kinds = left.type, right.type
+    whole, digits = min(kind.precision - kind.scale for kind in kinds), max(kind.scale for kind in kinds)
+    remainders = pa.array(rests, pa.decimal256(max(whole + digits, 1), digits))
+    return remainders if isinstance(left, pa.Array) or isinstance(right, pa.Array) else remainders[0]
+
+
+def _aligned(left: Operand, right: Operand) -> tuple[list[Decimal | None], list[Decimal | None]]:
+    operands = (left, right)
+    rows = next((len(operand) for operand in operands if isinstance(operand, pa.Array)), 1)
+    values = [
+        operand.to_pylist() if isinstance(operand, pa.Array) else [operand.as_py()] * rows
+        for operand in operands
+    ]
+    return values[0], values[1]
+
+
+def like(texts: Operand, pattern: str) -> Operand:
+    """Compute ``LIKE``: ``%`` is any text, ``_`` one character, or one byte that is not UTF-8."""
+    try:
+        characters = texts.cast(pa.string())
+    except pa.ArrowInvalid:
+        repaired = [None if text is None else replace_invalid(text) for text in texts.to_pylist()]
+        characters = pa.array(repaired, pa.binary()).cast(pa.string())
+    return pc.match_like(characters, pattern)
+
+
+def unpadded(texts: Operand) -> Operand:
+    """Remove blanks at the end of texts, which a PAD SPACE collation ignores."""
+    characters = pc.cast(texts, options=pc.CastOptions(pa.string(), allow_invalid_utf8=True))
+    return pc.ascii_rtrim(characters, characters=" ").cast(pa.binary())
+
+
+COMPARED: dict[type[exp.Expr], Operator] = {
+    exp.EQ: pc.equal,
+    exp.NEQ: pc.not_equal,
+    exp.LT: pc.less,
+    exp.LTE: pc.less_equal,
+    exp.GT: pc.greater,
+    exp.GTE: pc.greater_equal,
+    exp.NullSafeEQ: equal_or_null,
+}
+CALCULATED: dict[type[exp.Expr], Operator] = {
+    exp.Add: pc.add,
+    exp.Sub: pc.subtract,
+    exp.Mul: pc.multiply,
+    exp.Mod: remainder,
+}
+
 
 Columns: TypeAlias = Callable[[int], pa.Array]
 """Returns the canonical values of the column with an index in the row image."""
@@ -61,13 +136,13 @@ class _Typed:
 
 
 def value_condition(expression: str, table: TableInfo) -> Callable[[Columns, int], Flags]:
-    """A function that returns which rows are ignored, given the columns of their images and their number.
+    """Return a function from the columns of row images and their number to the rows that are ignored.
 
-    :param expression: SQL, as the changefeed file has it.
+    :param expression: SQL, as in the changefeed file.
     :raises ChangefeedError: for SQL that cannot be read, names no column of the table, or is not evaluated.
     """
     tree = _parsed(expression)
-    for node in tree.find_all(exp.Column):  # TiCDC's own error takes precedence over ours
+    for node in tree.find_all(exp.Column):  # TiCDC's own error takes precedence
         _offset(expression, table, node)
     condition = _Reader(expression, table).condition(tree)
 
@@ -140,8 +215,8 @@ class _Reader:
                 operand = self._typed(node.this)
                 return lambda row: pc.is_null(operand.value(row))
             case exp.In() if node.expressions:
-                found = [self._compare(exp.EQ, node.this, other) for other in node.expressions]
-                return reduce(lambda one, other: self._both(pc.or_kleene, one, other), found)
+                equal = [self._compare(exp.EQ, node.this, member) for member in node.expressions]
+                return reduce(lambda left, right: self._both(pc.or_kleene, left, right), equal)
             case exp.Between():
                 low = self._compare(exp.GTE, node.this, node.args["low"])
                 return self._both(pc.and_kleene, low, self._compare(exp.LTE, node.this, node.args["high"]))
@@ -151,8 +226,10 @@ class _Reader:
             return self._compare(type(node), node.this, node.expression)
         raise self._refused(f"{node.sql('mysql')!r} is not evaluated here")
 
-    def _both(self, operator: Callable[[Operand, Operand], Operand], one: _Values, other: _Values) -> _Values:
-        return lambda row: operator(one(row), other(row))
+    def _both(
+        self, operator: Callable[[Operand, Operand], Operand], left: _Values, right: _Values
+    ) -> _Values:
+        return lambda row: operator(left(row), right(row))
 
     def _like(self, node: exp.Like) -> _Values:
         column = self._typed(node.this)
@@ -160,9 +237,10 @@ class _Reader:
             raise self._refused("LIKE requires a text column")
         return lambda row: like(column.value(row), node.expression.this)
 
-    def _compare(self, kind: type[exp.Expr], one: exp.Expr, other: exp.Expr) -> _Values:
-        left, right = self._alike(one, other)
-        self._check_digits(max(left.whole, right.whole) + max(left.digits, right.digits), one, other)
+    def _compare(self, kind: type[exp.Expr], left_node: exp.Expr, right_node: exp.Expr) -> _Values:
+        left, right = self._alike(left_node, right_node)
+        digits = max(left.whole, right.whole) + max(left.digits, right.digits)
+        self._check_digits(digits, left_node, right_node)
         compare = COMPARED[kind]
         if left.kind == right.kind == "null":
             return lambda _row: pa.scalar(kind is exp.NullSafeEQ or None, pa.bool_())
@@ -175,13 +253,15 @@ class _Reader:
             text = " and ".join(node.sql("mysql") for node in nodes)
             raise self._refused(f"{text!r} may have more than {_MOST_DIGITS} digits")
 
-    def _alike(self, one: exp.Expr, other: exp.Expr, kind: _Kind | None = None) -> tuple[_Typed, _Typed]:
-        """Both operands; constants are converted to the type of the other operand."""
-        left, right = self._typed(one), self._typed(other)
-        if left.kind in ("date", "datetime") and other.is_string:
-            right = self._moment(other.this, left)
-        elif right.kind in ("date", "datetime") and one.is_string:
-            left = self._moment(one.this, right)
+    def _alike(
+        self, left_node: exp.Expr, right_node: exp.Expr, kind: _Kind | None = None
+    ) -> tuple[_Typed, _Typed]:
+        """Return both operands; constants are converted to the type of the other operand."""
+        left, right = self._typed(left_node), self._typed(right_node)
+        if left.kind in ("date", "datetime") and right_node.is_string:
+            right = self._moment(right_node.this, left)
+        elif right.kind in ("date", "datetime") and left_node.is_string:
+            left = self._moment(left_node.this, right)
         kinds = {typed.kind.removeprefix("padded ") for typed in (left, right)} - {"null"}
         if (
             len(kinds) > 1
@@ -189,16 +269,16 @@ class _Reader:
             or (kind and kinds != {kind})
             or (kinds <= {"date", "datetime"} and left.digits != right.digits)
         ):
-            both = f"{one.sql('mysql')} and {other.sql('mysql')}"
+            both = f"{left_node.sql('mysql')} and {right_node.sql('mysql')}"
             raise self._refused(f"{both} do not have the same type (number, text, date or time)")
         return _of_type(left, right), _of_type(right, left)
 
-    def _moment(self, text: str, beside: _Typed) -> _Typed:
+    def _moment(self, text: str, other: _Typed) -> _Typed:
         whole, _, digits = text.partition(".")
-        if not re.fullmatch(_FORMS[beside.kind], whole) or len(digits) > beside.digits:
+        if not re.fullmatch(_FORMS[other.kind], whole) or len(digits) > other.digits:
             raise self._refused(f"{text!r} is not in the format of the column's values")
-        exact = f"{whole}.{digits.ljust(beside.digits, '0')}" if beside.digits else whole
-        return _Typed(beside.kind, lambda _row: _text(exact), beside.digits)
+        exact = f"{whole}.{digits.ljust(other.digits, '0')}" if other.digits else whole
+        return _Typed(other.kind, lambda _row: _text(exact), other.digits)
 
     def _constant(self, node: exp.Expr) -> _Typed:
         if isinstance(node, exp.Null):
@@ -208,9 +288,9 @@ class _Reader:
         text = node.sql("mysql").replace(" ", "")
         if not re.fullmatch(r"-?\d{1,20}(\.\d{1,18})?", text):
             raise self._refused(f"{text!r} is not evaluated here")
-        whole, _, behind = text.lstrip("-").partition(".")
-        number = pa.scalar(text).cast(pa.decimal256(len(whole) + len(behind), len(behind)))
-        return _Typed("number", lambda _row: number, len(behind), len(whole))
+        whole, _, fraction = text.lstrip("-").partition(".")
+        number = pa.scalar(text).cast(pa.decimal256(len(whole) + len(fraction), len(fraction)))
+        return _Typed("number", lambda _row: number, len(fraction), len(whole))
 
     def _column(self, node: exp.Column) -> _Typed:
         offset = _offset(self.expression, self.table, node)
@@ -246,7 +326,7 @@ class _Reader:
 
 
 def _of_type(typed: _Typed, other: _Typed) -> _Typed:
-    """``NULL`` as a value of the other operand's type; anything else as it is."""
+    """Convert ``NULL`` to a value of the other operand's type; return anything else unchanged."""
     if typed.kind != "null":
         return typed
     return replace(typed, value=lambda row: pa.scalar(None, other.value(row).type))

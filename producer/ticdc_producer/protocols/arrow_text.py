@@ -1,4 +1,4 @@
-"""Builds the bytes of many rows at once: from constant fragments and arrays, and LEB128 integers.
+"""Builds the bytes of many rows at once, from constant fragments, arrays, and LEB128 integers.
 
 All per-row work of the JSON encoders ends here, in Arrow's own loops. Craft and Avro use the integers.
 """
@@ -31,6 +31,9 @@ _EMPTY = pa.scalar(b"", pa.binary())
 def concat(fragments: Iterable[Fragment], rows: int, null: bytes | None = NULL) -> pa.Array:
     """Concatenate fragments to one text per row.
 
+    >>> concat((b'{"a":', pa.array([b"1", None]), b"}"), 2).to_pylist()
+    [b'{"a":1}', b'{"a":null}']
+
     :param null: replaces a null; None makes the whole text null.
     """
     parts = list(_merged(fragments))
@@ -59,12 +62,12 @@ def _literals(fragments: Iterable[Fragment]) -> Iterator[bytes]:
 
 
 def plain(values: pa.Array) -> Fragments:
-    """Values that are already JSON."""
+    """Return values that are already JSON as they are."""
     return (values,)
 
 
 def quoted(texts: pa.Array) -> Fragments:
-    """JSON string literals of texts that need no escaping (dates, decimals, Base64)."""
+    """Return the JSON string literals of texts that need no escaping (dates, decimals, Base64)."""
     return surrounded(b'"', texts, b'"')
 
 
@@ -76,24 +79,30 @@ def surrounded(before: bytes, texts: pa.Array, after: bytes) -> Fragments:
 
 
 def integers(numbers: pa.Array) -> pa.Array:
-    """Decimal digits of an integer column."""
+    """Return the decimal digits of an integer column."""
     return numbers.cast(pa.string()).cast(pa.binary())
 
 
 def map_values(values: pa.Array, function: Callable[[bytes], bytes]) -> pa.Array:
-    """Apply a Python function to each value that is not null. For what Arrow cannot compute."""
+    """Apply a Python function to each value that is not null, where Arrow has no function."""
     mapped = [None if value is None else function(value) for value in values.to_pylist()]
     return pa.array(mapped, pa.binary())
 
 
 def map_distinct(values: pa.Array, function: Callable[[bytes], bytes]) -> pa.Array:
-    """Like ``map_values``, but calls the function once per distinct value. For columns with few of them."""
+    """Apply a Python function once per distinct value, as ``map_values`` does once per value.
+
+    It is faster for columns with few distinct values.
+    """
     encoded = values.dictionary_encode()
     return map_values(encoded.dictionary, function).take(encoded.indices)
 
 
 def map_values_where(mask: pa.Array, values: pa.Array, function: Callable[[bytes], bytes]) -> pa.Array:
     """Apply a Python function to the values that a mask selects; the others stay.
+
+    >>> map_values_where(pa.array([True, None]), pa.array([b"a", b"b"], pa.binary()), bytes.upper).to_pylist()
+    [b'A', b'b']
 
     :param mask: booleans; null counts as false.
     """
@@ -104,18 +113,18 @@ def map_values_where(mask: pa.Array, values: pa.Array, function: Callable[[bytes
 
 
 def lengths(texts: pa.Array) -> Numbers:
-    """Bytes of each text; 0 for null."""
+    """Return the number of bytes of each text; 0 for null."""
     return as_int64(pc.binary_length(texts))
 
 
 def as_int64(column: pa.Array) -> Numbers:
-    """An integer column as a numpy array, with 0 for null."""
+    """Return an integer column as a numpy array, with 0 for null."""
     filled = pc.fill_null(column, 0) if column.null_count else column
     return np.asarray(filled.to_numpy(), np.int64)
 
 
 def contents(texts: pa.Array) -> bytes:
-    """The bytes of all texts, concatenated."""
+    """Return the bytes of all texts, concatenated."""
     if not len(texts):
         return b""
     _, offsets, data = texts.buffers()
@@ -125,6 +134,9 @@ def contents(texts: pa.Array) -> bytes:
 
 def merge_runs(texts: pa.Array, starts: Numbers) -> pa.Array:
     """Merge each run of texts into one text, without a copy.
+
+    >>> merge_runs(pa.array([b"a", b"b", b"c"]), np.array([0, 2])).to_pylist()
+    [b'ab', b'c']
 
     :param texts: without nulls.
     :param starts: index of the first text of each run, ascending from 0.
@@ -137,6 +149,9 @@ def merge_runs(texts: pa.Array, starts: Numbers) -> pa.Array:
 
 def text_array(content: bytes | memoryview, sizes: Numbers) -> pa.Array:
     """Split bytes into consecutive texts.
+
+    >>> text_array(b"abc", np.array([2, 0, 1])).to_pylist()
+    [b'ab', b'', b'c']
 
     :param sizes: bytes of each text.
     """
@@ -151,19 +166,27 @@ def with_nulls_of(values: pa.Array, results: pa.Array) -> pa.Array:
 
 
 def fixed_width(content: bytes, width: int) -> pa.Array:
-    """Split bytes into consecutive texts of the same size."""
+    """Split bytes into consecutive texts of the same size.
+
+    >>> fixed_width(b"abcd", 2).to_pylist()
+    [b'ab', b'cd']
+    """
     count = len(content) // width
     bounds = np.arange(0, len(content) + 1, width, dtype=np.int32)
     return pa.Array.from_buffers(pa.binary(), count, [None, pa.py_buffer(bounds), pa.py_buffer(content)])
 
 
 def differ(old: pa.Array, new: pa.Array) -> pa.Array:
-    """Where two columns hold different values. NULL equals only NULL."""
+    """Return the rows in which two columns have different values, as booleans. NULL equals only NULL.
+
+    >>> differ(pa.array([1, 1, 1, None]), pa.array([1, 2, None, None])).to_pylist()
+    [False, True, True, False]
+    """
     return pc.fill_null(pc.not_equal(old, new), pc.xor(old.is_null(), new.is_null()))
 
 
 def without_first_byte(texts: pa.Array) -> pa.Array:
-    """Texts without their first byte; an empty text stays empty, for which ``binary_slice`` fails."""
+    """Return texts without their first byte; an empty text stays empty, for which ``binary_slice`` fails."""
     return pc.binary_replace_slice(texts, start=0, stop=1, replacement=b"")
 
 
@@ -171,10 +194,13 @@ _PADDINGS = pa.array([b"", b"\0", b"\0\0"], pa.binary())
 
 
 def base64_texts(values: pa.Array) -> pa.Array:
-    """Base64 of each value.
+    """Return the Base64 of each value.
 
-    Each value is padded to a multiple of three bytes, so that one call encodes all of them; ``=`` then
-    replaces what the padding became.
+    Each value is padded to a multiple of three bytes, so that one call encodes all of them. ``=`` then
+    replaces the characters of the padding.
+
+    >>> base64_texts(pa.array([b"a", b"abc", None])).to_pylist()
+    [b'YQ==', b'YWJj', None]
     """
     sizes = lengths(values)
     padding = -sizes % 3
@@ -195,7 +221,11 @@ _TWO_BYTES = 1 << 14
 
 
 def uvarints(numbers: np.ndarray) -> pa.Array:
-    """Encode unsigned integers."""
+    """Encode unsigned integers as LEB128.
+
+    >>> uvarints(np.array([1, 128, 1 << 14], np.uint64)).to_pylist()
+    [b'\\x01', b'\\x80\\x01', b'\\x80\\x80\\x01']
+    """
     most = numbers.max(initial=0)
     if most < ONE_BYTE:
         return fixed_width(numbers.astype(np.uint8).tobytes(), 1)
@@ -203,17 +233,21 @@ def uvarints(numbers: np.ndarray) -> pa.Array:
 
 
 def varints(numbers: np.ndarray) -> pa.Array:
-    """Encode signed integers (int64)."""
+    """Encode signed integers (int64) as zig-zag LEB128."""
     return uvarints(zigzag(numbers).view(np.uint64))
 
 
 def zigzag(numbers: np.ndarray) -> np.ndarray:
-    """Zig-zag encoding of signed integers, in an array of the same type."""
+    """Return the zig-zag encoding of signed integers, in an array of the same type."""
     return numbers << 1 ^ numbers >> 8 * numbers.itemsize - 1
 
 
 def _of_any_size(numbers: np.ndarray) -> pa.Array:
-    """Encode one byte of all numbers at a time, until the longest number is complete."""
+    """Encode one byte of all numbers at a time, until the longest number is complete.
+
+    >>> _of_any_size(np.array([1, 300], np.uint64)).to_pylist()
+    [b'\\x01', b'\\xac\\x02']
+    """
     sizes = np.zeros(len(numbers), np.int32)
     rounds = []
     indices = np.arange(len(numbers))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # decoders need no Arrow, and are quick to load without it
 class BadValue(Exception):
     """A value in a message that does not fit its column, or a type that is unknown.
 
-    :param expected: what would have been valid.
+    :param expected: a description of a valid value.
     :param code: the code of the decode error, where a protocol has several for values.
     """
 
@@ -38,7 +38,7 @@ class RowBatch:
     :param row_id: integer handles; 0 for rows without one (int64).
     :param before: old images: per sent column, in table order, an array of canonical texts (binary); empty
         for inserts.
-    :param after: new images, likewise; empty for deletes.
+    :param after: new images, in the same form; empty for deletes.
     """
 
     op: Op
@@ -57,7 +57,7 @@ class RowBatch:
         return self.before if self.op == Op.DELETE else self.after
 
     def take(self, indices: pa.Array) -> RowBatch:
-        """The rows at these indices."""
+        """Return the rows at these indices."""
         return RowBatch(
             op=self.op,
             commit_ts=self.commit_ts.take(indices),
@@ -78,7 +78,7 @@ class Encoder(Protocol):
     def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
         """Put consecutive rows of one partition into messages.
 
-        How the rows are divided into ``EncodedRows`` does not change the messages.
+        The division of the rows into ``EncodedRows`` does not change the messages.
 
         :raises EncodeError: for the first row that TiCDC rejects.
         """
@@ -87,7 +87,7 @@ class Encoder(Protocol):
     def ddl(
         self, event: DDLEvent, table: TableInfo | None = None, before: TableInfo | None = None
     ) -> Message | None:
-        """The message of a DDL; None if the protocol has none for it.
+        """Return the message of a DDL; None if the protocol has none for it.
 
         :param table: the table after the DDL; None if there is none.
         :param before: the table before the DDL.
@@ -104,7 +104,7 @@ class Decoder(Protocol):
     """Messages to events."""
 
     def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:
-        """The events of one message, in order.
+        """Yield the events of one message, in order.
 
         :raises DecodeError: if this is not a message of the protocol.
         """

@@ -49,7 +49,10 @@ def _snappy(data: bytes) -> bytes:
 
 
 def _lz4(data: bytes) -> bytes:
-    """One frame with the header that TiCDC's library writes; a one-shot call would choose smaller blocks."""
+    """Compress to one frame with the header that TiCDC's library writes.
+
+    A one-shot call would use smaller blocks.
+    """
     compressor = lz4.frame.LZ4FrameCompressor(
         block_size=lz4.frame.BLOCKSIZE_MAX4MB, block_linked=False, content_checksum=True
     )
@@ -60,7 +63,7 @@ COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {"snappy": _snappy, "lz4": _l
 
 
 def plain(data: bytes, part: str) -> bytes:
-    """The JSON text of a key or value that may be compressed, and is the only such part of its message.
+    """Return the JSON text of a key or value that may be compressed, the only such part of its message.
 
     :raises DecodeError: for damaged data, or more than ``MAX_BYTES``.
     """
@@ -76,10 +79,10 @@ class Decompressor:
     """
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
-        self._max_bytes = self._left = max_bytes
+        self._max_bytes = self._remaining = max_bytes
 
     def text(self, data: bytes, part: str, byte: int = 0) -> bytes:
-        """The decompressed JSON text. Data that is not compressed is returned unchanged.
+        """Return the decompressed JSON text. Data that is not compressed is returned unchanged.
 
         :param part: ``key`` or ``value``, for errors.
         :param byte: offset of the data in this part, for errors.
@@ -91,13 +94,13 @@ class Decompressor:
             text = self._from_snappy(data, part, byte)
         else:
             return data
-        self._left -= len(text)
+        self._remaining -= len(text)
         return text
 
     def _from_snappy(self, data: bytes, part: str, byte: int) -> bytes:
         try:
             # Check the length before the library allocates that much.
-            if cramjam.snappy.decompress_raw_len(data) > self._left:
+            if cramjam.snappy.decompress_raw_len(data) > self._remaining:
                 raise self._too_long(part, byte)
             return bytes(cramjam.snappy.decompress_raw(data))
         except cramjam.DecompressionError:
@@ -109,9 +112,9 @@ class Decompressor:
         try:
             # The library allocates max_length bytes at once, even for a short result.
             while not frame.eof and (rest or not frame.needs_input):
-                text += frame.decompress(rest, max_length=min(_STEP, self._left + 1 - len(text)))
+                text += frame.decompress(rest, max_length=min(_STEP, self._remaining + 1 - len(text)))
                 rest = b""
-                if len(text) > self._left:
+                if len(text) > self._remaining:
                     raise self._too_long(part, byte)
         except RuntimeError:
             raise DecodeError("COMPRESSION-LZ4", "an lz4 frame", part=part, byte=byte) from None
@@ -125,12 +128,12 @@ class Decompressor:
 
 
 def _is_snappy(data: bytes) -> bool:
-    """Whether this is a snappy block whose first element is a literal that starts with ``{``.
+    """Return whether this is a snappy block whose first element is a literal that starts with ``{``.
 
     A JSON object never looks like this: its ``{``, read as the length, is followed by a quote, a brace or
     white space. Only a blank, among these, is the tag of a literal, and no second ``{`` may follow it.
     """
-    size = next((n for n, one in enumerate(data[:_LONGEST_VARINT], 1) if one < 0x80), 0)
+    size = next((n for n, byte in enumerate(data[:_LONGEST_VARINT], 1) if byte < 0x80), 0)
     tag = data[size] if size and len(data) > size else 1
     if tag & 3:
         return False

@@ -29,11 +29,11 @@ class DDLKeywords:
         self.all = frozenset({*actions, _OTHERS})
 
     def of(self, action: int) -> str:
-        """The keyword of a DDL with TiDB's action code."""
+        """Return the keyword of a DDL with TiDB's action code."""
         return self._keywords.get(action, _OTHERS)
 
     def action_code(self, keyword: str) -> int:
-        """The action code of a keyword; 0 if it has several.
+        """Return the action code of a keyword; 0 if it has several.
 
         RENAME is 14: a DDL that renames several tables is sent as one event per table, each with that code.
         """

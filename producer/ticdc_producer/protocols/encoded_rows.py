@@ -21,11 +21,11 @@ from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowStatus:
-    """What is unusual about one row.
+    """The status of a row that is not sent as usual.
 
-    :param refusal: why TiCDC would not send it. Framing raises this error; a caller that continues without
-        such rows removes them first.
-    :param handle_key_only: the row was too large and carries only its handle key.
+    :param refusal: the reason why TiCDC would not send it. Framing raises this error; a caller that continues
+        without such rows removes them first.
+    :param handle_key_only: the row was too large and contains only its handle key.
     :param claim: the row was too large, and its complete message must be stored as this object.
     """
 
@@ -38,10 +38,10 @@ class RowStatus:
 class EncodedRows:
     """Row changes in delivery order.
 
-    :param columns: ``key`` and ``value`` (binary), ``commit_ts`` (int64, TSO), and what else the codec needs
-        to frame them. Rows with different ``batch_key`` may not share a message. ``segment`` numbers the rows
-        between two DDL or resolved events; no message contains rows of two segments.
-    :param statuses: by row index, of the few rows that have one.
+    :param columns: ``key`` and ``value`` (binary), ``commit_ts`` (int64, TSO), and other columns that the
+        codec needs to frame them. Rows with different ``batch_key`` may not share a message. ``segment``
+        numbers the rows between two DDL or resolved events; no message contains rows of two segments.
+    :param statuses: row index to status, for the rows that are not sent as usual.
     """
 
     columns: pa.RecordBatch
@@ -54,23 +54,23 @@ class EncodedRows:
         return self.columns.column(name)
 
     def slice(self, start: int, length: int) -> EncodedRows:
-        """Consecutive rows, without a copy."""
+        """Return consecutive rows, without a copy."""
         end = start + length
         statuses = {index - start: status for index, status in self.statuses.items() if start <= index < end}
         return EncodedRows(self.columns.slice(start, length), statuses)
 
     def without(self, indices: Sequence[int]) -> EncodedRows:
-        """All rows except those at these indices."""
+        """Return all rows except those at these indices."""
         return self.take(np.delete(np.arange(len(self)), indices))
 
     def take(self, indices: Numbers) -> EncodedRows:
-        """The rows at these indices, in this order."""
+        """Return the rows at these indices, in this order."""
         new_index = {int(old): new for new, old in enumerate(indices)} if self.statuses else {}
         statuses = {new_index[old]: status for old, status in self.statuses.items() if old in new_index}
         return EncodedRows(self.columns.take(pa.array(indices)), statuses)
 
     def rejected(self) -> Iterator[tuple[int, EncodeError]]:
-        """Indices and errors of the rows that TiCDC would not send, in order."""
+        """Yield the indices and errors of the rows that TiCDC would not send, in order."""
         for index, status in sorted(self.statuses.items()):
             if status.refusal is not None:
                 yield index, status.refusal
@@ -84,7 +84,7 @@ class EncodedRows:
             raise refusal
 
     def with_column(self, name: str, values: pa.Array) -> EncodedRows:
-        """The rows with an additional column."""
+        """Return the rows with an additional column."""
         return EncodedRows(self.columns.append_column(name, values), self.statuses)
 
 
@@ -102,6 +102,10 @@ def concat_rows(parts: Sequence[EncodedRows]) -> EncodedRows:
 def merge_by_position(parts: Sequence[EncodedRows], positions: Sequence[Numbers]) -> EncodedRows:
     """Merge rows that were encoded separately.
 
+    >>> parts = [EncodedRows(pa.record_batch({"key": keys})) for keys in (["a", "c"], ["b"])]
+    >>> merge_by_position(parts, [np.array([0, 2]), np.array([1])]).column("key").to_pylist()
+    ['a', 'b', 'c']
+
     :param positions: for each part, the positions of its rows in the result.
     """
     if len(parts) == 1:
@@ -113,7 +117,7 @@ def merge_by_position(parts: Sequence[EncodedRows], positions: Sequence[Numbers]
 def encoded_rows(
     key: pa.Array, value: pa.Array, commit_ts: pa.Array, statuses: Mapping[int, RowStatus] | None = None
 ) -> EncodedRows:
-    """Rows of a codec that needs only key and value."""
+    """Return rows of a codec that needs only key and value."""
     columns = pa.record_batch([key, value, commit_ts], names=["key", "value", "commit_ts"])
     return EncodedRows(columns, statuses or {})
 
@@ -148,17 +152,17 @@ class BatchedRows:
         return np.diff(self.starts, append=len(self.rows))
 
     def first(self, name: str) -> pa.Array:
-        """A column's value in the first row of each message."""
+        """Return a column's value in the first row of each message."""
         return self.rows.column(name).take(pa.array(self.starts))
 
     @property
     def claims(self) -> dict[int, tuple[ClaimObject, ...]]:
         """Claim-check objects by the index of their message."""
-        found: dict[int, tuple[ClaimObject, ...]] = defaultdict(tuple)
+        claims: dict[int, tuple[ClaimObject, ...]] = defaultdict(tuple)
         for row, status in sorted(self.rows.statuses.items()):
             if status.claim is not None:
-                found[int(np.searchsorted(self.starts, row, side="right")) - 1] += (status.claim,)
-        return found
+                claims[int(np.searchsorted(self.starts, row, side="right")) - 1] += (status.claim,)
+        return claims
 
 
 def batched(
@@ -168,7 +172,7 @@ def batched(
     *,
     by_batch_key: bool,
 ) -> Iterator[BatchedRows]:
-    """Divide consecutive rows into messages; how the input is divided does not change the result.
+    """Divide consecutive rows into messages. The division of the input into parts does not change the result.
 
     :param sizes: computes the bytes that each row adds to a message.
     :param by_batch_key: whether rows with different batch keys get different messages.
@@ -188,6 +192,12 @@ def batched(
 
 
 def _starts(rows: EncodedRows, sizes: Numbers, limits: MessageLimits, by_batch_key: bool) -> Numbers:
+    """Return the index of the first row of each message.
+
+    >>> rows = EncodedRows(pa.record_batch({"batch_key": ["a", "a", "a", "b"]}))
+    >>> _starts(rows, np.array([1, 1, 1, 1]), MessageLimits(rows=2, size=9), by_batch_key=True).tolist()
+    [0, 2, 3]
+    """
     indices = np.arange(len(rows))
     runs = _run_starts(rows, ["segment", "batch_key"] if by_batch_key else ["segment"])
     in_run = indices - np.repeat(runs, np.diff(runs, append=len(rows)))
@@ -198,7 +208,12 @@ def _starts(rows: EncodedRows, sizes: Numbers, limits: MessageLimits, by_batch_k
 
 
 def _run_starts(rows: EncodedRows, names: Iterable[str]) -> Numbers:
-    """Where the value of one of these columns changes; a column may be missing."""
+    """Return the indexes at which the value of one of these columns changes; a column may be missing.
+
+    >>> rows = EncodedRows(pa.record_batch({"batch_key": ["a", "a", "b"]}))
+    >>> _run_starts(rows, ["segment", "batch_key"]).tolist()
+    [0, 2]
+    """
     starts: Numbers = np.zeros(1, np.int64)
     for name in names:
         if name in rows.columns.schema.names:
@@ -209,7 +224,15 @@ def _run_starts(rows: EncodedRows, names: Iterable[str]) -> Numbers:
 
 
 def _fitting(sizes: Numbers, runs: Numbers, limits: MessageLimits) -> Numbers:
-    """Where messages start if some reach the size limit before the row limit."""
+    """Return the starts of messages, some of which reach the size limit before the row limit.
+
+    :param runs: indexes at which a message must start.
+
+    Four rows of 4 bytes, the last of them in its own run:
+
+    >>> _fitting(np.array([4, 4, 4, 4]), np.array([0, 3]), MessageLimits(rows=10, size=8)).tolist()
+    [0, 2, 3]
+    """
     total = np.cumsum(sizes)
     starts: list[int] = []
     for run, end in zip(runs.tolist(), [*runs[1:].tolist(), len(sizes)], strict=True):

@@ -37,7 +37,7 @@ class JSONStrings:
 
     def __init__(self, escapes: Mapping[str, str], bad_byte: str | None) -> None:
         # No escape contains a character that is replaced later: the backslash is replaced first.
-        ordered = sorted(escapes.items(), key=lambda each: each[0] != "\\")
+        ordered = sorted(escapes.items(), key=lambda item: item[0] != "\\")
         self._escapes = {char.encode(): text.encode() for char, text in ordered}
         self._controls = [char for char in self._escapes if char < b" "]
         self._signs = [char for char in self._escapes if char >= b" " and char.isascii()]
@@ -45,15 +45,19 @@ class JSONStrings:
         self._bad_byte = bad_byte
 
     def literals(self, texts: pa.Array) -> Fragments:
-        """String literals of a column."""
+        """Return the string literals of a column."""
         return quoted(self.escaped(texts))
 
     def literal(self, text: str) -> bytes:
-        """One string literal."""
+        """Return one string literal."""
         return b'"' + self._escape(text.encode()) + b'"'
 
     def escaped(self, texts: pa.Array) -> pa.Array:
-        """The contents of the literals, without quotes."""
+        r"""Return the contents of the literals, without quotes.
+
+        >>> STRINGS.escaped(pa.array([b'<6" disk>', None])).to_pylist()
+        [b'\\u003c6\\" disk\\u003e', None]
+        """
         content = contents(texts)
         if self._bad_byte is not None and not content.isascii() and not _is_valid(texts):
             return map_values(texts, self._escape_any)
@@ -62,9 +66,9 @@ class JSONStrings:
         return texts
 
     def _characters_to_escape(self, content: bytes) -> Iterator[bytes]:
-        """The characters of a column that must be escaped, in the order of their replacement.
+        """Yield the characters of a column that must be escaped, in the order of their replacement.
 
-        Most columns have none, which this finds out quickly.
+        Most columns have no such character, which is detected quickly.
         """
         yield from (char for char in self._signs if char in content)
         # A search for several bytes takes sixty times as long as for one.
@@ -83,12 +87,12 @@ class JSONStrings:
 
     @cached_property
     def _bad_bytes(self) -> Mapping[int, str]:
-        """Python's surrogateescape has one code point per invalid byte, as Go counts them."""
+        """The text of each invalid byte. Python's surrogateescape has one code point per byte, like Go."""
         return dict.fromkeys(range(0xDC80, 0xDD00), self._bad_byte or "")
 
 
 def _is_valid(texts: pa.Array) -> bool:
-    """Whether every text is UTF-8."""
+    """Return whether every text is UTF-8."""
     try:
         texts.cast(pa.string())
     except pa.ArrowInvalid:
@@ -104,19 +108,27 @@ _SMALL = (b"0.000000", b"-0.000000")
 
 
 def numbers(values: pa.Array) -> Fragments:
-    """JSON numbers of a column of canonical FLOAT or DOUBLE texts."""
+    """Return the JSON numbers of a column of canonical FLOAT or DOUBLE texts.
+
+    >>> numbers(pa.array([b"0.5", b"0.0000001", b"1" + b"0" * 21]))[0].to_pylist()
+    [b'0.5', b'1e-7', b'1e+21']
+    """
     return (map_values_where(may_need_exponent(values), values, number),)
 
 
 def may_need_exponent(values: pa.Array) -> pa.Array:
-    """Where a number may be outside of the range of plain form."""
+    """Return for each number whether it may be outside of the range of plain form.
+
+    >>> may_need_exponent(pa.array([b"0.5", b"0.0000001", b"1" + b"0" * 21])).to_pylist()
+    [False, True, True]
+    """
     long = pc.greater(pc.binary_length(values), _MOST_DIGITS)
     small, minus_small = (pc.starts_with(values, start) for start in _SMALL)
     return pc.or_(long, pc.or_(small, minus_small))
 
 
 def number(text: bytes) -> bytes:
-    """The JSON number of one canonical FLOAT or DOUBLE text."""
+    """Return the JSON number of one canonical FLOAT or DOUBLE text."""
     if len(text) < _ALWAYS_PLAIN:
         return text
     digits = text.lstrip(b"-")
@@ -140,7 +152,7 @@ def _scientific(digits: bytes, exponent: int) -> bytes:
 
 
 def shortest(text: bytes) -> bytes:
-    """A number as Go's ``%v`` prints it: unlike JSON, in exponent form below 1e-4 and from 1e6 on."""
+    """Return a number as Go's ``%v`` prints it: unlike JSON, in exponent form below 1e-4 and from 1e6 on."""
     digits = text.lstrip(b"-")
     whole, _, fraction = digits.partition(b".")
     if whole != b"0":
@@ -165,14 +177,14 @@ _SHORT_EXPONENT = re.compile(rb"e-(\d)$")
 
 JSONITER_STRINGS = JSONStrings({**_JSONITER_LONG, **_JSONITER_SHORT}, bad_byte=None)
 JSONITER_VALID_STRINGS = JSONStrings({**_JSONITER_LONG, **_JSONITER_SHORT}, bad_byte="\ufffd")
-"""Like ``STRINGS``, but with U+FFFD for each byte that is not UTF-8, which json-iterator does not do."""
+"""``JSONITER_STRINGS`` with U+FFFD for each byte that is not UTF-8, which json-iterator does not do."""
 
 
 def jsoniter_floats(values: pa.Array) -> Fragments:
-    """Numbers of a column of canonical FLOAT or DOUBLE texts."""
+    """Return a column of canonical FLOAT or DOUBLE texts as json-iterator prints them."""
     return (map_values_where(may_need_exponent(values), values, jsoniter_number),)
 
 
 def jsoniter_number(text: bytes) -> bytes:
-    """The number of one canonical FLOAT or DOUBLE text."""
+    """Return one canonical FLOAT or DOUBLE text as json-iterator prints it."""
     return _SHORT_EXPONENT.sub(rb"e-0\1", number(text))

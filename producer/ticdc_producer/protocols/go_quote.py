@@ -57,7 +57,7 @@ _QUOTING = _Quoting()
 
 
 def quote(value: bytes) -> bytes:
-    """The quoted form of one byte string, as UTF-8."""
+    """Return the quoted form of one byte string, as UTF-8."""
     if _PLAIN.fullmatch(value):
         return value
     return value.decode("utf-8", "surrogateescape").translate(_QUOTING).encode()
@@ -77,7 +77,7 @@ _SHORT_BYTES = {text[1]: bytes([code]) for code, text in _SHORT.items()}
 
 
 def unquote(text: str) -> bytes:
-    """The bytes that a quoted text represents.
+    """Return the bytes that a quoted text represents.
 
     :raises ValueError: if Go's ``strconv.Unquote`` would fail; the only argument is the character position.
     """
@@ -106,7 +106,7 @@ def _unescaped(quoted: bytes) -> bytes:
 
 
 def _with_code_point(match: re.Match[bytes]) -> bytes:
-    """The text before a code point, and the code point. ASCII stays escaped: it could be a backslash."""
+    """Replace a code point in a match. ASCII stays escaped, since it could be a backslash."""
     before, short, long = match.groups()
     if short is None and long is None:
         return before

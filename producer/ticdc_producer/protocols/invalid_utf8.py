@@ -25,21 +25,21 @@ class Escapes:
     first: int
 
     def occur_in(self, text: str) -> bool:
-        """Whether a text contains any of them."""
+        """Return whether a text contains any of them."""
         return any(self.first <= ord(char) < self.first + 128 for char in text)
 
     def unescape(self, value: bytes) -> bytes:
-        """The original bytes of an escaped text."""
+        """Return the original bytes of an escaped text."""
         bytes_of = {self.first + i: _FIRST_BAD_BYTE + i for i in range(128)}
         return value.decode().translate(bytes_of).encode("utf-8", "surrogateescape")
 
     def replaced(self, text: str) -> str:
-        """The text with U+FFFD instead of the escapes."""
+        """Return the text with U+FFFD instead of the escapes."""
         return text.translate(dict.fromkeys(range(self.first, self.first + 128), "\ufffd"))
 
 
 def escape(part: str, data: bytes, code: str) -> tuple[bytes, Escapes | None]:
-    """The message as valid UTF-8, and the escapes that it now contains; None if it was valid before.
+    """Return the message as valid UTF-8, and the escapes that it now contains; None if it was valid before.
 
     :param part: ``key`` or ``value``, for errors.
     :param code: code of the error.

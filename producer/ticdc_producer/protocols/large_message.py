@@ -47,20 +47,20 @@ class LargeMessageOptions(Protocol):
 
 
 class RowMessages(Protocol):
-    """How a protocol encodes the rows of one batch, one message per row."""
+    """The messages of the rows of one batch in one protocol, one message per row."""
 
     def length(self, rows: EncodedRows) -> Numbers:
-        """Bytes of the rows' messages as TiCDC counts them."""
+        """Return the bytes of the rows' messages as TiCDC counts them."""
         ...
 
     def complete_message(self, key: bytes, value: bytes) -> tuple[bytes | None, bytes]:
-        """Key and value of a row's framed message."""
+        """Return the key and value of a row's framed message."""
         ...
 
     def handle_key_messages(
         self, rows: Sequence[int], locations: Sequence[str]
     ) -> Iterable[tuple[bytes, bytes]]:
-        """Key and value of rows that carry only their handle key.
+        """Return the keys and values of rows that contain only their handle key.
 
         :param rows: indices of the rows in the batch, ascending.
         :param locations: locations of their claim-check objects; empty if nothing is stored.
@@ -76,7 +76,7 @@ class LargeMessages:
     name_claim: NameClaim = claim_name
 
     def apply_size_limit(self, rows: EncodedRows, table: TableInfo, forms: RowMessages) -> EncodedRows:
-        """Reduce rows over the limit to their handle key, or mark them as rejected, as the options say."""
+        """Reduce rows over the limit to their handle key, or mark them as rejected, by the options."""
         lengths = forms.length(rows)
         large = self._too_large(lengths)
         if not large:
@@ -100,7 +100,7 @@ class LargeMessages:
         return [int(row) for row in np.flatnonzero(lengths > self.options.max_message_bytes)]
 
     def _claims(self, rows: EncodedRows, large: Sequence[int], forms: RowMessages) -> list[ClaimObject]:
-        """The objects that store the complete messages; empty without the claim check."""
+        """Return the objects that store the complete messages; empty without the claim check."""
         if self.options.large_message_handle_option != "claim-check":
             return []
         contents = []
@@ -112,7 +112,7 @@ class LargeMessages:
 
 
 def too_large(length: int, limit: int, schema: str, table: str, commit_ts: int) -> EncodeError:
-    """TiCDC's error for a message over the limit.
+    """Return TiCDC's error for a message over the limit.
 
     :param length: bytes of the message as TiCDC counts them.
     """
@@ -126,7 +126,7 @@ def too_large(length: int, limit: int, schema: str, table: str, commit_ts: int) 
 
 
 def _replaced(rows: EncodedRows, forms: Mapping[int, tuple[bytes, bytes]]) -> EncodedRows:
-    """The rows with other keys and values at some indices."""
+    """Return the rows with other keys and values at some indices."""
     columns = rows.columns
     for column, name in enumerate(("key", "value")):
         texts = rows.column(name).to_pylist()
@@ -140,7 +140,7 @@ class RowTexts(Protocol):
     """One form of row message."""
 
     def texts(self, batch: RowBatch, locations: pa.Array | None = None) -> pa.Array:
-        """One message per row.
+        """Return one message per row.
 
         :param locations: locations of the rows' claim-check objects as JSON; None if nothing is stored.
         """
@@ -162,7 +162,7 @@ class KeylessMessages:
     literal: Callable[[str], bytes]
 
     def values(self) -> pa.Array:
-        """The message of every row."""
+        """Return the message of every row."""
         return all_compressed(self.forms[self.batch.op, False].texts(self.batch), self.compression)
 
     def length(self, rows: EncodedRows) -> Numbers:

@@ -22,21 +22,21 @@ DEFAULT_MAX_MESSAGE_BYTES = 10 << 20
 LargeMessageHandle: TypeAlias = Literal["none", "handle-key-only", "claim-check"]
 
 
-def check_large_message_handle(chosen: str) -> None:
+def check_large_message_handle(option: str) -> None:
     """Check the value of ``large-message-handle-option``.
 
     :raises ChangefeedError: for an unknown value; the hint names the nearest known one.
     """
-    if chosen not in get_args(LargeMessageHandle):
+    if option not in get_args(LargeMessageHandle):
         raise ChangefeedError(
-            f"unknown large-message-handle-option {chosen!r}",
+            f"unknown large-message-handle-option {option!r}",
             parameter="large-message-handle-option",
-            hint=nearest(chosen, get_args(LargeMessageHandle)),
+            hint=nearest(option, get_args(LargeMessageHandle)),
         )
 
 
 def claim_name(content: bytes) -> str:
-    """The file name of an object: a UUID like TiCDC's, but derived from the content instead of random.
+    """Return the file name of an object: a UUID like TiCDC's, but derived from the content instead of random.
 
     The same scenario therefore gives the same messages, and an event that is sent twice has one object.
     """
@@ -44,7 +44,7 @@ def claim_name(content: bytes) -> str:
 
 
 def claim_content(key: bytes | None, value: bytes, *, raw_value: bool) -> bytes:
-    """The content of a message's object: Go's JSON of both byte slices, or the bare value."""
+    """Return the content of a message's object: Go's JSON of both byte slices, or the bare value."""
     if raw_value:
         return value
     return b'{"key":%b,"value":%b}' % (_base64(key), _base64(value))
@@ -55,7 +55,7 @@ def _base64(data: bytes | None) -> bytes:
 
 
 def claim_location(storage_uri: str, claim: ClaimObject) -> str:
-    """The location of an object, as the message gives it."""
+    """Return the location of an object, as the message contains it."""
     return f"{storage_uri.removesuffix('/')}/{claim.name}"
 
 
@@ -68,7 +68,7 @@ _WRAPPED = msgspec.json.Decoder(_WrappedJSON)
 
 
 def claimed_message(content: bytes) -> tuple[bytes | None, bytes]:
-    """Key and value of the message that an object holds; a raw value has no key.
+    """Return the key and value of the message in an object; a raw value has no key.
 
     :raises DecodeError: if the object is empty.
     """
@@ -77,5 +77,5 @@ def claimed_message(content: bytes) -> tuple[bytes | None, bytes]:
     try:
         wrapped = _WRAPPED.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return None, content  # a raw value, or damaged: the decoder of the protocol finds out
+        return None, content  # a raw value, or a damaged one, which the protocol's decoder refuses
     return wrapped.key, wrapped.value

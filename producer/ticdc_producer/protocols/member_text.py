@@ -1,10 +1,7 @@
 """ENUM and SET values as text, their lists of allowed members, and DEFAULT values as TiDB stores them.
 
-Source: tidb ``types.ParseEnumValue``, ``types.ParseSetValue``.
-
-Source: tiflow ``pkg/sink/codec/common/helper.go`` (EscapeEnumAndSetOptions).
-
-Source: tidb ``pkg/meta/model/column.go`` (``GetDefaultValue``).
+Source: tidb ``types.ParseEnumValue``, ``types.ParseSetValue``, ``pkg/meta/model/column.go``
+(``GetDefaultValue``); tiflow ``pkg/sink/codec/common/helper.go`` (EscapeEnumAndSetOptions).
 """
 
 from __future__ import annotations
@@ -21,7 +18,7 @@ from ticdc_producer.model.table import TableInfo
 
 
 def member_text(column: ColumnInfo, value: bytes) -> str:
-    """The text of an ENUM index or SET mask; empty if it is out of range."""
+    """Return the text of an ENUM index or SET mask; empty if it is out of range."""
     number = int(value)
     if column.type == MySQLType.ENUM:
         return column.elements[number - 1] if 1 <= number <= len(column.elements) else ""
@@ -31,14 +28,17 @@ def member_text(column: ColumnInfo, value: bytes) -> str:
 
 
 def allowed(column: ColumnInfo) -> str:
-    """The comma-separated members of a column. Commas in ENUM members are escaped; a SET's have none."""
+    """Return the comma-separated members of a column.
+
+    Commas in ENUM members are escaped; SET members have no commas.
+    """
     if column.type == MySQLType.ENUM:
         return ",".join(map(escaped, column.elements))
     return ",".join(column.elements)
 
 
 def escaped(member: str) -> str:
-    """A member of an ENUM as the list contains it."""
+    """Return a member of an ENUM as the list contains it."""
     return member.replace(",", "\\,").replace("\\'", "'").replace("''", "'")
 
 
@@ -46,7 +46,7 @@ _BETWEEN_MEMBERS = re.compile(r"(?<!\\),")
 
 
 def member_indexes(listed: str) -> dict[str, int]:
-    """Maps the escaped members of an ENUM's list to their indexes, counted from 1.
+    """Map the escaped members of an ENUM's list to their indexes, counted from 1.
 
     A backslash at the end of a member looks like the escape of the comma after it. Members that the list
     does not contain in escaped form are therefore looked up in the list split at every comma.
@@ -56,7 +56,7 @@ def member_indexes(listed: str) -> dict[str, int]:
 
 
 def _unescaped_indexes(listed: str) -> dict[str, int]:
-    """Maps the parts between any two commas to the index they have if a member ends just before them."""
+    """Map the parts between any two commas to their index, if a member ends just before them."""
     parts = listed.split(",")
     ended = list(accumulate(not part.endswith("\\") for part in parts))
     indexes = [1, 2, *(before + 2 for before in ended)]
@@ -64,7 +64,7 @@ def _unescaped_indexes(listed: str) -> dict[str, int]:
 
 
 def _first_indexes(pairs: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """The first index of each text."""
+    """Return the first index of each text."""
     indexes: dict[str, int] = {}
     for text, index in pairs:
         indexes.setdefault(text, index)
@@ -75,7 +75,7 @@ T = MySQLType
 
 
 def stored_default(column: ColumnInfo) -> str | None:
-    """The text of a DEFAULT, not for BIT (``stored_bits``); None if the column has no DEFAULT."""
+    """Return the text of a DEFAULT, not for BIT (``stored_bits``); None if the column has no DEFAULT."""
     if column.default_expression:
         return column.default_expression
     if column.default is None:
@@ -89,7 +89,7 @@ def stored_default(column: ColumnInfo) -> str | None:
 
 
 def stored_bits(column: ColumnInfo) -> bytes:
-    """The DEFAULT of a BIT column: its bytes, big-endian.
+    """Return the DEFAULT of a BIT column: its bytes, big-endian.
 
     A literal in binary or hexadecimal digits keeps its leading zero bytes; a number has none.
     """
@@ -100,10 +100,10 @@ def stored_bits(column: ColumnInfo) -> bytes:
 
 
 def no_member(protocol: str, failed: str, table: TableInfo, members: int, commit_ts: int) -> EncodeError:
-    """TiCDC's refusal of the error value 0 of an ENUM, for which it finds no member.
+    """Return TiCDC's refusal of the error value 0 of an ENUM, which has no member.
 
     :param protocol: ``Avro`` or ``CSV``, as in the error code.
-    :param failed: the begin of the message, which names the step that failed.
+    :param failed: the beginning of the message, which names the step that failed.
     :param members: number of members of the column.
     """
     what = f"convert to MySQL enum failed: number 0 overflow enum boundary [1, {members}]"

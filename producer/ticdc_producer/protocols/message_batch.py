@@ -30,9 +30,9 @@ class MessageBatch:
     :param value: binary; null for a tombstone.
     :param commit_ts: commit-ts of each message's first event (int64, TSO).
     :param events: number of events in each message (int64); 0 for a message that describes a table.
-    :param claims: by message index, the objects to store before the message is sent.
+    :param claims: message index to the objects to store before the message is sent.
     :param types: labels of ``Kind``; None if all are row messages.
-    :param headers: by message index; no TiCDC encoder sets headers.
+    :param headers: message index to headers; no TiCDC encoder sets headers.
     """
 
     key: pa.Array
@@ -47,7 +47,7 @@ class MessageBatch:
         return len(self.value)
 
     def slice(self, start: int, length: int | None = None) -> MessageBatch:
-        """At most ``length`` messages from ``start`` on; None: all of them."""
+        """Return at most ``length`` messages from ``start`` on; None: all of them."""
         end = len(self) if length is None else min(start + length, len(self))
         if start == 0 and end == len(self):
             return self
@@ -66,17 +66,17 @@ class MessageBatch:
         )
 
     def parts(self) -> Iterator[MessageBatch]:
-        """The messages in parts of the size that is converted to Python objects at once."""
+        """Yield the messages in parts of the size that is converted to Python objects at once."""
         for start in range(0, len(self), _PART_SIZE):
             yield self.slice(start, _PART_SIZE)
 
     def keys(self) -> Iterable[bytes | None]:
-        """The keys as Python objects."""
+        """Return the keys as Python objects."""
         rows = len(self)
         return repeat(None, rows) if self.key.null_count == rows else self.key.to_pylist()
 
     def messages(self) -> Iterator[Message]:
-        """The messages as Python objects."""
+        """Yield the messages as Python objects."""
         for part in self.parts():
             yield from part._messages()
 
@@ -114,7 +114,7 @@ def one_message_per_row(rows: EncodedRows, *, keyed: bool) -> MessageBatch:
 
 
 def from_messages(messages: Sequence[Message]) -> MessageBatch:
-    """Python message objects as columns."""
+    """Convert Python message objects to columns."""
     return MessageBatch(
         key=pa.array([message.key for message in messages], pa.binary()),
         value=pa.array([message.value for message in messages], pa.binary()),
@@ -128,6 +128,10 @@ def from_messages(messages: Sequence[Message]) -> MessageBatch:
 
 def interleave(batch: MessageBatch, others: Sequence[Message], positions: Numbers) -> MessageBatch:
     """Insert messages into a batch.
+
+    >>> batch = from_messages([Message(None, b"a", "row", 1), Message(None, b"c", "row", 3)])
+    >>> interleave(batch, [Message(None, b"b", "ddl", 2)], np.array([1])).value.to_pylist()
+    [b'a', b'b', b'c']
 
     :param positions: for each inserted message, the index of the batch's message that it precedes; ascending.
     """

@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import EntryPoint
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ticdc_producer.errors import ChangefeedError, DecodeError, PluginError, ProducerError
 from ticdc_producer.hints import nearest
-from ticdc_producer.model.entry_points import PROTOCOLS, installed
+from ticdc_producer.installation import PROTOCOLS, installed
 from ticdc_producer.model.event import DDLEvent, Event, Message, ResolvedEvent, RowEvent
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.table import TableInfo
@@ -48,7 +48,7 @@ DEFAULT_PROTOCOL = OPEN_PROTOCOL.name
 
 
 def protocol_spec(name: str) -> ProtocolSpec:
-    """The protocol of this name.
+    """Return the protocol of this name.
 
     :raises ChangefeedError: if there is none.
     :raises PluginError: if another package registers it, and it cannot be used.
@@ -64,14 +64,14 @@ def protocol_spec(name: str) -> ProtocolSpec:
 
 
 def protocol_specs() -> Iterator[ProtocolSpec]:
-    """All protocols; those of other packages that cannot be used are left out."""
+    """Yield all protocols, without those of other packages that cannot be used."""
     yield from BUILT_IN.values()
     if names := sorted(installed(PROTOCOLS).keys() - BUILT_IN.keys()):
         yield from usable_specs(names)
 
 
 def encoder(protocol: str, options: Options) -> Encoder:
-    """The encoder of one partition.
+    """Return the encoder of one partition.
 
     :raises ChangefeedError: for an unknown protocol, and for options that it does not have.
     :raises PluginError: if the codec belongs to another package and fails.
@@ -81,7 +81,7 @@ def encoder(protocol: str, options: Options) -> Encoder:
 
 
 def decoder(protocol: str, options: Options) -> Decoder:
-    """A decoder.
+    """Return a decoder.
 
     :raises ChangefeedError: for an unknown protocol, and for options that it does not have.
     :raises PluginError: if the codec belongs to another package and fails.
@@ -91,18 +91,18 @@ def decoder(protocol: str, options: Options) -> Decoder:
 
 
 def file_format(protocol: str) -> FileFormat:
-    """How the storage sink writes a protocol.
+    """Return the form in which the storage sink writes a protocol.
 
-    :raises ChangefeedError: if it does not, or for an unknown protocol.
+    :raises ChangefeedError: if the sink does not write it, or for an unknown protocol.
     """
-    found = protocol_spec(protocol).file_format
-    if found is None:
+    form = protocol_spec(protocol).file_format
+    if form is None:
         raise ChangefeedError(f"protocol {protocol} is not written to storages", parameter="protocol")
-    return found
+    return form
 
 
 def fidelity(protocol: str, options: Options) -> Fidelity:
-    """What the messages of a protocol carry with these options.
+    """Return the fidelity of a protocol's messages with these options.
 
     :raises ChangefeedError: as ``encoder``.
     """
@@ -110,16 +110,16 @@ def fidelity(protocol: str, options: Options) -> Fidelity:
 
 
 def signatures() -> Iterator[tuple[str, Signature]]:
-    """Protocols that can be detected, and how."""
+    """Yield the protocols that can be detected, and their signatures."""
     for spec in protocol_specs():
         if spec.signature is not None:
             yield spec.name, spec.signature
 
 
 def detect_protocol(key: bytes | None, value: bytes | None) -> str | None:
-    """The protocol of a message; None if no signature matches its bytes."""
-    found = (name for name, signature in signatures() if _matches(signature, key or b"", value or b""))
-    return next(found, None)
+    """Return the protocol of a message; None if no signature matches its bytes."""
+    names = (name for name, signature in signatures() if _matches(signature, key or b"", value or b""))
+    return next(names, None)
 
 
 def _matches(signature: Signature, key: bytes, value: bytes) -> bool:
@@ -134,7 +134,7 @@ T = TypeVar("T")
 
 @cache
 def plugin_spec(protocol: str) -> ProtocolSpec:
-    """The protocol of a plugin.
+    """Return the protocol of a plugin.
 
     :raises PluginError: if the entry point is not a ``ProtocolSpec`` of this name, or the plugin fails.
     """
@@ -151,19 +151,19 @@ def plugin_spec(protocol: str) -> ProtocolSpec:
 
 
 def usable_specs(names: Iterable[str]) -> Iterator[ProtocolSpec]:
-    """The protocols of plugins, without those that cannot be used."""
+    """Yield the protocols of plugins, without those that cannot be used."""
     for name in names:
         with suppress(PluginError):
             yield plugin_spec(name)
 
 
 def _guarded(spec: ProtocolSpec, source: _Source) -> ProtocolSpec:
-    """The protocol with functions that raise only ``ProducerError``."""
+    """Return the protocol with functions that raise only ``ProducerError``."""
 
-    def encoder(options: Any, inputs: Options) -> Encoder:
+    def encoder(options: object, inputs: Options) -> Encoder:
         return _Encoder(source, source.run(lambda: spec.encoder(options, inputs)))
 
-    def decoder(options: Any, inputs: Options) -> Decoder:
+    def decoder(options: object, inputs: Options) -> Decoder:
         return _Decoder(source, source.run(lambda: spec.decoder(options, inputs)))
 
     signature = spec.signature
@@ -199,10 +199,10 @@ class _Source:
             raise self.error(f"it fails: {type(error).__name__}: {error}") from error
 
     def each(self, call: Callable[[], Iterable[T]]) -> Iterator[T]:
-        """Like ``run``, for a function that returns an iterable."""
+        """Yield the items of a function of the plugin, with the errors of ``run``."""
         items = iter(self.run(call))
-        while found := self.run(lambda: [*islice(items, 1)]):
-            yield from found
+        while item := self.run(lambda: [*islice(items, 1)]):
+            yield from item
 
 
 def _package(point: EntryPoint) -> str:

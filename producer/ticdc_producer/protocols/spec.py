@@ -1,4 +1,4 @@
-"""A protocol as the other packages see it: one ``ProtocolSpec`` for each, built in or of another package."""
+"""The specification of a protocol, built in or of another package: ``ProtocolSpec``."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ Options: TypeAlias = Mapping[str, Any]
 INPUTS = frozenset({
     "schema_ids", "schema_id", "schemas", "schema_of", "table_descriptions", "csv_tables",
 })  # fmt: skip
-"""What codecs read from elsewhere, each its own part: ids that a schema registry assigned and its schemas (a
-mapping or a function), messages with the descriptions of tables, the tables of a storage folder."""
+"""Inputs of codecs besides their options. Each codec reads some of them: the ids that a schema registry
+assigned and its schemas (a mapping or a function), messages with the descriptions of tables, the tables of a
+storage folder."""
 
 DDLPartitions: TypeAlias = Literal["all", "first"]
 
@@ -32,7 +33,7 @@ Check: TypeAlias = Callable[[Mapping[str, Plain], Sequence[str], bool], None]
 
 @cache
 def _field_names(options: Hashable) -> frozenset[str]:
-    return frozenset(one.name for one in fields(cast(Any, options)))
+    return frozenset(option.name for option in fields(cast(Any, options)))
 
 
 def _accept(_options: Mapping[str, Plain], _topics: Sequence[str], _reaches_kafka: bool) -> None:
@@ -41,10 +42,10 @@ def _accept(_options: Mapping[str, Plain], _topics: Sequence[str], _reaches_kafk
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Signature:
-    """How messages of a protocol are recognized.
+    """The criterion by which messages of a protocol are recognized.
 
     :param matches: whether key and value are a message of the protocol; a ``DecodeError`` means no.
-    :param description: what every message of the protocol has, for error messages.
+    :param description: the properties of every message of the protocol, for error messages.
     """
 
     matches: Callable[[bytes, bytes], bool]
@@ -53,10 +54,10 @@ class Signature:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileFormat:
-    """How the storage sink writes a protocol.
+    """The form in which the storage sink writes a protocol.
 
-    :param extension: of the data files, with its dot.
-    :param rows: splits the content of a data file into rows; the last one may be content that is no row.
+    :param extension: the extension of the data files, with its dot.
+    :param rows: splits the content of a data file into rows; the last one may be content that is not a row.
     :param header: the first bytes of every file of a table; None if files have none. The arguments are the
         options and the table.
     """
@@ -83,24 +84,24 @@ class RegisteredSchemas:
 class BenchmarkLine:
     """A line of ``bench encode`` and ``bench decode``.
 
-    :param suffix: behind the protocol's name; empty for its plain form.
-    :param options: of the encoder.
+    :param suffix: follows the protocol's name; empty for its plain form.
+    :param options: the options of the encoder.
     :param minimal: decodes a message with a JSON parser and a selection of the fields, without any check.
     """
 
     suffix: str = ""
     options: Options = field(default_factory=dict)
-    minimal: Callable[[bytes, bytes], list[tuple[Any, ...]]] | None = None
+    minimal: Callable[[bytes, bytes], list[tuple[object, ...]]] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConformanceOptions:
     """Parameters of the sink URI with which ``conformance`` encodes a protocol.
 
-    :param types: of the cases of column types, so that messages carry them.
-    :param others: of cases that set no parameters.
-    :param histories: of random histories, so that they have resolved events and DDLs; None if the protocol
-        has no random histories.
+    :param types: parameters of the cases of column types, so that messages contain the types.
+    :param others: parameters of cases that set none.
+    :param histories: parameters of random histories, so that they have resolved events and DDLs; None if the
+        protocol has no random histories.
     :param variants: further parameters, one of which some random histories have.
     """
 
@@ -123,11 +124,11 @@ class ProtocolSpec:
         to those with such a field.
     :param parameters: parameters of the sink URI that only this protocol has.
     :param section: name of its section below ``sink`` in a changefeed file; empty if it has none.
-    :param defaults: by parameter name, where a default differs from that of other protocols.
+    :param defaults: parameter name to default, for defaults that differ from those of other protocols.
     :param encoder: creates the encoder of one partition from the options and ``INPUTS``.
     :param decoder: creates a decoder from the same arguments.
-    :param sinks: where TiCDC writes the protocol.
-    :param profiles: the TiCDC programs that have it.
+    :param sinks: the sinks to which TiCDC writes the protocol.
+    :param profiles: the TiCDC programs that support it.
     :param ddl_partitions: whether DDLs go to every partition of their topic or to partition 0 only.
     :param sends_ddl: whether TiCDC sends DDL events with these options of the changefeed.
     :param combines_rows: whether a message may have several rows; then rows of different dispatch keys are
@@ -138,10 +139,10 @@ class ProtocolSpec:
     :param schemas: the schemas of a schema registry that messages refer to; None for other protocols.
     :param check: raises ``ChangefeedError`` for a changefeed that TiCDC refuses with this protocol, or that
         is not simulated.
-    :param signature: how its messages are recognized; None if they are not.
+    :param signature: recognizes its messages; None if they are not recognized.
     :param described_versions: the table versions that a message value describes, for protocols whose row
         messages do not describe their columns.
-    :param file_format: how the storage sink writes it; None if it does not.
+    :param file_format: the form in which the storage sink writes it; None if it does not.
     :param log_lines: a message of a partition (number, key, value) as lines of a consumer's log, for the
         preview of a run.
     :param benchmark: its lines in the benchmarks.
@@ -178,13 +179,13 @@ class ProtocolSpec:
         """Names of the codec's options."""
         return _field_names(cast("Hashable", self.options))
 
-    def select(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Those of a changefeed's options that the codec has."""
+    def select(self, values: Mapping[str, object]) -> dict[str, object]:
+        """Return the options of a changefeed that the codec has."""
         known = self.option_names
         return {name: value for name, value in values.items() if name in known}
 
     def typed(self, options: Options) -> Any:
-        """The options as an instance of the options class.
+        """Return the options as an instance of the options class.
 
         :raises ChangefeedError: for an option that the protocol does not have, and for values that TiCDC
             rejects.

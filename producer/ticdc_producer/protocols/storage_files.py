@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 from zlib import crc32
 
 import pyarrow as pa
@@ -89,7 +88,7 @@ class SchemaFile:
 
 
 def _columns_members(columns: Sequence[tuple[str, Members]], none: bytes) -> Members:
-    """The members that describe the columns.
+    """Return the members that describe the columns.
 
     :param none: text of a list without columns.
     """
@@ -100,7 +99,7 @@ def _columns_members(columns: Sequence[tuple[str, Members]], none: bytes) -> Mem
 def schema_file(
     table: TableInfo, version: int, query: str = "", ddl_type: int = 0, *, column_ids: bool = False
 ) -> SchemaFile:
-    """The schema file of a table version.
+    """Return the schema file of a table version.
 
     :param version: TSO of the DDL that created or dropped it.
     :param column_ids: whether columns contain their ids (``output-column-id``).
@@ -119,7 +118,7 @@ def schema_file(
 def _members(
     column: ColumnInfo, flag: int, *, column_ids: bool, elements: bool
 ) -> Iterator[tuple[str, bytes]]:
-    """The members of a column; Go omits empty ones."""
+    """Yield the members of a column; Go omits empty ones."""
     if column_ids:
         yield "ColumnId", b'"%d"' % column.id
     yield "ColumnName", STRINGS.literal(column.name)
@@ -141,7 +140,7 @@ def _members(
 
 
 def column_type(column: ColumnInfo) -> str:
-    """A column's type without parameters, in capitals; BIT and YEAR are UNSIGNED, as TiDB flags them."""
+    """Return a column's type without parameters, in capitals; BIT and YEAR are UNSIGNED, as in TiDB."""
     if column.type in _OWN_NAMES:
         return _OWN_NAMES[column.type]
     name = bare_name(column.type, binary=column.binary, unsigned=False).upper()
@@ -156,14 +155,14 @@ def _default(column: ColumnInfo) -> bytes | None:
 
 
 def _indented(members: Members, depth: int = 0) -> bytes:
-    """An object as Go's ``MarshalIndent`` writes it with four spaces."""
+    """Return an object as Go's ``MarshalIndent`` writes it with four spaces."""
     pad = b"    " * (depth + 1)
     lines = [b'%b"%b": %b' % (pad, name.encode(), value) for name, value in members]
     return b"{\n%b\n%b}" % (b",\n".join(lines), b"    " * depth)
 
 
 def array(items: Sequence[bytes], depth: int) -> bytes:
-    """A list as Go indents it; an empty text for a list without items."""
+    """Return a list as Go indents it; an empty text for a list without items."""
     pad = b"    " * (depth + 1)
     return b"[\n%b\n%b]" % (b",\n".join(pad + item for item in items), b"    " * depth) if items else b""
 
@@ -204,7 +203,7 @@ def read_schema_file(content: bytes) -> SchemaFile:
     )
 
 
-def _column(column: Any) -> tuple[str, Members]:
+def _column(column: object) -> tuple[str, Members]:
     if not isinstance(column, dict) or not isinstance(column.get("ColumnName"), str):
         raise _error("a ColumnName in each of TableColumns")
     if not isinstance(column.get("ColumnType"), str):
@@ -215,13 +214,13 @@ def _column(column: Any) -> tuple[str, Members]:
     return column["ColumnName"], members
 
 
-def _member(value: Any) -> bytes:
+def _member(value: object) -> bytes:
     if isinstance(value, list):
         return array([_text(element) for element in value], 3)
     return _text(value)
 
 
-def _text(value: Any) -> bytes:
+def _text(value: object) -> bytes:
     if not isinstance(value, str):
         raise _error("texts in columns")
     try:
@@ -251,18 +250,18 @@ class SchemaName:
 
 
 def schema_path(file: SchemaFile) -> str:
-    """``SCHEMA/meta/…`` for DDL of a database, otherwise ``SCHEMA/TABLE/meta/…``."""
+    """Return ``SCHEMA/meta/…`` for DDL of a database, otherwise ``SCHEMA/TABLE/meta/…``."""
     folder = f"{file.schema}/{file.table}" if file.table else file.schema
     return f"{folder}/meta/schema_{file.version}_{file.checksum:010}.json"
 
 
 def version_folder(schema: str, table: str, version: int) -> str:
-    """Directory of the rows of one version of a table; partitions and dates are directories in it."""
+    """Return the directory of one table version's rows. Partitions and dates are directories in it."""
     return f"{schema}/{table}/{version}"
 
 
 def data_name(number: int, width: int, extension: str) -> str:
-    """Name of a data file.
+    """Return the name of a data file.
 
     :param number: counted from 1 in each directory.
     :param width: minimum number of digits.
@@ -272,17 +271,17 @@ def data_name(number: int, width: int, extension: str) -> str:
 
 
 def data_number(name: str) -> int | None:
-    """The number of a data file by its name; None for other files."""
-    found = _DATA.fullmatch(name)
-    return int(found[1]) if found else None
+    """Return the number of a data file by its name; None for other files."""
+    match = _DATA.fullmatch(name)
+    return int(match[1]) if match else None
 
 
 def schema_name(name: str) -> SchemaName | None:
-    """Version and checksum from a schema file's name; None for other files."""
-    found = _SCHEMA.fullmatch(name)
-    return SchemaName(int(found[1]), int(found[2])) if found else None
+    """Return the version and checksum from a schema file's name; None for other files."""
+    match = _SCHEMA.fullmatch(name)
+    return SchemaName(int(match[1]), int(match[2])) if match else None
 
 
 def metadata(checkpoint_ts: int) -> bytes:
-    """Content of ``metadata``."""
+    """Return the content of ``metadata``."""
     return b'{"checkpoint-ts":%d}' % checkpoint_ts

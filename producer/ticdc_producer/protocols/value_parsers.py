@@ -49,7 +49,7 @@ DECIMALS = frozenset(
 
 
 def matches_pattern(content: bytes, patterns: frozenset[bytes]) -> bool:
-    """Whether a text matches one of the patterns above, in which 0 means any digit."""
+    """Return whether a text matches one of the patterns above, in which 0 means any digit."""
     return content.translate(_ZEROS) in patterns
 
 
@@ -70,7 +70,7 @@ _ELEMENTS = re.compile(r"(?:\('.*'\))?", re.DOTALL)
 
 
 def parser_for(text: str) -> Parser:
-    """The parser of a column's values.
+    """Return the parser of a column's values.
 
     :param text: the type with or without its parameters, as TiCDC or Alibaba canal writes it.
     :raises BadValue: if it is not a MySQL type.
@@ -164,7 +164,7 @@ _number = msgspec.json.Decoder(float).decode  # in a fifth of the time of ``floa
 
 
 def _is_shortest(text: bytes) -> bool:
-    """Whether this is a number in plain form with a fraction and the fewest possible digits."""
+    """Return whether this is a number in plain form with a fraction and the fewest possible digits."""
     try:
         return _digits(_number(text)) == text and b"e" not in text and not text.endswith(b".0")
     except msgspec.DecodeError:

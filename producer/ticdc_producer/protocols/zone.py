@@ -15,7 +15,7 @@ _SECONDS = len("2021-12-20 13:30:49")
 
 @cache
 def zone_of(name: str) -> tzinfo:
-    """The zone of an IANA name or of an offset such as ``+08:00``; ``datetime.UTC`` itself for UTC.
+    """Return the zone of an IANA name or of an offset such as ``+08:00``; ``datetime.UTC`` itself for UTC.
 
     :raises ChangefeedError: for an unknown name.
     """
@@ -37,7 +37,7 @@ def local_timestamp(value: Value, zone: tzinfo) -> Value:
 
 
 def packed_time(value: bytes) -> int:
-    """The number of a DATE or DATETIME, or of a TIMESTAMP in UTC.
+    """Return the number of a DATE or DATETIME, or of a TIMESTAMP in UTC.
 
     :param value: canonical text.
     """
@@ -51,7 +51,7 @@ def packed_time(value: bytes) -> int:
 
 
 def utc_timestamp(value: bytes, zone: tzinfo) -> bytes:
-    """A TIMESTAMP in UTC; zero dates are unchanged.
+    """Return a TIMESTAMP in UTC; zero dates are unchanged.
 
     :param value: canonical text.
     :param zone: the time zone of the text; an hour that occurs twice counts as the first.

@@ -9,7 +9,7 @@ from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS
 from ticdc_producer.replica.table_changes import ColumnChanges
-from ticdc_producer.replica.versions import LENIENT, Cell, Definition
+from ticdc_producer.replica.versions import LENIENT, ColumnMapping, Definition
 from ticdc_producer.scenario.sql.column_default import with_default
 from ticdc_producer.scenario.sql.column_definition import draft_column, make_column
 from ticdc_producer.scenario.sql.key_definition import KeyDraft, add_keys, draft_key, never_null
@@ -32,22 +32,22 @@ class AlteredDefinition:
     """A table that the parts of a statement change, one after the other.
 
     :param definition: before the statement.
-    :ivar cells: by name in lower case, the columns of row images.
-    :ivar doubts: why values are unknown.
+    :ivar mappings: by name in lower case, the columns of row images.
+    :ivar uncomparable_reasons: why values are unknown.
     """
 
     definition: Definition
     changes: ColumnChanges
     info: TableInfo = field(init=False)
-    cells: dict[str, Cell] = field(init=False)
-    doubts: list[str] = field(default_factory=list)
+    mappings: dict[str, ColumnMapping] = field(init=False)
+    uncomparable_reasons: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.info = self.definition.info
         visible = self.changes.fidelity.visible_name
         self.next_index_id = self.definition.next_index_id
-        self.cells = {
-            column.name.lower(): Cell(name=visible(column.name), source=visible(column.name))
+        self.mappings = {
+            column.name.lower(): ColumnMapping(name=visible(column.name), source=visible(column.name))
             for column in self.info.sent_columns
         }
 
@@ -58,9 +58,13 @@ class AlteredDefinition:
 
     @property
     def moves_values(self) -> bool:
-        """Whether rows look different after the statement."""
-        same_columns = len(self.cells) == len(self.definition.info.sent_columns)
-        return bool(self.doubts) or not same_columns or not all(c.is_unchanged for c in self.cells.values())
+        """True if rows look different after the statement."""
+        same_columns = len(self.mappings) == len(self.definition.info.sent_columns)
+        return (
+            bool(self.uncomparable_reasons)
+            or not same_columns
+            or not all(c.is_unchanged for c in self.mappings.values())
+        )
 
     def apply(self, parts: Iterable[AlterPart]) -> None:
         """Apply the parts of an ALTER TABLE; options of the table leave rows as they are.
@@ -111,8 +115,8 @@ class AlteredDefinition:
         self.info = replace(self.info, columns=(*self.info.columns, column))
         if column.is_virtual:
             return
-        cell, doubt = self.changes.added(column)
-        self._set(column.name, cell, doubt)
+        mapping, uncomparable_reason = self.changes.added(column)
+        self._set(column.name, mapping, uncomparable_reason)
 
     def _column(self, definition: Column) -> ColumnInfo:
         return make_column(draft_column(definition), self.info.charset, self.info.collation, LENIENT)
@@ -132,9 +136,9 @@ class AlteredDefinition:
         offset = self._offset(name)
         columns = (column for other, column in enumerate(self.info.columns) if other != offset)
         indexes = tuple(_without(index, offset) for index in self.info.indexes)
-        left = tuple(index for index in indexes if index.offsets)
-        self.info = replace(self.info, columns=tuple(columns), indexes=left)
-        self.cells.pop(name.lower(), None)
+        remaining = tuple(index for index in indexes if index.offsets)
+        self.info = replace(self.info, columns=tuple(columns), indexes=remaining)
+        self.mappings.pop(name.lower(), None)
 
     def _change_column(self, part: ChangeColumn) -> None:
         column = self._column(part.column)
@@ -155,9 +159,9 @@ class AlteredDefinition:
         self.info = replace(self.info, columns=tuple(columns))
         if before.is_virtual:
             return
-        self.cells.pop(name.lower(), None)
-        cell, doubt = self.changes.changed(before, after)
-        self._set(after.name, cell, doubt)
+        self.mappings.pop(name.lower(), None)
+        mapping, uncomparable_reason = self.changes.changed(before, after)
+        self._set(after.name, mapping, uncomparable_reason)
 
     def _convert_charset(self, charset: str, collation: str) -> None:
         collation = collation or DEFAULT_COLLATIONS.get(charset, self.info.collation)
@@ -167,9 +171,9 @@ class AlteredDefinition:
         )
         self.info = replace(self.info, columns=columns, charset=charset, collation=collation)
 
-    def _set(self, name: str, cell: Cell, doubt: str) -> None:
-        self.cells[name.lower()] = cell
-        self.doubts += [doubt] if doubt else []
+    def _set(self, name: str, mapping: ColumnMapping, uncomparable_reason: str) -> None:
+        self.mappings[name.lower()] = mapping
+        self.uncomparable_reasons += [uncomparable_reason] if uncomparable_reason else []
 
     def _find(self, name: str) -> int | None:
         names = [column.name.lower() for column in self.info.columns]
@@ -187,6 +191,6 @@ class UnknownColumn(LookupError):
 
 
 def _without(index: IndexInfo, gone: int) -> IndexInfo:
-    """An index without a column, the offsets of later columns being one less."""
+    """Return an index without a column; the offsets of later columns are one less."""
     offsets = tuple(offset - (offset > gone) for offset in index.offsets if offset != gone)
     return replace(index, offsets=offsets)

@@ -1,7 +1,7 @@
 """The rows of a stream: read from decoded events, applied to the versions of their tables, moved as DDLs do.
 
-Rows of one group are applied together: the newest change of each row decides, and a DDL moves the rows that
-are left.
+Rows of one group are applied together: the newest change of each row decides, and a DDL moves the
+remaining rows.
 """
 
 from __future__ import annotations
@@ -18,11 +18,24 @@ from ticdc_producer.errors import ProducerError
 from ticdc_producer.model.column_functions import xx_hash
 from ticdc_producer.model.event import MAX_EVENTS, Value
 from ticdc_producer.replica.table_changes import ColumnChanges
-from ticdc_producer.replica.versions import NO_VERSION, Cell, Lineage, Move, Numbers, TableName, Version
+from ticdc_producer.replica.versions import (
+    NO_VERSION,
+    ColumnMapping,
+    Numbers,
+    RowMigration,
+    TableHistory,
+    TableName,
+    Version,
+)
 
 
 def columns_of(images: pa.MapArray, names: Sequence[str]) -> list[pa.Array]:
-    """The values of some columns in each image; NULL where it has no such column."""
+    """Return the values of some columns in each image; NULL where it has no such column.
+
+    >>> images = pa.array([[("id", b"1"), ("a", b"x")], [("id", b"2")]], pa.map_(pa.string(), pa.binary()))
+    >>> [column.to_pylist() for column in columns_of(images, ["a", "id"])]
+    [[b'x', None], [b'1', b'2']]
+    """
     offsets = images.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
     present = images.is_valid().to_numpy(zero_copy_only=False)
     lengths = np.where(present, np.diff(offsets), 0)
@@ -32,17 +45,21 @@ def columns_of(images: pa.MapArray, names: Sequence[str]) -> list[pa.Array]:
     row_of = np.repeat(np.arange(len(images)), lengths)
     keys = images.keys.take(pa.array(flat))
     codes = pc.fill_null(pc.index_in(keys, pa.array(names, pa.string())), -1).to_numpy()
-    found = []
+    columns = []
     for number, name in enumerate(names):
         at = np.full(len(images), -1)
         members = np.flatnonzero(codes == (names.index(name) if name in names else number))
         at[row_of[members]] = flat[members]
-        found.append(images.items.take(pa.array(at, mask=at < 0)))
-    return found
+        columns.append(images.items.take(pa.array(at, mask=at < 0)))
+    return columns
 
 
 def image_array(names: Sequence[str], columns: Sequence[pa.Array]) -> pa.MapArray:
-    """Images with the same names, from the values of their columns."""
+    """Return images with the same names, from the values of their columns.
+
+    >>> image_array(["id", "a"], [pa.array([b"1", b"2"]), pa.array([b"x", None])]).to_pylist()
+    [[('id', b'1'), ('a', b'x')], [('id', b'2'), ('a', None)]]
+    """
     rows, width = len(columns[0]), len(names)
     # With the columns one after the other, the values of one row are ``rows`` apart.
     order = (np.arange(rows)[:, None] + np.arange(width)[None, :] * rows).ravel()
@@ -74,18 +91,18 @@ GROUP = ("group",)
 class Replica:
     """The tables of a downstream database.
 
-    :param lineage: the followed tables.
-    :param changes: converts values, as far as the protocol allows it.
+    :param history: the followed tables.
+    :param changes: converts values if the protocol allows it.
     :param exact: commit-ts are exact: a delete comes before an insert of the same commit-ts. Otherwise the
         position in the partition decides between events of one millisecond.
     """
 
-    lineage: Lineage
+    history: TableHistory
     changes: ColumnChanges
     exact: bool = True
 
     def final_rows(self, rows: pa.RecordBatch) -> Iterator[tuple[TableName, pa.RecordBatch]]:
-        """The rows that are left in each table after all changes and DDLs.
+        """Yield the rows of each table after all changes and DDLs.
 
         :param rows: shape ``ROWS``, in whole groups; in any order.
         :return: by table, shape ``ROWS`` without deleted rows, in no order.
@@ -94,18 +111,18 @@ class Replica:
         versions = rows.column("version").to_numpy()
         for number in np.unique(versions).tolist():
             arrived[number] = [rows.filter(pa.array(versions == number))]
-        for number, version in self.lineage.followed.items():
+        for number, version in self.history.followed.items():
             if number not in arrived:
                 continue
-            left = self._newest(pa.concat_batches(arrived.pop(number)), version)
+            remaining = self._newest(pa.concat_batches(arrived.pop(number)), version)
             if version.until is None:
-                yield version.name, left
-            for move in version.moves:
-                moved = self._moved(left, version, move)
-                arrived.setdefault(move.target, []).append(moved)
+                yield version.name, remaining
+            for migration in version.migrations:
+                moved = self._moved(remaining, version, migration)
+                arrived.setdefault(migration.target, []).append(moved)
 
     def _newest(self, rows: pa.RecordBatch, version: Version) -> pa.RecordBatch:
-        """The newest change of each row, without deleted rows. Rows without a handle key are left out."""
+        """Return the newest change of each row, without deleted rows and rows without a handle key."""
         key = self.key_of(version)
         if not key or not rows.num_rows:
             return rows.slice(0, 0)
@@ -119,33 +136,35 @@ class Replica:
         last = order[np.append(codes[order][1:] != codes[order][:-1], True)]
         return rows.take(pa.array(last[~deleted[last]]))
 
-    def _moved(self, rows: pa.RecordBatch, version: Version, move: Move) -> pa.RecordBatch:
-        if move.partitions is not None:
-            rows = rows.filter(pa.array(np.isin(self._partitions(rows, version), sorted(move.partitions))))
-        if move.cells is not None and rows.num_rows:
-            images = self._converted(rows.column("image"), move.cells)
+    def _moved(self, rows: pa.RecordBatch, version: Version, migration: RowMigration) -> pa.RecordBatch:
+        if migration.partitions is not None:
+            rows = rows.filter(
+                pa.array(np.isin(self._partitions(rows, version), sorted(migration.partitions)))
+            )
+        if migration.columns is not None and rows.num_rows:
+            images = self._converted(rows.column("image"), migration.columns)
             rows = rows.set_column(rows.schema.get_field_index("image"), ROWS.field("image"), images)
-        numbers = pa.array(np.full(rows.num_rows, move.target))
+        numbers = pa.array(np.full(rows.num_rows, migration.target))
         return rows.set_column(rows.schema.get_field_index("version"), ROWS.field("version"), numbers)
 
-    def _converted(self, images: pa.MapArray, cells: Sequence[Cell]) -> pa.MapArray:
-        sources = [cell.source for cell in cells if cell.source]
-        found = dict(zip(sources, columns_of(images, sources), strict=True))
+    def _converted(self, images: pa.MapArray, mappings: Sequence[ColumnMapping]) -> pa.MapArray:
+        sources = [mapping.source for mapping in mappings if mapping.source]
+        by_source = dict(zip(sources, columns_of(images, sources), strict=True))
         columns = []
-        for cell in cells:
-            if not cell.source:
-                columns.append(pa.repeat(pa.scalar(cell.constant, pa.binary()), len(images)))
-            elif cell.before is None or cell.after is None:
-                columns.append(found[cell.source])
+        for mapping in mappings:
+            if not mapping.source:
+                columns.append(pa.repeat(pa.scalar(mapping.constant, pa.binary()), len(images)))
+            elif mapping.before is None or mapping.after is None:
+                columns.append(by_source[mapping.source])
             else:
-                convert = self.changes.converter(cell.before, cell.after)
-                distinct = found[cell.source].dictionary_encode()
+                convert = self.changes.converter(mapping.before, mapping.after)
+                distinct = by_source[mapping.source].dictionary_encode()
                 values = pa.array(map(convert, distinct.dictionary.to_pylist()), pa.binary())
                 columns.append(values.take(distinct.indices))
-        return image_array([cell.name for cell in cells], columns)
+        return image_array([mapping.name for mapping in mappings], columns)
 
     def _partitions(self, rows: pa.RecordBatch, version: Version) -> Numbers:
-        """The partition of each row; -1 if no partition accepts it."""
+        """Return the partition of each row; -1 if no partition accepts it."""
         info, partitioning = version.definition.info, version.definition.partitioning
         if partitioning is None:
             return np.full(rows.num_rows, -1)
@@ -154,46 +173,55 @@ class Replica:
         names = [visible(column.name) if column.name.lower() in used else "" for column in info.columns]
         columns = columns_of(rows.column("image"), names)
         distinct, codes = distinct_rows(columns)
-        found = np.full(len(distinct), -1)
+        partitions = np.full(len(distinct), -1)
         for number, values in enumerate(distinct):
             try:
-                found[number] = partitioning.locate(info, values)
+                partitions[number] = partitioning.locate(info, values)
             except (ProducerError, ValueError, ArithmeticError, LookupError):  # the topic may hold anything
                 continue
-        return found[codes]
+        return partitions[codes]
 
     def key_of(self, version: Version) -> list[str]:
-        """The columns of a version's handle key as the messages name them."""
+        """Return the columns of a version's handle key as the messages name them."""
         return [self.changes.fidelity.visible_name(name) for name in version.definition.key]
 
     def groups(self, images: pa.MapArray, versions: Numbers) -> Numbers:
-        """The group of each row, see ``ROWS``.
+        """Return the group of each row, see ``ROWS``.
 
         Rows of a family whose handle key never changes are grouped by that key; a family of which it
         changes is one group.
         """
-        found = np.zeros(len(versions), np.int64)
+        groups = np.zeros(len(versions), np.int64)
         for number in np.unique(versions[versions != NO_VERSION]).tolist():
-            rows, family = np.flatnonzero(versions == number), self.lineage.family_of(number)
-            found[rows] = family
-            key = self.key_of(self.lineage.followed[number])
-            if family in self.lineage.keyed_families and key:
+            rows, family = np.flatnonzero(versions == number), self.history.family_of(number)
+            groups[rows] = family
+            key = self.key_of(self.history.followed[number])
+            if family in self.history.keyed_families and key:
                 columns = columns_of(images.take(pa.array(rows)), key)
-                found[rows] = xx_hash(len(rows), family, *columns).view(np.int64)
-        return found
+                groups[rows] = xx_hash(len(rows), family, *columns).view(np.int64)
+        return groups
 
 
 def distinct_rows(columns: Sequence[pa.Array]) -> tuple[list[list[Value]], Numbers]:
-    """The different rows of some columns, and for each row the number of its own."""
+    """Return the different rows of some columns, and for each row the number of its own.
+
+    >>> rows, numbers = distinct_rows([pa.array([b"y", b"x", b"y"]), pa.array([b"1", b"1", b"1"])])
+    >>> rows, numbers.tolist()
+    ([[b'y', b'1'], [b'x', b'1']], [0, 1, 0])
+    """
     codes = row_codes(columns)
     _, first, numbers = np.unique(codes, return_index=True, return_inverse=True)
-    chosen = pa.array(first)
-    values = [column.take(chosen).to_pylist() for column in columns]
+    first_rows = pa.array(first)
+    values = [column.take(first_rows).to_pylist() for column in columns]
     return [list(row) for row in zip(*values, strict=True)], numbers
 
 
 def row_codes(columns: Sequence[pa.Array]) -> Numbers:
-    """A number for each row that equal rows share, and only they."""
+    """Return a number for each row that equal rows share, and only they.
+
+    >>> row_codes([pa.array(["x", None, "x"]), pa.array(["a", "a", "b"])]).tolist()
+    [0, 2, 1]
+    """
     codes = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         encoded = column.dictionary_encode()
@@ -203,7 +231,7 @@ def row_codes(columns: Sequence[pa.Array]) -> Numbers:
 
 
 def row_changes(decoded: pa.RecordBatch, replica: Replica, until: int | None = None) -> pa.RecordBatch:
-    """The changes of followed tables (shape ``ROWS``), in no order.
+    """Return the changes of followed tables (shape ``ROWS``), in no order.
 
     An update that changes the handle key also deletes the row with the old key.
 
@@ -212,10 +240,10 @@ def row_changes(decoded: pa.RecordBatch, replica: Replica, until: int | None = N
     """
     rows = decoded.filter(pc.fill_null(pc.equal(decoded.column("kind"), "row"), False))
     versions = _versions(rows, replica)
-    chosen = versions != NO_VERSION
+    selected = versions != NO_VERSION
     if until is not None:
-        chosen &= _numbers(rows, "commit_ts") <= until
-    rows, versions = rows.filter(pa.array(chosen)), versions[chosen]
+        selected &= _numbers(rows, "commit_ts") <= until
+    rows, versions = rows.filter(pa.array(selected)), versions[selected]
     deleted = pc.equal(rows.column("op"), "delete")
     images = pc.if_else(deleted, rows.column("before"), rows.column("after"))
     changes = _batch(rows, versions, deleted, images, replica)
@@ -223,21 +251,21 @@ def row_changes(decoded: pa.RecordBatch, replica: Replica, until: int | None = N
 
 
 def _versions(rows: pa.RecordBatch, replica: Replica) -> Numbers:
-    """The number of the version of each row; ``NO_VERSION`` for other tables."""
-    found, ts = np.full(rows.num_rows, NO_VERSION), _numbers(rows, "commit_ts")
-    for schema, table in sorted(replica.lineage.names):
+    """Return the number of the version of each row; ``NO_VERSION`` for other tables."""
+    numbers, ts = np.full(rows.num_rows, NO_VERSION), _numbers(rows, "commit_ts")
+    for schema, table in sorted(replica.history.names):
         named = (pc.equal(rows.column(name), text) for name, text in (("schema", schema), ("table", table)))
         own = np.flatnonzero(pc.fill_null(reduce(pc.and_, named), False))
-        found[own] = replica.lineage.version_of(schema, table, ts[own])
-    return found
+        numbers[own] = replica.history.version_of(schema, table, ts[own])
+    return numbers
 
 
 def _left_keys(rows: pa.RecordBatch, versions: Numbers, replica: Replica) -> list[pa.RecordBatch]:
-    """The deletions of the old keys of updates. An old image lacks columns that did not change."""
+    """Return the deletions of the old keys of updates. An old image lacks columns that did not change."""
     updates = np.flatnonzero(pc.and_(pc.equal(rows.column("op"), "update"), rows.column("before").is_valid()))
-    found = []
+    batches = []
     for number in np.unique(versions[updates]).tolist():
-        key = replica.key_of(replica.lineage.followed[number])
+        key = replica.key_of(replica.history.followed[number])
         own = pa.array(updates[versions[updates] == number])
         if not key:
             continue
@@ -246,11 +274,11 @@ def _left_keys(rows: pa.RecordBatch, versions: Numbers, replica: Replica) -> lis
         differs = reduce(np.logical_or, (_differ(*columns) for columns in zip(old, after, strict=True)))
         moved = pa.array(np.flatnonzero(differs))
         if len(moved):
-            left = rows.take(own).take(moved)
+            updated = rows.take(own).take(moved)
             images = image_array(key, [column.take(moved) for column in old])
             gone = pa.array(np.ones(len(moved), bool))
-            found.append(_batch(left, np.full(len(moved), number), gone, images, replica))
-    return found
+            batches.append(_batch(updated, np.full(len(moved), number), gone, images, replica))
+    return batches
 
 
 def _differ(first: pa.Array, second: pa.Array) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -278,5 +306,5 @@ def _batch(
 
 
 def _numbers(rows: pa.RecordBatch, name: str) -> Numbers:
-    found: Numbers = pc.fill_null(rows.column(name), 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
+    numbers: Numbers = pc.fill_null(rows.column(name), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers

@@ -1,4 +1,4 @@
-"""What changes of columns and partitions do with the rows of a table."""
+"""Effects of column and partition changes on the rows of a table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.table import PartitionInfo, TableInfo
 from ticdc_producer.model.values.coerce import coerce, read
-from ticdc_producer.replica.versions import LENIENT, Cell, Definition
+from ticdc_producer.replica.versions import LENIENT, ColumnMapping, Definition
 from ticdc_producer.scenario.sql.partition_bounds import bounds_of, make_partitioning, validate_bounds
 from ticdc_producer.scenario.sql.partition_definition import (
     PartitionDraft,
@@ -29,39 +29,46 @@ T = MySQLType
 
 @dataclass(frozen=True)
 class ColumnChanges:
-    """Derives cells from columns before and after a DDL, as far as the messages of a protocol allow it.
+    """Derives column mappings from columns before and after a DDL, if the messages of a protocol allow it.
 
     :param fidelity: what the messages carry of a value.
     """
 
     fidelity: Fidelity
 
-    def added(self, column: ColumnInfo) -> tuple[Cell, str]:
-        """The cell of a new column, and why its value in existing rows is unknown; empty if it is known."""
+    def added(self, column: ColumnInfo) -> tuple[ColumnMapping, str]:
+        """Return the mapping of a new column, and why its value in existing rows is unknown, or ``""``."""
         name = self.fidelity.visible_name(column.name)
         if column.default_expression:
-            return Cell(name=name), f"the default of {column.name} depends on when the DDL ran"
+            return ColumnMapping(name=name), f"the default of {column.name} depends on when the DDL ran"
         if column.type == T.TIMESTAMP and column.default is not None:
-            return Cell(name=name), f"the default of {column.name} depends on the session's time zone"
+            return ColumnMapping(
+                name=name
+            ), f"the default of {column.name} depends on the session's time zone"
         value = column.default if column.has_default or column.nullable else zero(column)
-        return Cell(name=name, constant=self.fidelity.full_projection(column)(value)), ""
+        return ColumnMapping(name=name, constant=self.fidelity.full_projection(column)(value)), ""
 
-    def changed(self, before: ColumnInfo, after: ColumnInfo) -> tuple[Cell, str]:
-        """The cell of a column with another definition, and why its values are unknown."""
+    def changed(self, before: ColumnInfo, after: ColumnInfo) -> tuple[ColumnMapping, str]:
+        """Return the mapping of a column with another definition, and why its values are unknown."""
         source, name = (self.fidelity.visible_name(column.name) for column in (before, after))
         if self._null(before) != self._null(after):
-            return Cell(name=name, source=source), f"the messages do not distinguish NULL in {before.name}"
+            return ColumnMapping(
+                name=name, source=source
+            ), f"the messages do not distinguish NULL in {before.name}"
         if keeps_values(before, after):
-            return Cell(name=name, source=source), ""
-        cell = Cell(name=name, source=source, before=before, after=after)
+            return ColumnMapping(name=name, source=source), ""
+        mapping = ColumnMapping(name=name, source=source, before=before, after=after)
         if self.fidelity.value_projection(before) is not None and not _is_wider_decimal(before, after):
-            return cell, f"the messages do not have the exact values of {before.name}, which a DDL converts"
+            return (
+                mapping,
+                f"the messages do not have the exact values of {before.name}, which a DDL converts",
+            )
         if T.TIMESTAMP in (before.type, after.type):
-            return cell, f"the conversion of {before.name} depends on the session's time zone"
-        return cell, ""
+            return mapping, f"the conversion of {before.name} depends on the session's time zone"
+        return mapping, ""
 
     def converter(self, before: ColumnInfo, after: ColumnInfo) -> Callable[[Value], Value]:
-        """Converts the values of a column; a value that cannot be read stays as it is."""
+        """Return the conversion of the values of a column; a value that cannot be read stays as it is."""
         project = self.fidelity.full_projection(after)
 
         def convert(value: Value) -> Value:
@@ -79,7 +86,7 @@ class ColumnChanges:
 
 
 def keeps_values(before: ColumnInfo, after: ColumnInfo) -> bool:
-    """Whether a change of a column leaves the values of its rows as they are."""
+    """Return whether a change of a column leaves the values of its rows as they are."""
     if (before.unsigned, before.charset) != (after.unsigned, after.charset):
         return False
     if before.type in INTEGERS and after.type in INTEGERS:
@@ -91,14 +98,14 @@ def keeps_values(before: ColumnInfo, after: ColumnInfo) -> bool:
 
 
 def _is_wider_decimal(before: ColumnInfo, after: ColumnInfo) -> bool:
-    """Whether a DECIMAL gets more digits, so that even a rounded value stays the same number."""
+    """Return whether a DECIMAL gets more digits, so that even a rounded value stays the same number."""
     both = before.type == after.type == T.NEW_DECIMAL
     digits = after.length - after.decimal >= before.length - before.decimal
     return both and digits and after.decimal >= before.decimal
 
 
 def zero(column: ColumnInfo) -> Value:
-    """The value of existing rows in a new NOT NULL column without DEFAULT: of an ENUM, the first member."""
+    """Return the value of existing rows in a new NOT NULL column without DEFAULT; an ENUM's first member."""
     return b"1" if column.type == T.ENUM else column.zero
 
 
@@ -114,13 +121,13 @@ class PartitionChange:
 
 
 def partitioned(definition: Definition, draft: PartitioningDraft) -> Definition:
-    """A table with the partitions of PARTITION BY."""
+    """Return a table with the partitions of PARTITION BY."""
     partitioning = make_partitioning(draft, replace(definition.info, partitions=()), LENIENT)
     return replace(definition, info=_with_names(definition.info, draft.names), partitioning=partitioning)
 
 
 def change_partitions(node: ChangePartitions | PartitionBy, definition: Definition) -> PartitionChange:
-    """A table after a change of its partitions.
+    """Return a table after a change of its partitions.
 
     :raises LookupError: for a partition that the table does not have, or a change of another kind.
     """
@@ -130,11 +137,11 @@ def change_partitions(node: ChangePartitions | PartitionBy, definition: Definiti
 
 
 def partition_index(definition: Definition, name: str) -> int:
-    """The index of a partition.
+    """Return the index of a partition.
 
     :raises LookupError: if the table has no partition of that name.
     """
-    names = [one.lower() for one in _names(definition)]
+    names = [part.lower() for part in _names(definition)]
     if name.lower() not in names:
         raise LookupError(f"{definition.info.qualified_name} has no partition {name}")
     return names.index(name.lower())
@@ -149,9 +156,9 @@ def _add(node: ChangePartitions, definition: Definition) -> PartitionChange:
 
 def _drop(node: ChangePartitions, definition: Definition) -> PartitionChange:
     gone = _indexes(node, definition)
-    left = [number for number in range(len(_names(definition))) if number not in gone]
-    bounds = [_partitioning(definition).bounds[number] for number in left]
-    names = [_names(definition)[number] for number in left]
+    remaining = [number for number in range(len(_names(definition))) if number not in gone]
+    bounds = [_partitioning(definition).bounds[number] for number in remaining]
+    names = [_names(definition)[number] for number in remaining]
     return PartitionChange(_with_partitions(definition, names, bounds, ()), gone)
 
 
@@ -201,7 +208,7 @@ def _with_names(info: TableInfo, names: Sequence[str]) -> TableInfo:
 def _with_partitions(
     definition: Definition,
     names: Sequence[str],
-    bounds: Sequence[tuple[tuple[tuple[int, object], ...], ...]],
+    bounds: Sequence[tuple[tuple[tuple[int, int | bytes], ...], ...]],
     drafts: Sequence[PartitionDraft],
 ) -> Definition:
     changed = replace(_partitioning(definition), bounds=tuple(bounds), count=len(names))
@@ -211,7 +218,7 @@ def _with_partitions(
 
 def _bounds(
     drafts: Sequence[PartitionDraft], definition: Definition
-) -> list[tuple[tuple[tuple[int, object], ...], ...]]:
+) -> list[tuple[tuple[tuple[int, int | bytes], ...], ...]]:
     return [bounds_of(draft, _partitioning(definition), definition.info, LENIENT) for draft in drafts]
 
 

@@ -1,4 +1,4 @@
-"""Versions of tables: which one a row belongs to, and what becomes of its rows when a DDL ends it."""
+"""Versions of tables: the version of each row, and the destination of its rows when a DDL ends it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.partitioning import Partitioning
 
 LENIENT = SQLMode(strict=False, zero_dates=True, zero_in_date=True, invalid_dates=True, utf8_check=False)
-"""What the upstream accepted is not checked again."""
+"""A mode without checks: the upstream has accepted the values."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Definition:
-    """What the DDLs of a stream say of a table.
+    """The definition of a table by the DDLs of a stream.
 
     :param info: without ids; columns that are added come last.
     :param next_index_id: the id of the next index; of equal candidates for the handle key the lowest wins.
@@ -40,13 +40,13 @@ class Definition:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cell:
-    """Where a column's values come from when a DDL changes a table.
+class ColumnMapping:
+    """The source of a column's values when a DDL changes a table.
 
     :param source: name of the column before the DDL; empty for a new column.
     :param constant: value of a new column.
     :param before: the column before the DDL, if its values have to be converted.
-    :param after: the column after the DDL, likewise.
+    :param after: the column after the DDL, if its values have to be converted.
     """
 
     name: str
@@ -57,24 +57,24 @@ class Cell:
 
     @property
     def is_unchanged(self) -> bool:
-        """Whether name and values stay."""
+        """True if name and values stay."""
         return self.source == self.name and self.after is None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Move:
+class RowMigration:
     """The rows that a DDL moves from one version to another.
 
     :param target: number of the version.
-    :param cells: columns of the target; None if all columns stay as they are.
+    :param columns: columns of the target; None if all columns stay as they are.
     :param partitions: indexes of the partitions whose rows move; None: all rows.
-    :param doubt: why the values after the DDL cannot be derived from the stream; empty if they can.
+    :param uncomparable_reason: why the values after the DDL cannot be derived from the stream, or empty.
     """
 
     target: int
-    cells: tuple[Cell, ...] | None = None
+    columns: tuple[ColumnMapping, ...] | None = None
     partitions: frozenset[int] | None = None
-    doubt: str = ""
+    uncomparable_reason: str = ""
 
 
 @dataclass(kw_only=True)
@@ -83,10 +83,10 @@ class Version:
 
     :param number: position among all versions, in the order of their DDLs.
     :param schema: name of the database; ``table``: of the table.
-    :param since: commit-ts of the DDL that made it.
+    :param since: commit-ts of the DDL that created it.
     :param until: commit-ts of the DDL that ended it; None: it did not end.
-    :param moves: what becomes of its rows at its end; rows without a move are gone.
-    :param doubt: why its rows cannot be derived from the stream; empty if they can.
+    :param migrations: what becomes of its rows at its end; rows without a migration are gone.
+    :param uncomparable_reason: why its rows cannot be derived from the stream; empty if they can.
     """
 
     number: int
@@ -95,8 +95,8 @@ class Version:
     since: int
     definition: Definition
     until: int | None = None
-    moves: list[Move] = field(default_factory=list)
-    doubt: str = ""
+    migrations: list[RowMigration] = field(default_factory=list)
+    uncomparable_reason: str = ""
 
     @property
     def name(self) -> tuple[str, str]:
@@ -110,7 +110,7 @@ NO_VERSION = -1
 _END = np.iinfo(np.int64).max
 
 
-class Lineage:
+class TableHistory:
     """The versions of all tables, and how they follow from each other.
 
     :param versions: in order.
@@ -135,18 +135,22 @@ class Lineage:
     def followed(self) -> Mapping[int, Version]:
         """By number, the versions of tables with rows that a DDL moves, and of all tables of their names."""
         families = self._families
-        moving = {families[one.number] for one in self._versions if self._must_be_followed(one)}
+        moving = {families[version.number] for version in self._versions if self._must_be_followed(version)}
         while True:
             names = {version.name for version in self._versions if families[version.number] in moving}
             more = {families[version.number] for version in self._versions if version.name in names} - moving
             if not more:
-                return {one.number: one for one in self._versions if families[one.number] in moving}
+                return {
+                    version.number: version
+                    for version in self._versions
+                    if families[version.number] in moving
+                }
             moving |= more
 
     def _must_be_followed(self, version: Version) -> bool:
         definition = version.definition
         hidden_key = bool(definition.key) and not self._keys_visible(definition.info)
-        return bool(version.moves or version.doubt) or hidden_key
+        return bool(version.migrations or version.uncomparable_reason) or hidden_key
 
     @cached_property
     def names(self) -> frozenset[TableName]:
@@ -154,21 +158,23 @@ class Lineage:
         return frozenset(version.name for version in self.followed.values())
 
     @cached_property
-    def doubts(self) -> Mapping[TableName, str]:
+    def uncomparable_reasons(self) -> Mapping[TableName, str]:
         """Why the rows at the end of some followed tables cannot be derived from the stream."""
-        found: dict[int, str] = {}
+        reasons: dict[int, str] = {}
         for number, version in self.followed.items():
-            found[number] = found.get(number) or version.doubt
-            for move in version.moves:
-                found[move.target] = found.get(move.target) or found[number] or move.doubt
+            reasons[number] = reasons.get(number) or version.uncomparable_reason
+            for migration in version.migrations:
+                reasons[migration.target] = (
+                    reasons.get(migration.target) or reasons[number] or migration.uncomparable_reason
+                )
         return {
-            version.name: found[number]
+            version.name: reasons[number]
             for number, version in self.followed.items()
-            if version.until is None and found[number]
+            if version.until is None and reasons[number]
         }
 
     def earlier_names(self, name: TableName) -> frozenset[TableName]:
-        """The names of a table, and of the tables whose rows a DDL moved into it."""
+        """Return the names of a table, and of the tables whose rows a DDL moved into it."""
         families = self._families
         own = {families[number] for number, version in self.followed.items() if version.name == name}
         return frozenset({name}) | {
@@ -176,7 +182,7 @@ class Lineage:
         }
 
     def family_of(self, number: int) -> int:
-        """The number that versions share whose rows a DDL may bring together."""
+        """Return the number that versions share whose rows a DDL may bring together."""
         return self._families[number]
 
     @cached_property
@@ -188,10 +194,11 @@ class Lineage:
         changed = {
             self._families[version.number]
             for version in self.followed.values()
-            for move in version.moves
-            if self._changes_key(version, self._versions[move.target])
+            for migration in version.migrations
+            if self._changes_key(version, self._versions[migration.target])
             or any(
-                cell.after is not None and cell.source in version.definition.key for cell in move.cells or ()
+                mapping.after is not None and mapping.source in version.definition.key
+                for mapping in migration.columns or ()
             )
         }
         return frozenset(self._families[number] for number in self.followed) - changed
@@ -201,7 +208,11 @@ class Lineage:
         return version.definition.key != target.definition.key
 
     def version_of(self, schema: str, table: str, commit_ts: Numbers) -> Numbers:
-        """The number of the version of each row of a followed table; ``NO_VERSION`` if it had none then."""
+        """Return the number of the version of each row of a followed table; ``NO_VERSION`` for none.
+
+        With versions since 5 until 9, and since 9, a row at 9 is in the first one if time stamps are exact: a
+        row with the ts of a DDL belongs before it.
+        """
         versions = self._of_name.get((schema, table), [])
         since = np.array([version.since for version in versions], np.int64)
         until = np.array([_END if version.until is None else version.until for version in versions], np.int64)
@@ -209,17 +220,17 @@ class Lineage:
         current = np.searchsorted(since, commit_ts, self._side) - 1
         # Versions of one name follow each other, so a row is in the newest one that has begun, or in none.
         ended = np.searchsorted(until, commit_ts, self._side)
-        found = np.full(len(commit_ts), NO_VERSION)
+        version_numbers = np.full(len(commit_ts), NO_VERSION)
         present = (current >= 0) & (ended <= current)
-        found[present] = numbers[current[present]]
-        return found
+        version_numbers[present] = numbers[current[present]]
+        return version_numbers
 
     @cached_property
     def _of_name(self) -> Mapping[TableName, list[Version]]:
-        found: dict[TableName, list[Version]] = defaultdict(list)
+        by_name: dict[TableName, list[Version]] = defaultdict(list)
         for version in self.followed.values():
-            found[version.name].append(version)
-        return found
+            by_name[version.name].append(version)
+        return by_name
 
     @cached_property
     def _families(self) -> list[int]:
@@ -233,7 +244,7 @@ class Lineage:
             return number
 
         for version in self._versions:
-            for move in version.moves:
-                first, second = sorted((root(version.number), root(move.target)))
+            for migration in version.migrations:
+                first, second = sorted((root(version.number), root(migration.target)))
                 family[second] = first
         return [root(number) for number in range(len(family))]

@@ -43,12 +43,12 @@ class Scale:
     milliseconds: int
 
     def of(self, ts: int) -> float:
-        """A TSO in units since the origin."""
+        """Return a TSO in units since the origin."""
         return (ts - self.origin) / (self.milliseconds << tso.LOGICAL_BITS)
 
 
 def scale(buckets: Iterable[Bucket]) -> Scale:
-    """The axis that covers all rows and resolved events."""
+    """Return the axis that covers all rows and resolved events."""
     timestamps = [
         ts
         for bucket in buckets
@@ -95,7 +95,7 @@ _FLOOR = 0.04
 def partition_chart(
     buckets: Sequence[Bucket], marks: Sequence[Mark], scale: Scale, last: int, number: int = 0
 ) -> str:
-    """Commit-ts against offset in one partition.
+    """Draw commit-ts against offset in one partition.
 
     :param number: number of the chart on the page, for the ids of the marks of findings.
     :param marks: positions of findings and faults.
@@ -121,7 +121,7 @@ def partition_chart(
 
 
 def sizes_chart(sizes: Mapping[int, int]) -> str:
-    """Number of messages by size.
+    """Draw the number of messages by size.
 
     :param sizes: exponent n → number of messages smaller than 2^n bytes and at least half of that.
     """
@@ -140,7 +140,7 @@ def sizes_chart(sizes: Mapping[int, int]) -> str:
 
 
 def symbol(role: str) -> str:
-    """The symbol of a role in the charts, for the legend."""
+    """Draw the symbol of a role in the charts, for the legend."""
     with mpl.rc_context(_SETTINGS):
         figure = Figure(figsize=(0.36, 0.2))
         axes = figure.add_axes((0, 0, 1, 1))
@@ -168,9 +168,9 @@ def _line(axes: Axes, role: str, x: Sequence[float], y: Sequence[float], **style
 
 
 def _rows(axes: Axes, buckets: Sequence[Bucket], scale: Scale) -> None:
-    """The largest commit-ts of each bucket as a line, and the range down to its smallest as a band."""
-    points = [(one.first, scale.of(one.lowest), scale.of(one.highest)) for one in buckets
-              if one.lowest is not None and one.highest is not None]  # fmt: skip
+    """Draw the largest commit-ts of each bucket as a line, and the range down to its smallest as a band."""
+    points = [(bucket.first, scale.of(bucket.lowest), scale.of(bucket.highest)) for bucket in buckets
+              if bucket.lowest is not None and bucket.highest is not None]  # fmt: skip
     if not points:
         return
     offsets, lowest, highest = (list(values) for values in zip(*points, strict=True))
@@ -180,7 +180,7 @@ def _rows(axes: Axes, buckets: Sequence[Bucket], scale: Scale) -> None:
 
 
 def _resolved(axes: Axes, buckets: Sequence[Bucket], scale: Scale, last: int) -> None:
-    events = [one.resolved for one in buckets if one.resolved is not None]
+    events = [bucket.resolved for bucket in buckets if bucket.resolved is not None]
     if events:
         steps = [(offset, scale.of(ts)) for ts, offset in events]
         steps.append((last, steps[-1][1]))
@@ -188,19 +188,19 @@ def _resolved(axes: Axes, buckets: Sequence[Bucket], scale: Scale, last: int) ->
 
 
 def _ddls(axes: Axes, buckets: Sequence[Bucket]) -> None:
-    """All DDLs as one path of vertical lines; NaN separates them."""
-    offsets = [one.ddl_offset for one in buckets if one.ddl_offset is not None]
+    """Draw all DDLs as one path of vertical lines; NaN separates them."""
+    offsets = [bucket.ddl_offset for bucket in buckets if bucket.ddl_offset is not None]
     x = [value for offset in offsets for value in (offset, offset, float("nan"))]
     _line(axes, "ddl", x, [0.0, 1.0, 0.0] * len(offsets), transform=axes.get_xaxis_transform())
 
 
 def _damaged(axes: Axes, buckets: Sequence[Bucket]) -> None:
-    offsets = [one.error_offset for one in buckets if one.error_offset is not None]
+    offsets = [bucket.error_offset for bucket in buckets if bucket.error_offset is not None]
     _on_floor(axes, "damaged", offsets)
 
 
 def _marks(axes: Axes, marks: Sequence[Mark], scale: Scale, number: int) -> None:
-    """Faults as one element per role, findings as one each, because they have links."""
+    """Draw the faults of a role as one element, and each finding as its own, because it has a link."""
     faults = [mark for mark in marks if mark.role == "fault"]
     timed = [(mark.offset, scale.of(mark.commit_ts)) for mark in faults if mark.commit_ts is not None]
     if timed:
@@ -225,13 +225,13 @@ def _on_floor(axes: Axes, role: str, offsets: Sequence[int], **style: Any) -> No
 
 
 def _bytes(power: int) -> str:
-    """A power of two in bytes, KiB or MiB."""
+    """Format a power of two in bytes, KiB or MiB."""
     tens = min(power // 10, 2)
     return f"{1 << (power - 10 * tens):,}{('', 'K', 'M')[tens]}"
 
 
 def _svg(figure: Figure) -> str:
-    """The chart as an HTML element.
+    """Return the chart as an HTML element.
 
     Roles become classes. Ids of marks remain; others are removed, because a page has many charts.
     """

@@ -73,7 +73,7 @@ def page(
     faults: Sequence[FaultOccurrence] = (),
     requested: RequestedFaults | None = None,
 ) -> str:
-    """The page's text. Its only date is that of the subject, so the same input gives the same text."""
+    """Return the page's text. Its only date is that of the subject, so the same input gives the same text."""
     axis = scale(bucket for buckets in timeline.buckets.values() for bucket in buckets)
     marked = marks(verdict.findings, faults)
     charted = [part for part in timeline.partitions if (part.topic, part.partition) in timeline.buckets]
@@ -87,7 +87,7 @@ def page(
         subject=subject,
         verdict=verdict,
         summary=summary(verdict, gaps=False),
-        statements={one.id: one.statement for one in INVARIANTS},
+        statements={invariant.id: invariant.statement for invariant in INVARIANTS},
         kinds=kinds(verdict),
         not_looked_at=not_looked_at(verdict),
         timeline=timeline,
@@ -114,7 +114,7 @@ def page(
 def _points(
     charted: Sequence[PartitionCount], marked: Mapping[tuple[str, int], Sequence[Mark]]
 ) -> dict[tuple[str, int, int | None, int | None], str]:
-    """The ids of the marks of findings, by topic, partition, offset and commit-ts of the event."""
+    """Return the ids of the marks of findings, by topic, partition, offset and commit-ts of the event."""
     return {
         (part.topic, part.partition, mark.offset, mark.commit_ts): mark.id_in(number)
         for number, part in enumerate(charted)
@@ -136,13 +136,13 @@ def _chart(
 
 
 def _visible_roles(timeline: Timeline, marked: Mapping[tuple[str, int], Sequence[Mark]]) -> set[str]:
-    """The roles that occur in the charts; the legend lists no others."""
+    """Return the roles that occur in the charts; the legend lists no others."""
     buckets = [bucket for some in timeline.buckets.values() for bucket in some]
     occurs = {
-        "rows": any(one.highest is not None for one in buckets),
-        "resolved": any(one.resolved is not None for one in buckets),
-        "ddl": any(one.ddl_offset is not None for one in buckets),
-        "damaged": any(one.error_offset is not None for one in buckets),
+        "rows": any(bucket.highest is not None for bucket in buckets),
+        "resolved": any(bucket.resolved is not None for bucket in buckets),
+        "ddl": any(bucket.ddl_offset is not None for bucket in buckets),
+        "damaged": any(bucket.error_offset is not None for bucket in buckets),
     }
     return {name for name, visible in occurs.items() if visible} | {
         mark.role for key, some in marked.items() if key in timeline.buckets for mark in some
@@ -170,7 +170,7 @@ def _environment() -> Environment:
 
 
 def _detail(event: EventRef, timeline: Timeline) -> str:
-    """An event with all of its values, or with its key only if the stream does not contain it."""
+    """Return an event with all of its values, or with its key only if the stream does not contain it."""
     if event.offset is None or event.index is None:
         return cut(str(event))
     position = (event.topic, event.partition, event.offset, event.index)

@@ -32,7 +32,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def junit_text(suite_name: str, cases: Iterable[TestCase], seconds: float = 0.0) -> str:
-    """A report of one suite. It contains no date and no host name, so the same cases give the same text.
+    """Return a report of one suite. It has no date and no host name, so the same cases give the same text.
 
     :param seconds: time of all cases together, which they share equally: one pass over the data checks all.
     """
@@ -52,7 +52,7 @@ def junit_text(suite_name: str, cases: Iterable[TestCase], seconds: float = 0.0)
 
 
 def passed_case(classname: str, name: str) -> TestCase:
-    """A new case, without failure, skip or output."""
+    """Return a new case, without failure, skip or output."""
     return TestCase(name=xml_text(name), classname=xml_text(classname), time=0.0)
 
 
@@ -74,8 +74,8 @@ def set_output(case: TestCase, lines: Iterable[str]) -> None:
 
 
 def xml_text(text: str) -> str:
-    """The text with characters that XML 1.0 does not allow escaped; values of rows may contain any."""
-    return _NOT_XML.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    """Escape the characters that XML 1.0 does not allow; values of rows may contain any."""
+    return _NOT_XML.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 def write_junit(
@@ -90,7 +90,7 @@ def write_junit(
 
 
 def junit_xml(subject: Subject, verdict: Verdict, requested: RequestedFaults | None = None) -> str:
-    """The report's text. It contains no date and no host name.
+    """Return the report's text. It contains no date and no host name.
 
     It has a failure exactly if the verdict is not ok; with requested faults, if the verdict does not report
     each of them, or reports an error that none of them may cause.
@@ -102,8 +102,8 @@ def junit_xml(subject: Subject, verdict: Verdict, requested: RequestedFaults | N
 def _cases(classname: str, verdict: Verdict, requested: RequestedFaults) -> Iterator[TestCase]:
     ids = dict.fromkeys((*verdict.checked, *(finding.id for finding in verdict.findings)))
     for name in ids:
-        found = [one for one in verdict.findings if one.id == name]
-        yield _invariant(classname, name, found, requested.causes(name))
+        findings = [finding for finding in verdict.findings if finding.id == name]
+        yield _invariant(classname, name, findings, requested.causes(name))
     injected = tuple(requested.may_cause)
     if verdict.comparison is not None:
         yield _compared(classname, "expected-events", verdict.comparison, injected)
@@ -116,23 +116,23 @@ def _cases(classname: str, verdict: Verdict, requested: RequestedFaults) -> Iter
 
 
 def _invariant(classname: str, name: str, findings: list[Finding], causes: Sequence[str]) -> TestCase:
-    """Failed if violated, else skipped if it could not be checked completely, else passed.
+    """Return a failed case if violated, else a skipped one if not checked completely, else a passed one.
 
     :param causes: requested faults that may violate it: then an error is what was requested, and it passes.
     """
     case = passed_case(classname, name)
-    errors = [one for one in findings if one.severity == "error"]
-    not_checked = [one for one in findings if one.severity == "not checked"]
-    remarks = [one for one in findings if one.severity in ("warning", "info")]
-    lines = [line for one in errors for line in finding_lines(one)]
+    errors = [finding for finding in findings if finding.severity == "error"]
+    not_checked = [finding for finding in findings if finding.severity == "not checked"]
+    remarks = [finding for finding in findings if finding.severity in ("warning", "info")]
+    lines = [line for finding in errors for line in finding_lines(finding)]
     if errors:
         remarks += not_checked
     if errors and not causes:
         set_failed(case, errors[0].statement, lines)
     elif not_checked and not errors:
-        set_skipped(case, "; ".join(gap_reason(one) for one in not_checked))
+        set_skipped(case, "; ".join(gap_reason(finding) for finding in not_checked))
     output = [_as_injected(causes), *lines] if errors and causes else []
-    output += [line for one in remarks for line in finding_lines(one)]
+    output += [line for finding in remarks for line in finding_lines(finding)]
     if output:
         set_output(case, output)
     return case
@@ -141,7 +141,7 @@ def _invariant(classname: str, name: str, findings: list[Finding], causes: Seque
 def _compared(
     classname: str, name: str, part: Comparison | StateComparison, injected: Sequence[str]
 ) -> TestCase:
-    """Failed if events or rows differ, except for requested faults."""
+    """Return a case that failed if events or rows differ, except for requested faults."""
     case, output = passed_case(classname, name), list[str]()
     if not part.ok and injected:
         output = [_as_injected(injected), differences(part), *part.diff]
@@ -155,7 +155,7 @@ def _compared(
 
 
 def _fault(classname: str, name: str, invariants: Sequence[str]) -> TestCase:
-    """Passed if the verdict reports the fault."""
+    """Return a case that passed if the verdict reports the fault."""
     case = passed_case(classname, f"fault:{name}")
     if invariants:
         set_output(case, [f"reported by {', '.join(invariants)}"])

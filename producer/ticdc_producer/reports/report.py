@@ -12,19 +12,19 @@ from ticdc_producer.installation import install_command
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What was verified.
+    """The subject of a report: the verified stream.
 
     :param name: the scenario's name, or the topic's if no scenario was given.
     :param protocol: TiCDC's name of the protocol.
     :param seconds: how long reading and verifying it took; 0 if it was not measured.
     :param source: text of the scenario; empty: none, or one that may hold a password.
-    :param made: version of the tool and date of the report, as text; empty: the page does not name them.
+    :param created: version of the tool and date of the report; empty: the page does not name them.
     """
 
     name: str
     protocol: str
     seconds: float = 0.0
-    made: str = ""
+    created: str = ""
     source: str = ""
 
 

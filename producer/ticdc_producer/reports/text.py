@@ -18,7 +18,7 @@ _DIFFERENCES = ("missing", "unexpected", "out_of_order")
 
 
 def finding_lines(finding: Finding) -> Iterator[str]:
-    """A finding as lines: statement, examples with their events, hint."""
+    """Yield a finding as lines: statement, examples with their events, hint."""
     times = f" ({finding.count:,} times)" if finding.count > 1 else ""
     yield f"{finding.severity} {finding.id}{times}: {finding.statement}"
     for example in finding.examples:
@@ -29,27 +29,27 @@ def finding_lines(finding: Finding) -> Iterator[str]:
 
 
 def gap_reason(finding: Finding) -> str:
-    """Why something was not checked, and for how many rows."""
+    """Return why an invariant was not checked, and for how many rows."""
     return f"{finding.hint} ({finding.count:,} rows)" if finding.count else finding.hint
 
 
 def differences(part: Comparison | StateComparison) -> str:
-    """``2 missing, 1 unexpected, 1 injected fault``; empty without differences."""
+    """Format the differences as ``2 missing, 1 unexpected, 1 injected fault``; empty without any."""
     counts = ((getattr(part, name, 0), name.replace("_", " ")) for name in _DIFFERENCES)
-    found = [f"{count:,} {name}" for count, name in counts if count]
+    parts = [f"{count:,} {name}" for count, name in counts if count]
     if injected := getattr(part, "injected", 0):
-        found.append(_counted(injected, "injected fault"))
-    return ", ".join(found)
+        parts.append(_counted(injected, "injected fault"))
+    return ", ".join(parts)
 
 
 def tables_compared(state: StateComparison) -> str:
-    """``1 of 6 tables compared``."""
+    """Format the number of tables as ``1 of 6 tables compared``."""
     tables = state.tables + len(state.not_compared)
     return f"{state.tables} of {tables} {'table' if tables == 1 else 'tables'} compared"
 
 
 def why_not_compared(state: StateComparison) -> str:
-    """``bank.a, bank.b (the reason)``, for each reason."""
+    """Format the tables as ``bank.a, bank.b (the reason)``, for each reason."""
     names: dict[str, list[str]] = {}
     for name, reason in state.not_compared.items():
         names.setdefault(reason, []).append(name)
@@ -57,7 +57,7 @@ def why_not_compared(state: StateComparison) -> str:
 
 
 def not_looked_at(verdict: Verdict) -> str:
-    """What was compared, if not both events and rows were: ``neither events nor rows``; else empty."""
+    """Return what was not compared: ``no rows``, ``neither events nor rows``; empty if both were."""
     missing = [
         what for what, part in (("events", verdict.comparison), ("rows", verdict.state)) if part is None
     ]
@@ -65,13 +65,13 @@ def not_looked_at(verdict: Verdict) -> str:
 
 
 def kinds(verdict: Verdict) -> str:
-    """``7 row, 2 ddl, 6 resolved events``."""
+    """Format the numbers of events as ``7 row, 2 ddl, 6 resolved events``."""
     counted = ", ".join(f"{count:,} {kind}" for kind, count in verdict.kinds.items() if count)
     return f"{counted or 'no'} events"
 
 
 def summary(verdict: Verdict, *, gaps: bool = True) -> str:
-    """The verdict in one line: ``VIOLATED: 2 errors, 1 warning``; ``verified`` without findings.
+    """Format the verdict in one line: ``VIOLATED: 2 errors, 1 warning``; ``verified`` without findings.
 
     :param gaps: whether to count what was not checked.
     """
@@ -97,7 +97,7 @@ _MAX_CHARS, _CONTEXT_CHARS = 48, 12
 
 
 def state_lines(outcome: StateOutcome, *, quiet: bool = False) -> Iterator[str]:
-    """One line per table with its differences; the last line is the summary.
+    """Yield one line per table with its differences; the last line is the summary.
 
     :param quiet: only tables that differ, and the summary.
     """
@@ -128,14 +128,14 @@ def _table_summary(table: TableOutcome) -> str:
 
 
 def table_lines(table: TableOutcome) -> Iterator[str]:
-    """The differences of one table as aligned lines: columns, then rows."""
+    """Yield the differences of one table as aligned lines: columns, then rows."""
     if table.missing_columns:
         yield f"missing columns: {', '.join(table.missing_columns)}"
     if table.extra_columns:
         names = ", ".join(table.extra_columns)
         yield f"unexpected columns: {names} (--ignore-column excludes a column)"
     for kind, count in (("different", table.different), ("missing", table.missing), ("extra", table.extra)):
-        examples = [one for one in table.examples if one.kind == kind]
+        examples = [example for example in table.examples if example.kind == kind]
         yield from _rows(kind, examples)
         if count > len(examples):
             yield f"{kind:<9}  … and {count - len(examples):,} more"
@@ -143,23 +143,23 @@ def table_lines(table: TableOutcome) -> Iterator[str]:
 
 def _rows(kind: str, examples: Sequence[RowDifference]) -> Iterator[str]:
     if kind == "different":
-        for one in examples:
-            yield f"{kind:<9}  {' '.join(_named(one.key))}"
-            yield from (f"    {line}" for line in _columns(one))
+        for example in examples:
+            yield f"{kind:<9}  {' '.join(_named(example.key))}"
+            yield from (f"    {line}" for line in _columns(example))
         return
-    rows = [[*_named(one.key), *_named(one.expected or one.actual)] for one in examples]
+    rows = [[*_named(example.key), *_named(example.expected or example.actual)] for example in examples]
     yield from (f"{kind:<9}  {line}" for line in _aligned(rows))
 
 
-def _columns(one: RowDifference) -> list[str]:
+def _columns(difference: RowDifference) -> list[str]:
     return _aligned(
         [
             [
                 name,
-                f"expected {_literal(value, one.actual[name])}",
-                f"found {_literal(one.actual[name], value)}",
+                f"expected {_literal(value, difference.actual[name])}",
+                f"found {_literal(difference.actual[name], value)}",
             ]
-            for name, value in one.expected.items()
+            for name, value in difference.expected.items()
         ]
     )
 
@@ -177,7 +177,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _literal(value: Value, other: Value = None) -> str:
-    """A value as a literal; a long value is cut to the part around the first character that differs."""
+    """Format a value as a literal; a long one is cut to the part around the first character that differs."""
     if value is None:
         return "NULL"
     if value.startswith(UNREADABLE):
@@ -196,7 +196,7 @@ def _text(value: bytes) -> str:
 
 
 def _common_prefix(value: bytes, other: Value) -> int:
-    """Length of the common prefix in bytes."""
+    """Return the length of the common prefix in bytes."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(value, other or b"", strict=False)))
 
 

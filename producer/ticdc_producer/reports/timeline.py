@@ -91,7 +91,7 @@ LONGEST_SOURCE = 20_000
 
 
 def cut(text: str, most: int = LONGEST_EVENT) -> str:
-    """The text, shortened to ``most`` characters."""
+    """Return the text, shortened to ``most`` characters."""
     return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
 
 
@@ -108,7 +108,7 @@ class Mark:
     commit_ts: int | None
 
     def id_in(self, chart: int) -> str:
-        """The id of its element on the page, to which findings link.
+        """Return the id of its element on the page, to which findings link.
 
         :param chart: number of the partition's chart.
         """
@@ -118,12 +118,12 @@ class Mark:
 def marks(
     findings: Sequence[Finding], faults: Sequence[FaultOccurrence]
 ) -> Mapping[tuple[str, int], Sequence[Mark]]:
-    """The marks of each partition; if a role has more than ``limits.MARKS``, an even selection of them."""
+    """Return the marks of each partition; if a role has more than ``MARKS``, an even selection of them."""
     by_partition: dict[tuple[str, int], dict[str, set[Mark]]] = defaultdict(lambda: defaultdict(set))
     for topic, partition, mark in (*_of_faults(faults), *_of_findings(findings)):
         by_partition[topic, partition][mark.role].add(mark)
     return {
-        partition: [mark for found in by_role.values() for mark in _thinned(found)]
+        partition: [mark for role_marks in by_role.values() for mark in _thinned(role_marks)]
         for partition, by_role in by_partition.items()
     }
 
@@ -143,6 +143,6 @@ def _of_findings(findings: Sequence[Finding]) -> Iterator[tuple[str, int, Mark]]
                     yield event.topic, event.partition, mark
 
 
-def _thinned(found: set[Mark]) -> list[Mark]:
-    ordered = sorted(found, key=lambda mark: (mark.offset, mark.commit_ts or 0))
+def _thinned(marks: set[Mark]) -> list[Mark]:
+    ordered = sorted(marks, key=lambda mark: (mark.offset, mark.commit_ts or 0))
     return ordered[:: -(-len(ordered) // MARKS)]

@@ -52,10 +52,10 @@ def timeline_query(events: Dataset, findings: Sequence[Finding]) -> Timeline:
     for of_part in events.results(_counted):
         counts.merge(of_part)
     partitions = tuple(counts.partitions[name].count(*name) for name in sorted(counts.partitions))
-    drawn = _drawn(partitions, {position[:2] for position in named})
+    charted = _drawn(partitions, {position[:2] for position in named})
     return Timeline(
         partitions=partitions,
-        buckets=_buckets(events, drawn),
+        buckets=_buckets(events, charted),
         sizes=dict(sorted(counts.sizes.items())),
         examples=_examples(events, named),
     )
@@ -146,10 +146,10 @@ _Fields: TypeAlias = dict[str, Any]
 
 
 def _buckets(
-    events: Dataset, drawn: Mapping[_PartitionName, tuple[int, int]]
+    events: Dataset, charted: Mapping[_PartitionName, tuple[int, int]]
 ) -> dict[_PartitionName, tuple[Bucket, ...]]:
     buckets: dict[_PartitionName, dict[int, _Fields]] = {}
-    for of_part in events.results(partial(_bucketed, drawn)):
+    for of_part in events.results(partial(_bucketed, charted)):
         for (name, number), fields in of_part.items():
             own = buckets.setdefault(name, {})
             own[number] = _merged(own[number], fields) if number in own else fields
@@ -159,14 +159,14 @@ def _buckets(
 
 
 def _bucketed(
-    drawn: Mapping[_PartitionName, tuple[int, int]], _part: Part, batches: Batches
+    charted: Mapping[_PartitionName, tuple[int, int]], _part: Part, batches: Batches
 ) -> dict[tuple[_PartitionName, int], _Fields]:
     buckets: dict[tuple[_PartitionName, int], _Fields] = {}
     for batch in batches:
         for name, events in _partitions(batch):
-            if name not in drawn:
+            if name not in charted:
                 continue
-            start, width = drawn[name]
+            start, width = charted[name]
             numbers = (events.column("offset").to_numpy() - start) // width
             for number in np.unique(numbers).tolist():
                 fields = _bucket(events.filter(pa.array(numbers == number)))
@@ -190,15 +190,15 @@ def _bucket(events: pa.RecordBatch) -> _Fields:
     }
 
 
-def _merged(one: _Fields, other: _Fields) -> _Fields:
+def _merged(first: _Fields, second: _Fields) -> _Fields:
     """Return the fields of a bucket of which two parts have events."""
 
-    def chosen(name: str) -> Any:
-        known = [fields[name] for fields in (one, other) if fields[name] is not None]
+    def merged(name: str) -> Any:
+        known = [fields[name] for fields in (first, second) if fields[name] is not None]
         choose = max if name in ("highest", "resolved") else min
         return choose(known) if known else None
 
-    return {name: chosen(name) for name in one}
+    return {name: merged(name) for name in first}
 
 
 def _examples(events: Dataset, named: set[EventPosition]) -> dict[EventPosition, str]:

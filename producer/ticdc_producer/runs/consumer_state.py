@@ -1,4 +1,4 @@
-"""The table state that a consumer can derive from a topic: the expected state as far as messages carry it."""
+"""The table state that a consumer can derive from a topic: the state that its messages carry."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.event_line import from_json, to_json
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.oracle.comparable_tables import tables_of_ddl_text, unverifiable_tables
+from ticdc_producer.oracle.comparable_tables import tables_of_ddl_text, uncomparable_in_scenario
 from ticdc_producer.scenario.history import RowImage
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.state import replicated_state
@@ -23,22 +23,22 @@ ConsumerTable: TypeAlias = dict[str, Any]
 def consumer_state(
     job: Job, folder: Path, ts: int | None = None, *, follows_ddl: bool = False
 ) -> list[ConsumerTable]:
-    """The tables whose rows follow from a topic, with values as its protocol transmits them.
+    """Return the tables whose rows follow from a topic, with values as its protocol transmits them.
 
-    Left out are tables without a key, tables that a DDL altered, tables that a DDL emptied although the
-    topic has no message of that DDL, and tables whose names the protocol changes in row events.
+    Tables without a key are omitted, and so are tables that a DDL altered, tables that a DDL emptied without
+    a message in the topic, and tables whose names the protocol changes in row events.
 
     :param folder: a golden folder of the job.
     :param ts: one of the job's ``state_at`` time stamps (TSO); None: the state at the end.
     :param follows_ddl: whether the consumer parses the text of DDLs, so that tables that a DDL altered are
-        included as far as the stream carries what it needs.
+        included if the stream carries what it needs.
     """
     state_folder = folder / "state" if ts is None else folder / "state.at" / str(ts)
-    left_out = _left_out(job, follows_ddl=follows_ddl)
+    omitted = _omitted(job, follows_ddl=follows_ddl)
     tables = {
         table.qualified_name: table
         for table in _tables(job, ts)
-        if table.handle_index is not None and table.qualified_name not in left_out
+        if table.handle_index is not None and table.qualified_name not in omitted
     }
     return [
         _consumer_table(job, table, _stored_rows(state_folder, table))
@@ -48,40 +48,40 @@ def consumer_state(
 
 
 def consumer_state_of_sql(
-    job: Job, ts: int | None = None, *, follows_ddl: bool = False, left_out: Collection[str] = ()
+    job: Job, ts: int | None = None, *, follows_ddl: bool = False, omitted: Collection[str] = ()
 ) -> list[ConsumerTable]:
-    """The same tables without a folder, for a scenario of SQL steps only.
+    """Return the same tables without a folder, for a scenario of SQL steps only.
 
     :param follows_ddl: whether the consumer parses the text of DDLs, so that tables that a DDL altered are
-        included as far as the stream carries what it needs.
-    :param left_out: ``schema.table`` of further tables that are left out.
+        included if the stream carries what it needs.
+    :param omitted: ``schema.table`` of further tables that are omitted.
     """
-    excluded = _left_out(job, follows_ddl=follows_ddl).union(left_out)
+    excluded = _omitted(job, follows_ddl=follows_ddl).union(omitted)
     state = job.history.state if ts is None else job.state_until(ts)
-    found = {
+    tables = {
         table.qualified_name: _consumer_table(job, table, _sql_rows(table, rows))
         for table, rows in replicated_state(job, state)
         if table.handle_index is not None and table.qualified_name not in excluded
     }
-    return [table for _, table in sorted(found.items())]
+    return [table for _, table in sorted(tables.items())]
 
 
-def _left_out(job: Job, *, follows_ddl: bool = False) -> set[str]:
+def _omitted(job: Job, *, follows_ddl: bool = False) -> set[str]:
     altered = () if follows_ddl else tables_of_ddl_text(job)
-    return {*unverifiable_tables(job), *altered, *_renamed(job)}
+    return {*uncomparable_in_scenario(job), *altered, *_renamed(job)}
 
 
 def _renamed(job: Job) -> set[str]:
-    """Tables whose row events and DDL events have different names, and tables of the names in their rows.
+    """Return the tables whose row events and DDL events have different names, and those of the names in rows.
 
     The protocol replaces characters of names in row events only.
     """
-    visible, found = job.encoder.fidelity.visible_name, set[str]()
+    visible, names = job.encoder.fidelity.visible_name, set[str]()
     for table in job.history.catalog.tables:
         name = f"{visible(table.schema)}.{visible(table.name)}"
         if name != table.qualified_name:
-            found |= {name, table.qualified_name}
-    return found
+            names |= {name, table.qualified_name}
+    return names
 
 
 def _tables(job: Job, ts: int | None) -> Iterator[TableInfo]:

@@ -1,4 +1,4 @@
-"""Coverage: which traps of the catalogue a topic or a golden folder exercises."""
+"""Coverage: the traps of the catalogue that a topic or a golden folder exercises."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from ticdc_producer.config import Changefeed
+from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine
 from ticdc_producer.engine.dataset import Dataset, Engine
-from ticdc_producer.engine.option import EngineOption
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.faults.catalogue import Trap, catalogue
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.protocols import registry
+from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.golden import folder_messages, folder_size
 from ticdc_producer.runs.topics import brokers_of, topic_messages, whole_topics
-from ticdc_producer.runs.verify import OnStatus, max_rows
+from ticdc_producer.runs.verify import max_rows
 from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.simulate.job import changefeed_of
 from ticdc_producer.simulate.schemas import with_schemas
@@ -34,7 +35,7 @@ Status: TypeAlias = Literal["exercised", "not_exercised", "unobservable", "not_a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrapCoverage:
-    """How a stream covers one trap.
+    """The coverage of one trap by a stream.
 
     :param status: ``exercised``; ``not_exercised``; ``unobservable`` (the messages do not carry it);
         ``not_applicable`` (not in this protocol or profile); ``illegal`` (found by ``verify``, not
@@ -52,7 +53,7 @@ class TrapCoverage:
     note: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """The fields as a JSON object."""
+        """Return the fields as a JSON object."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -64,12 +65,12 @@ class Coverage:
     traps: tuple[TrapCoverage, ...]
 
     def of_status(self, *statuses: Status) -> list[TrapCoverage]:
-        """The traps with one of these statuses."""
-        return [one for one in self.traps if one.status in statuses]
+        """Return the traps with one of these statuses."""
+        return [trap for trap in self.traps if trap.status in statuses]
 
     def to_json(self) -> dict[str, Any]:
-        """The protocol and all traps as a JSON object."""
-        return {"protocol": self.protocol, "traps": [one.to_json() for one in self.traps]}
+        """Return the protocol and all traps as a JSON object."""
+        return {"protocol": self.protocol, "traps": [trap.to_json() for trap in self.traps]}
 
 
 def coverage(
@@ -79,9 +80,9 @@ def coverage(
     config: str | Path | None = None,
     kafka_properties: Sequence[str] = (),
     engine: EngineOption = "auto",
-    on_status: OnStatus = lambda _line: None,
+    on_status: OnStatus = ignore_status,
 ) -> Coverage:
-    """Which traps of the catalogue a topic or a golden folder exercises, and which it misses.
+    """Return the traps of the catalogue that a topic or a golden folder exercises, and those that it misses.
 
     Exactly one of ``sink_uri`` and ``folder`` is given.
 
@@ -129,7 +130,7 @@ def _start(
 
 
 def _injected(manifest: Mapping[str, Any]) -> Counter[str]:
-    """How often each trap was injected according to the manifest."""
+    """Return how often each trap was injected according to the manifest."""
     counted: Counter[str] = Counter()
     for fault in manifest.get("faults") or ():
         if isinstance(fault, dict) and isinstance(fault.get("places"), int) and fault["places"] > 0:

@@ -22,7 +22,7 @@ from ticdc_producer.protocols.spec import Options
 from ticdc_producer.targets.decode import check_same, event_rows, protocol_of
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.verifier.finding import Finding
-from ticdc_producer.verifier.invariants.framing import FRAME
+from ticdc_producer.verifier.invariants.events import FRAME
 
 
 def decode(
@@ -34,7 +34,7 @@ def decode(
     protocol: str | None = None,
     kafka_properties: Sequence[str] = (),
 ) -> Iterator[dict[str, Any]]:
-    """Decoded events, as rows of the shape ``DECODED``, in partition and offset order.
+    """Yield the decoded events, as rows of the shape ``DECODED``, in partition and offset order.
 
     Exactly one of ``sink_uri``, ``folder`` and ``file`` is given.
 
@@ -79,7 +79,7 @@ def decode(
 
 
 def _schema_of(changefeed: Changefeed, folder: str | Path | None) -> Callable[[int], str | None]:
-    """The lookup of Avro schemas by the number that messages contain.
+    """Return the lookup of Avro schemas by the number that messages contain.
 
     :raises ChangefeedError: if neither the folder nor a registry has them.
     """
@@ -104,7 +104,7 @@ def _decoded_events(
     options_of: Callable[[str], Options],
     claims: str,
 ) -> Iterator[dict[str, Any]]:
-    """Rows of all records; if the protocol was detected, all records must have it.
+    """Yield the rows of all records; if the protocol was detected, all records must have it.
 
     :param options_of: a protocol to the options of its decoder.
     :param claims: location of claim-check objects, as URI or path; empty if unknown.
@@ -134,7 +134,7 @@ def _decoded_events(
 
 
 def _undescribed(waiting: Iterable[Record], decoder: Decoder, strict: Decoder) -> Iterator[dict[str, Any]]:
-    """Errors for rows whose table no message described.
+    """Return errors for rows whose table no message described.
 
     :param waiting: records that yielded no event because their table was unknown.
     :param strict: a decoder that rejects rows of unknown tables.
@@ -159,7 +159,7 @@ def _records(
 
 
 def _storage_events(changefeed: Changefeed) -> Iterator[dict[str, Any]]:
-    """The events of a storage folder in replay order; its DDLs are in schema files."""
+    """Yield the events of a storage folder in replay order; its DDLs are in schema files."""
     from ticdc_producer.targets.storage.read import list_storage, reading_options, records
 
     options = changefeed.codec_options()
@@ -183,10 +183,10 @@ FolderText: TypeAlias = dict[str, list[str]]
 
 
 def folder_text(folder: Path) -> FolderText:
-    """The lines of a golden folder.
+    """Return the lines of a golden folder.
 
-    Offsets and commit-ts are left out, because an inserted statement moves those of all later events.
-    Resolved events are left out, because they carry nothing else.
+    Offsets and commit-ts are omitted: an inserted statement moves those of all later events. Resolved events
+    are omitted: they carry nothing else.
 
     :raises FolderError: for a damaged folder.
     """
@@ -201,7 +201,7 @@ def folder_text(folder: Path) -> FolderText:
 
 
 _SAMPLE = 100
-"""Messages that are looked at."""
+"""Messages from which the protocol is detected."""
 
 
 def with_protocol_hint(
@@ -210,7 +210,7 @@ def with_protocol_hint(
     protocol: str,
     messages: Dataset,
 ) -> list[Finding]:
-    """The findings; if most messages do not decode, that of INV-FRAME names the protocol of their bytes.
+    """Return the findings; if most messages do not decode, that of INV-FRAME names the detected protocol.
 
     :param kinds: events by kind; a message that does not decode is an ``error``.
     :param protocol: with which they were decoded.
@@ -223,13 +223,13 @@ def with_protocol_hint(
     if likely in (None, protocol):
         return list(findings)
     hint = f"the messages look like {likely}, and were decoded as {protocol}: set protocol={likely}"
-    return [replace(one, hint=hint) if one.id == FRAME.id else one for one in findings]
+    return [replace(finding, hint=hint) if finding.id == FRAME.id else finding for finding in findings]
 
 
 def _likely_protocol(messages: Dataset) -> str | None:
-    """The protocol of most of the first messages; None if it cannot be detected."""
+    """Return the protocol of most of the first messages; None if it cannot be detected."""
     batches = messages.select("key", "value").batches()
     rows = islice((row for batch in batches for row in batch.slice(0, _SAMPLE).to_pylist()), _SAMPLE)
-    found = Counter(detect_protocol(row["key"], row["value"]) for row in rows)
-    (likely, _), *_ = found.most_common(1) or [(None, 0)]
+    protocols = Counter(detect_protocol(row["key"], row["value"]) for row in rows)
+    (likely, _), *_ = protocols.most_common(1) or [(None, 0)]
     return likely

@@ -34,7 +34,7 @@ class WallClock(Protocol):
         ...
 
     def elapsed_ms(self) -> int:
-        """Milliseconds since the start."""
+        """Return the milliseconds since the start."""
         ...
 
     def wait_until(self, elapsed_ms: int) -> bool:
@@ -66,7 +66,7 @@ class SystemClock:
 
     @contextmanager
     def ended_by_signals(self) -> Iterator[None]:
-        """The first Ctrl-C or ``kill`` requests the end of the run; the second one interrupts it."""
+        """Request the end of the run at the first Ctrl-C or ``kill``; the second one interrupts it."""
         if threading.current_thread() is not threading.main_thread():
             yield  # Python delivers signals to the main thread only
             return
@@ -91,14 +91,14 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 def read_rate(text: str) -> float:
-    """Row changes per second of a text such as ``5000/s``, ``5000`` or ``60/m``.
+    """Return the row changes per second of a text such as ``5000/s``, ``5000`` or ``60/m``.
 
     :raises ScenarioError: if the text is not a rate.
     """
-    found = _RATE.fullmatch(text)
-    if not found or int(found[1]) == 0:
+    match = _RATE.fullmatch(text)
+    if not match or int(match[1]) == 0:
         raise ScenarioError(f"{text!r} is not a rate", hint="row changes per time: 5000/s, 300/m or 10/h")
-    return int(found[1]) / _SECONDS[found[2] or "s"]
+    return int(match[1]) / _SECONDS[match[2] or "s"]
 
 
 def realtime_job(
@@ -112,7 +112,7 @@ def realtime_job(
     seed: int | None = None,
     kafka_properties: Sequence[str] = (),
 ) -> Job:
-    """A job whose ``generate`` step changes rows at the given rate of the scenario's clock.
+    """Return a job whose ``generate`` step changes rows at the given rate of the scenario's clock.
 
     :param rate: row changes per time, such as ``5000/s``.
     :param duration: length of the run, such as ``10m``; None: until all transactions of the step are sent.
@@ -169,12 +169,12 @@ def _check(job: Job) -> None:
 
 
 def first_realtime_commit(job: Job) -> int:
-    """Number of the first commit that is sent in real time; earlier commits are sent at once."""
+    """Return the number of the first commit that is sent in real time; earlier commits are sent at once."""
     return job.history.generated[-1].first_transaction
 
 
 def with_clock_start(job: Job, now_ms: int) -> Job:
-    """The job with a clock that starts such that its first commit sent in real time is due now.
+    """Return the job with a clock by which its first commit sent in real time is due now.
 
     A ``clock.start`` of the scenario takes precedence.
 
@@ -217,12 +217,12 @@ def slices(job: Job, wall_clock: WallClock) -> Iterator[Slice]:
     def tick(number: int) -> int:
         return tso.compose(first + number * every)
 
-    done = (start_ms - first) // every  # ticks before the start are history
+    ticks = (start_ms - first) // every  # ticks before the start are history
     while written_to < last:
-        running = wall_clock.wait_until(first + (done + 1) * every - start_ms)
+        running = wall_clock.wait_until(first + (ticks + 1) * every - start_ms)
         if not running and written_to >= 0:
             return
-        done = max(done + 1, (start_ms + wall_clock.elapsed_ms() - first) // every)
-        end_ts = min(tick(done), last)
+        ticks = max(ticks + 1, (start_ms + wall_clock.elapsed_ms() - first) // every)
+        end_ts = min(tick(ticks), last)
         yield Slice(written_to, end_ts)
         written_to = end_ts

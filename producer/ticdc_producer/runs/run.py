@@ -6,29 +6,21 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from ticdc_producer.engine.choose import EngineStart, choose_engine
-from ticdc_producer.engine.option import EngineOption
-from ticdc_producer.errors import FolderError
+from ticdc_producer.engine import EngineOption
+from ticdc_producer.engine.choose import EngineStart, choose_engine, translate_worker_errors
+from ticdc_producer.errors import ArgumentError
 from ticdc_producer.oracle.scenario import ScenarioOracle
-from ticdc_producer.runs.run_options import RunOptions
-from ticdc_producer.runs.run_report import (
-    OnProgress,
-    OnStatus,
-    RunReport,
-    final_progress,
-    ignore_status,
-    report_of,
-)
+from ticdc_producer.runs.run_options import OnStatus, RunOptions, ignore_status
+from ticdc_producer.runs.run_report import OnProgress, RunReport, final_progress, report_of
 from ticdc_producer.runs.targets.selection import checked_targets, started
 from ticdc_producer.runs.targets.target import Target
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
-from ticdc_producer.runs.worker_errors import translate_worker_errors
 from ticdc_producer.simulate.counts import Counts
 from ticdc_producer.simulate.encode import EncodedStream, encoded
 from ticdc_producer.simulate.job import Job, prepare
 from ticdc_producer.simulate.simulate import Simulation, estimate_of
+from ticdc_producer.targets.encode import Rejection
 from ticdc_producer.verifier.match import ExpectedStream
 
 
@@ -71,7 +63,7 @@ class _Run:
 
     @property
     def _encodes_again(self) -> bool:
-        """Whether the events are encoded in another way, too: without faults, or with registered schemas."""
+        """Whether the events are also encoded in another way: without faults, or with registered schemas."""
         again = self.simulation.job.faults is not None
         again = again or any(target.encodes_again for target in self.targets)
         return again and not self.options.dry_run and not self.simulation.is_divided
@@ -83,7 +75,8 @@ class _Run:
             job,
             self.simulation.events,
             messages=written and not all(target.encodes_again for target in self.targets),
-            carried=written and (compared or any(target.holds_expected_events for target in self.targets)),
+            expected_events=written
+            and (compared or any(target.holds_expected_events for target in self.targets)),
         )
         return self.stack.enter_context(stream)
 
@@ -93,7 +86,7 @@ class _Run:
         if job.faults is None or not self.options.verify_output:
             return self.simulation.encoded
         events = self.simulation.correct_events(self.simulation.events, self.stack)
-        return self.stack.enter_context(encoded(job, events, carried=True, faults=False))
+        return self.stack.enter_context(encoded(job, events, expected_events=True, faults=False))
 
     def _report_of(self, stream: EncodedStream) -> RunReport:
         counts = stream.counts
@@ -122,7 +115,7 @@ class _Run:
             report = self._report(counts, skipped)
             return replace(report, target=target.name, broker_pid=target.broker_pid)
 
-    def _report(self, counts: Counts, skipped: list[dict[str, Any]]) -> RunReport:
+    def _report(self, counts: Counts, skipped: list[Rejection]) -> RunReport:
         return report_of(
             self.simulation, counts, skipped, self.targets[0].warnings, dry_run=self.options.dry_run
         )
@@ -185,10 +178,12 @@ def run(
     if messages_only and (dry_run or state_at):
         other = "dry_run" if dry_run else "state_at"
         what, hint = f"`messages_only` cannot be combined with `{other}`", "it writes nothing but messages"
-        raise FolderError(what, path="", hint=hint).about("messages_only", other)
+        raise ArgumentError(what, argument="messages_only", hint=hint).about("messages_only", other)
     if state_at and out is None:
         hint = "the state is written to a golden folder"
-        raise FolderError("`state_at` requires `out`", path="", hint=hint).about("state_at", "out")
+        raise ArgumentError("`state_at` requires `out`", argument="state_at", hint=hint).about(
+            "state_at", "out"
+        )
     job = prepare(
         scenario,
         sink_uri=sink_uri,

@@ -14,21 +14,26 @@ from pyspark.sql import functions as F
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.dispatch.table_filter import TableFilter
-from ticdc_producer.engine.choose import SMALL_EVENTS, EngineStart, Estimate, choose_engine
-from ticdc_producer.engine.option import EngineOption
+from ticdc_producer.engine import EngineOption
+from ticdc_producer.engine.choose import (
+    SMALL_EVENTS,
+    EngineStart,
+    Estimate,
+    choose_engine,
+    translate_worker_errors,
+)
 from ticdc_producer.engine.spool import joined
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.shapes import CHANGE_LOG
 from ticdc_producer.model.tso import DEFAULT_EVERY_MS, DEFAULT_START, CommitClock
 from ticdc_producer.runs.run import execute
-from ticdc_producer.runs.run_options import RunOptions
-from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status
+from ticdc_producer.runs.run_options import OnStatus, RunOptions, ignore_status
+from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.targets.selection import checked_targets, started
-from ticdc_producer.runs.worker_errors import translate_worker_errors
 from ticdc_producer.scenario.dataframe import Tables
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import ScenarioFile
-from ticdc_producer.scenario.version_metadata import with_update_ts
+from ticdc_producer.scenario.table_versions import with_update_ts
 from ticdc_producer.simulate.change_log import UpstreamLog, change_batch
 from ticdc_producer.simulate.job import Job, changefeed_of
 from ticdc_producer.simulate.simulate import Simulation
@@ -119,7 +124,7 @@ def _estimate(job: Job, few: pa.Table | None) -> Estimate:
 
 
 def _change_log(changes: DataFrame, few: pa.Table | None, commits: int) -> UpstreamLog:
-    """Return the change log of a DataFrame behind some commits.
+    """Return the change log of a DataFrame, numbered after some commits.
 
     :param few: its rows if this process has them.
     """
@@ -148,7 +153,7 @@ def _job(name: str, tables: Tables, last: int, changefeed: Changefeed, start: in
 
 
 def _scenario(name: str, start: int, every_ms: int) -> ScenarioFile:
-    """The settings of a scenario without steps."""
+    """Return the settings of a scenario without steps."""
     return ScenarioFile(
         file="",
         sha256="",

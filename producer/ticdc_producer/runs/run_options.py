@@ -1,15 +1,24 @@
-"""The options of a run, whatever its input and its target."""
+"""The options of a run, whatever its input and its target, and its status lines."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 from ticdc_producer.config.sink_uri import SinkURI
-from ticdc_producer.engine.option import EngineOption
+from ticdc_producer.engine import EngineOption
 from ticdc_producer.errors import ArgumentError
-from ticdc_producer.runs.run_report import OnProgress, OnStatus, ignore_status
+from ticdc_producer.runs.run_report import OnProgress
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
+
+OnStatus: TypeAlias = Callable[[str], None]
+"""Called with a line of text for each step of the work."""
+
+
+def ignore_status(_line: str) -> None:
+    """Do nothing: the default ``on_status``."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,25 +63,25 @@ def check_broker_options(uri: SinkURI, options: RunOptions) -> None:
     """
     for name in ("append", "resume"):
         if getattr(options, name) and options.replace:
-            raise _refused(name, "cannot be combined with `replace`", "choose one of them")
+            raise _rejected(name, "cannot be combined with `replace`", "choose one of them")
     for name in ("append", "replace", "keep"):
         if getattr(options, name) and options.dry_run:
-            raise _refused(name, "cannot be combined with `dry_run`", "a dry run writes nothing")
+            raise _rejected(name, "cannot be combined with `dry_run`", "a dry run writes nothing")
     if options.replace and options.out is None and uri.embedded:
         hint = "kafka://HOST:PORT/TOPIC; an embedded broker starts empty"
-        raise _refused("replace", "requires `out`, or a sink URI with a broker", hint)
+        raise _rejected("replace", "requires `out`, or a sink URI with a broker", hint)
     if options.append and options.out is not None and uri.embedded:
         hint = "the sink URI names no host, so only the folder is written"
-        raise _refused("append", "cannot be combined with `out`", hint)
+        raise _rejected("append", "cannot be combined with `out`", hint)
     if options.append and uri.embedded:
         hint = "kafka://HOST:PORT/TOPIC; an embedded broker starts empty"
-        raise _refused("append", "requires a sink URI with a broker", hint)
+        raise _rejected("append", "requires a sink URI with a broker", hint)
     if options.keep and not uri.embedded:
         hint = "the brokers of the sink URI keep running anyway"
-        raise _refused("keep", "applies to the embedded broker, which this run does not start", hint)
+        raise _rejected("keep", "applies to the embedded broker, which this run does not start", hint)
 
 
-def _refused(name: str, what: str, hint: str) -> ArgumentError:
+def _rejected(name: str, what: str, hint: str) -> ArgumentError:
     return ArgumentError(f"`{name}` {what}", argument=name, hint=hint).about(
         name, "dry_run", "out", "replace", "resume"
     )

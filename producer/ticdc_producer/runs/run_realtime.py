@@ -9,20 +9,19 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
-from ticdc_producer.engine.choose import EngineStart, choose_engine
+from ticdc_producer.engine import EngineOption
+from ticdc_producer.engine.choose import EngineStart, choose_engine, translate_worker_errors
 from ticdc_producer.engine.dataset import Batches, Dataset, Order, Part
-from ticdc_producer.engine.option import EngineOption
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model import tso
 from ticdc_producer.oracle.scenario import ScenarioOracle
 from ticdc_producer.runs.rate import Slice, SystemClock, WallClock, realtime_job, slices, with_clock_start
-from ticdc_producer.runs.run_options import RunOptions, check_broker_options
-from ticdc_producer.runs.run_report import OnStatus, RunReport, ignore_status, report_of
+from ticdc_producer.runs.run_options import OnStatus, RunOptions, check_broker_options, ignore_status
+from ticdc_producer.runs.run_report import RunReport, report_of
 from ticdc_producer.runs.targets.kafka import KafkaTarget
 from ticdc_producer.runs.targets.run_topics import RunTopics, prepare_topics
 from ticdc_producer.runs.targets.target import attach_verdict
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
-from ticdc_producer.runs.worker_errors import translate_worker_errors
 from ticdc_producer.simulate.change_log import shuffled_row_events
 from ticdc_producer.simulate.counts import Counts
 from ticdc_producer.simulate.encode import encoded
@@ -141,7 +140,7 @@ class _Run:
         skips = job.scenario.on_error == "skip"
         end = written = 0
         for slice_ in slices(job, self.wall_clock):
-            summaries = topics.encode_and_write(job, self._events(job, slice_), skip_refused=skips)
+            summaries = topics.encode_and_write(job, self._events(job, slice_), skip_rejected=skips)
             counts = Counts.of_partitions(summaries)
             topics = replace(topics, starts=_next_starts(topics.starts, counts.messages))
             written, end = written + counts.total, slice_.end_ts
@@ -159,7 +158,7 @@ class _Run:
 
     def _with_verdict(self, job: Job, events: Dataset, topics: RunTopics) -> RunReport:
         simulation = replace(self.simulation, job=job)
-        with encoded(job, events, carried=True) as stream:
+        with encoded(job, events, expected_events=True) as stream:
             warnings = (*job.changefeed.warnings, *job.stream.router.warnings)
             report = report_of(simulation, stream.counts, stream.rejections, warnings)
             report = replace(report, target=topics.name)
@@ -172,12 +171,12 @@ class _Run:
 
 
 def _progress_line(written: int, end: int, job: Job, wall_clock: WallClock) -> str:
-    """Status line: messages, their rate, resolved-ts, and the remaining time of the scenario."""
+    """Return the status line: messages, their rate, resolved-ts, and the remaining time of the scenario."""
     moment = tso.to_datetime(end).replace(tzinfo=None).isoformat(" ", "milliseconds")
     last = job.stream.resolved.clock.ts(job.history.commits - 1)
-    left = timedelta(seconds=(tso.physical(last) - tso.physical(end)) // 1000)
+    remaining = timedelta(seconds=(tso.physical(last) - tso.physical(end)) // 1000)
     rate = written * 1000 // max(1, wall_clock.elapsed_ms())
-    return f"written {written:,} messages, {rate:,}/s, resolved-ts {end} ({moment}), {left} left"
+    return f"written {written:,} messages, {rate:,}/s, resolved-ts {end} ({moment}), {remaining} left"
 
 
 def _next_starts(starts: Offsets, messages: Counter[tuple[str, int, str]]) -> Offsets:

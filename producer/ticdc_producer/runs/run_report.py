@@ -1,39 +1,40 @@
-"""The report of a run, with its illegal faults against the verdict, and how much of it is written."""
+"""The report of a run: its counts, its illegal faults with the verdict on them, and its progress."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ticdc_producer.engine.choose import EngineChoice
 from ticdc_producer.faults.catalogue import EXPECTED_EVENTS, trap
 from ticdc_producer.model.fidelity import has_commit_ts
-from ticdc_producer.simulate.counts import Counts, FaultSummary, discarded
+from ticdc_producer.simulate.counts import Counts, FaultCount, FaultSummary, discarded
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation
+from ticdc_producer.targets.encode import Rejection
 from ticdc_producer.verifier.verdict import RequestedFaults, Verdict
 
 
 def reporting_invariants(name: str, verdict: Verdict) -> tuple[str, ...]:
-    """The invariants by which a verdict reports an illegal trap; empty: the trap went unnoticed.
+    """Return the invariants by which a verdict reports an illegal trap; empty if the trap went unnoticed.
 
     :param name: id of the trap.
     """
-    found = {finding.id for finding in verdict.of_severity("error", "warning")}
+    violated = {finding.id for finding in verdict.of_severity("error", "warning")}
     if verdict.comparison is not None and not verdict.comparison.ok:
-        found.add(EXPECTED_EVENTS)
-    wanted = trap(name).violates
+        violated.add(EXPECTED_EVENTS)
+    invariants = trap(name).violates
     unchecked = {finding.id for finding in verdict.of_severity("not checked")}
-    if all(invariant in unchecked for invariant in wanted):
-        wanted = (EXPECTED_EVENTS,)  # the protocol does not carry what the trap changes
-    return tuple(invariant for invariant in wanted if invariant in found)
+    if all(invariant in unchecked for invariant in invariants):
+        invariants = (EXPECTED_EVENTS,)  # the protocol does not carry what the trap changes
+    return tuple(invariant for invariant in invariants if invariant in violated)
 
 
-def requested_faults(verdict: Verdict, faults: Iterable[Mapping[str, Any]]) -> RequestedFaults:
-    """What the illegal faults of a run mean for its verdict.
+def requested_faults(verdict: Verdict, faults: Iterable[FaultCount]) -> RequestedFaults:
+    """Return which illegal faults of a run its verdict reports.
 
-    :param faults: the counts of ``fault_occurrences.FaultSummary``.
+    :param faults: the counts of a ``FaultSummary``.
     """
     injected = [fault["trap"] for fault in faults if fault["places"] and not fault["legal"]]
     return RequestedFaults(
@@ -42,19 +43,12 @@ def requested_faults(verdict: Verdict, faults: Iterable[Mapping[str, Any]]) -> R
     )
 
 
-def faults_detected(verdict: Verdict, faults: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a run's verdict is as requested: ok, or violated exactly by the injected illegal faults.
+def faults_detected(verdict: Verdict, faults: Iterable[FaultCount]) -> bool:
+    """Return whether a run's verdict is as requested: ok, or violated exactly by the injected illegal faults.
 
-    :param faults: the counts of ``fault_occurrences.FaultSummary``.
+    :param faults: the counts of a ``FaultSummary``.
     """
     return requested_faults(verdict, faults).detected(verdict)
-
-
-OnStatus = Callable[[str], None]
-
-
-def ignore_status(_line: str) -> None:
-    """The default ``on_status``: does nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +58,7 @@ class RunReport:
     :param target: ``kafka://HOST:PORT/TOPIC`` or the folder or storage; empty for a dry run.
     :param counts: messages, events and bytes by topic, partition and kind.
     :param discarded: DDLs and rows that TiCDC never passes to its sink, with reasons.
-    :param skipped: events that TiCDC's encoder rejects, left out by ``on-error: skip``.
+    :param skipped: events that TiCDC's encoder rejects, skipped with ``on-error: skip``.
     :param preview: the first messages, printed as in docs/documentation-sample.md.
     :param verdict: None for a dry run.
     :param row_changes: row changes of the scenario; 0: unknown.
@@ -78,7 +72,7 @@ class RunReport:
     dry_run: bool
     counts: Counts
     discarded: list[dict[str, Any]]
-    skipped: list[dict[str, Any]]
+    skipped: list[Rejection]
     preview: list[str] = field(default_factory=list)
     warnings: tuple[str, ...] = ()
     verdict: Verdict | None = None
@@ -89,16 +83,16 @@ class RunReport:
 
     @property
     def ok(self) -> bool:
-        """Whether the stream is correct; with injected illegal faults: whether just these were detected."""
+        """Whether the stream is correct; with injected illegal faults: whether exactly these are reported."""
         return self.verdict is None or faults_detected(self.verdict, self.faults.counts)
 
     @property
     def requested_faults(self) -> RequestedFaults | None:
-        """What the injected illegal faults mean for the verdict; None without a verdict."""
+        """The injected illegal faults and the findings that report them; None without a verdict."""
         return None if self.verdict is None else requested_faults(self.verdict, self.faults.counts)
 
     def to_json(self) -> dict[str, Any]:
-        """The report with stable keys."""
+        """Return the report with stable keys."""
         return {
             "scenario": self.scenario,
             "target": self.target,
@@ -119,7 +113,7 @@ class RunReport:
 def report_of(
     simulation: Simulation,
     counts: Counts,
-    skipped: list[dict[str, Any]],
+    skipped: list[Rejection],
     warnings: tuple[str, ...],
     *,
     dry_run: bool = False,
@@ -138,7 +132,7 @@ def report_of(
 
 @dataclass(frozen=True)
 class Progress:
-    """How much of a run is written.
+    """The progress of writing a run.
 
     :param messages: number of messages written.
     :param total: total messages; extrapolated from progress if not counted; None until that is possible.
@@ -155,7 +149,7 @@ OnProgress: TypeAlias = Callable[[Progress], None]
 
 
 def final_progress(job: Job, messages: int) -> Progress:
-    """The progress of a run that is written, without measuring it.
+    """Return the progress of a run that is written, without measuring it.
 
     :param messages: number of messages of the run.
     """

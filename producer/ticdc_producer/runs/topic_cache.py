@@ -15,8 +15,7 @@ from ticdc_producer.errors import FolderError
 from ticdc_producer.resources import cache_folder
 from ticdc_producer.runs.consumer_state import ConsumerTable, consumer_state
 from ticdc_producer.runs.run import run_job
-from ticdc_producer.runs.run_options import RunOptions
-from ticdc_producer.runs.run_report import OnStatus, ignore_status
+from ticdc_producer.runs.run_options import OnStatus, RunOptions, ignore_status
 from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.simulate.job import prepare
 
@@ -70,7 +69,7 @@ class CachedTopic:
         return self.folder / _GOLDEN
 
     def tables(self, ts: int | None = None, *, follows_ddl: bool = False) -> list[ConsumerTable]:
-        """The tables that a consumer derives from the topic.
+        """Return the tables that a consumer derives from the topic.
 
         :param ts: one of the topic's time stamps; None: the state at the end.
         :param follows_ddl: whether the consumer parses DDLs; only for the state at the end.
@@ -83,7 +82,7 @@ class CachedTopic:
 
 
 def cached_topic(topic: Topic, on_status: OnStatus = ignore_status) -> CachedTopic:
-    """A topic from the cache; written into it if it is missing.
+    """Return a topic from the cache; write it into the cache if it is missing.
 
     :param on_status: called with a line of text if the topic must be written.
     :raises ProducerError: if Spark does not start, or the cache cannot be written.
@@ -117,12 +116,12 @@ def _cache_path(topic: Topic) -> Path:
 
 @cache
 def _program() -> str:
-    """A digest of the code that determines the bytes of topics."""
+    """Return a digest of the code that determines the bytes of topics."""
     package = Path(__file__).parents[1]
-    found = sha256()
+    digest = sha256()
     for path in sorted(path for name in PACKAGES for path in (package / name).rglob("*.py")):
-        found.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
-    return found.hexdigest()
+        digest.update(path.relative_to(package).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
 
 
 def _make(topic: Topic, folder: Path) -> None:

@@ -24,11 +24,11 @@ class Validation:
     """The result of checking one scenario.
 
     :param scenario: the scenario as the user named it.
-    :param commits: number of commits, without the statements that were refused.
-    :param row_changes: number of row changes, likewise.
+    :param commits: number of commits, without rejected statements.
+    :param row_changes: number of row changes, without rejected statements.
     :param passed_over: the statements that were not run, because they change nothing.
     :param problems: all errors, in file order.
-    :param unchecked: number of statements that could not be checked, because they depend on a refused one.
+    :param unchecked: number of statements that could not be checked, because they depend on a rejected one.
     """
 
     scenario: str
@@ -48,7 +48,7 @@ class Validation:
         return max((problem.exit_code for problem in self.problems), default=0)
 
     def to_json(self) -> dict[str, Any]:
-        """The result as plain values."""
+        """Return the result as plain values."""
         return {
             "scenario": self.scenario,
             "ok": self.ok,
@@ -67,7 +67,7 @@ def _problem(problem: ProducerError) -> dict[str, Any]:
         "file": located.file,
         "line": located.line or None,
         "what": problem.what,
-        "found": located.found,
+        "found": located.excerpt,
         "instead": problem.hint,
     }
 
@@ -104,7 +104,7 @@ def validate_scenario(path_or_name: str | Path) -> Validation:
 
 
 def _each(error: ProducerError) -> Iterator[ProducerError]:
-    """The errors that an error consists of."""
+    """Yield the errors that an error consists of."""
     if isinstance(error, ScenarioProblems):
         yield from error.problems
     else:

@@ -1,4 +1,4 @@
-"""Verification of a stream: against TiCDC's guarantees, and against what an oracle expects."""
+"""Verification of a stream: against TiCDC's guarantees, and against the expectations of an oracle."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ticdc_producer.verifier.findings import enabled_invariants
 from ticdc_producer.verifier.match import ExpectedState
 from ticdc_producer.verifier.options import Strictness, VerifyOptions
 from ticdc_producer.verifier.passes.slices import Messages
-from ticdc_producer.verifier.stream_facts import StreamFacts
+from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.table_state import StateComparison
 from ticdc_producer.verifier.verdict import Verdict
 
@@ -54,7 +54,7 @@ OnVerdict: TypeAlias = Callable[[VerifiedStream], None]
 
 
 def ignore_verdict(_verified: VerifiedStream) -> None:
-    """The default ``on_verdict``: does nothing."""
+    """Do nothing: the default ``on_verdict``."""
 
 
 def verify_messages(
@@ -70,13 +70,13 @@ def verify_messages(
     schemas: Mapping[int, str] | None = None,
     on_verdict: OnVerdict = ignore_verdict,
 ) -> Verdict:
-    """Verify messages, and compare them with what is expected.
+    """Verify messages, and compare them with the expected ones.
 
     :param engine: that of all datasets.
     :param messages: those that were read from a topic or folder.
-    :param oracle: what a scenario or folder requires; None: no comparison.
+    :param oracle: the requirements of a scenario or folder; None: no comparison.
     :param topics: the topics that were read; None: the scenario's, or those in the messages.
-    :param skipped: ``schema.table`` of tables with rejected rows, as far as known without a scenario.
+    :param skipped: ``schema.table`` of tables with rejected rows that are known without a scenario.
     :param claims: location of the claim-check objects, as URI or path; empty: the objects are not read.
     :param schemas: Avro schemas stored in a folder, by the ids in its messages.
     :param on_verdict: called with the decoded stream and the verdict.
@@ -94,8 +94,8 @@ def verify_messages(
     options = verify_options(changefeed, fidelity, topics, strictness, job, rejected)
     states: list[ExpectedState] = []
 
-    def expected_states(facts: StreamFacts) -> list[ExpectedState]:
-        states.extend(() if oracle is None else oracle.states(facts))
+    def expected_states(stats: StreamStats) -> list[ExpectedState]:
+        states.extend(() if oracle is None else oracle.states(stats))
         return states
 
     events = None if oracle is None else oracle.events()
@@ -124,14 +124,16 @@ def verdict(
     comparison: Comparison | None,
     states: Mapping[int | None, StateComparison],
 ) -> Verdict:
-    """The verdict.
+    """Return the verdict on a verified stream.
 
     :param states: the comparisons of the rows, by time stamp (TSO); None: at the end.
     """
     unchecked = {finding.id for finding in findings if finding.severity == "not checked"}
     return Verdict(
         findings=tuple(findings),
-        checked=tuple(one.id for one in enabled_invariants(options) if one.id not in unchecked),
+        checked=tuple(
+            invariant.id for invariant in enabled_invariants(options) if invariant.id not in unchecked
+        ),
         kinds=kinds,
         comparison=comparison,
         state=states.get(None),

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ticdc_producer.config import Changefeed, SinkKind
-from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine
+from ticdc_producer.engine import EngineOption
+from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine, translate_worker_errors
 from ticdc_producer.engine.dataset import Engine
-from ticdc_producer.engine.option import EngineOption
-from ticdc_producer.errors import ChangefeedError, ScenarioError
+from ticdc_producer.errors import ArgumentError, ChangefeedError
 from ticdc_producer.oracle.folder import FolderContent, FolderOracle, folder_content
 from ticdc_producer.oracle.scenario import ScenarioOracle
+from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.golden import folder_messages, folder_size
 from ticdc_producer.runs.topics import brokers_of, topic_messages, whole_topics
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict, verify_messages
 from ticdc_producer.runs.verify_storage import verify_storage
-from ticdc_producer.runs.worker_errors import translate_worker_errors
 from ticdc_producer.scenario.load import ScenarioFile
 from ticdc_producer.simulate.encode import encoded, reencoded_events
 from ticdc_producer.simulate.job import Job, changefeed_of, prepare
@@ -29,8 +29,6 @@ from ticdc_producer.verifier.match import ExpectedStream
 from ticdc_producer.verifier.options import Strictness
 from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.verdict import Verdict
-
-OnStatus = Callable[[str], None]
 
 
 @translate_worker_errors()
@@ -49,7 +47,7 @@ def verify(
     examples: int = 3,
     kafka_properties: Sequence[str] = (),
     engine: EngineOption = "auto",
-    on_status: OnStatus = lambda _line: None,
+    on_status: OnStatus = ignore_status,
     on_verdict: OnVerdict = ignore_verdict,
 ) -> Verdict:
     """Verify a topic, a golden folder or the folder of a storage sink against TiCDC's guarantees.
@@ -78,12 +76,13 @@ def verify(
     :raises ProducerError: for a source that cannot be read; violations in it are part of the verdict.
     """
     if (sink_uri is None) == (folder is None):
-        raise ChangefeedError("give exactly one source: --sink-uri or --in", parameter="sink-uri")
-    if state_at and scenario is None:
-        raise ScenarioError("--state-at requires --scenario", hint="add --scenario SCENARIO")
-    if (overrides or inject) and scenario is None:
-        option = "--set" if overrides else "--inject"
-        raise ScenarioError(f"{option} requires --scenario", hint="add --scenario SCENARIO")
+        what = "give exactly one source: `sink_uri` or `folder`"
+        raise ChangefeedError(what, parameter="sink-uri").about("sink_uri", "folder")
+    of_scenario = {"state_at": state_at, "overrides": overrides, "inject": inject}
+    for argument, value in of_scenario.items():
+        if value and scenario is None:
+            what, hint = f"`{argument}` requires `scenario`", "add `scenario`"
+            raise ArgumentError(what, argument=argument, hint=hint).about(argument, "scenario")
     options = _Options(
         Strictness(
             strict_table_order=strict_table_order,
@@ -97,8 +96,9 @@ def verify(
     )
     if folder is not None:
         if config is not None:
-            what, hint = "--config cannot be combined with --in", "a golden folder contains its changefeed"
-            raise ChangefeedError(what, parameter="config", hint=hint)
+            what = "`config` cannot be combined with `folder`"
+            hint = "a golden folder contains its changefeed"
+            raise ChangefeedError(what, parameter="config", hint=hint).about("config", "folder")
         return _verify_folder(Path(folder), scenario, overrides, state_at, options)
     job = (
         None
@@ -147,7 +147,7 @@ class _Options:
         """Return the start of the engine.
 
         :param estimate: the messages that are read.
-        :param job: the scenario with which they are compared, whose events are made again.
+        :param job: the scenario with which they are compared, whose events are encoded again.
         """
         if job is not None:
             of_job = estimate_of(job)
@@ -191,7 +191,7 @@ def max_rows(changefeed: Changefeed, messages: int) -> int:
 
 @contextmanager
 def _oracle_of_scenario(job: Job | None, engine: Engine) -> Iterator[ScenarioOracle | None]:
-    """Yield what a scenario requires, if there is one."""
+    """Yield the requirements of a scenario, if there is one."""
     if job is None:
         yield None
         return

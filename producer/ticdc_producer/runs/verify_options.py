@@ -14,7 +14,7 @@ from ticdc_producer.dispatch.rules import Router
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.oracle.comparable_tables import untracked_tables
+from ticdc_producer.oracle.comparable_tables import uncomparable_histories
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.verifier.options import ExpectedDispatch, Strictness, VerifyOptions
 
@@ -23,20 +23,20 @@ _SUBSTITUTE = "_"
 
 @dataclass(frozen=True, slots=True)
 class ObservedNames:
-    """How the names in a stream differ from the original names.
+    """The names in a stream, and their differences from the original names.
 
     :param changed: whether the protocol alters some names.
     :param same: by (schema, table) the tables whose names are unaltered; the value says whether their column
-        names are, too. None if the tables are unknown.
+        names are as well. None if the tables are unknown.
     """
 
     changed: bool
     same: dict[tuple[str, str], bool] | None = None
 
     def match_hashed(self, schema: str, table: str, *, by_column: bool) -> bool:
-        """Whether a table's names in the stream equal the names that TiCDC hashed.
+        """Return whether a table's names in the stream equal the names that TiCDC hashed.
 
-        :param by_column: whether column names are hashed, too.
+        :param by_column: whether column names are hashed as well.
         """
         if not self.changed:
             return True
@@ -46,7 +46,7 @@ class ObservedNames:
 
 
 def observed_names(fidelity: Fidelity, catalog: Catalog | None) -> ObservedNames:
-    """The names as the messages of a protocol carry them.
+    """Return the names as they stand in the messages of a protocol.
 
     :param catalog: the tables; None if they are unknown.
     """
@@ -72,7 +72,7 @@ def _columns_stay(fidelity: Fidelity, table: TableInfo) -> bool:
 
 
 class TableDispatch:
-    """The dispatch rule of each table, as far as a reader of the messages can know it."""
+    """The dispatch rule of each table that a reader of the messages can know."""
 
     def __init__(self, changefeed: Changefeed, fidelity: Fidelity, names: ObservedNames) -> None:
         self._router = Router(changefeed)
@@ -85,18 +85,18 @@ class TableDispatch:
         return self._router.default_topic
 
     def __call__(self, schema: str, table: str) -> ExpectedDispatch | None:
-        """The rule of a table; None if it is unknown."""
-        found = self._router.rule_of(schema, table)
-        by_column = found.rule in ("index-value", "columns")
+        """Return the rule of a table; None if it is unknown."""
+        route = self._router.rule_of(schema, table)
+        by_column = route.rule in ("index-value", "columns")
         if not self._names.match_hashed(schema, table, by_column=by_column):
             return None
-        if found.rule == "ts" and not has_commit_ts(self._fidelity.commit_ts):
+        if route.rule == "ts" and not has_commit_ts(self._fidelity.commit_ts):
             return None
-        if found.index:
+        if route.index:
             return None  # the stream does not carry the columns of the index
-        columns = found.columns if found.rule == "columns" else None
+        columns = route.columns if route.rule == "columns" else None
         topic = self._router.ddl_topic("", "", schema, table)
-        return ExpectedDispatch(schema=schema, table=table, rule=found.rule, columns=columns, topic=topic)
+        return ExpectedDispatch(schema=schema, table=table, rule=route.rule, columns=columns, topic=topic)
 
 
 def verify_options(
@@ -107,7 +107,7 @@ def verify_options(
     job: Job | None = None,
     skipped: Collection[str] = (),
 ) -> VerifyOptions:
-    """The verification options that follow from a changefeed.
+    """Return the verification options that follow from a changefeed.
 
     :param topics: the topics that are read.
     :param job: the scenario; None if it is unknown.
@@ -142,7 +142,7 @@ def _partitioned(catalog: Catalog) -> frozenset[str]:
 
 
 def _untracked(changefeed: Changefeed, job: Job | None, skipped: Collection[str]) -> frozenset[str] | None:
-    """Tables whose changes the stream does not carry completely; None: it carries no DDL at all."""
+    """Return the tables whose changes the stream does not carry completely; None if it carries no DDL."""
     if job is not None:
-        return frozenset(skipped).union(untracked_tables(job))
+        return frozenset(skipped).union(uncomparable_histories(job))
     return frozenset(skipped) if changefeed.output_ddl else None

@@ -13,10 +13,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from ticdc_producer.config.kafka_properties import with_environment
-from ticdc_producer.errors import StateError, StateSourceError
+from ticdc_producer.errors import ChangefeedError, StateError, StateSourceError
 from ticdc_producer.installation import install_command
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.zone import zone_of
+from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.spark.session import spark_session
 from ticdc_producer.spark.storage import materialized
 from ticdc_producer.targets.golden import read as golden
@@ -33,9 +34,8 @@ from ticdc_producer.verifier.consumer_state.plan import (
     select_tables,
 )
 
-OnStatus = Callable[[str], None]
 _LIGHT_BYTES = 16 << 20
-"""Below this size of the state files, a Spark session that starts quickly beats one that works quickly."""
+"""Below this size of the state files, a Spark session with a fast start is faster in total."""
 
 
 def verify_state(
@@ -48,7 +48,7 @@ def verify_state(
     ignore_columns: Sequence[str] = (),
     protocol: str | None = None,
     examples: int = 10,
-    on_status: OnStatus = lambda _line: None,
+    on_status: OnStatus = ignore_status,
 ) -> StateOutcome:
     """Compare the tables that a consumer filled with the rows that a golden folder expects.
 
@@ -68,23 +68,23 @@ def verify_state(
     """
     manifest = golden.manifest(Path(expected))
     changefeed = golden.changefeed(Path(expected), manifest)
-    wanted = select_tables(expected_tables(Path(expected), manifest, at_ts), tables)
-    table_map = _checked(table_map or {}, wanted)
+    selected = select_tables(expected_tables(Path(expected), manifest, at_ts), tables)
+    table_map = _checked(table_map or {}, selected)
     fidelity = registry.fidelity(protocol or changefeed.protocol, changefeed.codec_options(protocol or ""))
     start = spark_session
     on_status("searching for the tables")
-    source = _source(actual, start, len(wanted))
+    source = _source(actual, start, len(selected))
     plan = partial(
         plan_table,
         ignored=frozenset(name.lower() for name in ignore_columns),
         zone=zone_of(changefeed.time_zone),
         fidelity=fidelity,
     )
-    plans = _plans(source, wanted, table_map, plan)
+    plans = _plans(source, selected, table_map, plan)
     on_status("comparing rows")
     tallies = _compared(start(), source, plans, examples) if plans else {}
     plans_by_name = {plan.table.qualified_name: plan for plan in plans}
-    outcomes = [_outcome(table, plans_by_name.get(table.qualified_name), tallies) for table in wanted]
+    outcomes = [_outcome(table, plans_by_name.get(table.qualified_name), tallies) for table in selected]
     return StateOutcome(
         source=source.label,
         at=at_ts,
@@ -96,22 +96,22 @@ def verify_state(
 
 def _plans(
     source: StateSource,
-    wanted: Sequence[ExpectedTable],
+    tables: Sequence[ExpectedTable],
     table_map: Mapping[str, str],
     plan: Callable[..., TablePlan],
 ) -> list[TablePlan]:
-    """The existing tables with their columns."""
-    same_name = Counter(table.name for table in wanted)
-    found = [
+    """Return the plans of the requested tables that exist, with their columns."""
+    same_name = Counter(table.name for table in tables)
+    pairs = [
         (
             table,
             source.find(table, table_map.get(table.qualified_name), unique_name=same_name[table.name] == 1),
         )
-        for table in wanted
+        for table in tables
     ]
     return [
         plan(number, table, actual.name, actual.columns)
-        for number, (table, actual) in enumerate(found)
+        for number, (table, actual) in enumerate(pairs)
         if actual is not None
     ]
 
@@ -134,26 +134,33 @@ def _database(url: str) -> StateSource:
 def _source(
     actual: str | Path | Mapping[str, DataFrame], start: Callable[[], SparkSession], tables: int
 ) -> StateSource:
-    """The consumer's tables. Spark is started only if needed, so that a wrong URL is rejected at once."""
+    """Return the consumer's tables.
+
+    Spark is started only if needed, so that a wrong URL is rejected at once.
+    """
     if isinstance(actual, Mapping):
         return DataFrameTables(actual)
     if str(actual).startswith(PREFIX):
         return SparkTables(str(actual), start())
     if isinstance(actual, str) and "://" in actual:
-        return _database(with_environment(actual, "--actual", partial(quote, safe="")))
+        try:
+            return _database(with_environment(actual, "`actual`", partial(quote, safe="")))
+        except ChangefeedError as error:
+            raise error.about("actual") from None
     if not str(actual):
-        raise StateError("it is empty", source="--actual", hint="a database URL, a folder or a file")
+        what, hint = "it is empty", "a database URL, a folder or a file"
+        raise StateError(what, source="`actual`", hint=hint).about("actual")
     return Files(Path(actual), start, tables=tables)
 
 
 def _compared(
     spark: SparkSession, source: StateSource, plans: Sequence[TablePlan], examples: int
 ) -> dict[int, TableCounts]:
-    wanted = reduce(DataFrame.unionAll, (expected_rows(spark, plan) for plan in plans))
+    expected = reduce(DataFrame.unionAll, (expected_rows(spark, plan) for plan in plans))
     actual = reduce(DataFrame.unionAll, (source.rows(spark, plan) for plan in plans))
     try:
         with materialized(actual) as actual:  # a database may change between two reads
-            return compare_rows(wanted, actual, [plan.number for plan in plans], examples)
+            return compare_rows(expected, actual, [plan.number for plan in plans], examples)
     except PySparkException as error:
         raise StateSourceError(
             f"its rows cannot be read: {_last_message(error)}", source=source.label
@@ -161,7 +168,7 @@ def _compared(
 
 
 def _last_message(error: PySparkException) -> str:
-    """The message at the end of the Python traceback that Spark passes on."""
+    """Return the message at the end of the Python traceback that Spark passes on."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     own_errors = [line for line in lines if line.startswith("ticdc_producer.errors.")]
     return own_errors[-1].partition(": ")[2] if own_errors else (lines[-1] if lines else "")

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 
 from ticdc_producer.config import Changefeed
+from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine
 from ticdc_producer.engine.dataset import Engine
-from ticdc_producer.engine.option import EngineOption
 from ticdc_producer.errors import ArgumentError
+from ticdc_producer.runs.run_options import OnStatus
 from ticdc_producer.runs.targets.storage import layout_of, row_columns, storage_verdict
 from ticdc_producer.runs.verification import OnVerdict
 from ticdc_producer.simulate.encode import encoded
@@ -27,7 +27,7 @@ def verify_storage(
     job: Job | None,
     *,
     engine: EngineOption,
-    on_status: Callable[[str], None],
+    on_status: OnStatus,
     on_verdict: OnVerdict,
     **rejected_options: object,
 ) -> Verdict:
@@ -39,8 +39,9 @@ def verify_storage(
     """
     for name, value in {**rejected_options, "inject": () if job is None else job.traps}.items():
         if value:
-            what = f"--{name.replace('_', '-')} cannot be combined with a storage"
-            raise ArgumentError(what, argument=name, hint="it applies to topics and golden folders")
+            what = f"`{name}` cannot be combined with a storage"
+            hint = "it applies to topics and golden folders"
+            raise ArgumentError(what, argument=name, hint=hint).about(name)
     listing = list_storage(changefeed.sink_uri.path, changefeed.protocol)
     estimate = Estimate(events=0, nbytes=listing.nbytes) if job is None else estimate_of(job)
     start = EngineStart(choose_engine(engine, estimate), estimate.rows, on_status)
@@ -53,7 +54,7 @@ def _verdict(
     changefeed: Changefeed,
     listing: Listing,
     job: Job | None,
-    on_status: Callable[[str], None],
+    on_status: OnStatus,
     on_verdict: OnVerdict,
 ) -> Verdict:
     on_status("verifying")
@@ -63,7 +64,7 @@ def _verdict(
     with ExitStack() as stack:
         rows = simulation.log.rows(engine, job.stream, stack)
         events = in_directories(rows, plan, job.history.catalog, changefeed)
-        stream = stack.enter_context(encoded(job, events, carried=True, faults=False))
+        stream = stack.enter_context(encoded(job, events, expected_events=True, faults=False))
         return storage_verdict(
             engine,
             changefeed,

@@ -8,24 +8,21 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ticdc_producer.errors import ScenarioError, ScenarioProblems
 from ticdc_producer.model import tso
 from ticdc_producer.model.parameter import Profile
-from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.scenario.file_steps import DataPlan, DumpPlan, DumpStep, bind_data
-from ticdc_producer.scenario.generate.binding.alterations import Alterations
-from ticdc_producer.scenario.generate.binding.column import with_table_versions
-from ticdc_producer.scenario.generate.binding.step import bind
-from ticdc_producer.scenario.generate.plan import GeneratePlan
-from ticdc_producer.scenario.generate.spec import Generate, SourceLines
-from ticdc_producer.scenario.generate.table_spec import DDLMix
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import DataStep, GenerateStep, ResolvedStep, ScenarioFile, SQLStep
 from ticdc_producer.scenario.sql.refusals import Refusals
 from ticdc_producer.scenario.sql.session import Session
 from ticdc_producer.scenario.sql.statement_cache import StatementCache
+
+if TYPE_CHECKING:
+    from ticdc_producer.scenario.generate.plan import GeneratePlan
 
 
 def execute(
@@ -40,12 +37,12 @@ def execute(
 ) -> History:
     """Run all steps.
 
-    :param force_replicate: whether tables without a handle key are replicated too.
+    :param force_replicate: whether tables without a handle key are replicated, too.
     :param profile: the TiCDC architecture that replicates.
     :param state_at: time stamps for which the history contains the state of all tables.
     :param state_after: numbers of commits after which the history contains the state of all tables, without
         ``state_at``; the number of all commits is one of them.
-    :param refusals: collects the errors of statements and steps, which are then left out.
+    :param refusals: collects the errors of statements and steps, which are then skipped.
     :param statements: a cache of parsed statements that runs of one thread share.
     :raises ScenarioError: with file and line, for SQL that fails and time stamps that do not increase.
     """
@@ -70,7 +67,7 @@ def check_commits(scenario: ScenarioFile, history: History) -> None:
 
 
 def commits_until(scenario: ScenarioFile, history: History, ts: int) -> int:
-    """The number of commits of an executed scenario with a commit-ts up to ``ts``."""
+    """Return the number of commits of an executed scenario with a commit-ts up to ``ts``."""
     return bisect_right(range(history.commits), ts, key=clock_of(scenario, history).ts)
 
 
@@ -110,8 +107,11 @@ def _execute_steps(
             if step.commit_ts is not None:
                 pinned[before] = step.commit_ts
             if isinstance(step, GenerateStep):
+                # A scenario without such a step, as most are, does not load what it needs.
+                from ticdc_producer.scenario.generate.binding.run_step import run_generate_step
+
                 edited = [session.edited(plan) for plan in generated]
-                generated.extend(_bind_generate_step(session, step, scenario, edited))
+                generated.extend(run_generate_step(session, step, scenario, edited))
             elif isinstance(step, DataStep):
                 data.append(_bind_data_step(session, step, scenario))
             elif isinstance(step, DumpStep):
@@ -131,7 +131,7 @@ def _execute_steps(
 
 @contextmanager
 def _collected(refusals: Refusals | None) -> Iterator[None]:
-    """Context that collects the errors of a step, if errors are collected."""
+    """Collect the errors of a step in this context, if errors are collected."""
     try:
         yield
     except ScenarioError as error:
@@ -146,7 +146,7 @@ def _collected(refusals: Refusals | None) -> Iterator[None]:
 
 
 def clock_of(scenario: ScenarioFile, history: History) -> CommitClock:
-    """The commit clock of an executed scenario."""
+    """Return the commit clock of an executed scenario."""
     return _clock(scenario, history.pinned)
 
 
@@ -161,54 +161,6 @@ def _run(session: Session, step: SQLStep) -> None:
         session.transaction(step.text, line=step.line)
     else:
         session.run(step.text, line=step.line)
-
-
-def _bind_generate_step(
-    session: Session, step: GenerateStep, scenario: ScenarioFile, earlier: Sequence[GeneratePlan]
-) -> tuple[GeneratePlan, ...]:
-    lines, first_commit = SourceLines(step.lines), session.commits
-    names = {
-        work.table: (lines.of_table(number) if step.spec.tables else lines).of("table")
-        for number, work in enumerate(step.spec.resolved_tables())
-    }
-    plans = bind(
-        step.spec,
-        [session.table(name, line=line) for name, line in names.items()],
-        first_commit=first_commit,
-        seed=scenario.seed,
-        file=scenario.file,
-        lines=lines,
-        earlier=earlier,
-    )
-    for name, line in names.items():
-        session.reserve_table(name, line=line)
-    if step.spec.ddl is None:
-        session.skip_commits(step.spec.commits)
-    else:
-        [plan] = plans
-        versions = _run_ddl_mix(session, step.spec, step.spec.ddl, plan, lines.of("ddl"))
-        plans = (with_table_versions(plan, versions),)
-    for plan in plans:
-        session.open_generated(plan)
-    return plans
-
-
-def _run_ddl_mix(
-    session: Session, spec: Generate, mix: DDLMix, plan: GeneratePlan, line: int
-) -> list[TableInfo]:
-    """Run the drawn DDLs of a step between its transactions; returns all versions of its table."""
-    versions = [plan.table]
-    drawn = Alterations(mix.weights(), plan.table, f"{plan.seed}/{plan.step_commit}")
-    session.skip_commits(plan.first_transaction - session.commits)
-    for _ in range(spec.ddls):
-        session.skip_commits(mix.every)
-        try:
-            alteration = drawn.next(versions[-1])
-        except ScenarioError as error:
-            raise error.at(plan.file, line) from None
-        versions.append(session.alter_reserved(versions[-1], alteration.text, alteration.name, line=line))
-    session.skip_commits(plan.commits_after - session.commits)
-    return versions
 
 
 def _bind_data_step(session: Session, step: DataStep, scenario: ScenarioFile) -> DataPlan:

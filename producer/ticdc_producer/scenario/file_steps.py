@@ -27,7 +27,7 @@ from ticdc_producer.scenario.yaml_tree import StrictModel
 
 
 def _columns_of(value: object) -> object:
-    """A single name becomes a list of one."""
+    """Convert a single name to a tuple."""
     if isinstance(value, str):
         return (value,)
     return tuple(value) if isinstance(value, list) else value
@@ -89,7 +89,7 @@ class DataPlan:
 
 
 def bind_data(spec: Data, table: TableInfo, *, first_commit: int, file: str, line: int) -> DataPlan:
-    """Make the plan of a step; its data are not read before Spark runs.
+    """Build the plan of a step; its data are not read before Spark runs.
 
     :param first_commit: commit number of transaction 0.
     :param file: the scenario file; a relative path is relative to its folder.
@@ -103,7 +103,7 @@ def bind_data(spec: Data, table: TableInfo, *, first_commit: int, file: str, lin
 
 
 LARGE_TABLE = 1 << 20
-"""Bytes of INSERTs from which on Spark reads the rows of a table."""
+"""Spark reads the rows of a table with at least this number of bytes of INSERTs."""
 _CHUNK = 4 << 20
 _COMMENT = rb"/\*(?:[^*]++|\*(?!/))*+\*/|\#[^\n]*+|--(?=\s)[^\n]*+"
 _BLANK = rb"(?:\s++|/\*(?![!TM+])(?:[^*]++|\*(?!/))*+\*/|\#[^\n]*+|--(?=\s)[^\n]*+)*+"
@@ -124,9 +124,10 @@ Name: TypeAlias = tuple[str, str]
 class StatementSpan:
     """Consecutive statements of a file.
 
-    :param start: offset of the first byte; ``end``: offset behind the last one.
+    :param start: offset of the first byte.
+    :param end: offset after the last byte.
     :param line: line of the first byte.
-    :param statements: number of statements; of SQL that is no INSERT it is 0.
+    :param statements: number of statements; 0 for SQL other than INSERT.
     """
 
     start: int
@@ -157,7 +158,7 @@ def divide_dump(path: Path) -> Iterator[DumpPart]:
 
 
 def _spans(data: mmap.mmap) -> Iterator[tuple[Name | None, StatementSpan]]:
-    """The statements of a file, consecutive INSERTs into one table together."""
+    """Yield the statements of a file, consecutive INSERTs into one table together."""
     table: Name | None = None
     start = position = count = 0
     line = first_line = 1
@@ -175,13 +176,13 @@ def _spans(data: mmap.mmap) -> Iterator[tuple[Name | None, StatementSpan]]:
 
 
 def _release(data: mmap.mmap, end: int) -> None:
-    """Give the pages up to an offset back, which otherwise count as memory of the process."""
+    """Release the pages up to an offset, which otherwise count as memory of the process."""
     if hasattr(mmap, "MADV_DONTNEED"):  # not in Windows
         data.madvise(mmap.MADV_DONTNEED, 0, end)
 
 
 def _statements(data: mmap.mmap) -> Iterator[tuple[int, Name | None]]:
-    """End of each statement, and the table that it inserts into; None for other statements."""
+    """Yield the end of each statement, and the table that it inserts into; None for other statements."""
     position, length = 0, len(data)
     while position < length:
         command = _DELIMITER.match(data, position)
@@ -190,14 +191,14 @@ def _statements(data: mmap.mmap) -> Iterator[tuple[int, Name | None]]:
             position = last.end() if last else length
             yield position, None
             continue
-        found = _STATEMENT.match(data, position)
-        insert = _INSERT.match(data, position) if found else None
-        position = found.end() if found else length
+        statement = _STATEMENT.match(data, position)
+        insert = _INSERT.match(data, position) if statement else None
+        position = statement.end() if statement else length
         yield position, _table(insert) if insert else None
 
 
-def _table(found: re.Match[bytes]) -> Name:
-    first, second = _plain(found[1]), _plain(found[2] or b"")
+def _table(match: re.Match[bytes]) -> Name:
+    first, second = _plain(match[1]), _plain(match[2] or b"")
     return (first, second) if second else ("", first)
 
 
@@ -228,7 +229,7 @@ class DumpStep:
     """INSERTs of one table, each of which is a transaction.
 
     :param table: database, empty for the current one, and name.
-    :param spans: where they are in the scenario file.
+    :param spans: the positions of the INSERTs in the scenario file.
     """
 
     table: Name
@@ -270,5 +271,5 @@ class DumpPlan:
         return self.step.line
 
     def commit_time(self, commit: int) -> datetime:
-        """The time of a commit."""
+        """Return the time of a commit."""
         return self.mode.now if self.clock is None else tso.to_datetime(self.clock.ts(commit))

@@ -1,7 +1,7 @@
 """The history that a scenario commits upstream: the input of the event stream.
 
 It contains the row changes of SQL one by one, and the changes of ``generate`` and ``data`` steps as plans.
-The Spark stages make the change log of it (``docs/design.md#change-log``).
+The change log is derived from it (``docs/design.md#change-log``).
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Op, Value
 from ticdc_producer.scenario.file_steps import DataPlan, DumpPlan
-from ticdc_producer.scenario.generate.plan import GeneratePlan
 
 _PLURALS = {
     "TRIGGER": "triggers", "PROCEDURE": "stored procedures", "FUNCTION": "stored functions",
@@ -22,9 +21,13 @@ _PLURALS = {
 }  # fmt: skip
 
 
+if TYPE_CHECKING:
+    from ticdc_producer.scenario.generate.plan import GeneratePlan
+
+
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A statement that TiDB does not have.
+    """A statement that TiDB does not support, or a DDL that is sent as it was typed.
 
     :param line: its line in the scenario file.
     """
@@ -35,10 +38,10 @@ class Note:
 
 @dataclass(slots=True)
 class PassedOver:
-    """What was passed over.
+    """The statements that were passed over.
 
     :param counts: number of statements without an effect on rows and schemas, by their first word.
-    :param notes: the statements that TiDB does not have, and the DDLs that are sent as they were typed.
+    :param notes: the statements that TiDB does not support, and the DDLs that are sent as they were typed.
     """
 
     counts: Counter[str] = field(default_factory=Counter)
@@ -120,7 +123,8 @@ class History:
     :param pinned: explicit ``commit-ts`` of single commits, by ``commit_seq``.
     :param resolved: explicit resolved steps: ``(number of commits before it, ts)``.
     :param generated: plans of the ``generate`` steps, whose changes are not in ``changes`` and ``state``.
-    :param data: plans of the ``data`` steps and of the steps of large dumps, likewise.
+    :param data: plans of the ``data`` steps and of the steps of large dumps; their changes are not in
+        ``changes`` and ``state`` either.
     :param state: rows at the end by ``(schema, table)``, also of tables that TiCDC does not replicate.
     :param state_at: the state after each requested number of commits.
     :param passed_over: the statements that were not run.
@@ -143,7 +147,7 @@ class History:
         return len(self.changes) + sum(plan.events for plan in self.generated)
 
     def large_transactions(self, limit: int) -> set[tuple[int, int]]:
-        """Transactions with more than ``limit`` changes of one table, at least one of them an update.
+        """Return the transactions with more than ``limit`` changes of one table, at least one an update.
 
         Generated changes are not included: their rows retain the stable order.
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from ticdc_producer.config.config_section import Path as KeyPath
 from ticdc_producer.config.config_section import spell
@@ -24,16 +24,16 @@ from ticdc_producer.scenario.yaml_tree import YAMLTree, read_yaml
 
 
 def shipped() -> dict[str, Traversable]:
-    """Every shipped scenario by name, sorted."""
+    """Return every shipped scenario by name, sorted."""
     folder = bundled_dir("scenarios")
-    found = {
+    scenarios = {
         entry.name.removesuffix(".yaml"): entry for entry in folder.iterdir() if entry.name.endswith(".yaml")
     }
-    return dict(sorted(found.items()))
+    return dict(sorted(scenarios.items()))
 
 
 def descriptions() -> dict[str, str]:
-    """The description of each shipped scenario; empty if it has none."""
+    """Return the description of each shipped scenario; empty if it has none."""
     return {name: _description(entry) for name, entry in shipped().items()}
 
 
@@ -111,7 +111,7 @@ ScenarioStep: TypeAlias = SQLStep | ResolvedStep | GenerateStep | DataStep | Dum
 class ScenarioFile:
     """A validated scenario; its SQL was not parsed yet.
 
-    :param file: the file as the user named it; errors name it, too.
+    :param file: the file as the user named it; errors also name it.
     :param sha256: SHA-256 of the file's bytes, in hex.
     :param start: TSO of the first commit.
     :param every: time from one commit to the next.
@@ -137,7 +137,7 @@ class ScenarioFile:
     time_zone: str
     now: datetime | None
     resolved_every: timedelta | None
-    changefeed: Mapping[str, Any]
+    changefeed: Mapping[str, object]
     steps: tuple[ScenarioStep, ...]
     on_error: Literal["stop", "skip"]
     start_given: bool = False
@@ -168,7 +168,7 @@ def parse_scenario(content: bytes, file: str, overrides: Sequence[str] = ()) -> 
 
     :param file: its name, which ends with ``.yaml`` or ``.sql``; errors name it, and nothing is read from it.
     :param overrides: settings of the form ``PATH=VALUE``, applied in order.
-    :raises ScenarioError: if it is no text.
+    :raises ScenarioError: if it is not text.
     :raises ScenarioProblems: with all problems of its content.
     """
     tree = _tree(_text(content, file), file)
@@ -176,7 +176,7 @@ def parse_scenario(content: bytes, file: str, overrides: Sequence[str] = ()) -> 
 
 
 def _scenario_file(
-    tree: Any,
+    tree: YAMLTree,
     file: str,
     overrides: Sequence[str],
     sha256: str,
@@ -236,7 +236,7 @@ def _file_sha256(path: Path) -> str:
 
 
 def _dump_steps(path: Path) -> tuple[ScenarioStep, ...]:
-    """The steps of a dump that is too large for the SQL engine: SQL, and INSERTs that Spark reads."""
+    """Return the steps of a dump that is too large for the SQL engine: SQL, and INSERTs that Spark reads."""
     steps: list[ScenarioStep] = []
     with path.open("rb") as content:
         for part in divide_dump(path):
@@ -309,6 +309,6 @@ def _step(step: Step, tree: YAMLTree, index: int) -> ScenarioStep:
 
 
 def _lines_below(tree: YAMLTree, above: KeyPath) -> dict[tuple[str, ...], int]:
-    """The line of a key and of each key below it, by their paths relative to the key."""
+    """Return the line of a key and of each key below it, by their paths relative to the key."""
     depth = len(above)
     return {tuple(map(str, path[depth:])): line for path, line in tree.keys.items() if path[:depth] == above}

@@ -1,6 +1,6 @@
 """Models of a scenario file; its JSON Schema is generated from them.
 
-A plain ``.sql`` has the default values. The golden files of real TiCDC were recorded with them, too.
+A plain ``.sql`` has the default values. The golden files of real TiCDC were also recorded with them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pydantic import (
 from pydantic.config import JsonDict
 
 from ticdc_producer.config import ChangefeedFile
-from ticdc_producer.config.parameters import REFUSED_KEYS
+from ticdc_producer.config.parameters import REJECTED_KEYS
 from ticdc_producer.model import tso
 from ticdc_producer.model.option_type import TimeZone
 from ticdc_producer.scenario.file_steps import Data
@@ -55,8 +55,8 @@ class Fault(StrictModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _short(cls, value: Any) -> Any:
-        """Short forms: a bare number is the rate, no value means the default."""
+    def _short(cls, value: object) -> object:
+        """Expand short forms: a bare number is the rate, no value means the default."""
         if value is None:
             return {}
         return {"rate": value} if isinstance(value, (int, float)) and not isinstance(value, bool) else value
@@ -69,7 +69,7 @@ class Fault(StrictModel):
 
 
 DEFAULT_START = 429918007904436226
-KEYS_REFUSED = {f"changefeed.{key}": reason for key, reason in REFUSED_KEYS.items()}
+KEYS_REFUSED = {f"changefeed.{key}": reason for key, reason in REJECTED_KEYS.items()}
 """Keys, without list indexes, that are not supported yet, with the reason; they are refused by name."""
 
 _STEPS = ("sql", "txn", "resolved", "generate", "data")
@@ -79,10 +79,10 @@ _LONGEST = timedelta(days=3650)
 
 def read_duration(value: object) -> timedelta:
     """Read a duration such as ``1s``, ``500ms`` or ``1h30m``: whole milliseconds, greater than zero."""
-    found = _DURATION.fullmatch(value) if isinstance(value, str) else None
-    if not value or not found or any(part and len(part) > 12 for part in found.groups()):
+    match = _DURATION.fullmatch(value) if isinstance(value, str) else None
+    if not value or not match or any(part and len(part) > 12 for part in match.groups()):
         raise ValueError(f"{value!r} is not a duration; write 500ms, 1s, 5m or 1h30m")
-    hours, minutes, seconds, milliseconds = (int(part or 0) for part in found.groups())
+    hours, minutes, seconds, milliseconds = (int(part or 0) for part in match.groups())
     total = ((hours * 60 + minutes) * 60 + seconds) * 1000 + milliseconds
     if not 1 <= total <= _LONGEST // timedelta(milliseconds=1):
         raise ValueError(f"{value!r} is out of range: 1ms to {_LONGEST.days * 24}h")
@@ -219,8 +219,8 @@ class Step(StrictModel):
     def _one_kind(self) -> Step:
         kinds = [kind for kind in _STEPS if getattr(self, kind) is not None]
         if len(kinds) != 1:
-            found = " and ".join(kinds) or "none of them"
-            raise ValueError(f"a step is sql, txn, resolved, generate or data, this one has {found}")
+            present = " and ".join(kinds) or "none of them"
+            raise ValueError(f"a step is sql, txn, resolved, generate or data, this one has {present}")
         if self.resolved is not None and self.commit_ts is not None:
             raise ValueError("a resolved step takes no commit-ts: its value is the time stamp")
         if kinds[0] in ("sql", "txn") and not (self.sql or self.txn or "").strip():
@@ -259,8 +259,8 @@ class Scenario(StrictModel):
         return steps
 
 
-def scenario_schema() -> dict[str, Any]:
-    """JSON Schema (draft 7, which editors read) of a scenario file."""
+def scenario_schema() -> dict[str, object]:
+    """Return the JSON Schema (draft 7, which editors read) of a scenario file."""
     schema = _tidied(Scenario.model_json_schema(by_alias=True, ref_template="#/definitions/{model}"))
     definitions = schema.pop("$defs")
     return {
@@ -272,7 +272,7 @@ def scenario_schema() -> dict[str, Any]:
 
 
 def _tidied(schema: Any) -> Any:
-    """The schema without titles that repeat the keys, without null for optional keys and Python's details."""
+    """Remove titles that repeat the keys, null of optional keys and Python's details from a schema."""
     if isinstance(schema, list):
         return [_tidied(entry) for entry in schema]
     if not isinstance(schema, dict):

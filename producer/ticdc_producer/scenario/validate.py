@@ -46,7 +46,7 @@ def _read_value(text: str, spelled: str) -> Any:
 
 
 def setting_error(what: str, spelled: str, hint: str = "") -> ScenarioError:
-    """An error in a setting.
+    """Build the error of a setting.
 
     :param spelled: the path of keys as the user wrote it; without the value, which may be a secret.
     """
@@ -56,12 +56,12 @@ def setting_error(what: str, spelled: str, hint: str = "") -> ScenarioError:
 def _read_path(spelled: str) -> Path:
     parts: list[str | int] = []
     for segment in spelled.split("."):
-        found = _KEY.fullmatch(segment)
-        if not found:
+        match = _KEY.fullmatch(segment)
+        if not match:
             hint = "such as clock.every or changefeed.sink.dispatchers[0].partition"
             raise setting_error(f"{spelled!r} is not a path of keys", spelled, hint)
-        parts.append(found[1])
-        parts.extend(int(index) for index in re.findall(r"\d+", found[2]))
+        parts.append(match[1])
+        parts.extend(int(index) for index in re.findall(r"\d+", match[2]))
     return tuple(parts)
 
 
@@ -128,15 +128,15 @@ class _Checker:
         try:
             scenario = Scenario.model_validate(self.tree.data)
         except ValidationError as error:
-            for found in explain(error, Scenario, KEYS_REFUSED):
-                if not self._is_unreadable(found.path):
-                    self.problems.append(self._problem(found.path, found.what, found.hint))
+            for problem in explain(error, Scenario, KEYS_REFUSED):
+                if not self._is_unreadable(problem.path):
+                    self.problems.append(self._problem(problem.path, problem.what, problem.hint))
             return None
         self.problems.extend(self._commits_that_do_not_grow(scenario))
         return scenario
 
     def _is_unreadable(self, path: Path) -> bool:
-        """Whether the value of the path, or a value inside it, could not be read (a reported problem)."""
+        """Return whether the value of the path, or a value inside it, could not be read; it is reported."""
         return any(unread[: len(path)] == path for unread in self.tree.unread)
 
     def _commits_that_do_not_grow(self, scenario: Scenario) -> Iterator[ScenarioError]:
@@ -152,7 +152,7 @@ class _Checker:
             last = max(last, step.commit_ts)
 
     def _problem(self, path: Path, what: str, hint: str = "") -> ScenarioError:
-        """A problem with the line of the path, or of the closest key above it, or with the setting's name."""
+        """Build a problem with the line of the path or of the closest key above it, or the setting's name."""
         for depth in range(len(path), -1, -1):
             above = path[:depth]
             if above in self.settings:
@@ -160,6 +160,6 @@ class _Checker:
             if above in self.tree.keys:
                 return ScenarioError(what, file=self.file, line=self.tree.keys[above], hint=hint)
             for path_set, spelled in self.settings.items():
-                if above and path_set[:depth] == above:  # a setting made this key
+                if above and path_set[:depth] == above:  # a setting created this key
                     return setting_error(what, spelled, hint)
         return ScenarioError(what, file=self.file, hint=hint)

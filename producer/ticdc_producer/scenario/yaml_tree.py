@@ -59,7 +59,7 @@ class YAMLTree:
 
 
 class _BoundedComposer(Composer):
-    """Refuses what makes a small text large or deep.
+    """Refuses aliases and deep nesting, by which a small text could need much memory.
 
     A subclass adds the parser, with ``check_event`` and ``peek_event``. They cannot be declared here: the two
     parsers have them with different types.
@@ -116,7 +116,7 @@ def read_yaml(text: str, file: str) -> YAMLTree:
 
 
 def _composed(text: str) -> tuple[_Loader | _FastLoader, Node | None]:
-    """The nodes of the document. PyYAML's own parser describes errors, because it names their causes."""
+    """Parse the document to nodes. PyYAML's own parser describes errors, because it names their causes."""
     try:
         fast = _FastLoader(text)
         return fast, fast.get_single_node()
@@ -126,7 +126,7 @@ def _composed(text: str) -> tuple[_Loader | _FastLoader, Node | None]:
 
 
 def _not_yaml(message: str, file: str, line: int) -> ScenarioError:
-    """The error of a text that is not YAML: the parser's message, with the usual cause as hint."""
+    """Build the error of a text that is not YAML: the parser's message, with the usual cause as hint."""
     if message == "but found another document":
         return ScenarioError(
             "a scenario is one YAML document; a second one starts here", file=file, line=line
@@ -189,13 +189,13 @@ class _Reader:
             )
 
     def _with_environment(self, node: ScalarNode, path: Path) -> str:
-        def substitute(found: re.Match[str]) -> str:
-            if found[1]:
-                return f"${{{found[2]}}}"  # $${NAME} is an escaped ${NAME}
-            if found[2] not in variables():
-                what = f"{spell(path)}: environment variable {found[2]!r} is not set"
+        def substitute(match: re.Match[str]) -> str:
+            if match[1]:
+                return f"${{{match[2]}}}"  # $${NAME} is an escaped ${NAME}
+            if match[2] not in variables():
+                what = f"{spell(path)}: environment variable {match[2]!r} is not set"
                 self._problem(node, path, what, hint="write $${…} for the text itself")
-            return variables().get(found[2], "")
+            return variables().get(match[2], "")
 
         return _ENVIRONMENT.sub(substitute, node.value)
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from fastapi import FastAPI, Query, Request
@@ -16,6 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
 from ticdc_producer.errors import ProducerError, RefusedRequest
+from ticdc_producer.installation import own_version
 from ticdc_producer.serve import results
 from ticdc_producer.serve.guard import Guard, error_content, status_of
 from ticdc_producer.serve.results import case_content, listed_cases
@@ -57,7 +58,7 @@ AnswerCommand: TypeAlias = "Callable[[Service, bytes], Awaitable[CommandAnswer]]
 
 
 def create_app(service: Service, answer_command: AnswerCommand) -> ASGIApp:
-    """The application, behind its guard.
+    """Create the application inside its guard.
 
     :param service: the caller starts and stops it.
     :param answer_command: for the command lines of ``--server``.
@@ -67,7 +68,7 @@ def create_app(service: Service, answer_command: AnswerCommand) -> ASGIApp:
     app = FastAPI(
         title="ticdc-producer",
         description="Runs scenarios into topics as TiCDC would, and verifies them.",
-        version=version("ticdc-producer"),
+        version=own_version(),
         docs_url=None,
         redoc_url=None,
     )
@@ -104,12 +105,12 @@ def _add_errors(app: FastAPI) -> None:
 def _add_states(app: FastAPI, service: Service) -> None:
     @app.get("/health")
     async def health() -> dict[str, str]:
-        """The process answers."""
+        """Answer while the process runs."""
         return health_content()
 
     @app.get("/ready")
     async def ready() -> JSONResponse:
-        """Whether Kafka runs and a process waits for runs; 503 before."""
+        """Tell whether Kafka runs and a process waits for runs; 503 before."""
         status, content = ready_answer(service.ready.is_set(), service.settings.kafka)
         return JSONResponse(content, status)
 
@@ -117,12 +118,12 @@ def _add_states(app: FastAPI, service: Service) -> None:
 def _add_scenarios(app: FastAPI, service: Service) -> None:
     @app.get("/v1/scenarios")
     def scenarios() -> list[dict[str, str]]:
-        """The shipped and the uploaded scenarios."""
+        """List the shipped and the uploaded scenarios."""
         return service.uploads.listed()
 
     @app.get("/v1/scenarios/{name}", response_class=PlainTextResponse)
     def scenario(name: str) -> Response:
-        """The content of a scenario."""
+        """Return the content of a scenario."""
         return PlainTextResponse(service.uploads.text(name))
 
     @app.put("/v1/scenarios/{name}", status_code=204)
@@ -152,12 +153,12 @@ def _add_runs(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/runs")
     def runs() -> list[dict[str, Any]]:
-        """All runs and verifications, the oldest first."""
+        """List all runs and verifications, the oldest first."""
         return [task.to_json() for task in service.worker.tasks]
 
     @app.get("/v1/runs/{number}")
-    async def one(connection: Request, number: str, wait: Wait = 0) -> dict[str, Any]:
-        """The state of a run."""
+    async def run_state(connection: Request, number: str, wait: Wait = 0) -> dict[str, Any]:
+        """Return the state of a run."""
         task = service.worker.task(number)
         await _stays(task, wait, connection)
         return task.to_json()
@@ -169,12 +170,12 @@ def _add_runs(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/runs/{number}/progress", response_class=StreamingResponse)
     async def progress(number: str) -> StreamingResponse:
-        """The news of a run as server-sent events: step, progress, status."""
+        """Stream the news of a run as server-sent events: step, progress, status."""
         return StreamingResponse(_events(service.worker.task(number)), media_type="text/event-stream")
 
 
 async def _own(task: Task, seconds: float, connection: Request, service: Service) -> dict[str, Any]:
-    """The state of a task after a wait of the client that has started it; cancelled if it disconnects.
+    """Return the state of a task after its client has waited. Cancel the task if the client disconnects.
 
     A client that does not wait will ask for the state later, in another connection.
     """
@@ -219,12 +220,12 @@ class _TaskResponse(StreamingResponse):
 
 
 async def _events(task: Task) -> AsyncIterator[str]:
-    async for one in task.changes():
-        if one is None:
-            yield ": the run goes on\n\n"
+    async for news in task.changes():
+        if news is None:
+            yield ": the run continues\n\n"
         else:
-            content = {name: value for name, value in one.items() if name != "event"}
-            yield f"event: {one['event']}\ndata: {json.dumps(content)}\n\n"
+            content = {name: value for name, value in news.items() if name != "event"}
+            yield f"event: {news['event']}\ndata: {json.dumps(content)}\n\n"
 
 
 def _add_results(app: FastAPI, service: Service) -> None:
@@ -232,39 +233,39 @@ def _add_results(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/runs/{number}/report")
     def report(number: str) -> dict[str, Any]:
-        """The report of a run, or the verdict of a verification, as --json prints it."""
+        """Return the report of a run, or the verdict of a verification, as --json prints it."""
         return results.result_of(task(number)).content
 
     @app.get("/v1/runs/{number}/text", response_class=PlainTextResponse)
     def text(number: str, quiet: bool = False, colours: bool = False) -> Response:
-        """The report as the command prints it."""
+        """Return the report as the command prints it."""
         return PlainTextResponse(results.result_of(task(number)).text(quiet, colours))
 
     @app.get("/v1/runs/{number}/verdict")
     def verdict(number: str) -> dict[str, Any] | None:
-        """The verdict with its findings; null if the run was not verified."""
-        found = results.result_of(task(number)).content
-        return found if task(number).kind == "verification" else found["verdict"]
+        """Return the verdict with its findings; null if the run was not verified."""
+        content = results.result_of(task(number)).content
+        return content if task(number).kind == "verification" else content["verdict"]
 
     @app.get("/v1/runs/{number}/messages", response_class=PlainTextResponse)
     def messages(number: str) -> Response:
-        """The messages, as JSON lines."""
+        """Return the messages, as JSON lines."""
         return _lines(results.golden_of(task(number)).folder / "messages.jsonl")
 
     @app.get("/v1/runs/{number}/decoded", response_class=PlainTextResponse)
     def decoded(number: str) -> Response:
-        """The events that the messages decode to, as JSON lines."""
+        """Return the events that the messages decode to, as JSON lines."""
         lines, _ = results.decoded_of(task(number), service.settings.limits.events)
         return _joined(lines)
 
     @app.get("/v1/runs/{number}/events", response_class=PlainTextResponse)
     def events(number: str) -> Response:
-        """The expected events, as JSON lines."""
+        """Return the expected events, as JSON lines."""
         return _lines(results.golden_of(task(number)).folder / "events.jsonl")
 
     @app.get("/v1/runs/{number}/state")
     def state(number: str) -> dict[str, list[dict[str, Any]]]:
-        """The expected rows of each table."""
+        """Return the expected rows of each table."""
         return results.state_of(task(number))
 
     @app.post("/v1/runs/{number}/comparison")
@@ -274,7 +275,7 @@ def _add_results(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/runs/{number}/archive", response_class=FileResponse)
     def archive(number: str) -> Response:
-        """The golden folder as a zip file."""
+        """Return the golden folder as a zip file."""
         return FileResponse(
             results.archive_of(task(number)), media_type="application/zip", filename="golden.zip"
         )
@@ -289,23 +290,23 @@ def _add_reading(app: FastAPI, service: Service) -> None:
 
     @app.get("/v1/conformance/cases")
     def cases(protocol: str | None = None) -> list[dict[str, str]]:
-        """The conformance cases of single messages."""
+        """List the conformance cases of single messages."""
         return listed_cases(protocol)
 
     @app.get("/v1/conformance/cases/{name:path}")
     def case(name: str) -> dict[str, Any]:
-        """A case: the request to a consumer, and the expected events; null for a damaged message."""
+        """Return a case: the request to a consumer, and the expected events; null for a damaged message."""
         return case_content(name)
 
 
 def _add_commands(app: FastAPI, service: Service, answer_command: AnswerCommand) -> None:
     @app.post("/v1/commands", include_in_schema=False)
     async def command(request: Request) -> StreamingResponse:
-        """A command line of --server. Its form may change with each version of this tool."""
+        """Run a command line of --server. Its form may change with each version of this tool."""
         return _TaskResponse(await answer_command(service, await request.body()), service)
 
 
-def _lines(path: Any) -> Response:
+def _lines(path: Path) -> Response:
     return FileResponse(path, media_type="application/x-ndjson")
 
 

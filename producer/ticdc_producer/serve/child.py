@@ -1,6 +1,6 @@
 """The process in which tasks run, one after the other, until the service closes its connection.
 
-It is the leader of a session: what it starts, such as Spark's JVM, is killed with it.
+It is the leader of a session: processes that it starts, such as Spark's JVM, are killed with it.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def warm_up(folder: Path, texts: Texts) -> None:
 _LOG = logging.getLogger(__name__)
 _FIRST_TO_END = "500"
 _LONGEST_FOLDER = 64
-"""In a longer one the paths of Spark's sockets would be too long."""
+"""In a longer folder the paths of Spark's sockets would be too long."""
 
 
 def run_child(connection: Connection, lifeline: Connection, folder: Path, texts: Texts) -> None:
@@ -65,7 +65,7 @@ def run_child(connection: Connection, lifeline: Connection, folder: Path, texts:
     :param connection: brings tasks, and takes their messages.
     :param lifeline: is closed by the service, or by the kernel when the service has ended.
     :param folder: gets temporary files.
-    :param texts: are printed once before the first task, which is sooner at its end then.
+    :param texts: are printed once before the first task, which then ends sooner.
     """
     os.setsid()
     _end_with_service(lifeline)
@@ -73,7 +73,7 @@ def run_child(connection: Connection, lifeline: Connection, folder: Path, texts:
         return
     _prefer_to_end()
     _use_folder(folder)
-    gc.freeze()  # what the forkserver has loaded is never garbage
+    gc.freeze()  # the modules that the forkserver has loaded are never garbage
     warm_up(folder, texts)
     service = _Service(connection)
     with suppress(ConnectionError):  # the service has ended
@@ -91,7 +91,7 @@ class _Service:
         self._lock = threading.Lock()
 
     def next_work(self) -> Work | None:
-        """The next work; None if the service has ended, or wants no more."""
+        """Return the next work; None if the service has ended, or wants no more."""
         try:
             work: Work = self._connection.recv()
         except EOFError:
@@ -99,7 +99,7 @@ class _Service:
         return work
 
     def tell(self, message: Message) -> None:
-        """Send a message; in any thread, because progress is reported from one of its own."""
+        """Send a message; in any thread, because a separate thread reports progress."""
         data = write_message(message)
         with self._lock:
             self._connection.send_bytes(data)
@@ -129,7 +129,7 @@ def _end_with_service(lifeline: Connection) -> None:
 
 
 def _prefer_to_end() -> None:
-    """If memory is scarce, let the kernel kill this process rather than the service or its Kafka."""
+    """Let the kernel kill this process rather than the service or its Kafka if memory is scarce."""
     with suppress(OSError):
         Path("/proc/self/oom_score_adj").write_text(_FIRST_TO_END, "ascii")
 

@@ -1,6 +1,6 @@
-"""What the process of a task reports to the service, as JSON: text that a client has posted stays data.
+"""The messages of a task's process to the service, as JSON: text that a client has posted stays data.
 
-The service never unpickles what such a process sends, because a posted scenario may have changed it.
+The service never unpickles messages of such a process, because a posted scenario may have changed it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ticdc_producer.serve.task_errors import ErrorReport
 
 
 class Ready(msgspec.Struct, frozen=True, tag_field="event", tag="ready"):
-    """The process has loaded what tasks need, and waits for the first one."""
+    """The process has loaded the modules that tasks need, and waits for the first task."""
 
 
 class StepNews(msgspec.Struct, frozen=True, tag_field="event", tag="step"):
@@ -27,7 +27,7 @@ class StepNews(msgspec.Struct, frozen=True, tag_field="event", tag="step"):
 
 
 class ProgressNews(msgspec.Struct, frozen=True, tag_field="event", tag="progress"):
-    """How much is written, as ``runs.run_report.Progress``."""
+    """The number of written messages, as ``runs.run_report.Progress``."""
 
     messages: int
     total: int | None
@@ -41,11 +41,11 @@ class TopicsNews(msgspec.Struct, frozen=True, tag_field="event", tag="topics"):
 
 
 class Result(msgspec.Struct, frozen=True, tag_field="event", tag="result"):
-    """What a task has found.
+    """The result of a task.
 
     :param ok: whether the verdict is as expected; the command's exit code is 0 then, else 1.
     :param content: the report or verdict as JSON.
-    :param texts: how the command prints it: for each of ``TEXT_FORMS`` a text.
+    :param texts: the text that the command prints, for each of ``TEXT_FORMS``.
     """
 
     ok: bool
@@ -53,7 +53,7 @@ class Result(msgspec.Struct, frozen=True, tag_field="event", tag="result"):
     texts: tuple[str, str, str, str]
 
     def text(self, quiet: bool, colours: bool) -> str:
-        """The result as the command prints it."""
+        """Return the result as the command prints it."""
         return self.texts[TEXT_FORMS.index((quiet, colours))]
 
 
@@ -66,21 +66,21 @@ class TaskFailure(msgspec.Struct, frozen=True, tag_field="event", tag="failure")
 News: TypeAlias = StepNews | ProgressNews | TopicsNews
 Message: TypeAlias = Ready | StepNews | ProgressNews | TopicsNews | Result | TaskFailure
 Tell: TypeAlias = Callable[[News], None]
-"""Reports to the service what a task does; may be called in any thread."""
+"""Sends news of a task to the service; may be called in any thread."""
 
 TEXT_FORMS = ((False, False), (False, True), (True, False), (True, True))
 """Whether a text is quiet, and whether it has colours."""
 
 
 class NotAMessage(EnvironmentFailure):
-    """A process that sends something else."""
+    """The process of a task has sent invalid data."""
 
     def __init__(self) -> None:
         super().__init__("the process of the run has sent what is no message")
 
 
-def result_of_task(ok: bool, content: dict[str, Any], text: Callable[[bool, bool], str]) -> Result:
-    """A result with its texts.
+def result_of_task(ok: bool, content: dict[str, object], text: Callable[[bool, bool], str]) -> Result:
+    """Build a result with its texts.
 
     :param text: prints it: (quiet, colours) → text.
     """
@@ -89,21 +89,28 @@ def result_of_task(ok: bool, content: dict[str, Any], text: Callable[[bool, bool
 
 
 def failure_of(error: ProducerError) -> TaskFailure:
-    """An error as a message."""
+    """Return an error as a message."""
     content = error_content(error)
-    content["arguments"] = tuple(error.arguments)
-    return TaskFailure(
-        ErrorReport(**content, text=str(error), exit_code=error.exit_code, status=status_of(error))
+    report = ErrorReport(
+        type=content["type"],
+        what=content["what"],
+        where=content["where"],
+        hint=content["hint"],
+        arguments=tuple(content["arguments"]),
+        text=str(error),
+        exit_code=error.exit_code,
+        status=status_of(error),
     )
+    return TaskFailure(report)
 
 
 def write_message(message: Message) -> bytes:
-    """A message as it is sent. Characters that are no Unicode are escaped, therefore this is not msgspec."""
+    """Encode a message. Lone surrogates are escaped, which msgspec cannot do."""
     return json.dumps(msgspec.to_builtins(message)).encode()
 
 
 def read_message(data: bytes) -> Message:
-    """A message as it was sent.
+    """Decode a message.
 
     :raises NotAMessage: for other data.
     """

@@ -1,4 +1,4 @@
-"""The processes in which tasks run, as the service sees them: one at work, and a spare one."""
+"""The processes in which tasks run, as the service sees them: an active and a spare process."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class ChildProcess:
     def do(self, work: Work, on_news: Callable[[News], None]) -> Result:
         """Let it do a task, and wait for the end.
 
-        :param on_news: called with what the task does.
+        :param on_news: called with news of the task.
         :raises ReportedError: the error of the task.
         :raises EnvironmentFailure: if the process ends; then it can do no more tasks.
         """
@@ -162,7 +162,7 @@ class Children:
         self._spare: Future[ChildProcess] | None = None
 
     def take(self) -> ChildProcess:
-        """The process for the next task: that of the last task, or the spare one if that has ended.
+        """Return the process for the next task: that of the last task, or the spare one if that has ended.
 
         :raises EnvironmentFailure: if none starts.
         :raises RefusedRequest: if the service ends.
@@ -175,7 +175,7 @@ class Children:
         return self._active
 
     def _next(self) -> ChildProcess:
-        """The spare process, or another one if it has not survived its start."""
+        """Return the spare process, or another one if it has not survived its start."""
         with suppress(EnvironmentFailure):
             return self._taken_spare()
         return self._taken_spare()
@@ -208,7 +208,7 @@ class Children:
             raise RefusedRequest("the service ends", status=503)
 
     def _started(self) -> ChildProcess:
-        """A process that is ready."""
+        """Start a process, and wait until it is ready."""
         try:
             child = ChildProcess(self._folder, self._texts)
         except (OSError, EOFError) as error:

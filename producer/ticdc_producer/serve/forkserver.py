@@ -13,10 +13,10 @@ _MODULES = tuple(f"ticdc_producer.serve.{name}" for name in ("child", "work"))
 
 
 def started_forkserver() -> ForkServerContext:
-    """What starts processes. Its forkserver starts in the background, unless it runs."""
+    """Return the context that starts processes. Its forkserver starts in the background, unless it runs."""
     context = multiprocessing.get_context("forkserver")
     codecs = [spec.encoder.__module__.rpartition(".")[0] for spec in BUILT_IN.values()]
-    # The forkserver leaves out what does not exist, such as a decoder of CSV.
+    # The forkserver leaves out modules that do not exist, such as a decoder of CSV.
     parts = [f"{codec}.{part}" for codec in codecs for part in ("encoder", "decoder")]
     context.set_forkserver_preload([*_MODULES, *parts])
     resource_tracker.ensure_running()  # when it starts, it ends the block of signals below

@@ -10,7 +10,7 @@ import asyncio
 import hmac
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import urlsplit
 
 from ticdc_producer.errors import EnvironmentFailure, ProducerError, RefusedRequest
@@ -31,7 +31,7 @@ _CHECKED = ("host", "origin", "authorization", "content-length", "content-type")
 
 
 class Guard:
-    """An ASGI application around another one.
+    """An ASGI application that checks the requests to another application.
 
     :param app: gets the accepted requests.
     """
@@ -121,7 +121,7 @@ async def _read(receive: Receive, most: int) -> bytes:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    """The body as one message; then what the server sends, such as the end of the connection."""
+    """Replay the body as one message, then pass on messages of the server, such as a disconnect."""
     unread = [body]
 
     async def again() -> Message:
@@ -133,21 +133,21 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 
 def _headers(scope: Scope) -> dict[str, str]:
-    """The headers by name in lower case.
+    """Return the headers by name in lower case.
 
     :raises RefusedRequest: if one that is checked occurs twice, since others could read the other one.
     """
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for raw, value in scope["headers"]:
         name = raw.decode("latin-1").lower()
-        if name in found and name in _CHECKED:
+        if name in headers and name in _CHECKED:
             raise RefusedRequest(f"the header {name} occurs twice", status=400)
-        found[name] = value.decode("latin-1")
-    return found
+        headers[name] = value.decode("latin-1")
+    return headers
 
 
 def _host_name(host: str) -> str:
-    """The name in a ``Host`` header, without the port."""
+    """Return the name in a ``Host`` header, without the port."""
     name, colon, port = host.rpartition(":")
     return (name if colon and port.isdecimal() else host).lower()
 
@@ -156,8 +156,18 @@ def _too_large(most: int) -> RefusedRequest:
     return RefusedRequest(f"the request is larger than {most >> 10} KiB", status=413)
 
 
-def error_content(error: ProducerError) -> dict[str, Any]:
-    """An error with its fields as keys."""
+class ErrorContent(TypedDict):
+    """The fields of an error in an answer."""
+
+    type: str
+    what: str
+    where: str
+    hint: str
+    arguments: list[str]
+
+
+def error_content(error: ProducerError) -> ErrorContent:
+    """Return an error with its fields as keys."""
     return {
         "type": error.report.type if isinstance(error, ReportedError) else type(error).__name__,
         "what": error.what,
@@ -168,7 +178,7 @@ def error_content(error: ProducerError) -> dict[str, Any]:
 
 
 def status_of(error: ProducerError) -> int:
-    """The HTTP status with which a request fails that has caused an error."""
+    """Return the HTTP status with which a request fails that has caused an error."""
     if isinstance(error, RefusedRequest):
         return error.status
     if isinstance(error, ReportedError):

@@ -1,4 +1,4 @@
-"""Reads the scenario and the changefeed of a request, and checks what they may do."""
+"""The posted parts of a request: scenario, changefeed and files, and the rules for them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.config.changefeed_toml import parse_changefeed_toml
 from ticdc_producer.config.kafka_properties import parse_kafka_properties, without_environment
-from ticdc_producer.errors import ChangefeedError, RefusedRequest
+from ticdc_producer.errors import ChangefeedError, FolderError, ProducerError, RefusedRequest
 from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.scenario.load import ScenarioFile, descriptions, load_scenario, parse_scenario, shipped
 from ticdc_producer.serve.settings import ServeSettings
@@ -25,6 +26,7 @@ from ticdc_producer.serve.submission import (
     check_sink_uri,
 )
 from ticdc_producer.simulate.traps import with_traps
+from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.testing.runs import sink_uri
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.(?:sql|yaml)")
@@ -77,21 +79,21 @@ class Uploads:
                 raise _no_scenario(name)
 
     def text(self, name: str) -> bytes:
-        """The content of an uploaded or a shipped scenario.
+        """Return the content of an uploaded or a shipped scenario.
 
         :raises RefusedRequest: if there is none.
         """
         with self._lock:
-            found = self._texts.get(name)
-        if found is not None:
-            return found
+            text = self._texts.get(name)
+        if text is not None:
+            return text
         library = shipped()
         if name not in library:
             raise _no_scenario(name)
         return library[name].read_bytes()
 
     def listed(self) -> list[dict[str, str]]:
-        """Names and descriptions of all scenarios."""
+        """List names and descriptions of all scenarios."""
         own = [{"name": name, "source": "uploaded", "description": ""} for name in sorted(self._texts)]
         return own + [
             {"name": name, "source": "shipped", "description": text} for name, text in descriptions().items()
@@ -103,7 +105,7 @@ def _no_scenario(name: str) -> RefusedRequest:
 
 
 def posted_scenario(request: ScenarioOf, uploads: Uploads, settings: ServeSettings) -> ScenarioFile | None:
-    """The scenario of a request; None if it has none.
+    """Return the scenario of a request; None if it has none.
 
     :raises RefusedRequest: for a scenario that may not run here.
     :raises ProducerError: for one that is invalid.
@@ -116,7 +118,7 @@ def posted_scenario(request: ScenarioOf, uploads: Uploads, settings: ServeSettin
 
 
 def _read(request: ScenarioOf, uploads: Uploads) -> tuple[ScenarioFile | None, ScenarioFile | None]:
-    """The scenario, and the shipped one that it is made of."""
+    """Return the scenario, and the shipped one that it is made of."""
     if request.sql is not None or request.yaml is not None:
         text, ending = (request.sql, ".sql") if request.sql is not None else (request.yaml or "", ".yaml")
         endings = (".sql",) if ending == ".sql" else (".yaml", ".yml")
@@ -134,7 +136,7 @@ def _read(request: ScenarioOf, uploads: Uploads) -> tuple[ScenarioFile | None, S
 def changefeed_of_run(
     request: RunRequest, scenario: ScenarioFile, topic: str, settings: ServeSettings
 ) -> Changefeed:
-    """The changefeed of a run into the service's Kafka.
+    """Return the changefeed of a run into the service's Kafka.
 
     :param topic: the topic if the request names none.
     :raises RefusedRequest: for a changefeed that this service does not allow.
@@ -143,7 +145,9 @@ def changefeed_of_run(
     content = posted_config(request.config, settings)
     if request.dispatch is not None:
         rule = {"matcher": ["*.*"], "partition": request.dispatch}
-        content = {**content, "sink": {**content.get("sink", {}), "dispatchers": [rule]}}
+        sink = content.get("sink")
+        others = sink if isinstance(sink, Mapping) else {}
+        content = {**content, "sink": {**others, "dispatchers": [rule]}}
     with restricted(settings):
         uri = _uri(request, scenario, topic)
         check_sink_uri(uri, settings, "sink URI")
@@ -158,8 +162,8 @@ def changefeed_of_run(
         )
 
 
-def posted_config(text: str | None, settings: ServeSettings) -> dict[str, Any]:
-    """The content of a posted changefeed file.
+def posted_config(text: str | None, settings: ServeSettings) -> dict[str, object]:
+    """Return the content of a posted changefeed file.
 
     :raises RefusedRequest: for a key that a request may not set.
     :raises ChangefeedError: if it is invalid.
@@ -187,7 +191,7 @@ def _uri(request: RunRequest, scenario: ScenarioFile, topic: str) -> str:
 
 
 def on_kafka(uri: str, settings: ServeSettings) -> str:
-    """A checked sink URI, with the address of the service's Kafka and schema registry if it names none."""
+    """Complete a checked sink URI by the service's Kafka and schema registry if it names none."""
     parts = urlsplit(uri)
     if parts.scheme != "kafka":
         return uri
@@ -201,7 +205,7 @@ def on_kafka(uri: str, settings: ServeSettings) -> str:
 
 
 def properties_for(uri: str, settings: ServeSettings) -> list[str]:
-    """The client properties for a sink URI: none for a Kafka that is not the service's own.
+    """Return the client properties for a sink URI: none for a Kafka that is not the service's own.
 
     Their variables were substituted when the service started.
     """
@@ -210,5 +214,86 @@ def properties_for(uri: str, settings: ServeSettings) -> list[str]:
 
 
 def with_variables(properties: Mapping[str, str] | tuple[str, ...]) -> tuple[str, ...]:
-    """Client properties as ``name=value``, with environment variables substituted."""
+    """Return client properties as ``name=value``, with environment variables substituted."""
     return tuple(f"{name}={value}" for name, value in parse_kafka_properties(tuple(properties)).items())
+
+
+_ENTRY = re.compile(r"(?:[^/\\\0]{1,250}/)?[^/\\\0]{1,250}")
+_MOST_FILES = 1000
+
+
+@dataclass(frozen=True)
+class PostedFiles:
+    """Files of a client.
+
+    :param name: how the client calls the file or folder; it is part of messages and never opened.
+    :param files: their content by their paths in the folder; the path of a single file is empty.
+    """
+
+    name: str
+    files: Mapping[str, bytes]
+
+    @contextmanager
+    def written(self, path: Path) -> Iterator[Path]:
+        """Write the files to a path of the service that does not exist yet.
+
+        :raises RefusedRequest: for files that this service does not read.
+        :raises ProducerError: the error of the block, with the client's name instead of the path.
+        """
+        if not self.files:
+            raise FolderError("there is no such folder or file, or it is empty", path=self.name)
+        for entry in self.files:
+            self._check(entry)
+        try:
+            self._write(path)
+            if not path.is_file():
+                self._check_manifest(path)
+            yield path
+        except ProducerError as error:
+            error.where = error.where.replace(str(path), self.name)
+            raise
+
+    def _check(self, entry: str) -> None:
+        if not entry and len(self.files) == 1:
+            return
+        inside = _ENTRY.fullmatch(entry) and not {".", ".."} & set(entry.split("/"))
+        if not inside or len(self.files) > _MOST_FILES:
+            raise RefusedRequest("this is not a file of a golden folder", status=422, where=entry[:200])
+        if entry.endswith(".parquet"):
+            what, hint = "the service reads small folders", "run the command without --server"
+            raise RefusedRequest(what, status=422, where=f"{self.name}/{entry}", hint=hint)
+
+    def _write(self, path: Path) -> None:
+        if set(self.files) == {""}:
+            path.write_bytes(self.files[""])
+            return
+        path.mkdir()
+        for entry, content in self.files.items():
+            file = path / entry
+            file.parent.mkdir(exist_ok=True)
+            file.write_bytes(content)
+
+    def _check_manifest(self, folder: Path) -> None:
+        """Check that the changefeed of a folder does not let the service read from another machine."""
+        if golden.changefeed(folder, golden.manifest(folder)).schema_registry:
+            what = "schema-registry is set where the service is started, not by a request"
+            raise RefusedRequest(what, status=403, where=f"{self.name}/manifest.json")
+
+
+@contextmanager
+def source(
+    sink_uri: str, posted: PostedFiles | None, folder: Path, settings: ServeSettings
+) -> Iterator[dict[str, Any]]:
+    """Provide the arguments of ``verify`` and ``decode`` that name the source.
+
+    :param posted: read instead of the topic.
+    :param folder: gets the posted files.
+    :raises RefusedRequest: for a topic or files that this service does not read.
+    """
+    if posted is None:
+        check_sink_uri(sink_uri, settings, "sink URI")
+        uri = on_kafka(sink_uri, settings)
+        yield {"sink_uri": uri, "kafka_properties": properties_for(uri, settings)}
+        return
+    with posted.written(folder / "posted") as path:
+        yield {"file" if path.is_file() else "folder": path}

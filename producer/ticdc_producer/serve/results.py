@@ -1,4 +1,4 @@
-"""What a finished run has left, and the conformance cases, as JSON."""
+"""The files and reports of a finished run, and the conformance cases, as JSON."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from functools import cache
 from itertools import islice
 from pathlib import Path
 from secrets import token_hex
-from typing import Any
 
 import msgspec
 
@@ -24,7 +23,7 @@ from ticdc_producer.testing.topic import Golden
 
 
 def result_of(task: Task) -> Result:
-    """The result of a task.
+    """Return the result of a task.
 
     :raises RefusedRequest: if it has none.
     """
@@ -35,7 +34,7 @@ def result_of(task: Task) -> Result:
 
 
 def golden_of(task: Task) -> Golden:
-    """The golden folder of a run.
+    """Return the golden folder of a run.
 
     :raises RefusedRequest: if there is none.
     """
@@ -46,47 +45,47 @@ def golden_of(task: Task) -> Golden:
 
 
 def archive_of(task: Task) -> Path:
-    """A zip file with the golden folder."""
+    """Return a zip file with the golden folder, which the first call writes."""
     folder = golden_of(task).folder
     path = task.folder / "golden.zip"
     if not path.exists():
         partial = task.folder / f"partial-{token_hex(4)}"  # another request may make it, too
-        made = shutil.make_archive(str(partial), "zip", folder)
-        Path(made).replace(path)
+        archive = shutil.make_archive(str(partial), "zip", folder)
+        Path(archive).replace(path)
     return path
 
 
-def state_of(task: Task) -> dict[str, list[dict[str, Any]]]:
-    """The expected rows by table, as in the files of the golden folder."""
+def state_of(task: Task) -> dict[str, list[dict[str, object]]]:
+    """Return the expected rows by table, as in the files of the golden folder."""
     return {
         name: [{column: _as_json(value) for column, value in row.items()} for row in rows]
         for name, rows in golden_of(task).state.items()
     }
 
 
-def _as_json(value: str | bytes | None) -> Any:
+def _as_json(value: str | bytes | None) -> object:
     from ticdc_producer.model.event_line import to_json
 
     return value if value is None or isinstance(value, str) else to_json(value)
 
 
-def comparison_of(task: Task, tables: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
-    """The differences between a consumer's rows and the expected ones.
+def comparison_of(task: Task, tables: dict[str, list[dict[str, object]]]) -> dict[str, object]:
+    """Return the differences between a consumer's rows and the expected ones.
 
     :raises ArgumentError: for rows of another form.
     """
     golden = golden_of(task)
     actual = {name: [_read_row(row) for row in rows] for name, rows in tables.items()}
-    found = state_diff(golden.state, actual, golden.keys)
-    return {"ok": not found, "differences": found.splitlines()}
+    differences = state_diff(golden.state, actual, golden.keys)
+    return {"ok": not differences, "differences": differences.splitlines()}
 
 
-def _read_row(row: dict[str, Any]) -> dict[str, Any]:
+def _read_row(row: dict[str, object]) -> dict[str, object]:
     return {name: _read_value(value) for name, value in row.items()}
 
 
-def _read_value(value: Any) -> Any:
-    """A value; ``{"b64": …}`` is bytes."""
+def _read_value(value: object) -> object:
+    """Read a value. ``{"b64": …}`` is bytes."""
     if isinstance(value, dict) and set(value) == {"b64"} and isinstance(value["b64"], str):
         try:
             return cell(from_json(value))
@@ -95,40 +94,40 @@ def _read_value(value: Any) -> Any:
     return value
 
 
-def decoded_lines(rows: Iterator[dict[str, Any]], most: int, *, text: bool) -> tuple[list[str], bool]:
-    """The lines of events, as ``decode`` prints them, and whether a message does not decode.
+def decoded_lines(rows: Iterator[dict[str, object]], most: int, *, text: bool) -> tuple[list[str], bool]:
+    """Return the lines of events, as ``decode`` prints them, and whether a message does not decode.
 
     :param rows: shape ``DECODED``.
     :raises RefusedRequest: for more than ``most`` events.
     """
-    found = [*islice(rows, most + 1)]
-    if len(found) > most:
+    events = [*islice(rows, most + 1)]
+    if len(events) > most:
         raise RefusedRequest(
             f"there are more than {most} events", status=422, hint="use ticdc-producer decode"
         )
-    lines = [event_text(row) if text else json_line(event_line(row)) for row in found]
-    return lines, any(row["kind"] == "error" for row in found)
+    lines = [event_text(row) if text else json_line(event_line(row)) for row in events]
+    return lines, any(row["kind"] == "error" for row in events)
 
 
 def decoded_of(task: Task, most: int) -> tuple[list[str], bool]:
-    """The events of the messages of a run, as lines of ``events.jsonl``; likewise."""
+    """Return the events of a run's messages as lines of ``events.jsonl``, and whether one does not decode."""
     return decoded_lines(decode(folder=golden_of(task).folder), most, text=False)
 
 
 def listed_cases(protocol: str | None) -> list[dict[str, str]]:
-    """Id, protocol and description of each case.
+    """List id, protocol and description of each case.
 
     :param protocol: only cases of this one.
     """
     return [
-        {"id": one.id, "protocol": one.protocol, "description": one.description}
-        for one in _cases().values()
-        if protocol in (None, one.protocol)
+        {"id": case.id, "protocol": case.protocol, "description": case.description}
+        for case in _cases().values()
+        if protocol in (None, case.protocol)
     ]
 
 
-def case_content(name: str) -> dict[str, Any]:
-    """The request and the expected events of a case.
+def case_content(name: str) -> dict[str, object]:
+    """Return the request and the expected events of a case.
 
     :param name: its id.
     :raises RefusedRequest: if there is none.
@@ -147,4 +146,4 @@ def case_content(name: str) -> dict[str, Any]:
 
 @cache
 def _cases() -> dict[str, DecodeCase]:
-    return {one.id: one for one in decode_cases()}
+    return {case.id: case for case in decode_cases()}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import Callable
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import uvicorn
 
 from ticdc_producer.errors import RefusedRequest
+from ticdc_producer.installation import own_version
 from ticdc_producer.serve.forkserver import started_forkserver
 from ticdc_producer.serve.guard import WITHOUT_TOKEN, Guard, refuse
 from ticdc_producer.serve.settings import ServeSettings
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class StartedService(Protocol):
-    """What is started with the application and stopped with it."""
+    """A service that is started with the application and stopped with it."""
 
     def start(self) -> None:
         """Start, in the background."""
@@ -37,21 +37,21 @@ Load: TypeAlias = "Callable[[], tuple[StartedService, ASGIApp]]"
 
 
 def health_content() -> dict[str, str]:
-    """The answer to ``GET /health``."""
-    return {"status": "ok", "version": version("ticdc-producer")}
+    """Return the answer to ``GET /health``."""
+    return {"status": "ok", "version": own_version()}
 
 
-def ready_answer(ready: bool, kafka: str) -> tuple[int, dict[str, Any]]:
-    """The status and the answer to ``GET /ready``."""
+def ready_answer(ready: bool, kafka: str) -> tuple[int, Mapping[str, object]]:
+    """Return the status and the answer to ``GET /ready``."""
     return (200 if ready else 503), {"ready": ready, "kafka": kafka}
 
 
 class Starting:
-    """Loads a service in a thread, and passes requests on to it. Those that are no probes wait for it.
+    """Loads a service in a thread, and passes requests on to it. Requests other than probes wait for it.
 
     :param load: called in the thread.
     :param on_failure: called if ``load`` fails.
-    :ivar failure: what ``load`` has raised; None: it has not failed.
+    :ivar failure: the exception of ``load``; None: it has not failed.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ _MAX_CONNECTIONS = 1000
 _GRACE_SECONDS = 5
 
 LoadService: TypeAlias = "Callable[[Callable[[], None]], tuple[Service, ASGIApp]]"
-"""Loads the service and its application. What it is given is for the service's ``on_failure``."""
+"""Loads the service and its application. The argument is for the service's ``on_failure``."""
 
 
 def serve(settings: ServeSettings, load: LoadService, listener: socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""The service behind the HTTP API: its processes, its Kafka, and its tasks."""
+"""The service that the HTTP API exposes: its processes, its Kafka, and its tasks."""
 
 from __future__ import annotations
 
@@ -17,19 +17,28 @@ from ticdc_producer.runs.decode import decode
 from ticdc_producer.scenario.load import ScenarioFile
 from ticdc_producer.serve.child_process import Children
 from ticdc_producer.serve.posted import (
+    PostedFiles,
     Uploads,
     changefeed_of_run,
     posted_config,
     posted_scenario,
     restricted,
+    source,
     with_variables,
 )
-from ticdc_producer.serve.posted_files import PostedFiles, source
 from ticdc_producer.serve.results import decoded_lines
 from ticdc_producer.serve.settings import ServeSettings
 from ticdc_producer.serve.submission import DecodeRequest, RunRequest, VerifyRequest, check_sink_uri
 from ticdc_producer.serve.task import Task
-from ticdc_producer.serve.work import MakeReports, NoReports, RunWork, Texts, VerifyWork, config_file
+from ticdc_producer.serve.work import (
+    MakeReports,
+    NoReports,
+    RunWork,
+    Texts,
+    VerifyWork,
+    WorkContext,
+    config_file,
+)
 from ticdc_producer.serve.worker import Worker
 from ticdc_producer.testing.broker import delete
 
@@ -45,8 +54,8 @@ class Service:
 
     :param kafka: an embedded Kafka that starts; None: that of the settings, or one that ``start`` starts.
     :param on_failure: called if a process or Kafka does not start.
-    :param on_status: called with what has started.
-    :ivar failure: why it did not start; None: it did, or still starts.
+    :param on_status: called with a line of text for each part that has started.
+    :ivar failure: the error that prevented its start; None: it has started, or still starts.
     """
 
     def __init__(
@@ -131,13 +140,18 @@ class Service:
         if posted is None:
             with restricted(self.settings):
                 check_sink_uri(request.sink_uri, self.settings, "sink URI")
-        work = partial(self._verify_work, request, scenario, reports, posted)
-        return self.worker.submit("verification", request.sink_uri if posted is None else posted.name, work)
+
+        def make_work(task: Task) -> VerifyWork:
+            context = self._context(reports, task)
+            return VerifyWork(context=context, request=request, scenario=scenario, posted=posted)
+
+        name = request.sink_uri if posted is None else posted.name
+        return self.worker.submit("verification", name, make_work)
 
     def decoded(
         self, request: DecodeRequest, *, text: bool, posted: PostedFiles | None = None
     ) -> tuple[list[str], bool]:
-        """The events of a topic as lines, and whether a message does not decode.
+        """Return the events of a topic as lines, and whether a message does not decode.
 
         :param posted: a golden folder or a file of messages, instead of the topic of the request.
         :raises RefusedRequest: for a topic that this service does not read, or with too many events.
@@ -161,39 +175,18 @@ class Service:
         changefeed = changefeed_of_run(request, scenario, f"ticdc-{task.id}", self.settings)
         task.brokers = changefeed.brokers
         return RunWork(
+            context=self._context(reports, task),
             request=request,
             scenario=scenario,
             changefeed=changefeed,
-            settings=self._settings_of_process,
-            texts=self._texts,
-            make_reports=reports,
-            folder=task.folder,
             golden=task.golden,
             written=frozenset(self._written) if self._kafka is None else None,
         )
 
-    def _verify_work(
-        self,
-        request: VerifyRequest,
-        scenario: ScenarioFile | None,
-        reports: MakeReports,
-        posted: PostedFiles | None,
-        task: Task,
-    ) -> VerifyWork:
-        return VerifyWork(
-            request=request,
-            scenario=scenario,
-            posted=posted,
-            settings=self._settings_of_process,
-            texts=self._texts,
-            make_reports=reports,
-            folder=task.folder,
-        )
-
-    @property
-    def _settings_of_process(self) -> ServeSettings:
-        """The settings that tasks need; nothing that a client has to prove."""
-        return replace(self.settings, host="127.0.0.1", token="")
+    def _context(self, reports: MakeReports, task: Task) -> WorkContext:
+        """Return the context of a task's work, without the token that clients have to send."""
+        settings = replace(self.settings, host="127.0.0.1", token="")
+        return WorkContext(settings=settings, texts=self._texts, make_reports=reports, folder=task.folder)
 
     def _remove_topics(self, task: Task) -> None:
         """Delete topics of a run that no other run has; in the user's Kafka only those named after it."""

@@ -1,18 +1,17 @@
-"""The settings of the service: its address and socket, who may call it, and what posted scenarios may do."""
+"""The settings of the service: its address, its socket, its clients, and permissions of posted scenarios."""
 
 from __future__ import annotations
 
 import socket
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 from ticdc_producer.errors import ArgumentError, EnvironmentFailure
 
 Permission: TypeAlias = Literal["environment", "expression", "files"]
 """``environment``: ``${NAME}``; ``expression``: columns with Spark SQL; ``files``: ``data`` steps, storages,
 claim-check."""
-PERMISSIONS: tuple[Permission, ...] = get_args(Permission)
 DEFAULT_PORT = 8642
 _SHORTEST_TOKEN = 16
 
@@ -25,6 +24,7 @@ class Limits:
     :param body_seconds: time in which a request must arrive.
     :param row_changes: row changes of one run.
     :param events: events of one run, resolved events of all partitions included.
+    :param image_bytes: bytes of the row images of one run.
     :param seconds: time of one run.
     :param queued: runs that wait.
     :param runs: finished runs that are available; the oldest are removed.
@@ -35,6 +35,7 @@ class Limits:
     body_seconds: float = 30
     row_changes: int = 20_000
     events: int = 100_000
+    image_bytes: int = 64 << 20
     seconds: float = 300
     queued: int = 50
     runs: int = 100
@@ -46,13 +47,13 @@ class ServeSettings:
     """The settings of the service.
 
     :param host: address to listen on.
-    :param token: what the header ``Authorization: Bearer TOKEN`` must hold; empty: nothing, on loopback only.
+    :param token: token of the header ``Authorization: Bearer TOKEN``; empty: none, on loopback only.
     :param host_names: names by which clients reach the service, besides ``host`` and those of loopback.
     :param kafka: ``HOST:PORT`` of the Kafka to write to; empty: the service starts one.
     :param other_kafkas: further brokers that posted sink URIs may name.
     :param kafka_properties: ``name=value`` each: properties of the clients of ``kafka``.
     :param schema_registry: URL of the registry for Avro; posted changefeeds may not name one.
-    :param permissions: what posted scenarios may do.
+    :param permissions: permissions of posted scenarios.
     :raises ArgumentError: for an address that other machines reach, without a token.
     """
 
@@ -94,7 +95,7 @@ class ServeSettings:
 
 
 def listen(settings: ServeSettings) -> socket.socket:
-    """A socket that accepts connections.
+    """Open a socket that accepts connections.
 
     :raises EnvironmentFailure: if the address is taken.
     """
@@ -113,7 +114,7 @@ def listen(settings: ServeSettings) -> socket.socket:
 
 
 def url_of(settings: ServeSettings, listener: socket.socket) -> str:
-    """The URL of the service."""
+    """Return the URL of the service."""
     port = listener.getsockname()[1]
     host = f"[{settings.host}]" if ":" in settings.host else settings.host
     return f"http://{host}:{port}"

@@ -1,13 +1,13 @@
-"""The bodies of requests, and what posted scenarios and changefeeds may not do.
+"""The bodies of requests, and the restrictions of posted scenarios and changefeeds.
 
-Everything is checked on what was parsed, never on the text, because YAML, JSON, TOML and URIs can spell the
-same text in many ways. Environment variables are hidden while text is parsed (``without_environment``).
+All checks inspect the parsed content, never the text, because YAML, JSON, TOML and URIs can spell the same
+text in many ways. Environment variables are hidden while text is parsed (``without_environment``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -16,6 +16,9 @@ from ticdc_producer.config.parameters import BY_NAME
 from ticdc_producer.errors import RefusedRequest
 from ticdc_producer.scenario.load import DataStep, GenerateStep, ScenarioFile
 from ticdc_producer.serve.settings import Permission, ServeSettings
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 _Name: TypeAlias = Annotated[str, Field(max_length=300)]
 _Text: TypeAlias = Annotated[str, Field(max_length=4 << 20)]
@@ -44,17 +47,17 @@ class ScenarioOf(_Body):
         return sum(part is not None for part in (self.scenario, self.sql, self.yaml))
 
 
-def refusal_of(error: Mapping[str, Any]) -> RefusedRequest:
-    """The error for a body that is invalid.
+def refusal_of(error: ErrorDetails) -> RefusedRequest:
+    """Return the error for a body that is invalid.
 
     :param error: the first one that pydantic lists.
     """
     where = ".".join(str(part) for part in error["loc"] if part != "body")[:200]
-    return RefusedRequest(str(error["msg"]).removeprefix("Value error, "), status=422, where=where)
+    return RefusedRequest(error["msg"].removeprefix("Value error, "), status=422, where=where)
 
 
 class RunRequest(ScenarioOf):
-    """A run: what is written, and where."""
+    """A run: the messages to write, and their destination."""
 
     protocol: _Name | None = Field(
         default=None, description="Default: the scenario's own.", examples=["canal-json"]
@@ -162,7 +165,7 @@ def check_scenario(scenario: ScenarioFile, shipped: ScenarioFile | None, setting
 
 
 def _expressions(scenario: ScenarioFile) -> Iterator[tuple[str, int]]:
-    """Each expression of a column, with the line of its step."""
+    """Yield each expression of a column, with the line of its step."""
     for step in scenario.steps:
         if isinstance(step, GenerateStep):
             for table in step.spec.resolved_tables():
@@ -171,7 +174,7 @@ def _expressions(scenario: ScenarioFile) -> Iterator[tuple[str, int]]:
                         yield column.expression, step.line
 
 
-def check_changefeed(content: Mapping[str, Any], settings: ServeSettings, where: str) -> None:
+def check_changefeed(content: Mapping[str, object], settings: ServeSettings, where: str) -> None:
     """Check the keys of a changefeed file, or of a scenario's ``changefeed:``.
 
     :raises RefusedRequest: for a key that names files, brokers, credentials or a registry.
@@ -183,7 +186,7 @@ def check_changefeed(content: Mapping[str, Any], settings: ServeSettings, where:
             _check_option(key, settings, where)
 
 
-def _leaves(content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _leaves(content: Mapping[str, object]) -> Iterator[tuple[str, object]]:
     for key, value in content.items():
         if isinstance(value, Mapping):
             yield from _leaves(value)

@@ -1,4 +1,4 @@
-"""A queued, running or finished run or verification, and who waits for its news."""
+"""A queued, running or finished run or verification, and the listeners to its news."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.kafka.client import Brokers
@@ -19,13 +19,15 @@ from ticdc_producer.serve.work import Work
 
 Status: TypeAlias = Literal["queued", "running", "finished", "failed"]
 Kind: TypeAlias = Literal["run", "verification"]
+TaskNews: TypeAlias = dict[str, str | int | None]
+"""One news of a task, with its kind as ``event``."""
 _MAX_NEWS = 2000
 """News of one task; further progress is left out, its end never."""
 _KEEP_ALIVE_SECONDS = 15.0
 
 
 MakeWork: TypeAlias = "Callable[[Task], Work]"
-"""What the process of a task will do."""
+"""Makes the work that the process of a task does."""
 
 
 @dataclass
@@ -33,7 +35,7 @@ class Task:
     """One task. Its worker changes it; any thread may read it.
 
     :param folder: a folder of its own; a run writes its golden folder below it.
-    :param make_work: what its process will do, once the task begins.
+    :param make_work: makes the work of its process when the task begins.
     :param topics: topics that the run writes, to be deleted with it.
     """
 
@@ -50,7 +52,7 @@ class Task:
     created: float = field(default_factory=time.time)
     started: float | None = None
     ended: float | None = None
-    news: list[dict[str, Any]] = field(default_factory=list, repr=False)
+    news: list[TaskNews] = field(default_factory=list, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _listeners: dict[asyncio.Event, asyncio.AbstractEventLoop] = field(default_factory=dict, repr=False)
 
@@ -81,7 +83,7 @@ class Task:
 
     def _end(self, status: Status) -> None:
         self.ended = time.time()
-        self.make_work = _nothing  # releases what it refers to
+        self.make_work = _nothing  # releases the objects that it refers to
         self._change(status)
 
     def _change(self, status: Status) -> None:
@@ -89,7 +91,7 @@ class Task:
         self._tell({"event": "status", "status": status})
 
     def tell(self, news: News) -> None:
-        """Note what its process does."""
+        """Note news of its process."""
         match news:
             case TopicsNews(topics=topics):
                 self.topics = topics
@@ -98,19 +100,19 @@ class Task:
             case ProgressNews(messages=messages, total=total, ts=ts):
                 self._tell_some({"event": "progress", "messages": messages, "total": total, "ts": ts})
 
-    def _tell_some(self, one: dict[str, Any]) -> None:
+    def _tell_some(self, news: TaskNews) -> None:
         if len(self.news) < _MAX_NEWS:
-            self._tell(one)
+            self._tell(news)
 
-    def _tell(self, one: dict[str, Any]) -> None:
+    def _tell(self, news: TaskNews) -> None:
         with self._lock:
-            self.news.append(one)
+            self.news.append(news)
             for event, loop in self._listeners.items():
                 with suppress(RuntimeError):  # the loop has ended, and the listener with it
                     loop.call_soon_threadsafe(event.set)
 
-    async def changes(self) -> AsyncIterator[dict[str, Any] | None]:
-        """All news, and those to come until the end; None after a while without any."""
+    async def changes(self) -> AsyncIterator[TaskNews | None]:
+        """Yield all news, and those to come until the end; None after a while without any."""
         event, seen = asyncio.Event(), 0
         with self._lock:
             self._listeners[event] = asyncio.get_running_loop()
@@ -118,9 +120,9 @@ class Task:
             while True:
                 event.clear()
                 over = self.over
-                for one in self.news[seen:]:
+                for news in self.news[seen:]:
                     seen += 1
-                    yield one
+                    yield news
                 if over and seen == len(self.news):
                     return
                 try:
@@ -140,8 +142,8 @@ class Task:
         except TimeoutError:
             return
 
-    def to_json(self) -> dict[str, Any]:
-        """The task with stable keys."""
+    def to_json(self) -> dict[str, object]:
+        """Return the task with stable keys."""
         error = self.error
         return {
             "id": self.id,

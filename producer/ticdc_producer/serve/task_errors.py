@@ -27,10 +27,10 @@ class TaskCancelled(TaskInterrupted):
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorReport:
-    """What is known of an error of another process.
+    """The report of an error of another process.
 
     :param type: name of its class.
-    :param text: what ``str`` of it returns.
+    :param text: the result of ``str``.
     :param status: HTTP status with which a request fails that has caused it.
     """
 
@@ -45,7 +45,7 @@ class ErrorReport:
 
 
 class ReportedError(ProducerError):
-    """An error of another process, of which the content has arrived."""
+    """An error of another process, rebuilt from its report."""
 
     def __init__(self, report: ErrorReport) -> None:
         super().__init__(report.what, where=report.where, hint=report.hint)

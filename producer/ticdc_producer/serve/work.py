@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import RefusedRequest
@@ -23,9 +23,8 @@ from ticdc_producer.serve.child_messages import (
     TopicsNews,
     result_of_task,
 )
-from ticdc_producer.serve.posted import restricted
-from ticdc_producer.serve.posted_files import PostedFiles, source
-from ticdc_producer.serve.settings import ServeSettings
+from ticdc_producer.serve.posted import PostedFiles, restricted, source
+from ticdc_producer.serve.settings import Limits, ServeSettings
 from ticdc_producer.serve.submission import RunRequest, VerifyRequest, check_topic
 from ticdc_producer.simulate.job import Job, prepare
 from ticdc_producer.simulate.simulate import estimate_of
@@ -46,10 +45,12 @@ class Work(Protocol):
 
 @dataclass(frozen=True)
 class Texts:
-    """How reports are printed: as by the commands, which are built on this package.
+    """The functions that print reports as the commands do, which are built on this package.
 
-    :param run: (report, quiet, colours) → text; ``verdict`` likewise, with whether a scenario was given.
-        Functions of modules, because they are pickled.
+    They are functions of modules, because they are pickled.
+
+    :param run: (report, quiet, colours) → text.
+    :param verdict: (verdict, whether a scenario was given, quiet, colours) → text.
     """
 
     run: Callable[[RunReport, bool, bool], str]
@@ -60,12 +61,12 @@ class ReportFiles(Protocol):
     """Report files of one run or verification, such as HTML."""
 
     def on_verdict(self, verified: VerifiedStream) -> None:
-        """Query what the reports show, while the stream is materialized."""
+        """Query the data of the reports, while the stream is materialized."""
 
     def write(
         self,
         verdict: Verdict | None,
-        faults: Iterable[Mapping[str, Any]] = (),
+        faults: Iterable[Mapping[str, object]] = (),
         requested: RequestedFaults | None = None,
     ) -> None:
         """Write the files."""
@@ -88,7 +89,7 @@ class NoReports:
 
 
 def config_file(text: str | None, folder: Path) -> Path | None:
-    """A posted changefeed file, written to a folder of the service."""
+    """Write a posted changefeed file to a folder of the service, and return its path; None without one."""
     if text is None:
         return None
     path = folder / "changefeed.toml"
@@ -97,22 +98,31 @@ def config_file(text: str | None, folder: Path) -> Path | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunWork:
-    """A run into the service's Kafka.
+class WorkContext:
+    """The part of a task's work that does not depend on its kind.
 
-    :param scenario: the checked scenario of the request.
     :param folder: folder of the task.
-    :param golden: where the golden folder is written.
-    :param written: topics that the service has written; None: its Kafka has no others.
     """
 
-    request: RunRequest
-    scenario: ScenarioFile
-    changefeed: Changefeed
     settings: ServeSettings
     texts: Texts
     make_reports: MakeReports
     folder: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunWork:
+    """A run into the service's Kafka.
+
+    :param scenario: the checked scenario of the request.
+    :param golden: where the golden folder is written.
+    :param written: topics that the service has written; None: its Kafka has no others.
+    """
+
+    context: WorkContext
+    request: RunRequest
+    scenario: ScenarioFile
+    changefeed: Changefeed
     golden: Path
     written: frozenset[str] | None
 
@@ -123,7 +133,7 @@ class RunWork:
         topics = tuple(job.stream.topic_partitions.topics)
         self._check_topics(job, topics)
         tell(TopicsNews(topics))
-        reports = self.make_reports(self.folder)
+        reports = self.context.make_reports(self.context.folder)
 
         def on_progress(progress: Progress) -> None:
             tell(ProgressNews(progress.messages, progress.total, progress.ts))
@@ -141,10 +151,10 @@ class RunWork:
         )
         report = run_job(job, options)
         reports.write(report.verdict, report.faults.occurrences, report.requested_faults)
-        return result_of_task(report.ok, report.to_json(), partial(self.texts.run, report))
+        return result_of_task(report.ok, report.to_json(), partial(self.context.texts.run, report))
 
     def _prepared(self) -> Job:
-        with restricted(self.settings):
+        with restricted(self.context.settings):
             return prepare(
                 self.scenario,
                 changefeed=self.changefeed,
@@ -154,11 +164,11 @@ class RunWork:
             )
 
     def _check_size(self, job: Job) -> None:
-        limits = self.settings.limits
-        if job.history.row_changes > limits.row_changes or not estimate_of(job).is_small:
-            what = f"the run has {job.history.row_changes} row changes or more than {limits.events} events"
-            hint = f"the service runs up to {limits.row_changes} row changes; use ticdc-producer run"
-            raise RefusedRequest(what, status=422, hint=hint)
+        excess = first_excess(job, self.context.settings.limits)
+        if excess is not None:
+            size, limit = excess
+            hint = f"the service runs up to {limit}; use ticdc-producer run"
+            raise RefusedRequest(f"the run has {size}", status=422, hint=hint)
 
     def _check_topics(self, job: Job, topics: tuple[str, ...]) -> None:
         """Check that a run replaces topics of the service alone."""
@@ -174,35 +184,47 @@ class RunWork:
                 )
 
 
+def first_excess(job: Job, limits: Limits) -> tuple[str, str] | None:
+    """Return the size of a run that exceeds a limit, and the limit, both with their unit; None if it fits.
+
+    The number of events of ``data`` steps is unknown.
+    """
+    estimate = estimate_of(job)
+    if job.history.row_changes > limits.row_changes:
+        return f"{job.history.row_changes} row changes", f"{limits.row_changes} row changes"
+    if estimate.events > limits.events:
+        events = "an unknown number of" if job.history.data else f"{estimate.events}"
+        return f"{events} events", f"{limits.events} events"
+    if estimate.nbytes > limits.image_bytes:
+        return f"{estimate.nbytes} bytes of row images", f"{limits.image_bytes} bytes of row images"
+    return None
+
+
 @dataclass(frozen=True, kw_only=True)
 class VerifyWork:
     """The verification of a topic or of posted files.
 
     :param scenario: the checked scenario of the request.
     :param posted: a golden folder, instead of the topic of the request.
-    :param folder: folder of the task.
     """
 
+    context: WorkContext
     request: VerifyRequest
     scenario: ScenarioFile | None
     posted: PostedFiles | None
-    settings: ServeSettings
-    texts: Texts
-    make_reports: MakeReports
-    folder: Path
 
     def __call__(self, tell: Tell) -> Result:
         """Verify it."""
-        request, settings = self.request, self.settings
-        reports = self.make_reports(self.folder)
+        request, context = self.request, self.context
+        reports = context.make_reports(context.folder)
         with (
-            restricted(settings),
-            source(request.sink_uri, self.posted, self.folder, settings) as arguments,
+            restricted(context.settings),
+            source(request.sink_uri, self.posted, context.folder, context.settings) as arguments,
         ):
             verdict = verify(
                 **arguments,
                 scenario=self.scenario,
-                config=config_file(request.config, self.folder),
+                config=config_file(request.config, context.folder),
                 inject=request.traps,
                 state_at=request.state_at,
                 strict_table_order=request.strict_table_order,
@@ -214,5 +236,5 @@ class VerifyWork:
             )
         reports.write(verdict)
         return result_of_task(
-            verdict.ok, verdict.to_json(), partial(self.texts.verdict, verdict, self.scenario is not None)
+            verdict.ok, verdict.to_json(), partial(context.texts.verdict, verdict, self.scenario is not None)
         )

@@ -28,7 +28,7 @@ class Worker:
     :param folder: gets a folder for each task.
     :param children: the processes in which tasks run.
     :param on_topics: called with the topics that a task will write.
-    :param remove: removes what a task has left outside of its folder, such as topics.
+    :param remove: removes results of a task outside of its folder, such as topics.
     """
 
     def __init__(
@@ -100,16 +100,16 @@ class Worker:
             return [*self._tasks.values()]
 
     def task(self, number: str) -> Task:
-        """A task by its id.
+        """Return a task by its id.
 
         :raises RefusedRequest: if there is none.
         """
         with self._lock:
-            found = self._tasks.get(number)
-        if found is None:
+            task = self._tasks.get(number)
+        if task is None:
             hint = f"the service retains the last {self._limits.runs} runs"
             raise RefusedRequest("there is no such run", status=404, where=number[:40], hint=hint)
-        return found
+        return task
 
     def delete(self, number: str) -> None:
         """Remove a task that waits or has ended, with its folder and its topics.
@@ -140,7 +140,7 @@ class Worker:
             self._remove_oldest()
 
     def _begins(self, task: Task) -> bool:
-        """Whether a task of the queue is still wanted."""
+        """Return whether a task of the queue is still requested."""
         with self._lock:
             if task.status != "queued" or task.id not in self._tasks:
                 return False
@@ -184,7 +184,7 @@ class Worker:
             self._on_topics(news.topics)
 
     def _ended(self) -> TaskInterrupted | None:
-        """What has interrupted the task; from now on nothing does."""
+        """Return the error that has interrupted the task. Nothing interrupts it afterwards."""
         with self._lock:
             self._current = self._child = None
             interruption, self._interruption = self._interruption, None

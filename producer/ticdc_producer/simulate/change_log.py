@@ -1,4 +1,4 @@
-"""The change log of a scenario: what was committed upstream, from sources of any size."""
+"""The change log of a scenario: the changes committed upstream, from sources of any size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, united
 from ticdc_producer.faults.stage import EventFaults
-from ticdc_producer.model.shapes import CHANGE_LOG, EVENT_STREAM
+from ticdc_producer.model.shapes import CHANGE_LOG, EVENT_STREAM, ChangeBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline import event_stream as rules
 from ticdc_producer.pipeline.event_stream import StreamPlan
@@ -35,7 +35,7 @@ _COMMITTED = pa.schema(
     ]
 )
 _MOST_SORTED = 10_000_000
-"""Rows of transactions that Go's sort reorders; they are SQL's, so the driver held them before."""
+"""Rows of transactions that Go's sort reorders. They come from SQL, so they fit into the driver's memory."""
 
 
 class UpstreamSource(ABC):
@@ -62,12 +62,12 @@ class UpstreamSource(ABC):
 
 
 class DividedSource(UpstreamSource):
-    """A source that can order its changes, and divide them by Kafka partition, where they come from."""
+    """A source that can order its changes and divide them by Kafka partition, without a shuffle."""
 
     @property
     @abstractmethod
     def is_divided(self) -> bool:
-        """Whether that takes less time than to shuffle its changes."""
+        """Whether dividing at the source takes less time than a shuffle of its changes."""
 
     @abstractmethod
     def ordered_events(
@@ -75,7 +75,7 @@ class DividedSource(UpstreamSource):
     ) -> Dataset:
         """Return the whole event stream, divided by Kafka partition and in delivery order.
 
-        :param few: the changes of SQL beside those of the source (shape ``CHANGE_LOG``).
+        :param few: the changes of SQL, in addition to those of the source (shape ``CHANGE_LOG``).
         :param faults: local faults; None: no faults.
         """
 
@@ -107,7 +107,7 @@ class UpstreamLog:
     def rows(self, engine: Engine, plan: StreamPlan, stack: ExitStack) -> Dataset:
         """Return the row events (shape ``EVENT_STREAM``), without DDL and resolved events, in no order.
 
-        :param stack: what is stored for them is removed with it.
+        :param stack: removes the data stored for them.
         """
         if self.row_events is not None:
             return self.row_events
@@ -124,13 +124,12 @@ class UpstreamLog:
         return engine.of_batches([self.few], CHANGE_LOG)
 
 
-def change_batch(changes: Sequence[Change]) -> pa.RecordBatch:
+def change_batch(changes: Sequence[Change]) -> ChangeBatch:
     """Return changes of SQL as a batch (shape ``CHANGE_LOG``)."""
     columns = [[getattr(change, name) for change in changes] for name in CHANGE_LOG.names]
-    return pa.record_batch(
-        [pa.array(column, field.type) for column, field in zip(columns, CHANGE_LOG, strict=True)],
-        schema=CHANGE_LOG,
-    )
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, CHANGE_LOG, strict=True)]
+    batch: ChangeBatch = pa.record_batch(arrays, schema=CHANGE_LOG)
+    return batch
 
 
 def shuffled_row_events(changes: Dataset, plan: StreamPlan, stack: ExitStack) -> Dataset:
@@ -139,7 +138,7 @@ def shuffled_row_events(changes: Dataset, plan: StreamPlan, stack: ExitStack) ->
     The shuffle brings together the changes of a transaction to one row.
 
     :param changes: shape ``CHANGE_LOG``, in any order.
-    :param stack: what is stored for them is removed with it.
+    :param stack: removes the data stored for them.
     """
     committed = changes.map(partial(_committed, plan), _COMMITTED)
     by_key = committed.shuffle(KEY, Order(IN_KEY_ORDER, in_key_order))

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -22,8 +22,10 @@ from ticdc_producer.errors import EncodeError
 from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.faults.event_traps import SegmentTrap, integers
 from ticdc_producer.faults.illegal_event import DROPPED
+from ticdc_producer.model.shapes import EventBatch, EventOffsetBatch
 from ticdc_producer.simulate.job import Job
-from ticdc_producer.targets.encode_partition import PartitionSummary
+from ticdc_producer.targets.encode import Rejection
+from ticdc_producer.targets.encode_partition import FaultRow, PartitionSummary
 from ticdc_producer.targets.message_rows import KindCount
 
 _NO_KEY = "no primary key or not-null unique key, and force-replicate is false"
@@ -34,7 +36,7 @@ _NO_RULE = "no filter rule accepts the table"
 class Counts:
     """The counts of a stream.
 
-    :param messages: by (topic, partition, kind); ``events`` and ``size`` (bytes) likewise.
+    :param messages: by (topic, partition, kind); ``events`` and ``size`` (bytes) have the same keys.
     :param rejected: number of rows that TiCDC's encoder rejects.
     """
 
@@ -58,30 +60,31 @@ class Counts:
                 counts.set(summary.topic, summary.partition, kind, count)
         return counts
 
-    def set(self, topic: str, partition: int, kind: str, found: KindCount) -> None:
+    def set(self, topic: str, partition: int, kind: str, count: KindCount) -> None:
         """Set the counts of one kind of message of a partition."""
         key = topic, partition, kind
-        self.messages[key], self.events[key], self.size[key] = found.messages, found.events, found.size
+        self.messages[key], self.events[key], self.size[key] = count.messages, count.events, count.size
 
     def by_kind(self) -> dict[str, dict[str, int]]:
-        """``{kind: {messages, events, bytes}}``."""
+        """Return ``{kind: {messages, events, bytes}}``."""
         kinds = sorted({kind for *_, kind in self.messages})
-        return {kind: self._sums(lambda key, kind=kind: key[2] == kind) for kind in kinds}
+        return {kind: self._sums(key for key in self.messages if key[2] == kind) for kind in kinds}
 
     def by_partition(self) -> dict[str, dict[str, int]]:
-        """``{"topic/partition": {messages, events, bytes}}``."""
+        """Return ``{"topic/partition": {messages, events, bytes}}``."""
         partitions = sorted({(topic, partition) for topic, partition, _ in self.messages})
-        return {f"{t}/{p}": self._sums(lambda key, t=t, p=p: key[:2] == (t, p)) for t, p in partitions}
+        return {
+            f"{t}/{p}": self._sums(key for key in self.messages if key[:2] == (t, p)) for t, p in partitions
+        }
 
-    def _sums(self, wanted: Any) -> dict[str, int]:
-        def total(of: Counter[tuple[str, int, str]]) -> int:
-            return sum(count for key, count in of.items() if wanted(key))
-
-        return {"messages": total(self.messages), "events": total(self.events), "bytes": total(self.size)}
+    def _sums(self, keys: Iterable[tuple[str, int, str]]) -> dict[str, int]:
+        counters = {"messages": self.messages, "events": self.events, "bytes": self.size}
+        selected = [*keys]
+        return {name: sum(counts[key] for key in selected) for name, counts in counters.items()}
 
 
 def discarded(job: Job) -> list[dict[str, Any]]:
-    """DDLs, and rows by table, that TiCDC never passes to its sink, with reasons."""
+    """Return the DDLs, and the rows by table, that TiCDC never passes to its sink, with reasons."""
     ddls = [
         {"kind": "ddl", "schema": ddl.schema, "table": ddl.table, "query": ddl.query, "reason": ddl.reason}
         for ddl in job.history.catalog.ddls
@@ -90,20 +93,20 @@ def discarded(job: Job) -> list[dict[str, Any]]:
     replicated = {table.version for table in job.stream.replicated}
     names = TableFilter(job.changefeed)
     tables = [job.history.catalog.tables[change.table_version] for change in job.history.changes]
-    left_out = Counter(
+    unreplicated = Counter(
         (table.qualified_name, _NO_KEY if names.accepts(table) else _NO_RULE)
         for table in tables
         if table.version not in replicated
     )
     rows = [
         {"kind": "row", "table": table, "changes": changes, "reason": reason}
-        for (table, reason), changes in sorted(left_out.items())
+        for (table, reason), changes in sorted(unreplicated.items())
     ]
     return ddls + rows
 
 
-def stop_error(row: dict[str, Any]) -> EncodeError:
-    """The error that ends a run with ``on-error: stop`` at a rejected event."""
+def stop_error(row: Rejection) -> EncodeError:
+    """Return the error that ends a run with ``on-error: stop`` at a rejected event."""
     return EncodeError(
         f"{row['error'].removeprefix(row['code'] + ': ')}, commit-ts {row['commit_ts']}",
         code=row["code"],
@@ -111,6 +114,14 @@ def stop_error(row: dict[str, Any]) -> EncodeError:
         commit_ts=row["commit_ts"],
         hint="TiCDC's changefeed would stop here; on-error: skip leaves such events out",
     )
+
+
+class FaultCount(TypedDict):
+    """The number of occurrences (``places``) of a trap in a run."""
+
+    trap: str
+    legal: bool
+    places: int
 
 
 @dataclass(frozen=True)
@@ -121,8 +132,8 @@ class FaultSummary:
     :param occurrences: the first occurrences.
     """
 
-    counts: tuple[dict[str, Any], ...] = ()
-    occurrences: tuple[dict[str, Any], ...] = ()
+    counts: tuple[FaultCount, ...] = ()
+    occurrences: tuple[FaultRow, ...] = ()
 
 
 @dataclass
@@ -139,12 +150,15 @@ class PartitionFaults:
     _events: dict[int, list[tuple[str, int, int]]] = field(default_factory=dict)
     _offsets: dict[int, list[int]] = field(default_factory=dict)
 
-    def sent(self, faulted_events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The events without those that faults removed.
+    def sent(self, faulted_events: Iterable[EventBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the events without those that faults removed.
 
         :param faulted_events: the events of the partition in delivery order, with at least the columns
             ``kind``, ``fault``, ``restart_epoch`` and ``commit_ts`` of ``EVENT_STREAM``.
         :return: the same columns and order.
+
+        The kinds ``[row, DROPPED, row]`` have the ordinals 0, 1 and 1: a fault of the dropped event has the
+        ordinal of the event after it.
         """
         for events in faulted_events:
             in_stream = integers(events, "kind") != DROPPED
@@ -157,37 +171,40 @@ class PartitionFaults:
                 self._events.setdefault(ordinal, []).append(fault)
             yield events if in_stream.all() else events.filter(pa.array(in_stream))
 
-    def carried(self, offsets: pa.RecordBatch) -> None:
+    def record_offsets(self, offsets: EventOffsetBatch) -> None:
         """Record which messages carry the events that passed.
 
         :param offsets: shape ``EVENT_OFFSETS``.
         """
         ordinals = integers(offsets, "event_ordinal")
         concerned = pa.array(np.isin(ordinals, np.fromiter(self._events, np.int64)))
-        found = offsets.filter(pc.and_(concerned, offsets.column("offset").is_valid()))
+        positions = offsets.filter(pc.and_(concerned, offsets.column("offset").is_valid()))
         for ordinal, offset in zip(
-            *(found.column(n).to_pylist() for n in ("event_ordinal", "offset")), strict=True
+            *(positions.column(n).to_pylist() for n in ("event_ordinal", "offset")), strict=True
         ):
             self._offsets.setdefault(ordinal, []).append(offset)
 
-    def occurrences(self, message_faults: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def occurrences(self, message_faults: Iterable[Mapping[str, Any]]) -> list[FaultRow]:
         """Return the faults of the partition, in order.
 
         :param message_faults: those of messages, with ``trap``, ``offset`` and ``commit_ts``.
         """
         redelivered: dict[tuple[str, int], list[tuple[int | None, int]]] = {}
-        found = [self._occurrence(one["trap"], [(one["offset"], one["commit_ts"])]) for one in message_faults]
+        occurrences = [
+            self._occurrence(fault["trap"], [(fault["offset"], fault["commit_ts"])])
+            for fault in message_faults
+        ]
         for ordinal, faults in self._events.items():
             offsets: list[int | None] = [*self._offsets.get(ordinal, ())] or [None]
             for (fault, epoch, commit_ts), offset in product(faults, offsets):
                 if isinstance(trap(fault), SegmentTrap):
                     redelivered.setdefault((fault, epoch), []).append((offset, commit_ts))
                 else:
-                    found.append(self._occurrence(fault, [(offset, commit_ts)]))
-        found += [self._occurrence(fault, events) for (fault, _), events in redelivered.items()]
-        return occurrences_in_order(found)
+                    occurrences.append(self._occurrence(fault, [(offset, commit_ts)]))
+        occurrences += [self._occurrence(fault, events) for (fault, _), events in redelivered.items()]
+        return occurrences_in_order(occurrences)
 
-    def _occurrence(self, fault: str, events: list[tuple[int | None, int]]) -> dict[str, Any]:
+    def _occurrence(self, fault: str, events: list[tuple[int | None, int]]) -> FaultRow:
         offsets = [offset for offset, _ in events if offset is not None]
         return {
             "trap": fault,
@@ -200,26 +217,30 @@ class PartitionFaults:
         }
 
 
-def occurrences_in_order(occurrences: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Occurrences by topic, partition, commit-ts, offset and trap."""
+def occurrences_in_order(occurrences: Iterable[FaultRow]) -> list[FaultRow]:
+    """Sort occurrences by topic, partition, commit-ts, offset and trap."""
 
-    def key(one: dict[str, Any]) -> tuple[Any, ...]:
-        offset = -1 if one["offset"] is None else one["offset"]
-        return one["topic"], one["partition"], one["commit_ts"], offset, one["trap"]
+    def key(occurrence: FaultRow) -> tuple[str, int, int, int, str]:
+        offset = -1 if occurrence["offset"] is None else occurrence["offset"]
+        return (
+            occurrence["topic"],
+            occurrence["partition"],
+            occurrence["commit_ts"],
+            offset,
+            occurrence["trap"],
+        )
 
     return sorted(occurrences, key=key)
 
 
-def summarize_faults(
-    job: Job, occurrences: Sequence[Mapping[str, Any]], counted: Mapping[str, int]
-) -> FaultSummary:
+def summarize_faults(job: Job, occurrences: Sequence[FaultRow], counted: Mapping[str, int]) -> FaultSummary:
     """Return the number of occurrences of each trap of a run, possibly 0, and the first occurrences.
 
     :param counted: the numbers by trap.
     """
     counts = tuple(
-        {"trap": name, "legal": trap(name).legal, "places": counted.get(name, 0)}
+        FaultCount(trap=name, legal=trap(name).legal, places=counted.get(name, 0))
         for name in job.traps
         if trap(name).mechanism in ("event", "message")
     )
-    return FaultSummary(counts, tuple(dict(fault) for fault in occurrences))
+    return FaultSummary(counts, tuple(occurrences))

@@ -1,4 +1,4 @@
-"""The event stream of a job, encoded once: everything that writes or compares it reads the stored result."""
+"""The event stream of a job, encoded once: writers and comparisons read the stored result."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from heapq import merge
 from operator import itemgetter
-from typing import Any
 
 import pyarrow as pa
 
@@ -22,7 +21,7 @@ from ticdc_producer.model.table import max_row_bytes
 from ticdc_producer.pipeline.expected_events import ExpectedEvents
 from ticdc_producer.simulate.counts import Counts, FaultSummary, PartitionFaults, stop_error, summarize_faults
 from ticdc_producer.simulate.job import Job
-from ticdc_producer.targets.encode import MAX_LISTED_REFUSED, EncodePlan
+from ticdc_producer.targets.encode import MAX_LISTED_REJECTED, EncodePlan, Rejection
 from ticdc_producer.targets.encode_partition import (
     EVENT,
     FAULT,
@@ -32,8 +31,8 @@ from ticdc_producer.targets.encode_partition import (
     FaultLog,
     PartitionSummary,
     Tagged,
-    carried_events,
     encode_part,
+    encoded_events,
     needed_columns,
     split_by_partition,
 )
@@ -83,11 +82,11 @@ class EncodedStream:
         return frozenset[str]().union(*(summary.rejected_tables for summary in self.summaries))
 
     @property
-    def rejections(self) -> list[dict[str, Any]]:
+    def rejections(self) -> list[Rejection]:
         """The first rejected events, in the order of their time, topic and partition."""
         return first_rejections(self.summaries)
 
-    def skipped_events(self) -> list[dict[str, Any]]:
+    def skipped_events(self) -> list[Rejection]:
         """Return the rejected events, which the messages lack.
 
         :raises EncodeError: for the first of them, if the scenario has ``on-error: stop``.
@@ -109,24 +108,24 @@ class EncodedStream:
 
 @contextmanager
 def encoded(
-    job: Job, events: Dataset, *, messages: bool = False, carried: bool = False, faults: bool = True
+    job: Job, events: Dataset, *, messages: bool = False, expected_events: bool = False, faults: bool = True
 ) -> Iterator[EncodedStream]:
     """Encode an event stream once; everything in the block reads the stored result.
 
     :param events: the ordered event stream; with ``faults`` it includes the events that faults removed.
     :param messages: whether to store the messages.
-    :param carried: whether to store the events that they carry, of which the expected ones are made.
+    :param expected_events: whether to store the events of the messages, from which the expected ones follow.
     :param faults: whether to inject the faults of messages, and to log all faults. Without them the events
         have no illegal faults, and the result is the stream that TiCDC would have sent.
     """
-    plan = job.encode_plan(skip_refused=True, faults=faults)
+    plan = job.encode_plan(skip_rejected=True, faults=faults)
     logged = faults and job.faults is not None
-    kinds = {MESSAGE: messages, EVENT: carried, FAULT: logged}
-    chosen = [kind for kind in KINDS if kinds[kind]]
-    encode = partial(_encode, plan, frozenset(chosen), PartitionFaults if logged else None)
+    kinds = {MESSAGE: messages, EVENT: expected_events, FAULT: logged}
+    stored_kinds = [kind for kind in KINDS if kinds[kind]]
+    encode = partial(_encode, plan, frozenset(stored_kinds), PartitionFaults if logged else None)
     with events.select(*needed_columns(faults=logged)).stored(
         encode,
-        {kind: KINDS[kind] for kind in chosen or [MESSAGE]},
+        {kind: KINDS[kind] for kind in stored_kinds or [MESSAGE]},
         in_order=True,
         row_bytes=most_event_bytes(plan.catalog),
     ) as stored:
@@ -167,27 +166,27 @@ def reencoded_events(job: Job, events: Dataset) -> Dataset:
 
     :param events: the ordered event stream, without illegal faults.
     """
-    plan = job.encode_plan(skip_refused=True, faults=False)
+    plan = job.encode_plan(skip_rejected=True, faults=False)
 
-    def carried(batches: Batches) -> Batches:
+    def encoded_batches(batches: Batches) -> Batches:
         for (topic, partition), of_partition in split_by_partition(batches):
-            yield from carried_events(plan, topic, partition, of_partition)
+            yield from encoded_events(plan, topic, partition, of_partition)
 
     rows = events.select(*needed_columns(faults=False))
-    return rows.map(lambda batches: expected(job, carried(batches)), EXPECTED_EVENTS).reused()
+    return rows.map(lambda batches: expected(job, encoded_batches(batches)), EXPECTED_EVENTS).reused()
 
 
 def encode_events(
-    job: Job, events: Dataset, write: Callable[[Part, Batches], None], *, skip_refused: bool = True
+    job: Job, events: Dataset, write: Callable[[Part, Batches], None], *, skip_rejected: bool = True
 ) -> list[PartitionSummary]:
     """Encode an event stream and write its messages in one pass.
 
     :param events: the ordered event stream.
     :param write: writes the messages (``message_rows.STORED_MESSAGES``) of a part, and is called once for
         each; it reads them to the end.
-    :param skip_refused: leave out events that TiCDC's encoder rejects.
+    :param skip_rejected: skip events that TiCDC's encoder rejects.
     """
-    plan = job.encode_plan(skip_refused=skip_refused)
+    plan = job.encode_plan(skip_rejected=skip_rejected)
 
     def encode(part: Part, batches: Batches) -> list[PartitionSummary]:
         summaries: list[PartitionSummary] = []
@@ -209,7 +208,7 @@ def encode_events(
     return [summary for of_part in of_parts for summary in of_part]
 
 
-def merged_counts(job: Job, summaries: Sequence[PartitionSummary]) -> tuple[Counts, list[dict[str, Any]]]:
+def merged_counts(job: Job, summaries: Sequence[PartitionSummary]) -> tuple[Counts, list[Rejection]]:
     """Return the counts of all partitions, and the skipped events.
 
     :raises EncodeError: for the first of them, if the scenario has ``on-error: stop``.
@@ -220,11 +219,11 @@ def merged_counts(job: Job, summaries: Sequence[PartitionSummary]) -> tuple[Coun
     return Counts.of_partitions(summaries), rejections
 
 
-def first_rejections(summaries: Sequence[PartitionSummary]) -> list[dict[str, Any]]:
+def first_rejections(summaries: Sequence[PartitionSummary]) -> list[Rejection]:
     """Return the first rejected events, in the order of their time, topic and partition."""
     in_order = sorted(summaries, key=lambda summary: (summary.topic, summary.partition))
     rejections = merge(*(summary.rejections for summary in in_order), key=itemgetter(0))
-    return [dict(entry) for _, entry in rejections][:MAX_LISTED_REFUSED]
+    return [entry for _, entry in rejections][:MAX_LISTED_REJECTED]
 
 
 def sent_events(job: Job, events: Dataset) -> Dataset:

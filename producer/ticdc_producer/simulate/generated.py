@@ -1,4 +1,4 @@
-"""The events of ``generate`` steps, drawn where they are sent: of a partition, or a part of the rows.
+"""The events of ``generate`` steps, drawn by the part that sends them: one partition, or a part of the rows.
 
 A part draws all changes that go to its partition, in the order of their commits, and merges the few other
 events into them. Nothing is shuffled, and nothing is sorted but the events of a span.
@@ -17,15 +17,15 @@ import pyarrow as pa
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.faults.stage import EventFaults
-from ticdc_producer.model.shapes import CHANGE_LOG, EVENT_STREAM
+from ticdc_producer.model.shapes import CHANGE_LOG, EVENT_STREAM, TABLE_ROWS, ChangeBatch, EventBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.control_events import regular_resolved_events
+from ticdc_producer.pipeline.delivery import commit_ts, in_delivery_order
 from ticdc_producer.pipeline.event_stream import StreamPlan, net_row_events, single_control_events
-from ticdc_producer.pipeline.order import commit_ts, in_delivery_order
 from ticdc_producer.pipeline.row_images import numbers
 from ticdc_producer.scenario.generate.arrays import Flags, Longs
 from ticdc_producer.scenario.generate.cells import Expressions, no_expressions
-from ticdc_producer.scenario.generate.changes import ROWS, ChangeFilter, ChangeSource, part_of_rows
+from ticdc_producer.scenario.generate.changes import ChangeFilter, ChangeSource, part_of_rows
 from ticdc_producer.scenario.generate.edited_rows import rows_of_table
 from ticdc_producer.scenario.generate.plan import GeneratePlan, has_expressions, needs_expressions
 from ticdc_producer.scenario.generate.row_history import RowChanges
@@ -52,18 +52,18 @@ class GeneratedPartitions:
     :param changes: the changes of SQL (shape ``CHANGE_LOG``).
     :param faults: local faults; None: no faults.
     :param moved: by segment whose trap concerns one table, the id of the table that was drawn.
-    :param wanted: whether changes with some commit-ts are drawn; None: all are.
+    :param accepts: a mask of the commit-ts whose changes are drawn; None: all are.
     """
 
     stream: StreamPlan
     plans: Sequence[GeneratePlan]
-    changes: pa.RecordBatch
+    changes: ChangeBatch
     faults: EventFaults | None = None
     moved: Mapping[int, int] = field(default_factory=dict)
-    wanted: Callable[[Longs], Flags] | None = None
+    accepts: Callable[[Longs], Flags] | None = None
 
     def events(self, index: int, expressions: Expressions) -> Iterator[pa.RecordBatch]:
-        """The ordered events of a partition (shape ``EVENT_STREAM``)."""
+        """Yield the ordered events of a partition (shape ``EVENT_STREAM``)."""
         events = self._without_faults(index, expressions)
         return events if self.faults is None else self.faults.in_partition(events, self.moved)
 
@@ -75,7 +75,7 @@ class GeneratedPartitions:
             yield from _merged(rows, others.blocks(end))
         yield from (in_delivery_order(block.events) for block in others.blocks(None))
 
-    def drawn(self, index: int, expressions: Expressions) -> Iterator[object]:
+    def draw_expressions(self, index: int, expressions: Expressions) -> Iterator[object]:
         """Draw the values of a partition that come from expressions, in the same order as ``events``."""
         return self._source(index, expressions, only_expressions=True).spans()
 
@@ -90,36 +90,40 @@ class GeneratedPartitions:
         return ChangeSource(
             plans=self.plans,
             expressions=expressions,
-            drawn=is_drawn,
+            accepts=is_drawn,
             rows=target.rows,
-            changes=self._wanted(target.changes),
+            changes=self._accepted(target.changes),
             share=self._share(target),
         )
 
-    def _wanted(self, changes: ChangeFilter) -> ChangeFilter:
-        wanted, clock = self.wanted, self.stream.resolved.clock
-        if wanted is None:
+    def _accepted(self, changes: ChangeFilter) -> ChangeFilter:
+        accepts, clock = self.accepts, self.stream.resolved.clock
+        if accepts is None:
             return changes
 
-        def chosen(plan: GeneratePlan, found: RowChanges) -> RowChanges:
-            return changes(plan, found.take(np.flatnonzero(wanted(commit_ts(clock, found.commit)))))
+        def accepted_changes(plan: GeneratePlan, candidates: RowChanges) -> RowChanges:
+            accepted = np.flatnonzero(accepts(commit_ts(clock, candidates.commit)))
+            return changes(plan, candidates.take(accepted))
 
-        return chosen
+        return accepted_changes
 
     def _share(self, target: TargetPartition) -> int:
-        """How many times more changes there are than the task draws; with all rows it follows all changes."""
+        """Return the factor by which all changes outnumber those that the task draws."""
         partitions = len(self.stream.topic_partitions)
         follows_all = any(target.receives(plan) and target.rows(plan) is None for plan in self.plans)
         return min(partitions, _FOLLOWED) if follows_all else partitions
 
 
-def of_partition(events: pa.RecordBatch, index: int) -> pa.RecordBatch:
-    """The events of one partition, in the same order.
+def of_partition(events: EventBatch, index: int) -> EventBatch:
+    """Return the events of one partition, in the same order.
 
     :param events: shape ``EVENT_STREAM``.
+
+    >>> of_partition(pa.record_batch({"partition_index": [0, 1, 0], "id": [7, 8, 9]}), 0)["id"].to_pylist()
+    [7, 9]
     """
-    wanted = numbers(events.column("partition_index")) == index
-    return events if wanted.all() else events.filter(pa.array(wanted))
+    in_partition = numbers(events.column("partition_index")) == index
+    return events if in_partition.all() else events.filter(pa.array(in_partition))
 
 
 @dataclass(frozen=True)
@@ -129,7 +133,7 @@ class _Block:
     :param end: TSO; all rows that are delivered before it precede the next block. None: all rows do.
     """
 
-    events: pa.RecordBatch
+    events: EventBatch
     end: int | None
 
 
@@ -147,7 +151,7 @@ class _OtherEvents:
         self._sent, self._ticks = 0, 0
 
     def blocks(self, end: int | None) -> Iterator[_Block]:
-        """The next events.
+        """Yield the next events.
 
         :param end: those that are delivered before this TSO; None: all.
         """
@@ -159,13 +163,13 @@ class _OtherEvents:
             if until == stop:
                 return
 
-    def _few_before(self, end: int | None) -> pa.RecordBatch:
+    def _few_before(self, end: int | None) -> EventBatch:
         first = self._sent
         self._sent = len(self._times) if end is None else int(np.searchsorted(self._times, end))
         return self._few.slice(first, self._sent - first)
 
-    def _resolved(self, until: int) -> pa.RecordBatch:
-        """The regular resolved events with numbers below ``until``."""
+    def _resolved(self, until: int) -> EventBatch:
+        """Return the regular resolved events with numbers below ``until``."""
         stream, ticks = self._stream, np.arange(self._ticks, until)
         self._ticks = until
         return regular_resolved_events(
@@ -173,7 +177,7 @@ class _OtherEvents:
         )
 
     def _ticks_before(self, end: int | None) -> int:
-        """The number of regular resolved events before a TSO."""
+        """Return the number of regular resolved events before a TSO."""
         resolved = self._stream.resolved
         if end is None:
             return resolved.regular
@@ -184,7 +188,11 @@ class _OtherEvents:
 
 
 def _merged(rows: Sequence[pa.RecordBatch], blocks: Iterator[_Block]) -> Iterator[pa.RecordBatch]:
-    """Rows and the other events of their span in delivery order."""
+    """Yield the rows and the other events of their span, in delivery order.
+
+    Rows that are delivered at 1, 3 and 5, and blocks that end at 4 and None, are yielded as 1, 3 with the
+    first block, and 5 with the second one.
+    """
     block = next(blocks)
     for following in blocks:
         ordered = in_delivery_order(pa.concat_batches([_NO_EVENTS, *rows]))
@@ -223,7 +231,7 @@ class GeneratedVolume(DividedSource):
     ) -> Dataset:
         partitions = GeneratedPartitions(plan, self.plans, few, faults)
         if faults is not None and faults.moves_tables:
-            without = replace(partitions, faults=None, wanted=faults.draws_table)
+            without = replace(partitions, faults=None, accepts=faults.draws_table)
             tables = drawn_tables(self._divided(engine, without), faults)
             partitions = replace(partitions, moved=tables)
         return self._divided(engine, partitions)
@@ -236,7 +244,9 @@ class GeneratedVolume(DividedSource):
 
     def _divided(self, engine: Engine, partitions: GeneratedPartitions) -> Dataset:
         parts = len(partitions.stream.topic_partitions)
-        return drawn_parts(engine, self.plans, parts, partitions.events, partitions.drawn, EVENT_STREAM)
+        return drawn_parts(
+            engine, self.plans, parts, partitions.events, partitions.draw_expressions, EVENT_STREAM
+        )
 
     def _drawn_by_rows(
         self,
@@ -253,7 +263,7 @@ class GeneratedVolume(DividedSource):
             return ChangeSource(
                 plans=plans,
                 expressions=expressions,
-                drawn=lambda plan: needs_expressions(plan) or not only_expressions,
+                accepts=lambda plan: needs_expressions(plan) or not only_expressions,
                 rows=part_of_rows(part, parts),
                 share=parts,
                 net=net,
@@ -262,10 +272,10 @@ class GeneratedVolume(DividedSource):
         def rows(part: int, expressions: Expressions) -> Batches:
             return map(function, source(part, expressions, only_expressions=False).batches())
 
-        def drawn(part: int, expressions: Expressions) -> Iterator[object]:
+        def draws(part: int, expressions: Expressions) -> Iterator[object]:
             return source(part, expressions, only_expressions=True).batches()
 
-        return drawn_parts(engine, plans, parts, rows, drawn, schema)
+        return drawn_parts(engine, plans, parts, rows, draws, schema)
 
     def _rows(self, engine: Engine, job: Job, plan: GeneratePlan, commits: int | None) -> Dataset:
         parts, table = engine.parallelism, plan.table_after(commits)
@@ -277,7 +287,7 @@ class GeneratedVolume(DividedSource):
             for batch in rows_of_table(source, plan, commits, of_sql=part == 0):
                 yield replicated_rows(job, table, batch)
 
-        return drawn_parts(engine, [plan], parts, rows, rows, ROWS)
+        return drawn_parts(engine, [plan], parts, rows, rows, TABLE_ROWS)
 
 
 def drawn_parts(

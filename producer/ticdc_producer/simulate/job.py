@@ -12,7 +12,7 @@ from typing import Any, Literal
 from ticdc_producer.config import Changefeed, load_changefeed_toml, resolve
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.errors import EncodeError, ScenarioError
-from ticdc_producer.faults.facts import with_drifted
+from ticdc_producer.faults.event_context import with_drifted
 from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.faults.message_faults import MessageFaults
 from ticdc_producer.faults.plan import plan_faults
@@ -27,12 +27,11 @@ from ticdc_producer.pipeline.event_stream import StreamPlan
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.avro.schemas import Schema, SchemaIDs, assign_ids
 from ticdc_producer.protocols.base import Encoder
-from ticdc_producer.scenario.ddl_text import rewrite_ddl_text
 from ticdc_producer.scenario.execute import check_commits, clock_of, commits_until, execute
 from ticdc_producer.scenario.history import History, State
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
 from ticdc_producer.scenario.sql.statement_cache import StatementCache
-from ticdc_producer.scenario.version_metadata import with_cached_flags, with_update_ts
+from ticdc_producer.scenario.table_versions import rewrite_ddl_text, with_cached_flags, with_update_ts
 from ticdc_producer.simulate.rule_errors import locate_rule_errors
 from ticdc_producer.simulate.schemas import registered, schemas_of
 from ticdc_producer.simulate.traps import check_protocol, with_traps
@@ -77,7 +76,7 @@ class Job:
         return plan if plan.rates or plan.fixed or plan.illegal else None
 
     def event_faults(self, *, illegal: bool = True) -> EventFaults | None:
-        """The stage that injects faults into the event stream.
+        """Return the stage that injects faults into the event stream.
 
         :param illegal: whether to inject illegal faults, which TiCDC would not produce.
         """
@@ -86,7 +85,7 @@ class Job:
         return EventFaults(self.faults, self.history.catalog, self.changefeed.partition_num, illegal)
 
     def message_faults(self) -> MessageFaults | None:
-        """The stage that injects faults into the messages."""
+        """Return the stage that injects faults into the messages."""
         if self.faults is None:
             return None
         return MessageFaults(
@@ -128,11 +127,11 @@ class Job:
         )
 
     def state_until(self, ts: int) -> State:
-        """The expected state at one of ``state_at``, without generated rows."""
+        """Return the expected state at one of ``state_at``, without generated rows."""
         return self.history.state_at[self.commits_until(ts)]
 
     def commits_until(self, ts: int) -> int:
-        """The number of commits with a commit-ts up to ``ts``."""
+        """Return the number of commits with a commit-ts up to ``ts``."""
         return commits_until(self.scenario, self.history, ts)
 
     @cached_property
@@ -162,17 +161,17 @@ class Job:
     def _id_option(self) -> dict[str, Any]:
         return {"schema_ids": self._ids} if self.schemas else {}
 
-    def encode_plan(self, *, skip_refused: bool, faults: bool = True) -> EncodePlan:
-        """The plan by which Spark workers encode.
+    def encode_plan(self, *, skip_rejected: bool, faults: bool = True) -> EncodePlan:
+        """Return the plan by which the tasks of an engine encode.
 
-        :param skip_refused: leave out events that TiCDC's encoder rejects.
+        :param skip_rejected: skip events that TiCDC's encoder rejects.
         :param faults: whether to inject the faults of messages.
         """
         return EncodePlan(
             protocol=self.changefeed.protocol,
             options={**self.options, **self._id_option},
             catalog=self.catalog,
-            skip_refused=skip_refused,
+            skip_rejected=skip_rejected,
             faults=self.message_faults() if faults else None,
         )
 
@@ -238,7 +237,7 @@ def planned(
 ) -> Job:
     """Plan the stream of an executed scenario.
 
-    :param history: what ``execute`` returned for the scenario, with the changefeed's ``force-replicate`` and
+    :param history: the result of ``execute`` for the scenario, with the changefeed's ``force-replicate`` and
         profile; its catalog and its changes are replaced by those that the changefeed sends.
     :param traps: settings of the traps to inject, by trap id.
     :param state_at: time stamps (TSO) whose states the history has.
@@ -274,7 +273,7 @@ def planned(
 
 
 def _check_numbers(seed: int | None, state_at: Sequence[int]) -> None:
-    """Check the range of the numbers, which scenarios have, too: TSO and seed are non-negative signed longs.
+    """Check the range of the numbers, as for those in scenarios: TSO and seed are non-negative signed longs.
 
     :raises ScenarioError: for a number that is out of range.
     """
@@ -287,7 +286,7 @@ def _check_numbers(seed: int | None, state_at: Sequence[int]) -> None:
 
 
 def with_registered_schemas(job: Job) -> Job:
-    """The job with the ids of the changefeed's schema registry; unchanged without a registry.
+    """Return the job with the ids of the changefeed's schema registry; unchanged without a registry.
 
     :raises RegistryError: for a registry that does not answer or rejects a schema.
     """
@@ -303,7 +302,7 @@ def _milliseconds(moment: datetime | Literal["now"] | None) -> int | None:
 
 
 def _without_omitted(catalog: Catalog, fidelity: Fidelity) -> Catalog:
-    """The catalog, with DDLs that the protocol has no message for marked as not sent."""
+    """Return the catalog in which DDLs without a message in the protocol are marked as not sent."""
     ddls = tuple(
         replace(job, sent=False, reason=fidelity.ddl_skip_reason(job.ddl_type))
         if job.sent and fidelity.ddl_skip_reason(job.ddl_type)
@@ -314,7 +313,7 @@ def _without_omitted(catalog: Catalog, fidelity: Fidelity) -> Catalog:
 
 
 def _check_ddls(job: Job) -> None:
-    """Check that every DDL can be encoded, whatever ``on-error`` is: its table is unreadable without it.
+    """Check that every DDL can be encoded, with any ``on-error``: its table is unreadable without it.
 
     :raises EncodeError: for the first DDL that TiCDC's encoder rejects.
     """
@@ -339,10 +338,10 @@ def changefeed_of(
     sink_uri: str | None,
     config: str | Path | None,
     *,
-    scenario: Mapping[str, Any] | None = None,
+    scenario: Mapping[str, object] | None = None,
     name: str = "scenario",
     kafka_properties: Sequence[str] = (),
 ) -> Changefeed:
-    """The changefeed that results from a command's options and the scenario's section."""
+    """Return the changefeed that results from a command's options and the scenario's section."""
     content = None if config is None else load_changefeed_toml(config)
     return resolve(sink_uri, content, scenario=scenario, name=name, kafka_properties=kafka_properties)

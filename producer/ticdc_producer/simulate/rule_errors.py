@@ -38,6 +38,6 @@ def _locate(key: str, scenario: ScenarioFile, config: str | Path | None) -> str:
 
 
 def _holds(content: Mapping[str, Any], path: list[str]) -> bool:
-    """Whether a file contains the section of a key and the rules in it."""
+    """Return whether a file contains the section of a key and the rules in it."""
     section = content.get(path[0])
     return len(path) > 1 and isinstance(section, Mapping) and path[1] in section

@@ -17,7 +17,7 @@ _MOST = 10_000
 
 
 def schemas_of(changefeed: Changefeed, stream: StreamPlan, options: Options) -> Sequence[Schema]:
-    """The schemas of the tables of a stream; empty for protocols that need no schema registry."""
+    """Return the schemas of the tables of a stream; empty for protocols that need no schema registry."""
     if changefeed.spec.schemas is None:
         return ()
     tables = [stream.selection.of(table) for table in stream.replicated if not table.is_view]
@@ -26,13 +26,13 @@ def schemas_of(changefeed: Changefeed, stream: StreamPlan, options: Options) -> 
     )
 
 
-def registered(changefeed: Changefeed, wanted: Iterable[Schema]) -> SchemaIDs | None:
-    """The ids that the changefeed's registry assigns; None without a registry.
+def registered(changefeed: Changefeed, schemas: Iterable[Schema]) -> SchemaIDs | None:
+    """Return the ids that the changefeed's registry assigns; None without a registry.
 
     :raises RegistryError: for a registry that does not answer or rejects a schema.
     """
     return (
-        SchemaRegistry(changefeed.schema_registry).registered(wanted) if changefeed.schema_registry else None
+        SchemaRegistry(changefeed.schema_registry).registered(schemas) if changefeed.schema_registry else None
     )
 
 

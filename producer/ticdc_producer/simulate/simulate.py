@@ -17,7 +17,6 @@ from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.model.event import Message
 from ticdc_producer.model.shapes import EXPECTED_EVENTS
 from ticdc_producer.scenario.file_steps import DumpPlan
-from ticdc_producer.scenario.generate.plan import has_expressions
 from ticdc_producer.simulate.change_log import UpstreamLog, UpstreamSource, change_batch
 from ticdc_producer.simulate.encode import EncodedStream, encoded, sent_events
 from ticdc_producer.simulate.job import Job
@@ -44,9 +43,9 @@ def sources_of(job: Job) -> list[UpstreamSource]:
 
 @dataclass
 class Simulation:
-    """A changefeed on its way from a job to messages.
+    """A changefeed, from a job to its messages.
 
-    :param log: what was committed upstream.
+    :param log: the changes committed upstream.
     :ivar events: the stream with all faults, and with the events that they removed.
     :ivar encoded: the stream with all faults, when it is encoded.
     :ivar correct: the stream without illegal faults, with which messages are compared, when it is encoded.
@@ -74,7 +73,7 @@ class Simulation:
         Events that faults removed are in it.
 
         :param illegal: whether to inject illegal faults of events.
-        :param stack: what is stored for the stream is removed with it.
+        :param stack: removes the data stored for the stream.
         """
         faults = self.job.event_faults(illegal=illegal)
         if faults is not None and self.log.row_events is None and self.log.divided_source(faults) is None:
@@ -106,23 +105,25 @@ def simulate(
     *,
     sources: Sequence[UpstreamSource] | None = None,
     messages: bool = True,
-    carried: bool = True,
+    expected_events: bool = True,
     faults: bool = True,
 ) -> Iterator[Simulation]:
-    """Encode the whole stream of a job; events that TiCDC's encoder rejects are left out.
+    """Encode the whole stream of a job without the events that TiCDC's encoder rejects.
 
     The results live as long as the block.
 
     :param sources: its sources besides SQL; None: those of the scenario's steps.
-    :param messages: whether the messages are wanted.
-    :param carried: whether the expected events are wanted.
+    :param messages: whether to store the messages.
+    :param expected_events: whether to store the events that follow from the messages.
     :param faults: whether to inject illegal faults of events and faults of messages. Without them the
         result is the stream that TiCDC would have sent.
     """
     with ExitStack() as stack:
         simulation = Simulation.of(job, engine, sources)
         simulation.events = simulation.ordered_events(stack, illegal=faults)
-        stream = encoded(job, simulation.events, messages=messages, carried=carried, faults=faults)
+        stream = encoded(
+            job, simulation.events, messages=messages, expected_events=expected_events, faults=faults
+        )
         simulation.encoded = stack.enter_context(stream)
         yield simulation
 
@@ -148,20 +149,24 @@ def estimate_of(job: Job) -> Estimate:
 
 
 def _requires_spark(job: Job) -> str:
-    """Return what only Spark can do; empty: nothing."""
+    """Return the part of the work that only Spark can do; empty if there is none."""
     if any(not isinstance(step, DumpPlan) for step in job.history.data):
         return "a `data` step"
     if job.history.data:
         return "a large dump"
+    if not job.history.generated:
+        return ""
+    from ticdc_producer.scenario.generate.plan import has_expressions
+
     return "an `expression` of a generated column" if has_expressions(job.history.generated) else ""
 
 
 @dataclass(frozen=True)
 class SimulatedTopic:
-    """What a changefeed sends for a small job.
+    """The messages that a changefeed sends for a small job.
 
     :param messages: in the order of topic, partition and offset (``message_rows.STORED_MESSAGES``).
-    :param expected_events: what a reader of the messages must decode, in order (shape ``EXPECTED_EVENTS``).
+    :param expected_events: the events that a reader must decode, in order (shape ``EXPECTED_EVENTS``).
     :param skipped_tables: ``schema.table`` of the tables with events that TiCDC's encoder rejects.
     :param faults: one object per injected fault, in order.
     """
@@ -187,7 +192,7 @@ class SimulatedTopic:
 
 
 def simulated_topic(job: Job, *, faults: bool = True) -> SimulatedTopic:
-    """Simulate a changefeed in this process; events that TiCDC's encoder rejects are left out.
+    """Simulate a changefeed in this process, without the events that TiCDC's encoder rejects.
 
     :param faults: whether to inject illegal faults of events and faults of messages. Without them the
         result is the topic that TiCDC would have written.

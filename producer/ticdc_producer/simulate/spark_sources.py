@@ -12,11 +12,10 @@ import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine
 from ticdc_producer.errors import ArgumentError
-from ticdc_producer.model.shapes import CHANGE_LOG
+from ticdc_producer.model.shapes import CHANGE_LOG, TABLE_ROWS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.file_steps import DataPlan, DumpPlan
 from ticdc_producer.scenario.generate.cells import Expressions
-from ticdc_producer.scenario.generate.changes import ROWS
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.simulate.change_log import UpstreamSource
 from ticdc_producer.simulate.job import Job
@@ -75,8 +74,8 @@ class DataSteps(UpstreamSource):
         for step in self.steps:
             if is_compared(job, step.table, step.first_commit, commits):
                 spark, table = _on_spark(engine, "a `data` step"), step.table
-                rows = spark.of_frame(data_rows(spark.spark, step, commits), ROWS)
-                yield job.stream.selection.of(table), rows.map(partial(_replicated, job, table), ROWS)
+                rows = spark.of_frame(data_rows(spark.spark, step, commits), TABLE_ROWS)
+                yield job.stream.selection.of(table), rows.map(partial(_replicated, job, table), TABLE_ROWS)
 
 
 def _replicated(job: Job, table: TableInfo, batches: Batches) -> Batches:

@@ -8,11 +8,11 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from ticdc_producer.model.shapes import TABLE_ROWS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.event_filter import reduced_tables, selected_columns
 from ticdc_producer.pipeline.row_images import is_utc, local_images, selected_from, timestamp_columns
 from ticdc_producer.protocols.zone import local_timestamp, zone_of
-from ticdc_producer.scenario.generate.changes import ROWS
 from ticdc_producer.scenario.history import RowImage, State
 from ticdc_producer.simulate.job import Job
 
@@ -26,13 +26,14 @@ def commits_at(job: Job, ts: int | None) -> int | None:
 
 def is_compared(job: Job, table: TableInfo, first_commit: int, commits: int | None) -> bool:
     """Return whether the changefeed sends all rows of a table, and its step has begun after some commits."""
-    return table.version in job.stream.whole and (commits is None or commits > first_commit)
+    has_started = commits is None or commits > first_commit
+    return has_started and table.version in job.stream.fully_replicated_versions
 
 
 def replicated_rows(job: Job, table: TableInfo, rows: pa.RecordBatch) -> pa.RecordBatch:
     """Return rows with TIMESTAMP values in the changefeed's time zone, and without unselected columns.
 
-    :param rows: shape ``ROWS``.
+    :param rows: shape ``TABLE_ROWS``.
     """
     images, versions = rows.column("row"), np.full(rows.num_rows, table.version)
     columns = timestamp_columns(table)
@@ -41,7 +42,7 @@ def replicated_rows(job: Job, table: TableInfo, rows: pa.RecordBatch) -> pa.Reco
     selected = reduced_tables([table], job.stream.selection)
     if selected:
         images = selected_from(images, selected, versions)
-    return pa.record_batch([rows.column("row_key"), images], schema=ROWS)
+    return pa.record_batch([rows.column("row_key"), images], schema=TABLE_ROWS)
 
 
 def sql_tables(job: Job, ts: int | None) -> list[TableRows]:
@@ -62,7 +63,7 @@ def replicated_state(job: Job, state: State) -> list[TableRows]:
             local_rows(tables[table.version], table.rows, job.changefeed.time_zone),
         )
         for _, table in sorted(state.items())
-        if table.version in job.stream.whole
+        if table.version in job.stream.fully_replicated_versions
     ]
 
 

@@ -14,21 +14,20 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, united
-from ticdc_producer.faults.event_traps import chosen
+from ticdc_producer.faults.event_traps import selected_events
 from ticdc_producer.faults.legal import moved_tables
 from ticdc_producer.faults.stage import EventFaults
 from ticdc_producer.model.shapes import DELIVERY_KEY, EVENT_STREAM
 from ticdc_producer.pipeline.control_events import regular_resolved_events
-from ticdc_producer.pipeline.dispatch import TopicPartitions
+from ticdc_producer.pipeline.delivery import TopicPartitions, in_delivery_order
 from ticdc_producer.pipeline.event_stream import StreamPlan, single_control_events
-from ticdc_producer.pipeline.order import in_delivery_order
 from ticdc_producer.simulate.change_log import UpstreamLog
 
 _RESERVED = "fault_number"
 _WITH_NUMBER = EVENT_STREAM.append(pa.field(_RESERVED, pa.int64()))
 _QUICK_KEY = ("deliver_after_ts", "kind_order", "table_id", "txn_order_key")
 """The delivery key without the columns that only faults set. ``txn_order_key`` begins with the table id;
-Spark compares the number first, which is much faster."""
+Spark compares the number first, which is faster."""
 
 
 def ordered_events(
@@ -37,7 +36,7 @@ def ordered_events(
     """Return the event stream (shape ``EVENT_STREAM``), divided by partition and in delivery order.
 
     :param faults: injects faults. Removed events remain, with the kind ``illegal_event.DROPPED``.
-    :param stack: what is stored for the stream is removed with it.
+    :param stack: removes the data stored for the stream.
     """
     if (source := log.divided_source(faults)) is not None:
         return source.ordered_events(engine, plan, log.few, faults)
@@ -88,7 +87,7 @@ def _with_faults(events: Dataset, faults: EventFaults) -> Dataset:
 
     def legal(batches: Batches) -> Batches:
         for batch in batches:
-            yield faults.with_legal_faults(chosen(batch, ~faults.reserved(batch)), tables)
+            yield faults.with_legal_faults(selected_events(batch, ~faults.reserved(batch)), tables)
 
     faulty = events.map(legal, EVENT_STREAM)
     return united([faulty, _with_illegal_faults(events, faults)]) if faults.plan.reserved else faulty
@@ -100,11 +99,13 @@ def drawn_tables(events: Dataset, faults: EventFaults) -> dict[int, int]:
     :param events: with the columns of ``EVENT_STREAM``, in any order.
     """
 
-    def drawn(_part: object, batches: Batches) -> dict[int, tuple[int, int]]:
-        return moved_tables((chosen(batch, ~faults.reserved(batch)) for batch in batches), faults.plan)
+    def first_draws(_part: object, batches: Batches) -> dict[int, tuple[int, int]]:
+        return moved_tables(
+            (selected_events(batch, ~faults.reserved(batch)) for batch in batches), faults.plan
+        )
 
     lowest: dict[int, tuple[int, int]] = {}
-    for of_part in events.results(drawn):
+    for of_part in events.results(first_draws):
         for segment, pair in of_part.items():
             lowest[segment] = min(pair, lowest.get(segment, pair))
     return {segment: table for segment, (_, table) in lowest.items()}
@@ -115,7 +116,7 @@ def _with_illegal_faults(events: Dataset, faults: EventFaults) -> Dataset:
 
     def reserved(batches: Batches) -> Batches:
         for batch in batches:
-            of_faults = chosen(batch, faults.reserved(batch))
+            of_faults = selected_events(batch, faults.reserved(batch))
             number = pa.array(faults.fault_numbers(of_faults), pa.int64())
             yield of_faults.append_column(_RESERVED, number)
 
@@ -124,7 +125,10 @@ def _with_illegal_faults(events: Dataset, faults: EventFaults) -> Dataset:
         rows = group.drop_columns([_RESERVED])
         numbers = np.unique(number.to_numpy()).tolist()
         return pa.concat_batches(
-            [faults.with_illegal_fault(chosen(rows, number.to_numpy() == fault), fault) for fault in numbers]
+            [
+                faults.with_illegal_fault(selected_events(rows, number.to_numpy() == fault), fault)
+                for fault in numbers
+            ]
         )
 
     numbered = events.map(reserved, _WITH_NUMBER)

@@ -1,4 +1,4 @@
-"""Which generated changes go to one partition: found from their keys, before their other values are drawn."""
+"""Selects the generated changes of one partition by their keys, before their other values are drawn."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from ticdc_producer.dispatch.row_hashes import partition_hashes
 from ticdc_producer.dispatch.rules import Route
 from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.pipeline.delivery import commit_ts
 from ticdc_producer.pipeline.event_stream import StreamPlan
-from ticdc_producer.pipeline.order import commit_ts
 from ticdc_producer.scenario.generate.arrays import Flags, Longs
 from ticdc_producer.scenario.generate.cells import cells, no_expressions, sources
 from ticdc_producer.scenario.generate.changes import in_parts
@@ -35,19 +35,19 @@ class TargetPartition:
     index: int
 
     def receives(self, plan: GeneratePlan) -> bool:
-        """Whether the partition's topic receives changes of a table."""
+        """Return whether the partition's topic receives changes of a table."""
         topic, _ = self.stream.topic_partitions.name(self.index)
         return any(route.topic == topic for route in self._routes(plan))
 
     def rows(self, plan: GeneratePlan) -> RowFilter | None:
-        """The filter of rows whose changes go to the partition; None if the row alone does not tell."""
+        """Return a filter for rows whose changes go to the partition; None if rows do not determine it."""
         dispatch = self._dispatch(plan)
         if dispatch is None or not dispatch.follows_from_row:
             return None
         return _RowPartitions(dispatch, self._partition)
 
     def changes(self, plan: GeneratePlan, changes: RowChanges) -> RowChanges:
-        """The changes of which all or a part may go to the partition."""
+        """Return the changes of which all or a part may go to the partition."""
         dispatch = self._dispatch(plan)
         if dispatch is None or dispatch.follows_from_row:
             return changes
@@ -65,20 +65,22 @@ class TargetPartition:
         return self.index % self.stream.topic_partitions.partitions
 
     def _routes(self, plan: GeneratePlan) -> list[Route]:
-        """The routes of the table's versions that are replicated."""
-        return [self.stream.routes[one] for one in _versions(plan) if one in self.stream.routes]
+        """Return the routes of the table's versions that are replicated."""
+        return [self.stream.routes[version] for version in _versions(plan) if version in self.stream.routes]
 
     def _dispatch(self, plan: GeneratePlan) -> _Dispatch | None:
-        """How the table's changes are dispatched; None if that cannot be found from their keys."""
+        """Return the dispatch of the table's changes; None if it does not follow from their keys."""
         routes = self._routes(plan)
         if len(_versions(plan)) > 1 or not routes:
             return None
-        (table,) = (one for one in self.stream.replicated if one.version == plan.table.version)
+        (table,) = (
+            replicated for replicated in self.stream.replicated if replicated.version == plan.table.version
+        )
         sent = self.stream.selection.of(table).sent_columns
         by_name = {column.column.name: column for column in plan.columns}
         columns = [by_name[sent[index].name] for _, index in routes[0].key_columns]
         # Spark computes expressions; a TIMESTAMP is hashed in the changefeed's time zone.
-        if any(one.expression or one.column.type == MySQLType.TIMESTAMP for one in columns):
+        if any(column.expression or column.column.type == MySQLType.TIMESTAMP for column in columns):
             return None
         return _Dispatch(plan, routes[0], tuple(columns), self.stream.topic_partitions.partitions)
 
@@ -106,7 +108,7 @@ class _Dispatch:
         return self.route.rule != "ts" and not moves and all(column.keyed for column in self.columns)
 
     def partition(self, rows: Longs, versions: Versions) -> Longs:
-        """The partition of rows with some versions."""
+        """Return the partition of rows with some versions."""
         values = [
             cells(self.plan, column, sources(self.plan, column, rows, versions), no_expressions)
             for column in self.columns
@@ -132,5 +134,5 @@ class _RowPartitions:
         return np.concatenate([np.zeros(0, bool), *map(self._is_target, parts)])
 
     def _is_target(self, rows: Longs) -> Flags:
-        found: Flags = self._dispatch.partition(rows, first_versions(rows)) == self._target
-        return found
+        is_target: Flags = self._dispatch.partition(rows, first_versions(rows)) == self._target
+        return is_target

@@ -22,7 +22,7 @@ _NUMBERS = {"rate": float, "times": int, "window": int}
 
 
 def with_traps(scenario: ScenarioFile, inject: Sequence[str]) -> tuple[ScenarioFile, dict[str, TrapSetting]]:
-    """The scenario with the changefeed options that its traps require, and the settings of its traps.
+    """Return the scenario with the changefeed options that its traps require, and the settings of its traps.
 
     :param inject: traps in addition to the scenario's; they override traps of the same id.
     :raises FaultError: for a trap that does not exist or cannot be injected.
@@ -34,20 +34,20 @@ def with_traps(scenario: ScenarioFile, inject: Sequence[str]) -> tuple[ScenarioF
     changefeed: dict[str, Any] = deepcopy(dict(scenario.changefeed))
     settings: dict[str, TrapSetting] = {}
     for name, (fault, where) in faults.items():
-        found = _found(name, where)
-        if found.mechanism == "scenario":
+        definition = _trap(name, where)
+        if definition.mechanism == "scenario":
             hint = "the scenario all-traps contains it"
             raise FaultError(
                 f"{name} is produced by SQL and cannot be injected", trap=name, where=where, hint=hint
             ).about("inject")
-        for path, value in found.changefeed_settings.items():
+        for path, value in definition.changefeed_settings.items():
             _put(changefeed, path.split("."), value)
         settings[name] = TrapSetting(rate=fault.rate, times=fault.times, window=fault.window)
     return replace(scenario, changefeed=changefeed), settings
 
 
-def settings_of(manifest: Mapping[str, Any]) -> list[str]:
-    """The traps of a golden folder, as ``inject`` takes them.
+def settings_of(manifest: Mapping[str, object]) -> list[str]:
+    """Return the traps of a golden folder, as ``inject`` takes them.
 
     :raises FaultError: if the manifest is invalid.
     """
@@ -66,12 +66,12 @@ def check_protocol(traps: Mapping[str, TrapSetting], changefeed: Changefeed) -> 
     :raises FaultError: for the first of them.
     """
     for name in traps:
-        found = trap(name)
-        if changefeed.protocol not in found.protocols:
-            hint = f"protocols with it: {', '.join(found.protocols)}"
+        definition = trap(name)
+        if changefeed.protocol not in definition.protocols:
+            hint = f"protocols with it: {', '.join(definition.protocols)}"
             raise FaultError(f"{name} does not exist in protocol {changefeed.protocol}", trap=name, hint=hint)
-        if changefeed.profile not in found.profiles:
-            hint = f"profile={found.profiles[0]}"
+        if changefeed.profile not in definition.profiles:
+            hint = f"profile={definition.profiles[0]}"
             raise FaultError(f"{name} does not exist in profile {changefeed.profile}", trap=name, hint=hint)
 
 
@@ -79,7 +79,7 @@ def _line(scenario: ScenarioFile, name: str) -> str:
     return f"{scenario.file}:{scenario.fault_lines.get(name, 0)}"
 
 
-def _found(name: str, where: str) -> Trap:
+def _trap(name: str, where: str) -> Trap:
     try:
         return trap(name)
     except FaultError as error:

@@ -1,1 +1,1 @@
-"""The Spark session, background jobs, and what Spark's errors mean to a user."""
+"""The Spark session, background jobs, and Spark's errors as messages for users."""

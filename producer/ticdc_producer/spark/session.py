@@ -59,7 +59,7 @@ _LOCAL = {
 _TO_STDERR = "-Xlog:disable -Xlog:all=warning:stderr -XX:+DisplayVMOutputToStderr"
 # A run into Kafka writes 7 % more rows per second with the parallel collector than with G1, whose threads
 # need a core of their own. Large pages for sorts and a heap of fixed size, which needs no collection to grow,
-# add a little more. Spark's memory for sorts must fit into the heap beside the young generation.
+# add a little more. Spark's memory for sorts must fit into the heap together with the young generation.
 _DRIVER_MEMORY = "4g"
 _LARGE_PAGES = " -XX:+UseTransparentHugePages" if sys.platform == "linux" else ""
 _HEAVY = {
@@ -101,7 +101,7 @@ def defer_interrupts() -> Iterator[None]:
         return
     received: list[int] = []
     handlers = {number: signal.getsignal(number) for number in _SIGNALS}
-    # None means a handler that Python did not install and cannot restore.
+    # None: the handler was not installed by Python, which cannot restore it.
     original = {number: handler for number, handler in handlers.items() if handler is not None}
 
     def defer(number: int, _frame: FrameType | None) -> None:

@@ -27,12 +27,12 @@ MODULES_VARIABLE = "TICDC_PRODUCER_WORKER_MODULES"
 
 
 def without_archives(path: Sequence[str]) -> list[str]:
-    """Python's path without the archives in the folder of PySpark; unchanged if only they have PySpark."""
+    """Return Python's path without PySpark's archives; unchanged if only they contain PySpark."""
     files = [entry for entry in path if not Path(entry).is_file()]
-    found = [PathFinder.find_spec(name, files) for name in ("pyspark", "py4j")]
-    if not all(found) or found[0] is None or found[0].origin is None:
+    specs = [PathFinder.find_spec(name, files) for name in ("pyspark", "py4j")]
+    if not all(specs) or specs[0] is None or specs[0].origin is None:
         return [*path]
-    folder = Path(found[0].origin).parent
+    folder = Path(specs[0].origin).parent
     return [entry for entry in path if entry in files or not Path(entry).is_relative_to(folder)]
 
 

@@ -1,4 +1,4 @@
-"""Claim-check objects, which large messages refer to: written, and read."""
+"""Writes and reads claim-check objects, to which large messages refer."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class ClaimCheckDecoder:
         self._reader = reader
 
     def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:
-        """The events of one message, in order.
+        """Yield the events of one message, in order.
 
         :raises DecodeError: if the protocol's decoder rejects the message or the object.
         """
@@ -80,7 +80,7 @@ class ClaimCheckDecoder:
 
 
 def _is_of(stored: RowEvent, reference: RowEvent) -> bool:
-    """Whether an object is the row whose handle key the message contains."""
+    """Return whether an object is the row whose handle key the message contains."""
     if stored.handle_key_only:
         return False
     same = (stored.commit_ts, stored.schema, stored.table, stored.table_id)

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ticdc_producer.errors import DecodeError, RecognitionError
 from ticdc_producer.model.event import MAX_EVENTS, DDLEvent, Event, EventColumn, Record, RowEvent
-from ticdc_producer.model.shapes import DECODED, BatchFunction
+from ticdc_producer.model.shapes import DECODED, BatchFunction, DecodedBatch, StoredMessageBatch
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.arrow_text import lengths
 from ticdc_producer.protocols.base import Decoder
@@ -28,14 +28,14 @@ COLUMNS = (
 )  # fmt: skip
 """The columns of the shape ``DECODED``, which needs Arrow."""
 _RECORD = ("topic", "partition", "offset", "size")
-"""Those of them that are the same for all events of a record."""
+"""The columns that are the same for all events of a record."""
 
 _Decoded: TypeAlias = Event | DecodeError
 _Field: TypeAlias = Callable[[Sequence[Any]], Iterable[Any]]
 
 
 def event_rows(record: Mapping[str, Any], decoder: Decoder) -> list[dict[str, Any]]:
-    """The events of one record, in order, with all columns in the order of ``COLUMNS``.
+    """Return the events of one record, in order, with all columns in the order of ``COLUMNS``.
 
     If the record does not decode, the last row has the kind ``error``.
 
@@ -51,7 +51,7 @@ def event_rows(record: Mapping[str, Any], decoder: Decoder) -> list[dict[str, An
 def event_columns(
     messages: Iterable[tuple[bytes | None, bytes | None]], decoder: Decoder
 ) -> tuple[list[int], dict[str, list[Any]]]:
-    """The events of messages, in order.
+    """Return the events of messages, in order.
 
     If a message does not decode, its last event has the kind ``error``.
 
@@ -70,7 +70,7 @@ def event_columns(
     columns["index"] = [*chain.from_iterable(map(range, counts))]
     columns["events"] = [*chain.from_iterable(map(repeat, counts, counts))]
     for kind in set(kinds):
-        numbers = [number for number, one in enumerate(kinds) if one == kind]
+        numbers = [number for number, of_event in enumerate(kinds) if of_event == kind]
         events = [decoded[number] for number in numbers]
         for name, values in _FIELDS[kind].items():
             column = columns[name]
@@ -80,16 +80,16 @@ def event_columns(
 
 
 def _events(key: bytes | None, value: bytes | None, decoder: Decoder) -> list[_Decoded]:
-    """The events of one message, and the error that ends them."""
-    found: list[_Decoded] = []
+    """Return the events of one message, and the error that ends them."""
+    events: list[_Decoded] = []
     try:
         for event in decoder.events(key, value):
-            if len(found) == MAX_EVENTS - 1:
+            if len(events) == MAX_EVENTS - 1:
                 raise DecodeError("EVENTS-MANY", f"less than {MAX_EVENTS} events", part="value", byte=0)
-            found.append(event)
+            events.append(event)
     except DecodeError as error:
-        found.append(error)
-    return found
+        events.append(error)
+    return events
 
 
 def _kind(event: _Decoded) -> str:
@@ -106,7 +106,7 @@ def _attribute(name: str) -> _Field:
 
 
 def _all_described(events: Sequence[RowEvent]) -> Iterable[list[dict[str, Any]]]:
-    """The column descriptions of rows; a decoder gives the rows of one table the same columns."""
+    """Yield the column descriptions of rows; a decoder gives the rows of one table the same columns."""
     distinct = {id(columns): columns for columns in map(attrgetter("columns"), events)}
     described = {number: _described(columns) for number, columns in distinct.items()}
     return (described[id(event.columns)] for event in events)
@@ -114,7 +114,7 @@ def _all_described(events: Sequence[RowEvent]) -> Iterable[list[dict[str, Any]]]
 
 @lru_cache(maxsize=256)
 def _described(columns: tuple[EventColumn, ...]) -> list[dict[str, Any]]:
-    """Column descriptions, created once for all rows of a table. Do not modify the result."""
+    """Return column descriptions, created once for all rows of a table. Do not modify the result."""
     return [{"name": column.name, "type": column.type, "flag": column.flag} for column in columns]
 
 
@@ -134,12 +134,12 @@ _FIELDS: Mapping[str, Mapping[str, _Field]] = {
         "error_expected": lambda errors: (f"{error.expected} ({error.part})" for error in errors),
     },
 }
-"""For each kind of event its columns, of all events of the kind."""
+"""The columns of each kind of event."""
 
 
 _SEARCHED = 100
 """Messages to search for the first one with a detectable protocol; they are buffered."""
-_HINT = "set --protocol"
+_HINT = "set `protocol`"
 
 
 def protocol_of(records: Iterator[Record]) -> tuple[str | None, Iterator[Record]]:
@@ -171,7 +171,7 @@ def check_same(record: Record, protocol: str) -> None:
         raise _error(
             what,
             record,
-            "with --protocol, all messages are decoded with one protocol, and the others are errors",
+            "with `protocol`, all messages are decoded with one protocol, and the others are errors",
         )
 
 
@@ -184,7 +184,7 @@ def _not_recognised(seen: list[Record]) -> RecognitionError:
 def _error(what: str, record: Record, hint: str) -> RecognitionError:
     return RecognitionError(
         what, topic=record.topic, partition=record.partition, offset=record.offset, hint=hint
-    )
+    ).about("protocol")
 
 
 _IMAGE = DECODED.field("before").type
@@ -211,7 +211,7 @@ def _descriptions(cells: _Cells) -> pa.Array:
     numbers: dict[int, int] = {}
     indexes = [None if cell is None else numbers.setdefault(id(cell), len(numbers)) for cell in cells]
     distinct = {id(cell): cell for cell in cells if cell is not None}
-    return pa.array([distinct[one] for one in numbers], _COLUMNS).take(pa.array(indexes, pa.int32()))
+    return pa.array([distinct[number] for number in numbers], _COLUMNS).take(pa.array(indexes, pa.int32()))
 
 
 def _images(cells: _Cells) -> pa.Array:
@@ -240,7 +240,7 @@ _CHUNK = 8192
 
 
 def event_decoder(protocol: str, options: Options, claims: str = "") -> BatchFunction:
-    """Returns a function from messages (shape ``MESSAGES``) to events (shape ``DECODED``), in their order.
+    """Return a function from messages (shape ``MESSAGES``) to events (shape ``DECODED``), in their order.
 
     A message that does not decode gives a row of kind ``error`` after the events before the error. The events
     of a message are never in two batches.
@@ -259,13 +259,13 @@ def event_decoder(protocol: str, options: Options, claims: str = "") -> BatchFun
     return decode
 
 
-def _decoded_batch(messages: pa.RecordBatch, decoder: Decoder) -> pa.RecordBatch:
-    """The events of a few messages."""
+def _decoded_batch(messages: StoredMessageBatch, decoder: Decoder) -> DecodedBatch:
+    """Return the events of a few messages."""
     key, value = messages.column("key"), messages.column("value")
     counts, columns = event_columns(zip(key.to_pylist(), value.to_pylist(), strict=True), decoder)
     of_event = pa.array(np.repeat(np.arange(messages.num_rows), counts))
     of_messages = {name: messages.column(name) for name in ("topic", "partition", "offset")}
     of_messages["size"] = pa.array(lengths(key) + lengths(value))
-    return batch_of_columns(
-        columns | {name: column.take(of_event) for name, column in of_messages.items()}, DECODED
-    )
+    columns |= {name: column.take(of_event) for name, column in of_messages.items()}
+    events: DecodedBatch = batch_of_columns(columns, DECODED)
+    return events

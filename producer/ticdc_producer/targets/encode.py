@@ -1,13 +1,13 @@
-"""Encodes the event stream of one Kafka partition, inside a Spark worker.
+"""Encodes the event stream of one Kafka partition, in the task of an engine.
 
-A dry run, a folder and Kafka use the same function, so the messages that are checked are those that are sent.
+A dry run, a folder and Kafka use the same function, so the checked messages are the messages that are sent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict
 
 import pyarrow as pa
 
@@ -20,8 +20,8 @@ from ticdc_producer.protocols.spec import Options
 from ticdc_producer.targets import row_batches
 from ticdc_producer.targets.row_batches import EncodedPart, Interleaver
 
-MAX_LISTED_REFUSED = 1000
-"""Events that TiCDC's encoder rejects of which a report lists this number; it counts all of them."""
+MAX_LISTED_REJECTED = 1000
+"""Rejected events that a report lists; it counts all of them."""
 
 
 class MessageStage(Protocol):
@@ -44,16 +44,16 @@ class MessageStage(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodePlan:
-    """Everything that a worker needs to encode; small, sent with the task.
+    """Everything that a task needs to encode; small, sent with the task.
 
-    :param skip_refused: skip and report rows that TiCDC refuses, instead of stopping.
+    :param skip_rejected: skip and report rows that TiCDC rejects, instead of stopping.
     :param faults: injects faults into messages.
     """
 
     protocol: str
     options: Options
     catalog: Catalog
-    skip_refused: bool = False
+    skip_rejected: bool = False
     faults: MessageStage | None = None
 
     @property
@@ -63,13 +63,27 @@ class EncodePlan:
         return str(self.options["claim_check_storage_uri"]) if claimed else ""
 
 
-def rejection(ordinal: int, error: EncodeError) -> dict[str, Any]:
-    """An event that TiCDC's encoder rejects, for reports.
+class Rejection(TypedDict):
+    """An event that TiCDC's encoder rejects, as reports list it.
+
+    :ivar event: number of the event in its partition.
+    """
+
+    error: str
+    code: str
+    table: str
+    commit_ts: int
+    event: int
+
+
+def rejection(ordinal: int, error: EncodeError) -> Rejection:
+    """Return an event that TiCDC's encoder rejects, for reports.
 
     :param ordinal: number of the event in its partition.
     """
-    fields = {"error": error.what, "code": error.code, "table": error.table, "commit_ts": error.commit_ts}
-    return {**fields, "event": ordinal}
+    return Rejection(
+        error=error.what, code=error.code, table=error.table, commit_ts=error.commit_ts, event=ordinal
+    )
 
 
 class PartitionEncoder:
@@ -90,16 +104,16 @@ class PartitionEncoder:
         self._events = 0
 
     def messages(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:
-        """Messages in delivery order, independent of the size of the Arrow batches.
+        """Yield the messages in delivery order, independent of the size of the Arrow batches.
 
         :param batches: events of the partition in delivery order, with the columns of ``EVENTS_ARROW``.
-        :raises EncodeError: for a row that TiCDC refuses, unless such rows are skipped.
+        :raises EncodeError: for a row that TiCDC rejects, unless such rows are skipped.
         """
         for batch in self.batches(batches):
             yield from batch.messages()
 
     def batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[MessageBatch]:
-        """``messages`` as batches, of the same events (``EVENTS_ARROW``)."""
+        """Yield ``messages`` as batches, of the same events (``EVENTS_ARROW``)."""
         if self._plan.faults is None:
             return self._encoded(batches)
         return self._plan.faults(self._encoded(batches), self._topic, self._partition, self.faults)
@@ -117,7 +131,7 @@ class PartitionEncoder:
         start, self._events = self._events, self._events + len(part)
         if part.rows is None or not part.rows.statuses:
             return part
-        rejected = dict(part.rows.rejected()) if self._plan.skip_refused else {}
+        rejected = dict(part.rows.rejected()) if self._plan.skip_rejected else {}
         for row, status in sorted(part.rows.statuses.items()):
             event = start + row + int(part.before[row])
             if row in rejected:
@@ -128,7 +142,7 @@ class PartitionEncoder:
 
 
 def _until_barrier(first: EncodedPart, parts: Iterator[EncodedPart]) -> Iterator[EncodedPart]:
-    """Parts up to one after which no row can share a message with an earlier row."""
+    """Yield parts up to one after which no row can share a message with an earlier row."""
     part: EncodedPart | None = first
     while part is not None:
         yield part

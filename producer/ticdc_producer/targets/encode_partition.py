@@ -1,7 +1,7 @@
 """The encode loop of a partition: its messages, the events that they carry, its faults, and a summary.
 
-A dry run, a folder, Kafka and a storage use this loop, so the messages that are checked are those that are
-sent. Its rows are deterministic: a task that runs again makes the same ones.
+A dry run, a folder, Kafka and a storage use this loop, so the checked messages are the messages that are
+sent. Its rows are deterministic: a task that runs again yields the same rows.
 """
 
 from __future__ import annotations
@@ -11,29 +11,30 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypedDict
 
 import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model import shapes, tso
-from ticdc_producer.model.shapes import CARRIED
+from ticdc_producer.model.shapes import CARRIED, EventBatch, EventOffsetBatch
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.targets.encode import (
-    MAX_LISTED_REFUSED,
+    MAX_LISTED_REJECTED,
     EncodePlan,
     PartitionEncoder,
+    Rejection,
     rejection,
 )
 from ticdc_producer.targets.message_rows import (
     STORED_MESSAGES,
-    CarriedEvents,
     Chunks,
     DeliveryStats,
     KindCount,
     MessageRows,
+    PendingEvents,
 )
 from ticdc_producer.targets.row_batches import NEEDED
 
@@ -50,10 +51,20 @@ class PartitionEventOffsets:
         self._encoder = encoder
         self._offset = self._sent = self._notes_read = 0
 
-    def carried(self, batch: MessageBatch) -> pa.RecordBatch:
-        """One row per event of the next messages.
+    def event_offsets(self, batch: MessageBatch) -> EventOffsetBatch:
+        """Return one row per event of the next messages.
 
         :return: shape ``EVENT_OFFSETS``, in the order of the messages; offsets begin with 0.
+
+        >>> from ticdc_producer.model.catalog import Catalog
+        >>> from ticdc_producer.model.event import Message
+        >>> from ticdc_producer.protocols.message_batch import from_messages
+        >>> plan = EncodePlan(protocol="open-protocol", options={}, catalog=Catalog(()))
+        >>> offsets = PartitionEventOffsets("t", 0, PartitionEncoder(plan))
+        >>> messages = [Message(b"", b"", "row", 1, events=count) for count in (2, 1)]
+        >>> rows = offsets.event_offsets(from_messages(messages))
+        >>> rows.select(["event_ordinal", "offset", "index"]).to_pydict()
+        {'event_ordinal': [0, 1, 2], 'offset': [0, 0, 1], 'index': [0, 1, 0]}
         """
         counts = as_int64(batch.events).astype(np.int64)
         first = self._first_of_each(counts)
@@ -63,10 +74,15 @@ class PartitionEventOffsets:
         self._offset += len(counts)
         self._sent = int(first[-1] + counts[-1]) if len(counts) else self._sent
         large = np.isin(event, np.array(self._encoder.handle_key_only, np.int64))
-        return self._rows(event, pa.array(offset), pa.array(index), pa.array(large), None)
+        rows: EventOffsetBatch = self._rows(event, pa.array(offset), pa.array(index), pa.array(large), None)
+        return rows
 
     def _first_of_each(self, counts: Numbers) -> Numbers:
-        """The ordinal, among the sent events, of each message's first event."""
+        """Return the ordinal, among the sent events, of each message's first event.
+
+        Messages of 2, 3 and 1 events begin at 0, 2 and 5. A fault that lost the message of event 2 makes them
+        jump: they begin at 0, 3 and 6.
+        """
         first = self._sent + counts.cumsum() - counts
         for jump in self._jumps():
             at = jump["offset"] - self._offset
@@ -74,17 +90,20 @@ class PartitionEventOffsets:
         return first
 
     def _jumps(self) -> Iterator[dict[str, Any]]:
-        """Notes of faults in the latest messages that make event ordinals jump."""
+        """Yield the records of faults in the latest messages that make event ordinals jump."""
         notes, self._notes_read = self._encoder.faults[self._notes_read :], len(self._encoder.faults)
         return (note for note in notes if "event_ordinal" in note)
 
     def _with_rejected(self, sent: Numbers) -> Numbers:
-        """Convert ordinals among the sent events to ordinals among all events."""
+        """Convert ordinals among the sent events to ordinals among all events.
+
+        With the rejected events 1 and 2, the sent events 0, 1 and 2 are the events 0, 3 and 4.
+        """
         rejected = np.fromiter(self._encoder.rejected, np.int64)
         return sent + np.searchsorted(rejected - np.arange(len(rejected)), sent, side="right")
 
     def rejected(self) -> pa.RecordBatch:
-        """One row per event that no message carries; call it after all messages.
+        """Return one row per event that no message carries; call it after all messages.
 
         :return: shape ``EVENT_OFFSETS``, in the order of the events.
         """
@@ -125,19 +144,37 @@ FAULTS = pa.schema(
         ("commit_ts", pa.int64()),
     ]
 )
-"""Where the faults of a run happened, see ``simulate.counts``."""
+"""The positions of the faults of a run, see ``simulate.counts``."""
 KINDS: Mapping[str, pa.Schema] = {MESSAGE: STORED_MESSAGES, EVENT: CARRIED, FAULT: FAULTS}
-"""The rows that the loop can make: messages, the events that they carry, and faults."""
+"""The kinds of rows that the loop yields: messages, the events that they carry, and faults."""
 MAX_LISTED_FAULTS = 1000
 """Faults that a report lists; a golden folder lists all of them."""
 FAULT_COLUMNS = ("fault", "restart_epoch")
 Tagged: TypeAlias = tuple[str, pa.RecordBatch]
 
 
+class FaultRow(TypedDict):
+    """A row of :data:`FAULTS`: an occurrence of a fault in a partition.
+
+    :ivar offset: offset of the first message; None if no message follows a removed event.
+    :ivar until: offset of the last message.
+    :ivar events: number of events that it concerns.
+    :ivar commit_ts: lowest commit-ts of these events.
+    """
+
+    trap: str
+    topic: str
+    partition: int
+    offset: int | None
+    until: int | None
+    events: int
+    commit_ts: int
+
+
 class FaultLog(Protocol):
     """Collects the faults of one partition while its events pass."""
 
-    def sent(self, faulted_events: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def sent(self, faulted_events: Iterable[EventBatch]) -> Iterator[pa.RecordBatch]:
         """Return the events without those that faults removed.
 
         :param faulted_events: events of the partition in delivery order, with ``NEEDED`` and
@@ -145,10 +182,10 @@ class FaultLog(Protocol):
         :return: the same columns and order.
         """
 
-    def carried(self, offsets: pa.RecordBatch) -> None:
+    def record_offsets(self, offsets: EventOffsetBatch) -> None:
         """Record which messages carry the events that passed (shape ``EVENT_OFFSETS``)."""
 
-    def occurrences(self, message_faults: Iterable[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    def occurrences(self, message_faults: Iterable[Mapping[str, Any]]) -> Sequence[FaultRow]:
         """Return the faults of the partition, in order."""
 
 
@@ -166,11 +203,11 @@ class PartitionSummary:
     topic: str
     partition: int
     kinds: Mapping[str, KindCount]
-    rejections: Sequence[tuple[int, Mapping[str, Any]]] = ()
+    rejections: Sequence[tuple[int, Rejection]] = ()
     rejected: int = 0
     rejected_tables: frozenset[str] = frozenset()
     faults: Counter[str] = field(default_factory=Counter)
-    first_faults: Sequence[Mapping[str, Any]] = ()
+    first_faults: Sequence[FaultRow] = ()
 
 
 def needed_columns(*, faults: bool) -> tuple[str, ...]:
@@ -182,7 +219,7 @@ def encode_partition(
     plan: EncodePlan,
     topic: str,
     partition: int,
-    events: Iterable[pa.RecordBatch],
+    events: Iterable[EventBatch],
     *,
     kinds: Collection[str] = (),
     fault_log: Callable[[str, int], FaultLog] | None = None,
@@ -191,10 +228,10 @@ def encode_partition(
 
     :param events: in delivery order, with ``needed_columns``. With a fault log they include the events that
         faults removed.
-    :param kinds: the rows that are made, of :data:`KINDS`.
+    :param kinds: the kinds of rows to yield, of :data:`KINDS`.
     :param fault_log: makes the log of the partition's faults; None: faults are not wanted.
     :return: yields rows with their kind, in order, and returns the summary.
-    :raises EncodeError: for a row that TiCDC refuses, unless the plan skips such rows.
+    :raises EncodeError: for a row that TiCDC rejects, unless the plan skips such rows.
     """
     loop = _Loop(plan, topic, partition, None if fault_log is None else fault_log(topic, partition))
     chunks = {kind: Chunks() for kind in KINDS}
@@ -235,6 +272,12 @@ def split_by_partition(
 
 
 def _runs(batch: pa.RecordBatch) -> Iterator[tuple[tuple[str, int], pa.RecordBatch]]:
+    """Yield the consecutive rows of one topic and partition, with topic and partition.
+
+    >>> batch = pa.record_batch({"topic": ["t", "t", "t"], "partition": [0, 0, 1]})
+    >>> [(key, rows.num_rows) for key, rows in _runs(batch)]
+    [(('t', 0), 2), (('t', 1), 1)]
+    """
     topics = batch.column("topic").dictionary_encode()
     keys = as_int64(topics.indices), as_int64(batch.column("partition"))
     changes = [np.flatnonzero(np.diff(part)) + 1 for part in keys]
@@ -252,15 +295,15 @@ class _Loop:
         self._encoder = PartitionEncoder(plan, topic, partition)
         self._offsets = PartitionEventOffsets(topic, partition, self._encoder)
         self._messages = MessageRows(topic, partition)
-        self._carried = CarriedEvents(plan.faults.repeat_distance if plan.faults else 0)
+        self._pending = PendingEvents(plan.faults.repeat_distance if plan.faults else 0)
         self._stats = DeliveryStats()
-        self._faults: Sequence[Mapping[str, Any]] = ()
+        self._faults: Sequence[FaultRow] = ()
 
-    def rows(self, events: Iterable[pa.RecordBatch], kinds: Collection[str]) -> Iterator[Tagged]:
+    def rows(self, events: Iterable[EventBatch], kinds: Collection[str]) -> Iterator[Tagged]:
         if self._log is not None:
             events = self._log.sent(events)
         if EVENT in kinds:
-            events = self._carried.passing(events)
+            events = self._pending.passing(events)
         for batch in self._stats.counted(self._encoder.batches(events)):
             if MESSAGE in kinds:
                 yield MESSAGE, self._messages.with_offsets(batch)
@@ -272,12 +315,12 @@ class _Loop:
                 yield FAULT, pa.RecordBatch.from_pylist([*self._faults], schema=FAULTS)
 
     def _of_events(self, batch: MessageBatch, kinds: Collection[str]) -> Iterator[Tagged]:
-        offsets = self._offsets.carried(batch)
+        offsets = self._offsets.event_offsets(batch)
         if self._log is not None:
-            self._log.carried(offsets)
+            self._log.record_offsets(offsets)
         if EVENT in kinds:
-            for carried in self._carried.carried(offsets):
-                yield EVENT, carried
+            for events in self._pending.at_offsets(offsets):
+                yield EVENT, events
 
     @property
     def summary(self) -> PartitionSummary:
@@ -303,15 +346,15 @@ def _earliest(rejected: Mapping[int, EncodeError]) -> list[tuple[int, EncodeErro
     def key(entry: tuple[int, EncodeError]) -> tuple[int, int]:
         return tso.physical(entry[1].commit_ts), entry[0]
 
-    return sorted(rejected.items(), key=key)[:MAX_LISTED_REFUSED]
+    return sorted(rejected.items(), key=key)[:MAX_LISTED_REJECTED]
 
 
-def carried_events(
-    plan: EncodePlan, topic: str, partition: int, events: Iterable[pa.RecordBatch]
+def encoded_events(
+    plan: EncodePlan, topic: str, partition: int, events: Iterable[EventBatch]
 ) -> Iterator[pa.RecordBatch]:
     """Yield the events that messages carry (shape ``CARRIED``), in the order of the messages.
 
-    Events that are left unread are not encoded.
+    Events are encoded when they are read.
 
     :param events: as for :func:`encode_partition`, without events that faults removed.
     """

@@ -13,7 +13,15 @@ import pyarrow.compute as pc
 
 from ticdc_producer.model import tso
 from ticdc_producer.model.event import Kind
-from ticdc_producer.model.shapes import CARRIED, EVENT_STREAM, HEADERS, MESSAGES
+from ticdc_producer.model.shapes import (
+    CARRIED,
+    EVENT_STREAM,
+    HEADERS,
+    MESSAGES,
+    EventBatch,
+    EventOffsetBatch,
+    StoredMessageBatch,
+)
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 from ticdc_producer.protocols.message_batch import MessageBatch
 
@@ -21,8 +29,8 @@ _CHUNK = 2048
 _CHUNK_BYTES = 8 << 20
 CLAIMS = pa.list_(pa.struct([("name", pa.string()), ("content", pa.binary())]))
 STORED_MESSAGES = pa.schema([*MESSAGES, ("commit_ts", pa.int64()), ("claims", CLAIMS)])
-"""Messages with what a writer needs: the commit-ts of the first event, and the claim-check objects that the
-message names, which are written before it."""
+"""Messages with the columns that a writer needs: the commit-ts of the first event, and the claim-check
+objects of the message, which are written before it."""
 _NO_HEADERS = pa.array([], MESSAGES.field("headers").type.value_type)
 
 
@@ -37,12 +45,12 @@ class MessageRows:
         self._partition = partition
         self._offset = 0
 
-    def with_offsets(self, batch: MessageBatch) -> pa.RecordBatch:
+    def with_offsets(self, batch: MessageBatch) -> StoredMessageBatch:
         """Return the next messages (:data:`STORED_MESSAGES`)."""
         start, self._offset = self._offset, self._offset + len(batch)
         return self._batch(batch, np.arange(start, self._offset))
 
-    def _batch(self, batch: MessageBatch, offsets: Numbers) -> pa.RecordBatch:
+    def _batch(self, batch: MessageBatch, offsets: Numbers) -> StoredMessageBatch:
         count = len(batch)
         columns = [
             pa.repeat(self._topic, count),
@@ -58,7 +66,8 @@ class MessageRows:
             _claims(batch),
         ]
         typed = [column.cast(field.type) for column, field in zip(columns, STORED_MESSAGES, strict=True)]
-        return pa.record_batch(typed, schema=STORED_MESSAGES)
+        rows: StoredMessageBatch = pa.record_batch(typed, schema=STORED_MESSAGES)
+        return rows
 
 
 def _headers(batch: MessageBatch) -> pa.Array:
@@ -86,14 +95,14 @@ class Chunks:
         self._rows = self._size = 0
 
     def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """Add a batch; yields all that are held as one if they are enough."""
+        """Add a batch; yield the held batches as one if they are large enough."""
         self._held.append(batch)
         self._rows, self._size = self._rows + batch.num_rows, self._size + batch.nbytes
         if self._rows >= _CHUNK or self._size >= _CHUNK_BYTES:
             yield from self.rest()
 
     def rest(self) -> Iterator[pa.RecordBatch]:
-        """Yield all that are held as one, if there are any."""
+        """Yield the held batches as one, if there are any."""
         held, self._held, self._rows, self._size = self._held, [], 0, 0
         if held:
             yield held[0] if len(held) == 1 else pa.concat_batches(held)
@@ -103,12 +112,18 @@ _OF_EVENT = [name for name in CARRIED.names if name in EVENT_STREAM.names]
 _OF_POSITION = [name for name in CARRIED.names if name not in EVENT_STREAM.names]
 
 
-def at_positions(events: pa.RecordBatch, offsets: pa.RecordBatch, first_ordinal: int = 0) -> pa.RecordBatch:
-    """Events with their positions (shape ``CARRIED``), in the order of the positions.
+def at_positions(events: EventBatch, offsets: EventOffsetBatch, first_ordinal: int = 0) -> pa.RecordBatch:
+    """Return events with their positions (shape ``CARRIED``), in the order of the positions.
 
     :param events: successive events of a partition, with at least the columns of events in ``CARRIED``.
     :param offsets: positions of some of these events (shape ``EVENT_OFFSETS``).
     :param first_ordinal: ordinal of the first of ``events``.
+
+    >>> from ticdc_producer.model.shapes import EVENT_OFFSETS
+    >>> events = pa.RecordBatch.from_pylist([{"commit_ts": 7}, {"commit_ts": 8}], EVENT_STREAM)
+    >>> offsets = pa.RecordBatch.from_pylist([{"event_ordinal": 5, "offset": 3, "index": 0}], EVENT_OFFSETS)
+    >>> at_positions(events, offsets, 4).select(["commit_ts", "offset", "index"]).to_pylist()
+    [{'commit_ts': 8, 'offset': 3, 'index': 0}]
     """
     rows = as_int64(offsets.column("event_ordinal")) - first_ordinal
     events = _rows(events.select(_OF_EVENT), rows)
@@ -117,15 +132,19 @@ def at_positions(events: pa.RecordBatch, offsets: pa.RecordBatch, first_ordinal:
     return pa.record_batch([columns[name] for name in CARRIED.names], schema=CARRIED)
 
 
-def _rows(events: pa.RecordBatch, rows: Numbers) -> pa.RecordBatch:
-    """Some rows; without a copy if they follow each other."""
+def _rows(events: EventBatch, rows: Numbers) -> pa.RecordBatch:
+    """Return some rows; without a copy if they are consecutive.
+
+    >>> _rows(pa.record_batch({"id": [7, 8, 9]}), np.array([1, 2])).to_pydict()
+    {'id': [8, 9]}
+    """
     if len(rows) and np.array_equal(rows, np.arange(rows[0], rows[0] + len(rows))):
         return events.slice(rows[0], len(rows))
     return events.take(pa.array(rows))
 
 
-class CarriedEvents:
-    """Holds the events of a partition that an encoder reads until the messages that carry them are known.
+class PendingEvents:
+    """Holds the events that an encoder reads, until the messages that carry them are known.
 
     :param repeat_distance: a message carries an event again at most this number of messages later.
     """
@@ -137,7 +156,7 @@ class CarriedEvents:
         self._latest: deque[int] = deque([-1], maxlen=repeat_distance + 1)
 
     def passing(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The events of the partition, in delivery order, for the encoder; returned as they are.
+        """Yield the events of the partition unchanged, and keep them until they are encoded.
 
         :param batches: with at least the columns of events in ``CARRIED``.
         """
@@ -147,10 +166,19 @@ class CarriedEvents:
                 self._read += batch.num_rows
             yield batch
 
-    def carried(self, offsets: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        """The events of the next messages (shape ``CARRIED``), in the order of the messages.
+    def at_offsets(self, offsets: EventOffsetBatch) -> Iterator[pa.RecordBatch]:
+        """Yield the events of the next messages (shape ``CARRIED``), in the order of the messages.
 
         :param offsets: their positions (shape ``EVENT_OFFSETS``).
+
+        >>> from ticdc_producer.model.shapes import EVENT_OFFSETS
+        >>> pending = PendingEvents()
+        >>> events = [pa.RecordBatch.from_pylist([{"commit_ts": ts}], EVENT_STREAM) for ts in (7, 8)]
+        >>> _ = [*pending.passing(events)]
+        >>> rows = [{"event_ordinal": ordinal, "offset": 0, "index": ordinal} for ordinal in (0, 1)]
+        >>> batches = pending.at_offsets(pa.RecordBatch.from_pylist(rows, EVENT_OFFSETS))
+        >>> [row["commit_ts"] for batch in batches for row in batch.to_pylist()]
+        [7, 8]
         """
         ordinals = as_int64(offsets.column("event_ordinal"))
         holders = np.searchsorted([first for first, _ in self._held], ordinals, side="right") - 1
@@ -163,7 +191,8 @@ class CarriedEvents:
     def _drop(self, begins: Numbers) -> None:
         """Drop the batches that no later message can carry.
 
-        :param begins: the ordinals at which the messages begin.
+        :param begins: the ordinals at which the messages begin. A repeated message begins below an earlier
+            one.
         """
         highest = np.maximum.accumulate(np.concatenate([[self._latest[-1]], begins]))
         self._latest.extend(begins[begins > highest[:-1]][-(self._latest.maxlen or 1) :].tolist())

@@ -100,7 +100,7 @@ def with_table_schemas(messages: Dataset, protocol: str, options: Options) -> Op
 
 
 def _first_of_each(values: Iterable[bytes], versions_of: VersionReader) -> Iterator[bytes]:
-    """The values that describe a version that no earlier value describes."""
+    """Yield the values that describe a version that no earlier value describes."""
     seen: set[Hashable] = set()
     for value in values:
         versions = versions_of(value)
@@ -157,6 +157,6 @@ def _headers(headers: pa.ListArray) -> dict[int, Headers]:
     """Return the headers of the messages that have any, by message index."""
     with_headers = np.flatnonzero(as_int64(pc.list_value_length(headers)))
     return {
-        index: tuple((one["key"], one["value"]) for one in headers[index].as_py())
+        index: tuple((header["key"], header["value"]) for header in headers[index].as_py())
         for index in with_headers.tolist()
     }

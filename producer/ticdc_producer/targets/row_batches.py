@@ -27,10 +27,10 @@ EVENTS_ARROW = pa.schema(
         ("after", _IMAGE), ("dispatch_key", pa.string()), ("ddl", pa.int32()),
     ]
 )  # fmt: skip
-"""The columns of the event stream that encoders need; also for batches that are not made by Spark."""
+"""The columns of the event stream that encoders need; in batches of any origin."""
 
 NEEDED = ("topic", "partition", *EVENTS_ARROW.names)
-"""The columns of the event stream that are passed to workers; passing the others would only cost time."""
+"""The columns of the event stream that tasks need; only these are passed to them."""
 
 _MAX_CELLS = 1 << 16
 _MAX_BYTES = 16 << 20
@@ -78,7 +78,7 @@ class EncodedPart:
         return bool(self.barriers) and not np.any(self.before == len(self.barriers))
 
     def without(self, indexes: Sequence[int]) -> EncodedPart:
-        """The part without some of its rows."""
+        """Return the part without some of its rows."""
         rows = None if self.rows is None else self.rows.without(indexes)
         return EncodedPart(rows, self.barriers, np.delete(self.before, indexes))
 
@@ -86,7 +86,8 @@ class EncodedPart:
 def encoded(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> EncodedPart:
     """Encode the events of one Arrow batch.
 
-    :param batch: with the columns of ``EVENTS_ARROW``, in delivery order.
+    :param batch: with the columns of ``EVENTS_ARROW``, in delivery order. The kinds row, resolved, row give
+        two rows with ``before == [0, 1]``.
     """
     is_row = as_int64(batch.column("kind")) == int(Kind.ROW)
     barrier_indexes = np.flatnonzero(~is_row)
@@ -101,14 +102,14 @@ def encoded(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> Encode
 
 
 def _rows(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> EncodedRows | None:
-    """All rows of a batch; None if it has none."""
+    """Return all rows of a batch, encoded; None if it has none."""
     kinds, versions = (as_int64(batch.column(name)) for name in ("kind", "table_version"))
     groups = np.where(kinds == int(Kind.ROW), versions * len(Op) + as_int64(batch.column("op")) - 1, -1)
     parts, indexes = [], []
-    for one in np.flatnonzero(np.bincount(groups[groups >= 0])).tolist():
-        version, op = divmod(one, len(Op))
+    for group in np.flatnonzero(np.bincount(groups[groups >= 0])).tolist():
+        version, op = divmod(group, len(Op))
         table = catalog.tables[version]
-        in_group = np.flatnonzero(groups == one)
+        in_group = np.flatnonzero(groups == group)
         part = encoder.rows(table, row_batch(batch, in_group, Op(op + 1), len(table.sent)))
         parts.append(part.with_column("batch_key", batch.column("dispatch_key").take(pa.array(in_group))))
         indexes.append(in_group)
@@ -116,7 +117,7 @@ def _rows(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> EncodedR
 
 
 def row_batch(batch: pa.RecordBatch, indexes: Numbers, op: Op, width: int) -> RowBatch:
-    """Row events of one table version and operation, column by column.
+    """Return the row events of one table version and operation, column by column.
 
     :param batch: events with the columns of ``EVENTS_ARROW``.
     :param indexes: indexes of the rows in the batch.
@@ -134,7 +135,12 @@ def row_batch(batch: pa.RecordBatch, indexes: Numbers, op: Op, width: int) -> Ro
 
 
 def _columns(images: pa.ListArray, indexes: Numbers, width: int) -> Sequence[pa.Array]:
-    """The columns of some row images."""
+    """Return the columns of some row images.
+
+    >>> images = pa.array([[b"1", b"a"], [b"2", b"b"], [b"3", b"c"]])
+    >>> [column.to_pylist() for column in _columns(images, np.array([0, 2]), 2)]
+    [[b'1', b'3'], [b'a', b'c']]
+    """
     first = images.offsets.to_numpy()[indexes]
     return [images.values.take(pa.array(first + column)) for column in range(width)]
 
@@ -162,9 +168,9 @@ class Interleaver:
         self._segments: Numbers = np.zeros(0, np.int64)
 
     def batches(self, parts: Iterable[EncodedPart]) -> Iterator[MessageBatch]:
-        """Messages in delivery order.
+        """Yield the messages in delivery order.
 
-        :raises EncodeError: if TiCDC refuses a row.
+        :raises EncodeError: if TiCDC rejects a row.
         """
         for batch in self._encoder.messages(self._rows(parts)):
             yield self._with_barriers(batch)
@@ -180,10 +186,14 @@ class Interleaver:
                 yield part.rows.with_column("segment", pa.array(segments))
 
     def _with_barriers(self, batch: MessageBatch) -> MessageBatch:
+        """Insert the barriers that precede the last row of the messages.
+
+        Messages of 2 and 1 rows, whose rows are in the segments 0, 0 and 1, get one barrier between them.
+        """
         rows = as_int64(batch.events)
-        behind = np.cumsum(rows)
-        segments = self._segments[behind - rows] - self._sent
-        self._segments = self._segments[int(behind[-1]) :]
+        ends = np.cumsum(rows)
+        segments = self._segments[ends - rows] - self._sent
+        self._segments = self._segments[int(ends[-1]) :]
         due = int(segments[-1])
         if not due:
             return batch

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
 
 from confluent_kafka.admin import AdminClient
 
 from ticdc_producer.config import Changefeed
+from ticdc_producer.installation import missing_part
 from ticdc_producer.kafka.client import CONNECT_SECONDS, Brokers, Cluster, connection
 from ticdc_producer.model.event import Message, Record
 from ticdc_producer.protocols.message_batch import from_messages
@@ -40,7 +41,7 @@ class Broker:
 
 @contextmanager
 def broker(bootstrap: str | None, client: Iterable[str] = ()) -> Iterator[Broker]:
-    """A broker for the duration of the block.
+    """Provide a broker for the duration of the block.
 
     :param bootstrap: address of a running broker; None starts an embedded one.
     :param client: ``name=value`` each, properties for clients of a running broker; ``${NAME}`` in a value is
@@ -48,6 +49,7 @@ def broker(bootstrap: str | None, client: Iterable[str] = ()) -> Iterator[Broker
     :raises BrokerError: if the broker does not answer, refuses the client, or does not start.
     :raises ChangefeedError: if a property is invalid, or cannot be set by users.
     :raises JavaError: if no Java is found for an embedded broker.
+    :raises MissingPartError: if the extra ``kafka`` is not installed, which an embedded broker needs.
     """
     if bootstrap is not None:
         from ticdc_producer.config.kafka_properties import parse_kafka_properties
@@ -59,7 +61,11 @@ def broker(bootstrap: str | None, client: Iterable[str] = ()) -> Iterator[Broker
         return
     from ticdc_producer.kafka.embedded import EmbeddedKafka
 
-    with EmbeddedKafka() as kafka:
+    with ExitStack() as stack:
+        try:
+            kafka = stack.enter_context(EmbeddedKafka())
+        except ImportError as error:
+            raise missing_part(error) or error from None
         yield Broker(kafka.bootstrap, embedded=True)
 
 

@@ -1,16 +1,22 @@
-"""A change log as plain objects, which the strategies draw and the codecs encode."""
+"""A change log as plain objects, which strategies draw and codecs encode, and its schema ids."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+from zlib import crc32
 
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.model.event import Op, Value
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.avro.names import Part
 from ticdc_producer.testing.state_diff import Cell, Rows, cell
+
+if TYPE_CHECKING:
+    from hypothesis.vendor.pretty import RepresentationPrinter
+
 
 Image: TypeAlias = tuple[Value, ...]
 """Canonical texts of a row's values, in the order of ``table.sent_columns``."""
@@ -22,7 +28,7 @@ class _PrettyRepr:
 
     __slots__ = ()
 
-    def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
+    def _repr_pretty_(self, printer: RepresentationPrinter, _cycle: bool) -> None:
         printer.text(repr(self))
 
 
@@ -95,7 +101,7 @@ class ChangeLog(_PrettyRepr):
         }
 
     def changes(self) -> Iterator[RowChange]:
-        """All changes, in order."""
+        """Yield all changes, in order."""
         for transaction in self.transactions:
             yield from transaction.changes
 
@@ -110,7 +116,7 @@ def apply(change: RowChange, rows: dict[RowKey, Image]) -> None:
 
 
 def row_key(table: TableInfo, image: Image) -> RowKey:
-    """The handle key's values of a row.
+    """Return the handle key's values of a row.
 
     :raises ArgumentError: for a table without a handle key.
     """
@@ -118,7 +124,7 @@ def row_key(table: TableInfo, image: Image) -> RowKey:
 
 
 def key_indexes(table: TableInfo) -> Sequence[int]:
-    """The indexes of the handle key's columns in an image.
+    """Return the indexes of the handle key's columns in an image.
 
     :raises ArgumentError: for a table without a handle key.
     """
@@ -129,7 +135,7 @@ def key_indexes(table: TableInfo) -> Sequence[int]:
 
 
 def named(table: TableInfo, image: Image) -> dict[str, Cell]:
-    """A row as column name → value."""
+    """Return a row as column name → value."""
     names = [column.name for column in table.sent_columns]
     return dict(zip(names, map(cell, image), strict=True))
 
@@ -140,3 +146,24 @@ def _table_text(table: TableInfo) -> str:
     key = "no key" if index is None else f"{'primary' if index.primary else 'unique'} key"
     names = [repr(table.columns[offset].name) for offset in index.offsets] if index else []
     return f"{table.qualified_name} ({columns}; {' '.join([key, ', '.join(names)]).strip()})"
+
+
+_IDS = 2**31 - 1
+"""Ids are 32-bit integers that registries count from 1."""
+_schemas: dict[int, str] = {}
+
+
+def schema_id(table: TableInfo, part: Part, schema: str) -> int:  # noqa: ARG001  # the registry's signature
+    """Register a schema.
+
+    :raises ArgumentError: if another schema of this process has the id.
+    """
+    number = crc32(schema.encode()) % _IDS + 1
+    if _schemas.setdefault(number, schema) != schema:
+        raise ArgumentError(f"two schemas have the id {number}; draw another example", argument="protocol")
+    return number
+
+
+def avro_schema(number: int) -> str | None:
+    """Return the schema of an id in a message that this process encoded; None for an unknown id."""
+    return _schemas.get(number)

@@ -15,8 +15,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Encoder, RowBatch
 from ticdc_producer.protocols.encoded_rows import EncodedRows
-from ticdc_producer.testing.change_log import ChangeLog, Image, RowChange, Transaction
-from ticdc_producer.testing.schema_ids import schema_id
+from ticdc_producer.testing.change_log import ChangeLog, Image, RowChange, Transaction, schema_id
 
 Values: TypeAlias = Sequence[Value]
 
@@ -30,7 +29,7 @@ def row_batch(
     table_id: Sequence[int] | int = 1,
     row_id: Sequence[int] | int = 0,
 ) -> RowBatch:
-    """Rows of one operation.
+    """Build a batch of rows of one operation.
 
     :param before: the old image of each row; ignored for inserts.
     :param after: the new image of each row; ignored for deletes.
@@ -58,12 +57,12 @@ def _columns(images: Sequence[Values]) -> list[pa.Array]:
 
 
 def framed(encoder: Encoder, encoded: Iterable[EncodedRows]) -> list[Message]:
-    """The messages of encoded rows."""
+    """Return the messages of encoded rows."""
     return [message for batch in encoder.messages(encoded) for message in batch.messages()]
 
 
 def encoder_of(protocol: str) -> Encoder:
-    """The encoder of a protocol with its options.
+    """Build the encoder of a protocol with its options.
 
     :param protocol: a name, optionally followed by ``&`` and parameters of the sink URI.
     :raises ChangefeedError: for an unknown protocol or parameter.
@@ -73,16 +72,16 @@ def encoder_of(protocol: str) -> Encoder:
     return registry.encoder(changefeed.protocol, options)
 
 
-def log_messages(log: ChangeLog, encoder: Encoder, *, skip_refused: bool) -> list[Message]:
-    """The messages of a change log, with a resolved event after each transaction if the protocol has one.
+def log_messages(log: ChangeLog, encoder: Encoder, *, skip_rejected: bool) -> list[Message]:
+    """Encode a change log, with a resolved event after each transaction if the protocol has one.
 
-    :param skip_refused: leave out rows that TiCDC's encoder rejects.
-    :raises EncodeError: for the first rejected row, unless ``skip_refused``.
+    :param skip_rejected: leave out rows that TiCDC's encoder rejects.
+    :raises EncodeError: for the first rejected row, unless ``skip_rejected``.
     """
     messages: list[Message] = []
     for transaction in log.transactions:
         encoded = list(_encoded(transaction, encoder))
-        if skip_refused:
+        if skip_rejected:
             encoded = [rows.without([index for index, _ in rows.rejected()]) for rows in encoded]
         messages += framed(encoder, (rows for rows in encoded if len(rows)))
         resolved = encoder.resolved(transaction.commit_ts)
@@ -91,7 +90,7 @@ def log_messages(log: ChangeLog, encoder: Encoder, *, skip_refused: bool) -> lis
 
 
 def accepts(encoder: Encoder, change: RowChange) -> bool:
-    """Whether TiCDC's encoder accepts a row; otherwise it would stop the changefeed."""
+    """Return whether TiCDC's encoder accepts a row; otherwise it would stop the changefeed."""
     (rows,) = _encoded(Transaction(commit_ts=1, changes=(change,)), encoder)
     return not any(rows.rejected())
 
@@ -113,7 +112,7 @@ def _encoded(transaction: Transaction, encoder: Encoder) -> Iterable[EncodedRows
 
 
 def _handle(table: TableInfo, image: Image) -> int:
-    """The row's integer handle as in TiDB, a signed number; 0 if the table has another kind of handle."""
+    """Return the row's integer handle as in TiDB, a signed number; 0 for another kind of handle."""
     key = table.clustered_key
     if key is None or len(key.offsets) > 1 or table.columns[key.offsets[0]].type not in INTEGERS:
         return 0

@@ -1,16 +1,16 @@
 """The pytest plugin: topics of TiCDC's messages as fixtures. docs/testing.md has examples.
 
-Only pytest is imported here; each fixture imports what it needs.
+Only pytest is imported here; each fixture imports its own modules.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pytest
@@ -27,13 +27,14 @@ from ticdc_producer.testing.runs import (
 if TYPE_CHECKING:
     from ticdc_producer.testing.broker import Broker
     from ticdc_producer.testing.runs import GoldenRuns
+    from ticdc_producer.testing.state_diff import Row, Tables
     from ticdc_producer.testing.topic import ScenarioTopic
 
 _MARKER = "ticdc"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """``--ticdc-bootstrap``, ``--ticdc-client``, ``--ticdc-protocol`` and ``--ticdc-verify``."""
+    """Add ``--ticdc-bootstrap``, ``--ticdc-client``, ``--ticdc-protocol`` and ``--ticdc-verify``."""
     group = parser.getgroup(_MARKER, "topics of TiCDC's messages")
     group.addoption(
         "--ticdc-bootstrap", metavar="HOST:PORT", help="use this running Kafka instead of an embedded one"
@@ -60,7 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Registers the marker and checks the options."""
+    """Register the marker and check the options."""
     config.addinivalue_line("markers", f"{FORM}: fill the topic of ticdc_topic with a scenario's messages")
     with _usage_error("--ticdc-protocol"):
         for protocol in config.getoption("--ticdc-protocol"):
@@ -101,14 +102,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def ticdc_protocol(request: pytest.FixtureRequest) -> str:
-    """The protocol of this test, as its marker spells it; empty for the scenario's own."""
+    """Return the protocol of this test, as its marker spells it; empty for the scenario's own."""
     protocols = _marker_arguments(request).protocols
     return protocols[0] if protocols else ""
 
 
 @pytest.fixture(scope="session")
 def ticdc_broker(request: pytest.FixtureRequest) -> Iterator[Broker]:
-    """A Kafka broker for the whole run: an embedded one, or that of ``--ticdc-bootstrap``.
+    """Provide a Kafka broker for the whole run: an embedded one, or that of ``--ticdc-bootstrap``.
 
     ``ticdc_broker.bootstrap`` is its ``host:port``, ``ticdc_broker.client`` the other properties for clients.
     """
@@ -129,7 +130,7 @@ def _ticdc_runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 
 @pytest.fixture(scope="session")
 def _ticdc_numbers() -> Iterator[str]:
-    """Suffixes that are unique among runs on the same Kafka and among repetitions of a test."""
+    """Count suffixes that are unique among runs on the same Kafka and among repetitions of a test."""
     run = uuid4().hex[:8]
     return (f"{run}-{number}" for number in count(1))
 
@@ -141,7 +142,7 @@ def ticdc_topic(
     _ticdc_runs: GoldenRuns,
     _ticdc_numbers: Iterator[str],
 ) -> Iterator[ScenarioTopic]:
-    """A topic of this test alone, with the messages of the scenario that the marker names."""
+    """Provide a topic of this test alone, with the messages of the scenario that the marker names."""
     from ticdc_producer.testing.topic import filled, topic_name
 
     arguments = _marker_arguments(request)
@@ -159,11 +160,14 @@ def ticdc_topic(
 
 
 @pytest.fixture
-def ticdc_assert_state(ticdc_topic: ScenarioTopic) -> Callable[[Any], None]:
-    """A function that compares a consumer's rows with the expected rows and fails with the differences."""
+def ticdc_assert_state(ticdc_topic: ScenarioTopic) -> Callable[[Tables | Iterable[Row]], None]:
+    """Return a function that compares a consumer's rows with the expected rows.
+
+    It fails with the differences.
+    """
     from ticdc_producer.testing.state_diff import state_diff
 
-    def check(actual_rows: Any) -> None:
+    def check(actual_rows: Tables | Iterable[Row]) -> None:
         __tracebackhide__ = True
         with _fail_without_traceback():
             differences = state_diff(ticdc_topic.expected_state, actual_rows, ticdc_topic.golden.keys)

@@ -34,7 +34,7 @@ _SENT_FIRST = {Op.DELETE: 0, Op.UPDATE: 1, Op.INSERT: 2}
 
 
 def images(table: TableInfo, *, invalid_utf8: bool = False) -> st.SearchStrategy[Image]:
-    """Any rows of a table.
+    """Generate any rows of a table.
 
     :param invalid_utf8: text may contain bytes that are not UTF-8.
     """
@@ -47,7 +47,7 @@ def _nullable(column: ColumnInfo, invalid_utf8: bool) -> st.SearchStrategy[Value
 
 
 def accepted_by(protocol: str) -> Images:
-    """Rows of a table that the encoder of a protocol accepts.
+    """Return the strategy of a table's rows that the encoder of a protocol accepts.
 
     :raises ChangefeedError: for an unknown protocol or parameter.
     """
@@ -67,12 +67,14 @@ def accepted_by(protocol: str) -> Images:
 def random_transaction(
     draw: st.DrawFn, tables: Sequence[TableInfo], ts: int, max_changes: int
 ) -> Transaction:
-    """A transaction on tables that already have rows."""
+    """Draw a transaction on tables that already have rows."""
     state = _empty(tables)
     for table in tables:
         for image in draw(st.lists(images(table), max_size=max_changes)):
             state[table.qualified_name][row_key(table, image)] = image
-    return draw(_changes(tables, state, ts, max_changes, images).filter(lambda made: bool(made.changes)))
+    return draw(
+        _changes(tables, state, ts, max_changes, images).filter(lambda transaction: bool(transaction.changes))
+    )
 
 
 @st.composite
@@ -85,34 +87,38 @@ def random_history(
     rows: Images,
     start_ts: int,
 ) -> ChangeLog:
-    """Transactions on tables that are empty at first. Unchanged tables are left out, because no message
-    mentions them and examples are shorter without them."""
+    """Draw transactions on tables that are empty at first.
+
+    Unchanged tables are left out, because no message mentions them and examples are shorter without them.
+    """
     # Drawing the number first shrinks to one table; a list with rejected members often does not.
-    chosen = _distinct([draw(tables) for _ in range(draw(st.integers(1, max_tables)))])
-    state, made, ts = _empty(chosen), [], start_ts
+    distinct = _distinct([draw(tables) for _ in range(draw(st.integers(1, max_tables)))])
+    state, transactions, ts = _empty(distinct), [], start_ts
     for step in draw(st.lists(st.sampled_from(_STEPS), min_size=1, max_size=max_transactions)):
-        transaction = draw(_changes(chosen, state, ts, max_changes, rows))
+        transaction = draw(_changes(distinct, state, ts, max_changes, rows))
         for change in transaction.changes:
             apply(change, state[change.table.qualified_name])
         if transaction.changes:
-            made.append(transaction)
+            transactions.append(transaction)
             ts += step
-    changed = {change.table.qualified_name for transaction in made for change in transaction.changes}
-    changed_tables = [table for table in chosen if table.qualified_name in changed] or chosen[:1]
-    return ChangeLog(tables=tuple(changed_tables), transactions=tuple(made))
+    changed = {change.table.qualified_name for transaction in transactions for change in transaction.changes}
+    changed_tables = [table for table in distinct if table.qualified_name in changed] or distinct[:1]
+    return ChangeLog(tables=tuple(changed_tables), transactions=tuple(transactions))
 
 
-def _distinct(drawn: Sequence[TableInfo]) -> list[TableInfo]:
-    """The first table of each name, with distinct ids."""
+def _distinct(tables: Sequence[TableInfo]) -> list[TableInfo]:
+    """Return the first table of each name, with distinct ids."""
     named: dict[str, TableInfo] = {}
-    for table in drawn:
+    for table in tables:
         named.setdefault(table.qualified_name.lower(), table)
     return [_numbered(table, number) for number, table in enumerate(named.values())]
 
 
 def _numbered(table: TableInfo, number: int) -> TableInfo:
     first = table.table_id + 100 * number
-    partitions = tuple(PartitionInfo(id=one.id + 100 * number, name=one.name) for one in table.partitions)
+    partitions = tuple(
+        PartitionInfo(id=partition.id + 100 * number, name=partition.name) for partition in table.partitions
+    )
     return replace(table, table_id=first, partitions=partitions, version=number)
 
 
@@ -124,17 +130,17 @@ def _empty(tables: Sequence[TableInfo]) -> dict[str, dict[RowKey, Image]]:
 def _changes(
     draw: st.DrawFn, tables: Sequence[TableInfo], state: State, ts: int, max_changes: int, rows: Images
 ) -> Transaction:
-    """At most one net change per row, in TiCDC's order: by table, then deletes, updates, inserts.
+    """Draw at most one net change per row, in TiCDC's order: by table, then deletes, updates, inserts.
 
     The transaction may be empty.
     """
-    made: dict[tuple[str, RowKey], RowChange] = {}
+    changes: dict[tuple[str, RowKey], RowChange] = {}
     for op in draw(st.lists(st.sampled_from(Op), min_size=1, max_size=max_changes)):
         free = [
             (table, before)
             for table in tables
             for key, before in state[table.qualified_name].items()
-            if (table.qualified_name, key) not in made
+            if (table.qualified_name, key) not in changes
         ]
         if op == Op.INSERT or not free:
             table = draw(st.sampled_from(tables))
@@ -144,10 +150,10 @@ def _changes(
             change = _delete(table, before) if op == Op.DELETE else _update(table, before, draw(rows(table)))
         key = row_key(table, change.image)
         exists = key in state[table.qualified_name]
-        conflicts = (table.qualified_name, key) in made or (change.op == Op.INSERT and exists)
+        conflicts = (table.qualified_name, key) in changes or (change.op == Op.INSERT and exists)
         if not conflicts and change.before != change.after:
-            made[table.qualified_name, key] = change
-    ordered = sorted(made.values(), key=lambda change: (change.physical_id, _SENT_FIRST[change.op]))
+            changes[table.qualified_name, key] = change
+    ordered = sorted(changes.values(), key=lambda change: (change.physical_id, _SENT_FIRST[change.op]))
     return Transaction(commit_ts=ts, changes=tuple(ordered))
 
 
@@ -159,9 +165,9 @@ def _delete(table: TableInfo, before: Image) -> RowChange:
     return RowChange(table=table, op=Op.DELETE, before=before)
 
 
-def _update(table: TableInfo, before: Image, drawn: Image) -> RowChange:
-    """An update that does not change the handle key; otherwise it would be a delete and an insert."""
-    after = list(drawn)
+def _update(table: TableInfo, before: Image, row: Image) -> RowChange:
+    """Return an update that does not change the handle key; otherwise it would be a delete and an insert."""
+    after = list(row)
     for index in key_indexes(table):
         after[index] = before[index]
     return RowChange(table=table, op=Op.UPDATE, before=before, after=tuple(after))

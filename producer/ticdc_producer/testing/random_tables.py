@@ -44,14 +44,14 @@ class DrawnType:
 
 
 def _column_types() -> Sequence[DrawnType]:
-    found = []
+    column_types = []
     for code in _CODES:
         bears = TYPES[code].bears_charset
         charsets = ["utf8mb4", "binary"] if code in STRINGS | LOBS else ["utf8mb4" if bears else "binary"]
         for charset in charsets:
             name = bare_name(code, binary=charset == "binary", unsigned=False)
-            found.append(DrawnType(name, code, charset))
-    return tuple(found)
+            column_types.append(DrawnType(name, code, charset))
+    return tuple(column_types)
 
 
 COLUMN_TYPES = _column_types()
@@ -72,7 +72,7 @@ def random_table(
     partitioned: Sequence[bool],
     names: st.SearchStrategy[str],
 ) -> TableInfo:
-    """A table; some have a virtual column, which messages do not contain."""
+    """Draw a table. Some have a virtual column, which messages do not contain."""
     distinct = draw(st.lists(names, min_size=1, max_size=max_columns, unique_by=str.lower))
     columns = [draw(_columns(name, types)) for name in distinct]
     offsets = draw(
@@ -117,7 +117,7 @@ def _columns(draw: st.DrawFn, name: str, types: Sequence[DrawnType]) -> ColumnIn
 
 
 def _sizes(code: MySQLType) -> st.SearchStrategy[tuple[int, int]]:
-    """Valid combinations of length and decimals of a type."""
+    """Generate valid combinations of length and decimals of a type."""
     unspecified = st.just(-1)
     if code == T.BIT:
         return st.tuples(st.sampled_from([1, 8, 9, 63, 64]), unspecified)
@@ -131,7 +131,9 @@ def _sizes(code: MySQLType) -> st.SearchStrategy[tuple[int, int]]:
 
 
 def _elements(code: MySQLType) -> st.SearchStrategy[tuple[str, ...]]:
-    """Members of an ENUM or SET, distinct even case-insensitively; members of a SET contain no comma.
+    """Generate members of an ENUM or SET, distinct even case-insensitively.
+
+    Members of a SET contain no comma.
 
     Only the last one may end with a backslash: Debezium's list of members does not distinguish a backslash
     before a separator from an escaped comma.

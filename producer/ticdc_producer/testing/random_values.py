@@ -41,7 +41,7 @@ TEXTS = st.text(max_size=8) | st.sampled_from(_TEXTS)
 
 
 def values(column: ColumnInfo, *, invalid_utf8: bool = False) -> Text:
-    """Values of a column that TiDB accepts in some ``sql_mode``, without NULL.
+    """Generate values of a column that TiDB accepts in some ``sql_mode``, without NULL.
 
     :param invalid_utf8: text may contain bytes that are not UTF-8, which TiDB accepts with
         ``tidb_skip_utf8_check``.
@@ -83,7 +83,7 @@ def _floats(column: ColumnInfo) -> Text:
 
 
 def _float_text(number: float, code: MySQLType) -> bytes:
-    """The canonical text; TiKV does not store the sign of a zero."""
+    """Return the canonical text. TiKV does not store the sign of a zero."""
     if code == T.FLOAT:
         (number,) = struct.unpack("<f", struct.pack("<f", min(max(number, -3.4e38), 3.4e38)))
     return plain_text(number + 0.0, code)
@@ -116,7 +116,7 @@ def _datetimes(column: ColumnInfo) -> Text:
 
 
 def _timestamps(column: ColumnInfo) -> Text:
-    """Values from 1970-01-02 on: in time zones west of UTC the first day of 1970 is still 1969."""
+    """Generate values since 1970-01-02: in time zones west of UTC the first day of 1970 is still 1969."""
     days = st.sampled_from([b"2000-01-01", b"0000-00-00"])
     moments = st.datetimes(datetime(1970, 1, 2), datetime(2038, 1, 18))
     return moments.map(lambda moment: _moment(moment, column.decimal)) | days.map(
@@ -142,7 +142,7 @@ def _spans(column: ColumnInfo) -> Text:
 
 
 def _span(span: timedelta, fsp: int) -> bytes:
-    """The canonical text; a time that is zero after truncation to ``fsp`` digits has no sign."""
+    """Return the canonical text. A time that is zero after truncation to ``fsp`` digits has no sign."""
     micros = abs(span) // timedelta(microseconds=1) // 10 ** (6 - fsp) * 10 ** (6 - fsp)
     seconds, rest = divmod(micros, 1_000_000)
     clock = f"{seconds // 3600:02d}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"

@@ -5,7 +5,13 @@ Hypothesis calls this when it is imported, so the strategies themselves are crea
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hypothesis.strategies import SearchStrategy
+
+    from ticdc_producer.model.table import TableInfo
+    from ticdc_producer.testing.change_log import ChangeLog
 
 
 def register() -> None:
@@ -19,13 +25,13 @@ def register() -> None:
     st.register_type_strategy(ChangeLog, _changelogs)
 
 
-def _tables(_: Any) -> Any:
+def _tables(_: type[TableInfo]) -> SearchStrategy[TableInfo]:
     from ticdc_producer.testing.strategies import tables
 
     return tables()
 
 
-def _changelogs(_: Any) -> Any:
+def _changelogs(_: type[ChangeLog]) -> SearchStrategy[ChangeLog]:
     from ticdc_producer.testing.strategies import changelogs
 
     return changelogs()

@@ -45,7 +45,7 @@ class MarkerArguments:
 
 
 def parse_marker(args: Sequence[object], kwargs: Mapping[str, object]) -> MarkerArguments:
-    """The arguments of a marker, checked.
+    """Return the arguments of a marker, checked.
 
     :raises ArgumentError: for an unknown or missing argument, a value of the wrong type, and an unknown
         protocol.
@@ -60,8 +60,8 @@ def parse_marker(args: Sequence[object], kwargs: Mapping[str, object]) -> Marker
         raise _error("it names no scenario", "scenario", hint=FORM)
     protocol = kwargs.get("protocol", ())
     protocols = (protocol,) if isinstance(protocol, str) else _texts("protocol", protocol)
-    for one in protocols:
-        check_protocol(one)
+    for name in protocols:
+        check_protocol(name)
     return MarkerArguments(
         scenario=scenario,
         protocols=protocols,
@@ -72,18 +72,21 @@ def parse_marker(args: Sequence[object], kwargs: Mapping[str, object]) -> Marker
 
 
 def protocol_name(protocol: str) -> str:
-    """The name of a protocol without the parameters that follow it."""
+    """Return the name of a protocol without the parameters that follow it."""
     return protocol.partition("&")[0]
 
 
 def check_protocol(protocol: str) -> None:
-    """:raises ArgumentError: for a protocol that does not exist or is not written to Kafka."""
+    """Check that a protocol exists and is written to Kafka.
+
+    :raises ArgumentError: if not.
+    """
     from ticdc_producer.model.parameter import SinkKind
     from ticdc_producer.protocols.registry import protocol_specs
 
     name, known = (
         protocol_name(protocol),
-        [one.name for one in protocol_specs() if SinkKind.KAFKA in one.sinks],
+        [spec.name for spec in protocol_specs() if SinkKind.KAFKA in spec.sinks],
     )
     if name not in known:
         raise _error(f"unknown protocol {name!r}", "protocol", hint=nearest(name, known))
@@ -92,7 +95,7 @@ def check_protocol(protocol: str) -> None:
 def _texts(name: str, value: object) -> tuple[str, ...]:
     if isinstance(value, str) or not isinstance(value, Sequence):
         raise _error(f"{name} is not a list", name, hint=f"{name}=[…]")
-    if not all(isinstance(one, str) for one in value):
+    if not all(isinstance(text, str) for text in value):
         raise _error(f"{name} contains other values than strings", name)
     return tuple(value)
 
@@ -114,10 +117,10 @@ class GoldenRuns:
 
     new_folder: Callable[[], Path]
     verify: bool = False
-    _made: dict[_Key, Golden] = field(default_factory=dict)
+    _folders: dict[_Key, Golden] = field(default_factory=dict)
 
     def golden(self, arguments: MarkerArguments, protocol: str, *, test_folder: Path) -> Golden:
-        """The golden folder of a scenario in one protocol.
+        """Return the golden folder of a scenario in one protocol.
 
         :param protocol: a name, optionally followed by parameters; empty for the scenario's own.
         :param test_folder: folder of the test, which is searched first for a scenario file.
@@ -126,7 +129,7 @@ class GoldenRuns:
         """
         scenario = _find_scenario(arguments.scenario, test_folder)
         key = (scenario, protocol, arguments.traps, arguments.overrides)
-        if key not in self._made:
+        if key not in self._folders:
             from ticdc_producer.api import run
 
             uri = sink_uri(load_scenario(scenario, arguments.overrides), protocol)
@@ -141,8 +144,8 @@ class GoldenRuns:
             )
             if not report.ok:
                 raise _violation(report, folder)
-            self._made[key] = Golden(folder)
-        return self._made[key]
+            self._folders[key] = Golden(folder)
+        return self._folders[key]
 
 
 def _violation(report: RunReport, folder: Path) -> FolderError:
@@ -153,7 +156,7 @@ def _violation(report: RunReport, folder: Path) -> FolderError:
 
 
 def own_protocol(arguments: MarkerArguments, *, test_folder: Path) -> str:
-    """The protocol of a scenario's own changefeed.
+    """Return the protocol of a scenario's own changefeed.
 
     :raises ProducerError: if the scenario or its changefeed is wrong.
     """
@@ -162,7 +165,7 @@ def own_protocol(arguments: MarkerArguments, *, test_folder: Path) -> str:
 
 
 def sink_uri(scenario: ScenarioFile, protocol: str) -> str:
-    """The scenario's sink URI with another protocol and without a broker.
+    """Return the scenario's sink URI with another protocol and without a broker.
 
     Other parameters are retained, except for options that the protocol does not have.
 
@@ -181,11 +184,11 @@ def sink_uri(scenario: ScenarioFile, protocol: str) -> str:
 
 
 def _has(protocol: str, option: str) -> bool:
-    found = parameter(option)
-    return found is None or has_parameter(protocol_spec(protocol), found)
+    known = parameter(option)
+    return known is None or has_parameter(protocol_spec(protocol), known)
 
 
 def _find_scenario(scenario: str, test_folder: Path) -> str:
-    """The scenario file in the test's folder if it exists, else the name unchanged."""
+    """Return the scenario file in the test's folder if it exists, else the name unchanged."""
     file = test_folder / scenario
     return str(file) if file.is_file() else scenario

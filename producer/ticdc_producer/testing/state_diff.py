@@ -24,7 +24,7 @@ Rows: TypeAlias = list[dict[str, Cell]]
 
 
 def cell(value: Value) -> Cell:
-    """The cell of a value of the event stream."""
+    """Return the cell of a value of the event stream."""
     if value is None:
         return None
     try:
@@ -34,7 +34,7 @@ def cell(value: Value) -> Cell:
 
 
 def same(expected: Cell, actual: object) -> bool:
-    """Whether both are the same value.
+    """Return whether both are the same value.
 
     :param expected: canonical text; bytes if it is not UTF-8; None for NULL.
     :param actual: None, str, bytes, bool, int, float, Decimal, date, datetime (its time zone is ignored),
@@ -65,12 +65,12 @@ def _plain(actual: object) -> object:
 
 
 def _clock(text: str) -> time:
-    """A TIME from 00:00:00 to 23:59:59."""
+    """Parse a TIME from 00:00:00 to 23:59:59."""
     return time.fromisoformat(text)
 
 
 def _span(text: str) -> timedelta:
-    """A TIME in the form ``[-]HHH:MM:SS[.ffffff]``."""
+    """Parse a TIME in the form ``[-]HHH:MM:SS[.ffffff]``."""
     hours, minutes, seconds = text.removeprefix("-").split(":")
     span = timedelta(hours=int(hours), minutes=int(minutes), microseconds=int(Decimal(seconds) * 1_000_000))
     return -span if text.startswith("-") else span
@@ -88,7 +88,7 @@ _READERS: dict[type | tuple[type, ...], Callable[[str], Any]] = {
 }
 
 
-Row: TypeAlias = Mapping[str, Any]
+Row: TypeAlias = Mapping[str, object]
 Tables: TypeAlias = Mapping[str, Iterable[Row]]
 _MAX_ROWS = 20
 """Maximum number of rows per table and kind of difference in the text."""
@@ -102,7 +102,7 @@ class _Compared:
 
     missing: list[Row] = field(default_factory=list)
     extra: list[Row] = field(default_factory=list)
-    different: list[tuple[Row, Row]] = field(default_factory=list)
+    different: list[tuple[Mapping[str, Cell], Row]] = field(default_factory=list)
 
 
 def state_diff(
@@ -110,7 +110,7 @@ def state_diff(
     actual: Tables | Iterable[Row],
     keys: Mapping[str, Sequence[str]] | None = None,
 ) -> str:
-    """The differences between expected and actual rows as text; empty if there are none.
+    """Return the differences between expected and actual rows as text; empty if there are none.
 
     :param expected: ``SCHEMA.TABLE`` → rows of canonical text.
     :param actual: ``SCHEMA.TABLE`` → rows of typed values, in any order; if one table is expected, its rows
@@ -142,27 +142,27 @@ def _tables(expected: Mapping[str, Rows], actual: Tables | Iterable[Row]) -> dic
 
 def _compared(expected: Rows, actual: list[Row], key: Sequence[str]) -> _Compared:
     """Match rows by key: first by the keys' text, which is fast, then by comparing values."""
-    found = _Compared()
+    compared = _Compared()
     unmatched: defaultdict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in actual:
         unmatched[_key_text(row, key)].append(row)
     unpaired: list[dict[str, Cell]] = []
-    for wanted in expected:
-        candidates = unmatched[_key_text(wanted, key)]
-        index = _index_of(wanted, candidates, key)
+    for expected_row in expected:
+        candidates = unmatched[_key_text(expected_row, key)]
+        index = _index_of(expected_row, candidates, key)
         if index is None:
-            unpaired.append(wanted)
+            unpaired.append(expected_row)
         else:
-            _compare_rows(found, wanted, candidates.pop(index))
-    left = [row for rows in unmatched.values() for row in rows]
-    for wanted in unpaired:
-        index = _index_of(wanted, left, key)
+            _compare_rows(compared, expected_row, candidates.pop(index))
+    unmatched_rows = [row for rows in unmatched.values() for row in rows]
+    for expected_row in unpaired:
+        index = _index_of(expected_row, unmatched_rows, key)
         if index is None:
-            found.missing.append(wanted)
+            compared.missing.append(expected_row)
         else:
-            _compare_rows(found, wanted, left.pop(index))
-    found.extra = left
-    return found
+            _compare_rows(compared, expected_row, unmatched_rows.pop(index))
+    compared.extra = unmatched_rows
+    return compared
 
 
 def _key_text(row: Row, key: Sequence[str]) -> tuple[str, ...]:
@@ -177,30 +177,32 @@ def _text(value: object) -> str:
     return f"{value:f}" if isinstance(value, Decimal) else str(value)
 
 
-def _index_of(wanted: Mapping[str, Cell], rows: Sequence[Row], key: Sequence[str]) -> int | None:
-    """The index of the row with the same key."""
+def _index_of(expected: Mapping[str, Cell], rows: Sequence[Row], key: Sequence[str]) -> int | None:
+    """Return the index of the row with the same key."""
     for index, row in enumerate(rows):
-        comparable = key or row.keys() == wanted.keys()
-        if comparable and all(same(wanted.get(name), row.get(name, _ABSENT)) for name in key or wanted):
+        comparable = key or row.keys() == expected.keys()
+        if comparable and all(same(expected.get(name), row.get(name, _ABSENT)) for name in key or expected):
             return index
     return None
 
 
-def _compare_rows(found: _Compared, wanted: Mapping[str, Cell], row: Row) -> None:
-    if wanted.keys() != row.keys() or not all(same(value, row[name]) for name, value in wanted.items()):
-        found.different.append((wanted, row))
+def _compare_rows(compared: _Compared, expected: Mapping[str, Cell], actual: Row) -> None:
+    if expected.keys() != actual.keys() or not all(
+        same(value, actual[name]) for name, value in expected.items()
+    ):
+        compared.different.append((expected, actual))
 
 
-def _table_lines(name: str, found: _Compared, key: Sequence[str]) -> Iterator[str]:
+def _table_lines(name: str, compared: _Compared, key: Sequence[str]) -> Iterator[str]:
     counts = {
-        "missing": len(found.missing), "extra": len(found.extra), "different": len(found.different)
+        "missing": len(compared.missing), "extra": len(compared.extra), "different": len(compared.different)
     }  # fmt: skip
     if not any(counts.values()):
         return
     yield f"table {name}: {', '.join(f'{count} {label}' for label, count in counts.items() if count)}"
-    for label, rows in (("missing", found.missing), ("extra", found.extra)):
+    for label, rows in (("missing", compared.missing), ("extra", compared.extra)):
         yield from _shortened(f"  {label:<9}  ", [_row_text(row) for row in rows])
-    yield from _shortened("  different  ", [_difference(*pair, key) for pair in found.different])
+    yield from _shortened("  different  ", [_difference(*pair, key) for pair in compared.different])
 
 
 def _shortened(head: str, lines: list[str]) -> Iterator[str]:
@@ -209,16 +211,18 @@ def _shortened(head: str, lines: list[str]) -> Iterator[str]:
         yield f"{head}… and {len(lines) - _MAX_ROWS} more"
 
 
-def _difference(wanted: Mapping[str, Cell], row: Row, key: Sequence[str]) -> str:
+def _difference(expected: Mapping[str, Cell], actual: Row, key: Sequence[str]) -> str:
     parts = [
-        f"{name} is {_value(row[name]) if name in row else 'absent'}, expected {_value(value)}"
-        for name, value in wanted.items()
-        if name not in row or not same(value, row[name])
+        f"{name} is {_value(actual[name]) if name in actual else 'absent'}, expected {_value(value)}"
+        for name, value in expected.items()
+        if name not in actual or not same(value, actual[name])
     ]
     parts += [
-        f"{name} is {_value(row[name])}, and there is no such column" for name in row if name not in wanted
+        f"{name} is {_value(actual[name])}, and there is no such column"
+        for name in actual
+        if name not in expected
     ]
-    return f"{_row_text({name: wanted.get(name) for name in key})}: {'; '.join(parts)}"
+    return f"{_row_text({name: expected.get(name) for name in key})}: {'; '.join(parts)}"
 
 
 def _row_text(row: Row) -> str:

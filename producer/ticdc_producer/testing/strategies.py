@@ -16,10 +16,16 @@ from ticdc_producer.errors import ArgumentError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.event import Message
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.testing.change_log import ChangeLog, Image, RowChange, Transaction, key_indexes
+from ticdc_producer.testing.change_log import (
+    ChangeLog,
+    Image,
+    RowChange,
+    Transaction,
+    avro_schema,
+    key_indexes,
+)
 from ticdc_producer.testing.random_history import accepted_by, images, random_history, random_transaction
 from ticdc_producer.testing.random_tables import COLUMN_TYPES, NAMES, DrawnType, Key, random_table
-from ticdc_producer.testing.schema_ids import avro_schema
 
 Damage: TypeAlias = Literal["cut", "flip", "splice"]
 DAMAGES: tuple[Damage, ...] = get_args(Damage)
@@ -27,11 +33,11 @@ DAMAGES: tuple[Damage, ...] = get_args(Damage)
 
 @st.composite
 def damaged(draw: st.DrawFn, data: bytes, damages: Collection[Damage] = DAMAGES) -> bytes:
-    """The bytes truncated, with some bits flipped, or with some bytes replaced, removed or inserted."""
+    """Damage bytes: truncate them, flip some bits, or replace, remove or insert some bytes."""
     if not data:
         return draw(st.binary(max_size=8))
     index = st.integers(0, len(data) - 1)
-    match draw(st.sampled_from([one for one in DAMAGES if one in damages])):
+    match draw(st.sampled_from([kind for kind in DAMAGES if kind in damages])):
         case "cut":
             return data[: draw(index)]
         case "flip":
@@ -47,8 +53,8 @@ def damaged(draw: st.DrawFn, data: bytes, damages: Collection[Damage] = DAMAGES)
 def damaged_message(
     draw: st.DrawFn, messages: st.SearchStrategy[list[Message]], damages: Collection[Damage]
 ) -> Message:
-    """One of the messages with a damaged key or value."""
-    candidates = draw(messages.map(lambda drawn: [one for one in drawn if one.size]).filter(bool))
+    """Draw one of the messages, and damage its key or value."""
+    candidates = draw(messages.map(lambda batch: [message for message in batch if message.size]).filter(bool))
     message = draw(st.sampled_from(candidates))
     part = draw(st.sampled_from([name for name in ("value", "key") if getattr(message, name)]))
     original: bytes = getattr(message, part)
@@ -81,7 +87,7 @@ def tables(
     partitioned: bool | None = None,
     names: st.SearchStrategy[str] = NAMES,
 ) -> st.SearchStrategy[TableInfo]:
-    """Tables of 1 to ``max_columns`` columns; some have an additional virtual column.
+    """Generate tables of 1 to ``max_columns`` columns. Some have an additional virtual column.
 
     :param types: SQL names of the column types, without parameters; default: all that TiCDC sends.
     :param keys: ``primary`` key, ``unique`` key of NOT NULL columns, or ``none``, a table that TiCDC does not
@@ -113,7 +119,7 @@ def _types(names: Collection[str] | None) -> Sequence[DrawnType]:
 
 
 def rows(table: TableInfo, *, invalid_utf8: bool = False) -> st.SearchStrategy[Image]:
-    """Rows of a table: the canonical text of every column of ``table.sent_columns``, None for NULL.
+    """Generate rows of a table: canonical text for each of ``table.sent_columns``, None for NULL.
 
     :param invalid_utf8: text may contain bytes that are not UTF-8, which TiDB accepts with
         ``tidb_skip_utf8_check``.
@@ -124,7 +130,7 @@ def rows(table: TableInfo, *, invalid_utf8: bool = False) -> st.SearchStrategy[I
 def transactions(
     tables: Sequence[TableInfo], *, commit_ts: int = START_TS, max_changes: int = 6
 ) -> st.SearchStrategy[Transaction]:
-    """Transactions with at most one net change per row, in the order in which TiCDC sends them.
+    """Generate transactions with at most one net change per row, in the order in which TiCDC sends them.
 
     Updates do not change the handle key, otherwise they would be a delete and an insert. Updates and deletes
     target rows that existed before the transaction.
@@ -152,7 +158,7 @@ def changelogs(
     max_changes: int = 6,
     protocol: str | None = None,
 ) -> st.SearchStrategy[ChangeLog]:
-    """Histories of some tables that are empty at first.
+    """Generate histories of some tables that are empty at first.
 
     Inserts target absent rows; updates and deletes existing ones. The result's ``state`` has the rows that a
     consumer must have at the end.
@@ -178,7 +184,7 @@ def _tables() -> st.SearchStrategy[TableInfo]:
 
 
 def encoded(log: ChangeLog, *, protocol: str) -> list[Message]:
-    """The messages of a change log, as TiCDC sends them to one partition.
+    """Return the messages of a change log, as TiCDC sends them to one partition.
 
     A resolved event follows each transaction if the protocol has resolved events. There are no DDL events.
     The schemas of Avro's messages are those of ``avro_schema``.
@@ -189,13 +195,13 @@ def encoded(log: ChangeLog, *, protocol: str) -> list[Message]:
     """
     from ticdc_producer.testing.encoding import encoder_of, log_messages
 
-    return log_messages(log, encoder_of(protocol), skip_refused=False)
+    return log_messages(log, encoder_of(protocol), skip_rejected=False)
 
 
 def messages(
     *, protocol: str, logs: st.SearchStrategy[ChangeLog] | None = None
 ) -> st.SearchStrategy[list[Message]]:
-    """At least one message of a history, without the rows that TiCDC's encoder rejects.
+    """Generate the messages of a history, at least one, without the rows that TiCDC's encoder rejects.
 
     :param protocol: a name, optionally followed by ``&`` and parameters of the sink URI.
     :param logs: strategy of the histories; default: ``changelogs()``.
@@ -208,7 +214,7 @@ def messages(
 
     def of_one(log: ChangeLog) -> list[Message]:
         # A new encoder per history, because an encoder of Simple sends each table's schema once.
-        return log_messages(log, encoder_of(protocol), skip_refused=True)
+        return log_messages(log, encoder_of(protocol), skip_rejected=True)
 
     return histories.map(of_one).filter(bool)
 
@@ -216,14 +222,16 @@ def messages(
 def corrupted(
     messages: st.SearchStrategy[list[Message]], *, damages: Collection[Damage] = DAMAGES
 ) -> st.SearchStrategy[Message]:
-    """One of the messages with its key or value damaged. Decoding it may still succeed.
+    """Generate messages with a damaged key or value. Decoding them may still succeed.
 
     :param damages: ``cut`` (truncate), ``flip`` (some bits), ``splice`` (replace, remove or insert bytes).
     :raises ArgumentError: for an unknown damage, or an empty collection.
     """
-    for one in damages:
-        if one not in DAMAGES:
-            raise ArgumentError(f"unknown damage {one!r}", argument="damages", hint=nearest(one, DAMAGES))
+    for damage in damages:
+        if damage not in DAMAGES:
+            raise ArgumentError(
+                f"unknown damage {damage!r}", argument="damages", hint=nearest(damage, DAMAGES)
+            )
     if not damages:
         raise ArgumentError("damages is empty", argument="damages", hint=", ".join(DAMAGES))
     return damaged_message(messages, tuple(damages))

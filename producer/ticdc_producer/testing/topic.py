@@ -93,7 +93,7 @@ _LONGEST_ROUTED = 60
 
 
 def topic_name(test: str, *, run: str, worker: str) -> str:
-    """The topic of one test.
+    """Return the name of the topic of one test.
 
     :param test: the test's node id.
     :param run: identifies the pytest run; topics of an earlier run may still exist.
@@ -104,7 +104,7 @@ def topic_name(test: str, *, run: str, worker: str) -> str:
 
 
 def own_topics(topics: Iterable[str], default: str, name: str) -> Mapping[str, str]:
-    """Topic of the scenario → topic of the test.
+    """Map each topic of the scenario to the topic of the test.
 
     :param topics: every topic that the dispatch rules lead to.
     :param default: the sink URI's topic, which is mapped to ``name``; others get longer names.
@@ -150,7 +150,7 @@ class ScenarioTopic:
         return self.golden.folder
 
     def messages(self) -> list[Record]:
-        """The messages of the topics, ordered by topic, partition and offset."""
+        """Return the messages of the topics, ordered by topic, partition and offset."""
         return [replace(record, topic=self.topics[record.topic]) for record in self.golden.records]
 
     @cached_property
@@ -168,7 +168,7 @@ class ScenarioTopic:
 
 @contextmanager
 def filled(golden: Golden, brokers: Brokers, name: str, *, keep: bool) -> Iterator[ScenarioTopic]:
-    """A topic with the messages of a golden folder.
+    """Provide a topic with the messages of a golden folder.
 
     :param name: name of the topic.
     :param keep: do not delete the topic at the end.

@@ -33,7 +33,7 @@ from ticdc_producer.verifier.passes import batch_groups as batching
 from ticdc_producer.verifier.passes.key_groups import KeyGroups
 from ticdc_producer.verifier.passes.key_pass import KeyFindings, batch_groups
 from ticdc_producer.verifier.passes.old_image import SUSPECTED, suspected, suspected_violations
-from ticdc_producer.verifier.passes.partition_marks import carried_marks
+from ticdc_producer.verifier.passes.partition_marks import marks_across_slices
 from ticdc_producer.verifier.passes.row_history import KeyChecks
 from ticdc_producer.verifier.passes.slices import (
     EVENT,
@@ -44,7 +44,7 @@ from ticdc_producer.verifier.passes.slices import (
     states_before,
 )
 from ticdc_producer.verifier.passes.slices import KINDS as OBSERVED
-from ticdc_producer.verifier.stream_facts import StreamFacts
+from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.table_state import (
     StateComparison,
     StateRows,
@@ -54,15 +54,15 @@ from ticdc_producer.verifier.table_state import (
 )
 from ticdc_producer.verifier.violations import EventID, ViolationCounts
 
-SUSPECTED_ROW, MARK, MATCH, STATE_ROW = "suspected", "mark", "matched", "state"
+SUSPECTED_ROW, FLAGS, MATCH, STATE_ROW = "suspected", "mark", "matched", "state"
 _GROUP_ROWS = {
     STATE_ROW: StateRows.arrow_schema(),
     SUSPECTED_ROW: SUSPECTED,
-    MARK: batching.MARKS,
+    FLAGS: batching.DUPLICATE_FLAGS,
     MATCH: MATCHED,
 }
-"""What groups of equal key show: rows of states, events whose old image must be compared, marks for the
-batching groups, and matched events."""
+"""The records that groups of equal key yield: rows of states, events whose old image must be compared, flags
+for the batching groups, and matched events."""
 _DELIVERED, _EXPECTED = "delivered", "expected"
 _COMPARED = [name for name in EXPECTED_EVENTS.names if name not in ("offset", "index")]
 
@@ -83,7 +83,7 @@ class CheckedMessages:
 
 @dataclass
 class _Groups:
-    """What a part shows in its groups."""
+    """The results of the groups of a part."""
 
     findings: KeyFindings
     differences: Differences = field(default_factory=Differences)
@@ -109,49 +109,49 @@ def check_messages(
     decode: BatchFunction,
     options: VerifyOptions,
     expected: ExpectedStream | None = None,
-    expected_states: Callable[[StreamFacts], Sequence[ExpectedState]] = lambda _facts: (),
+    expected_states: Callable[[StreamStats], Sequence[ExpectedState]] = lambda _stats: (),
 ) -> CheckedMessages:
     """Verify messages of any number.
 
     :param decode: decodes messages (shape ``MESSAGES``) to events (shape ``DECODED``).
-    :param expected_states: returns the expected rows, given what one pass over the stream shows.
+    :param expected_states: returns the expected rows, given the statistics of one pass over the stream.
     """
     with ExitStack() as stack:
         decoded = messages.rows.map(decode, DECODED).merged().reused()
         observed = stack.enter_context(decoded.stored(partial(observed_slices, options), OBSERVED))
         slices: Sequence[Slices] = observed.results
-        facts, violations = StreamFacts(options), ViolationCounts(options.examples)
-        facts.merge(part.facts for part in slices)
+        stats, violations = StreamStats(options), ViolationCounts(options.examples)
+        stats.merge(part.stats for part in slices)
         violations.merge(part.violations for part in slices)
-        reader = _Reader(facts, states_before(slices))
+        reader = _Reader(stats, states_before(slices))
         run = _Run(engine, messages, decode, decoded, observed[EVENT], reader, expected)
-        return run.checked(violations, expected_states(facts), stack)
+        return run.checked(violations, expected_states(stats), stack)
 
 
 @dataclass(frozen=True)
 class _Reader:
-    """What is needed to know of the stream to read groups of its events."""
+    """Reads groups of the stream's events."""
 
-    facts: StreamFacts
+    stats: StreamStats
     states_before: SliceStates
 
     @property
     def options(self) -> VerifyOptions:
-        return self.facts.options
+        return self.stats.options
 
     def groups(self, sides: Iterator[Sides]) -> Iterator[tuple[KeyGroups, ComparedEvents | None]]:
         """Yield groups of delivered events, and the same with the expected events if there are any."""
         for groups in sides:
-            delivered = carried_marks(Events.of(groups[_DELIVERED]), self.states_before)
+            delivered = marks_across_slices(Events.of(groups[_DELIVERED]), self.states_before)
             own = delivered.take(delivered.kind != EventKind.ERROR)
-            yield KeyGroups(own, self.options, self.facts), _both(delivered, groups)
+            yield KeyGroups(own, self.options, self.stats), _both(delivered, groups)
 
 
 def _both(delivered: Events, groups: Sides) -> ComparedEvents | None:
     if _EXPECTED not in groups:
         return None
-    chosen = ComparedEvents.chosen(delivered, expected=False)
-    return ComparedEvents.joined([chosen, ComparedEvents.of(groups[_EXPECTED])])
+    compared = ComparedEvents.of_events(delivered, expected=False)
+    return ComparedEvents.joined([compared, ComparedEvents.of(groups[_EXPECTED])])
 
 
 @dataclass(frozen=True)
@@ -184,25 +184,29 @@ class _Run:
                 sides[_EXPECTED] = self.expected.compared(self.options)
         groups = self.engine.grouped(sides, "key")
         grouped = stack.enter_context(groups.stored(self._check_of(states), _GROUP_ROWS))
-        found = KeyFindings(ViolationCounts(self.options.examples))
-        found.violations.merge([violations])
+        key_findings = KeyFindings(ViolationCounts(self.options.examples))
+        key_findings.violations.merge([violations])
         differences = Differences()
         of_groups: Sequence[_Groups] = grouped.results
-        found.merge(part.findings for part in of_groups)
+        key_findings.merge(part.findings for part in of_groups)
         differences.merge(part.differences for part in of_groups)
-        add_stream_violations(found, self.options)
-        if found.batch_suspected:
-            found.violations.merge(self._checked_batches(grouped[MARK], found.batch_suspected))
-        if found.suspected:
-            found.violations.merge(self._checked_old_images(grouped[SUSPECTED_ROW], found.suspected))
+        add_stream_violations(key_findings, self.options)
+        if key_findings.batch_suspected:
+            key_findings.violations.merge(self._checked_batches(grouped[FLAGS], key_findings.batch_suspected))
+        if key_findings.suspected:
+            key_findings.violations.merge(
+                self._checked_old_images(grouped[SUSPECTED_ROW], key_findings.suspected)
+            )
         if same:
-            differences.expected = self.reader.facts.events
+            differences.expected = self.reader.stats.events
         elif self.expected is not None:
             add_out_of_order(differences, grouped[MATCH])
-        examples = self.decoded_at([*example_events(found.violations), *differences.delivered_examples])
+        examples = self.decoded_at(
+            [*example_events(key_findings.violations), *differences.delivered_examples]
+        )
         return CheckedMessages(
-            findings(found.violations, self.reader.facts, examples),
-            kinds(self.reader.facts, found),
+            findings(key_findings.violations, self.reader.stats, examples),
+            kinds(self.reader.stats, key_findings),
             None
             if self.expected is None
             else differences.comparison(self.expected.at(differences.expected_examples), examples),
@@ -218,25 +222,25 @@ class _Run:
         """
         reader = self.reader
         tables = [
-            (state.until, {*state.tables} - reader.facts.replica(state.until).lineage.names)
+            (state.until, {*state.tables} - reader.stats.replica(state.until).history.names)
             for state in states
         ]
 
         def check_groups(sides: Iterator[Sides]) -> Generator[Tagged, None, _Groups]:
-            found = _Groups(KeyFindings(ViolationCounts(reader.options.examples)))
+            results = _Groups(KeyFindings(ViolationCounts(reader.options.examples)))
             for groups, both in reader.groups(sides):
                 checks = KeyChecks(groups)
-                found.findings.add(checks, invariants())
+                results.findings.add(checks, invariants())
                 yield SUSPECTED_ROW, suspected(checks.history)
-                yield MARK, batching.marks(batch_groups(groups))
+                yield FLAGS, batching.duplicate_flags(batch_groups(groups))
                 if both is not None:
                     differences, matched = match(both)
-                    found.differences.merge([differences])
+                    results.differences.merge([differences])
                     yield MATCH, matched
                 for number, (ts, names) in enumerate(tables):
-                    final = final_rows(groups.events, reader.options, reader.facts.ddls, ts)
+                    final = final_rows(groups.events, reader.options, reader.stats.ddls, ts)
                     yield STATE_ROW, delivered_state(final, number, names).to_batch()
-            return found
+            return results
 
         return check_groups
 
@@ -248,8 +252,8 @@ class _Run:
         followed = [
             self._followed(replica, number, state)
             for number, state in enumerate(states)
-            for replica in [self.reader.facts.replica(state.until)]
-            if not replica.lineage.names.isdisjoint(state.tables)
+            for replica in [self.reader.stats.replica(state.until)]
+            if not replica.history.names.isdisjoint(state.tables)
         ]
         return rows.union(*followed) if followed else rows
 
@@ -268,31 +272,31 @@ class _Run:
         return by_group.map_groups(final, GROUP, StateRows.arrow_schema())
 
     def _checked_batches(
-        self, marks: Dataset, suspected_groups: batching.SuspectedGroups
+        self, flags: Dataset, suspected_groups: batching.SuspectedGroups
     ) -> list[ViolationCounts]:
         """Check batching groups.
 
-        :param marks: ``batch_groups.MARKS`` of all rows.
+        :param flags: ``batch_groups.DUPLICATE_FLAGS`` of all rows.
         """
         options = self.options
 
-        def chosen(batches: Batches) -> Batches:
+        def suspected_rows(batches: Batches) -> Batches:
             for batch in batches:
                 events = Events.of(batch)
                 own = batching.GroupedRows.part_of(events)
                 yield own.to_groups((events.kind == EventKind.ROW) & suspected_groups.contain(own))
 
         def check_groups(sides: Iterator[Sides]) -> ViolationCounts:
-            found = ViolationCounts(options.examples)
+            violations = ViolationCounts(options.examples)
             for groups in sides:
                 rows = batching.GroupedRows.of_groups(groups["rows"])
-                marked = batching.with_marks(rows, groups["marks"], options)
+                marked = batching.with_duplicate_flags(rows, groups["flags"], options)
                 for invariant in invariants():
                     if invariant.by_batch:
-                        found.add(invariant.id, invariant.by_batch(marked))
-            return found
+                        violations.add(invariant.id, invariant.by_batch(marked))
+            return violations
 
-        sides = {"rows": self.observed.map(chosen, batching.GROUPED), "marks": marks}
+        sides = {"rows": self.observed.map(suspected_rows, batching.GROUPED), "flags": flags}
         return self.engine.grouped(sides, "batch_group").results(check_groups)
 
     def _checked_old_images(self, pairs: Dataset, number: int) -> list[ViolationCounts]:
@@ -308,11 +312,11 @@ class _Run:
 
     def decoded_at(self, events: Iterable[EventID]) -> dict[EventID, dict[str, Any]]:
         """Return the decoded events at some positions; only their messages are decoded."""
-        wanted = set(events)
-        if not wanted:
+        positions = set(events)
+        if not positions:
             return {}
-        messages = self.messages.at(sorted({event[:3] for event in wanted}))
-        return events_at(messages.map(self.decode, DECODED), wanted)
+        messages = self.messages.at(sorted({event[:3] for event in positions}))
+        return events_at(messages.map(self.decode, DECODED), positions)
 
 
 _NO_STATE_ROWS = empty(StateRows.arrow_schema())

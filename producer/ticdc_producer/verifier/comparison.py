@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.engine.shuffle_codec import byte_strings
-from ticdc_producer.model.column_functions import first_of_groups
+from ticdc_producer.model.column_functions import first_of_groups, highest_before, starts_of
 from ticdc_producer.model.event_line import event_text
 from ticdc_producer.verifier.events import (
     INDEX_BITS,
@@ -29,7 +29,6 @@ from ticdc_producer.verifier.events import (
     offset_and_index,
 )
 from ticdc_producer.verifier.fingerprint import Numbers
-from ticdc_producer.verifier.passes.key_groups import highest_before, starts_of
 from ticdc_producer.verifier.violations import EventID
 
 MAX_EXAMPLES = 5
@@ -68,8 +67,8 @@ class Comparison:
     def ok(self) -> bool:
         return not (self.missing or self.unexpected or self.out_of_order or self.injected)
 
-    def to_json(self) -> dict[str, Any]:
-        """The fields as keys, and ``ok``."""
+    def to_json(self) -> dict[str, object]:
+        """Return the fields as keys, and ``ok``."""
         fields = {name: getattr(self, name) for name in self.__slots__}
         return {"ok": self.ok, **fields, "diff": list(self.diff)}
 
@@ -93,13 +92,13 @@ class Differences:
         for other in others:
             for name in ("expected", "missing", "unexpected", "duplicates", "out_of_order"):
                 setattr(self, name, getattr(self, name) + getattr(other, name))
-            for sign, found in other.examples.items():
-                self.note(sign, found)
+            for sign, events in other.examples.items():
+                self.note(sign, events)
 
-    def note(self, sign: str, found: list[EventID]) -> None:
+    def note(self, sign: str, events: list[EventID]) -> None:
         """Note events as examples of a kind of difference."""
-        # The first ones of all partitions: a scenario is drawn anew up to the last one.
-        self.examples[sign] = sorted([*self.examples.get(sign, []), *found], key=_by_offset)[:MAX_EXAMPLES]
+        # The first ones of all partitions, because the scenario is generated again up to the last one.
+        self.examples[sign] = sorted([*self.examples.get(sign, []), *events], key=_by_offset)[:MAX_EXAMPLES]
 
     @property
     def expected_examples(self) -> list[EventID]:
@@ -109,20 +108,20 @@ class Differences:
     @property
     def delivered_examples(self) -> list[EventID]:
         """The delivered events that are examples."""
-        return [event for sign, found in self.examples.items() if sign != MISSING for event in found]
+        return [event for sign, events in self.examples.items() if sign != MISSING for event in events]
 
     def comparison(
         self, expected: Mapping[EventID, dict[str, Any]], delivered: Mapping[EventID, dict[str, Any]]
     ) -> Comparison:
-        """The result.
+        """Return the result.
 
         :param expected: the expected events that are examples.
         :param delivered: the delivered ones.
         """
         lines = []
-        for sign, found in self.examples.items():
+        for sign, events in self.examples.items():
             rows = expected if sign == MISSING else delivered
-            for event, row in ((event, rows[event]) for event in found if event in rows):
+            for event, row in ((event, rows[event]) for event in events if event in rows):
                 lines.append((row["commit_ts"] or 0, event[0], event[1], f"{sign} {event_text(row)}"))
         counts = ("expected", "missing", "unexpected", "duplicates", "out_of_order")
         return Comparison(
@@ -149,13 +148,15 @@ class ComparedEvents(KeyedEvents):
     expected: FlagColumn
 
     @classmethod
-    def chosen(cls, events: Events, *, expected: bool) -> Self:
-        """These columns of expected or delivered events."""
+    def of_events(cls, events: Events, *, expected: bool) -> Self:
+        """Return the compared columns of expected or delivered events."""
         return cls.part_of(events, expected=np.full(len(events), expected))
 
 
 def match(events: ComparedEvents) -> tuple[Differences, pa.RecordBatch]:
     """Match expected and delivered events.
+
+    An event that is expected once and delivered twice gives one matched pair and one duplicate.
 
     :param events: both, in whole groups of equal ``key``.
     :return: the differences but for the order, and the matched events (:data:`MATCHED`).
@@ -170,21 +171,21 @@ def match(events: ComparedEvents) -> tuple[Differences, pa.RecordBatch]:
         return Differences(), pa.RecordBatch.from_pylist([], schema=MATCHED)
     is_expected = compared.expected[order].astype(np.int64)
     sizes = np.diff(at, append=len(order))
-    wanted = np.add.reduceat(is_expected, at)
-    delivered = sizes - wanted
+    expected_count = np.add.reduceat(is_expected, at)
+    delivered = sizes - expected_count
     # Within a group the delivered events come first, each kind in the order of its position.
     position, topic, partition = (column[order] for column in (compared.position, codes, compared.partition))
-    first_delivered, first_wanted = position[at], position[np.minimum(at + delivered, len(order) - 1)]
-    found = Differences(
-        expected=int(wanted.sum()),
-        missing=int(np.maximum(wanted - delivered, 0).sum()),
-        unexpected=int(delivered[wanted == 0].sum()),
-        duplicates=int(np.maximum(delivered - wanted, 0)[wanted > 0].sum()),
+    first_delivered, first_expected = position[at], position[np.minimum(at + delivered, len(order) - 1)]
+    differences = Differences(
+        expected=int(expected_count.sum()),
+        missing=int(np.maximum(expected_count - delivered, 0).sum()),
+        unexpected=int(delivered[expected_count == 0].sum()),
+        duplicates=int(np.maximum(delivered - expected_count, 0)[expected_count > 0].sum()),
     )
 
     def note(sign: str, groups: Numbers, positions: Numbers) -> None:
         first = groups[np.lexsort((partition[at[groups]], topic[at[groups]], positions[groups]))]
-        found.note(
+        differences.note(
             sign,
             [
                 (
@@ -196,17 +197,23 @@ def match(events: ComparedEvents) -> tuple[Differences, pa.RecordBatch]:
             ],
         )
 
-    note(MISSING, np.flatnonzero(wanted > delivered), first_wanted)
-    note(UNEXPECTED, np.flatnonzero(wanted == 0), first_delivered)
-    both = np.flatnonzero((wanted > 0) & (delivered > 0))
+    note(MISSING, np.flatnonzero(expected_count > delivered), first_expected)
+    note(UNEXPECTED, np.flatnonzero(expected_count == 0), first_delivered)
+    both = np.flatnonzero((expected_count > 0) & (delivered > 0))
     of_event = topic[at[both]], partition[at[both]]
-    return found, _windows(topics, *of_event, first_wanted[both], first_delivered[both])
+    return differences, _windows(topics, *of_event, first_expected[both], first_delivered[both])
 
 
 def _windows(
     topics: Sequence[str], topic: Numbers, partition: Numbers, expected: Numbers, delivered: Numbers
 ) -> pa.RecordBatch:
-    """Matched events as :data:`MATCHED`."""
+    """Return matched events as :data:`MATCHED`; consecutive pairs of a window are one row.
+
+    >>> zero, positions = np.zeros(2, np.int64), np.array([4, 5])
+    >>> windows = _windows(["t"], zero, zero, positions, positions + 1)
+    >>> windows.num_rows, np.frombuffer(windows.column("positions")[0].as_py(), np.int64).tolist()
+    (1, [4, 5, 5, 6])
+    """
     window = expected >> _WINDOW_BITS
     order = np.lexsort((window, partition, topic))
     topic, partition, window = topic[order], partition[order], window[order]
@@ -232,7 +239,7 @@ class DeliveryOrder:
 
         :param matched: :data:`MATCHED` in the order of :data:`WINDOW`, whole windows.
         """
-        found = Differences()
+        differences = Differences()
         positions = matched.column("positions").to_pylist()
         starts = np.flatnonzero(first_of_groups(matched, WINDOW[:2]))
         for start, end in pairwise([*starts.tolist(), len(positions)]):
@@ -244,7 +251,7 @@ class DeliveryOrder:
             before = np.maximum(highest_before(delivered, first)[0], self._latest.get(name, NOTHING))
             late = np.flatnonzero(before > delivered)
             self._latest[name] = max(int(delivered.max()), int(before[0]))
-            found.out_of_order += len(late)
+            differences.out_of_order += len(late)
             first_late = np.sort(delivered[late])[:MAX_EXAMPLES].tolist()
-            found.note(OUT_OF_ORDER, [(*name, *offset_and_index(one)) for one in first_late])
-        return found
+            differences.note(OUT_OF_ORDER, [(*name, *offset_and_index(position)) for position in first_late])
+        return differences

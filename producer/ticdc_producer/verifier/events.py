@@ -25,7 +25,7 @@ Int64Column: TypeAlias = Annotated[Numbers, pa.int64()]
 
 @dataclass(frozen=True, kw_only=True)
 class EventColumns:
-    """Where and when events are; subclasses add columns. Texts are Arrow arrays, all else is numpy's.
+    """Locations and times of events; subclasses add columns. Texts are Arrow arrays, all else is numpy's.
 
     :param position: offset and index in the message in one number, see ``events.positions``.
     :param commit_ts: 0 for none.
@@ -42,12 +42,12 @@ class EventColumns:
         return len(self.position)
 
     def take(self, rows: Numbers | Flags) -> Self:
-        """Some of the events, by number or by flag."""
+        """Return some of the events, by number or by flag."""
         indexes = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
-        chosen = pa.array(indexes)
+        selection = pa.array(indexes)
         return type(self)(
             **{
-                field.name: column.take(chosen) if isinstance(column, pa.Array) else column[indexes]
+                field.name: column.take(selection) if isinstance(column, pa.Array) else column[indexes]
                 for field in fields(self)
                 for column in [getattr(self, field.name)]
             }
@@ -65,7 +65,7 @@ class EventColumns:
 
     @classmethod
     def part_of(cls, events: EventColumns, **others: Numbers | Flags) -> Self:
-        """These columns of events that have more of them.
+        """Return the columns of this class of events that have more columns.
 
         :param others: the columns that ``events`` lack.
         """
@@ -77,7 +77,7 @@ class EventColumns:
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """The events of all parts."""
+        """Return the events of all parts."""
         columns = {field.name: [getattr(part, field.name) for part in parts] for field in fields(cls)}
         return cls(
             **{
@@ -112,7 +112,7 @@ class EventColumns:
 _SCHEMAS: dict[type[EventColumns], pa.Schema] = {}
 
 
-def _stored(values: Any, kind: pa.DataType) -> pa.Array:
+def _stored(values: pa.Array | Numbers | Flags, kind: pa.DataType) -> pa.Array:
     if isinstance(values, pa.Array):
         return values
     return pa.array(values if kind in (pa.int64(), pa.bool_()) else values.astype(kind.to_pandas_dtype()))
@@ -127,11 +127,16 @@ def _read(values: pa.Array, kind: pa.DataType) -> Any:
 
 
 def numbered_pairs(schemas: pa.Array, tables: pa.Array) -> tuple[Numbers, list[tuple[str, str]]]:
-    """Numbers of pairs of texts, and the pairs."""
+    """Return the number of each pair of texts, and the pairs by number.
+
+    >>> numbers, pairs = numbered_pairs(pa.array(["a", "a", "a"]), pa.array(["u", "t", "u"]))
+    >>> [pairs[number] for number in numbers.tolist()]
+    [('a', 'u'), ('a', 't'), ('a', 'u')]
+    """
     (of_schema, schema_names), (of_table, table_names) = numbered_texts(schemas), numbered_texts(tables)
-    codes, found = np.unique(of_schema * max(len(table_names), 1) + of_table, return_inverse=True)
+    codes, numbers = np.unique(of_schema * max(len(table_names), 1) + of_table, return_inverse=True)
     pairs = [divmod(code, len(table_names)) for code in codes.tolist()]
-    return found, [(schema_names[schema], table_names[table]) for schema, table in pairs]
+    return numbers, [(schema_names[schema], table_names[table]) for schema, table in pairs]
 
 
 INDEX_BITS = MAX_EVENTS.bit_length() - 1
@@ -161,7 +166,7 @@ class Rule(IntEnum):
 
 
 class Effect(IntEnum):
-    """What a DDL does to the known rows of its table.
+    """The effect of a DDL on the known rows of its table.
 
     - ``CREATES``: a new table without rows.
     - ``CLEARS``: the table, or all tables of the database, lose all rows.
@@ -206,11 +211,11 @@ class Events(KeyedEvents):
     :param untracked: the rows of the table cannot be tracked.
     :param effect: ``Effect`` of a DDL; 0 for other events.
     :param slice: number of the part of the stream that was read in one piece. The following are relative to
-        it until ``carried_marks`` adds what came before.
+        it until ``marks_across_slices`` adds what came before.
     :param resolved_ts, resolved_position: the newest resolved event before it in its partition, -1 if none.
-    :param ddl_ts, ddl_position: likewise the newest DDL.
-    :param own_ddl_ts, own_ddl_position: likewise the newest DDL of the event's table or database.
-    :param table_ts, table_position: likewise the newest row of the event's table partition.
+    :param ddl_ts, ddl_position: the newest DDL before it in its partition.
+    :param own_ddl_ts, own_ddl_position: the newest DDL of the event's table or database before it.
+    :param table_ts, table_position: the newest row of the event's table partition before it.
     :param insert_ts: commit-ts of the newest insert before it in its partition, -1 if none.
     """
 
@@ -253,7 +258,10 @@ class Events(KeyedEvents):
 
 
 def positions(offsets: Numbers, indexes: Numbers) -> Numbers:
-    """Offset and index of events in one number.
+    """Return offset and index of events in one number.
+
+    >>> [offset_and_index(position) for position in positions(np.array([7, 7]), np.array([0, 3])).tolist()]
+    [(7, 0), (7, 3)]
 
     :param offsets: at most ``model.event.MAX_OFFSET``.
     :param indexes: less than ``model.event.MAX_EVENTS``.
@@ -262,5 +270,5 @@ def positions(offsets: Numbers, indexes: Numbers) -> Numbers:
 
 
 def offset_and_index(position: int) -> tuple[int, int]:
-    """The offset of an event's message, and its index in the message."""
+    """Return the offset of an event's message, and its index in the message."""
     return position >> INDEX_BITS, position & ((1 << INDEX_BITS) - 1)

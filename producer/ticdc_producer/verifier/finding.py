@@ -47,8 +47,8 @@ class EventRef:
         )
         return f"{self.location} {' '.join(word for word in words if word)}"
 
-    def to_json(self) -> dict[str, Any]:
-        """The reference with its fields as keys."""
+    def to_json(self) -> dict[str, object]:
+        """Return the reference with its fields as keys."""
         return {name: getattr(self, name) for name in self.__slots__}
 
 
@@ -59,8 +59,8 @@ class Example:
     events: tuple[EventRef, ...]
     detail: str
 
-    def to_json(self) -> dict[str, Any]:
-        """Keys ``events`` and ``detail``."""
+    def to_json(self) -> dict[str, object]:
+        """Return the keys ``events`` and ``detail``."""
         return {"events": [event.to_json() for event in self.events], "detail": self.detail}
 
 
@@ -80,8 +80,8 @@ class Finding:
     hint: str
     examples: tuple[Example, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """The finding with its fields as keys."""
+    def to_json(self) -> dict[str, object]:
+        """Return the finding with its fields as keys."""
         return {
             "id": self.id,
             "severity": self.severity,
@@ -96,7 +96,7 @@ _MAX_VALUE, _MAX_QUERY = 40, 120
 
 
 def readable(value: bytes | None) -> str:
-    """A value for display: its text, or hex if it is not UTF-8; cut to 40 characters."""
+    """Return a value for display: its text, or hex if it is not UTF-8, cut to 40 characters."""
     if value is None:
         return "NULL"
     try:
@@ -107,19 +107,19 @@ def readable(value: bytes | None) -> str:
 
 
 def readable_pairs(image: Mapping[str, bytes | None]) -> str:
-    """Names and values for display, by name: ``id=3, name=ann``."""
+    """Return names and values for display, by name: ``id=3, name=ann``."""
     return ", ".join(f"{name}={readable(image[name])}" for name in sorted(image))
 
 
 def image_of(
     pairs: Iterable[tuple[str, bytes | None]] | Mapping[str, bytes | None] | None,
 ) -> dict[str, bytes | None]:
-    """An image as a dict; Arrow represents it as a list of pairs."""
+    """Return an image as a dict; Arrow represents it as a list of pairs."""
     return dict(pairs or ())
 
 
 def event_summary(row: Mapping[str, Any]) -> str:
-    """An event in one line: handle key, query, or error code of a message that does not decode."""
+    """Return an event in one line: handle key, query, or error code of a message that does not decode."""
     if row["kind"] == "ddl":
         return str(row["query"] or "")[:_MAX_QUERY]
     if row["kind"] != "row":

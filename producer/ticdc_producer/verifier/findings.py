@@ -20,7 +20,7 @@ from ticdc_producer.verifier.invariants.registry import invariants
 from ticdc_producer.verifier.invariants.resolved import COMPLETE
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.key_pass import KeyFindings
-from ticdc_producer.verifier.stream_facts import StreamFacts
+from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.table_state import MAX_EXAMPLES, expected_state
 from ticdc_producer.verifier.violations import EventID, ViolationCounts
 
@@ -28,50 +28,50 @@ _RANK = {"error": 0, "warning": 1, "info": 2, "not checked": 3}
 
 
 def enabled_invariants(options: VerifyOptions) -> list[Invariant]:
-    """The invariants that the options enable."""
-    return [one for one in invariants() if one.enabled(options)]
+    """Return the invariants that the options enable."""
+    return [invariant for invariant in invariants() if invariant.enabled(options)]
 
 
-def add_stream_violations(found: KeyFindings, options: VerifyOptions) -> None:
-    """Add what shows only when the groups of the whole stream are together."""
-    found.violations.add(row_state.SCHEMA.id, found.shapes.violations(options))
-    found.violations.add(COMPLETE.id, found.uncovered.violations())
+def add_stream_violations(key_findings: KeyFindings, options: VerifyOptions) -> None:
+    """Add the violations that show only when the groups of the whole stream are together."""
+    key_findings.violations.add(row_state.SCHEMA.id, key_findings.shapes.violations(options))
+    key_findings.violations.add(COMPLETE.id, key_findings.uncovered.violations())
 
 
-def kinds(facts: StreamFacts, found: KeyFindings) -> dict[str, int]:
-    """Events by kind; ``duplicate`` counts the duplicates among them."""
+def kinds(stats: StreamStats, key_findings: KeyFindings) -> dict[str, int]:
+    """Return the number of events by kind; ``duplicate`` counts the duplicates among them."""
     by_kind = (EventKind.ROW, EventKind.DDL, EventKind.RESOLVED, EventKind.ERROR)
-    return {kind.name.lower(): facts.count(kind) for kind in by_kind} | {"duplicate": found.duplicates}
+    return {kind.name.lower(): stats.count(kind) for kind in by_kind} | {"duplicate": key_findings.duplicates}
 
 
 def example_events(violations: ViolationCounts) -> set[EventID]:
-    """The events that the examples name."""
+    """Return the events that the examples name."""
     return {
         event for described in violations.examples.values() for events, _ in described for event in events
     }
 
 
 def findings(
-    violations: ViolationCounts, facts: StreamFacts, rows: dict[EventID, dict[str, Any]]
+    violations: ViolationCounts, stats: StreamStats, rows: dict[EventID, dict[str, Any]]
 ) -> list[Finding]:
-    """The findings of a stream, the most severe first.
+    """Return the findings of a stream, the most severe first.
 
     :param rows: the decoded events that the examples name.
     """
-    found = [
-        *_violated(violations, facts, rows),
-        *_not_checked(facts),
+    all_findings = [
+        *_violated(violations, stats, rows),
+        *_not_checked(stats),
     ]
-    return sorted(found, key=lambda finding: _RANK[finding.severity])
+    return sorted(all_findings, key=lambda finding: _RANK[finding.severity])
 
 
 def _violated(
-    violations: ViolationCounts, facts: StreamFacts, rows: dict[EventID, dict[str, Any]]
+    violations: ViolationCounts, stats: StreamStats, rows: dict[EventID, dict[str, Any]]
 ) -> Iterator[Finding]:
     for invariant in invariants():
         for severity in ("error", "warning", "info"):
             count = violations.counts[invariant.id, severity]
-            if count and invariant.is_checked(facts):
+            if count and invariant.is_checked(stats):
                 yield Finding(
                     id=invariant.id,
                     severity=severity,
@@ -89,9 +89,9 @@ def _refs(events: Iterable[EventID], rows: dict[EventID, dict[str, Any]]) -> tup
     return tuple(event_ref(event, rows[event]) for event in events if event in rows)
 
 
-def _not_checked(facts: StreamFacts) -> Iterator[Finding]:
-    for invariant in enabled_invariants(facts.options):
-        for unmet in invariant.unmet(facts):
+def _not_checked(stats: StreamStats) -> Iterator[Finding]:
+    for invariant in enabled_invariants(stats.options):
+        for unmet in invariant.unmet(stats):
             yield Finding(
                 id=invariant.id,
                 severity="not checked",
@@ -102,7 +102,7 @@ def _not_checked(facts: StreamFacts) -> Iterator[Finding]:
 
 
 def event_ref(event: EventID, row: dict[str, Any]) -> EventRef:
-    """An event with what identifies it to a reader.
+    """Return an event with what identifies it to a reader.
 
     :param row: the decoded event.
     """
@@ -127,22 +127,24 @@ _MOST_EVENTS = 100_000
 
 
 def events_at(
-    events: Dataset, wanted: Iterable[EventID], *, in_order: bool = False
+    events: Dataset, positions: Iterable[EventID], *, in_order: bool = False
 ) -> dict[EventID, dict[str, Any]]:
     """Return the decoded or expected events at some positions.
 
     :param events: shape ``DECODED`` or ``EXPECTED_EVENTS``.
     :param in_order: whether each part has one partition, in the order of its offsets: it is read up to the
-        last event that is wanted.
+        last of the positions.
     """
-    positions = sorted(set(wanted))
-    if not positions:
+    in_sequence = sorted(set(positions))
+    if not in_sequence:
         return {}
-    rows = rows_at(events, positions, in_order=in_order).small(_MOST_EVENTS)
+    rows = rows_at(events, in_sequence, in_order=in_order).small(_MOST_EVENTS)
     return {tuple(row[name] for name in LOCATION): row for row in rows.to_pylist()}
 
 
-def rows_at(rows: Dataset, keys: Sequence[tuple[Any, ...]], *, in_order: bool = False) -> Dataset:
+def rows_at(
+    rows: Dataset, keys: Sequence[EventID | tuple[str, int, int]], *, in_order: bool = False
+) -> Dataset:
     """Return the rows at some positions.
 
     :param rows: with the columns of ``LOCATION``, or the first three of them.
@@ -152,12 +154,12 @@ def rows_at(rows: Dataset, keys: Sequence[tuple[Any, ...]], *, in_order: bool = 
     offsets: defaultdict[tuple[str, int], set[int]] = defaultdict(set)
     for topic, partition, offset, *_ in keys:
         offsets[topic, partition].add(offset)
-    chosen = partial(_rows_at, frozenset(keys), dict(offsets), in_order)
-    return rows.map(chosen, rows.schema)
+    select = partial(_rows_at, frozenset(keys), dict(offsets), in_order)
+    return rows.map(select, rows.schema)
 
 
 def _rows_at(
-    keys: Collection[tuple[Any, ...]],
+    keys: Collection[EventID | tuple[str, int, int]],
     offsets: Mapping[tuple[str, int], Collection[int]],
     in_order: bool,
     batches: Batches,
@@ -171,8 +173,8 @@ def _rows_at(
         candidates = np.flatnonzero(np.isin(own, every))
         if len(candidates):
             few = batch.select([*names]).take(pa.array(candidates)).to_pylist()
-            wanted = [tuple(row.values()) in keys for row in few]
-            yield batch.take(pa.array(candidates[wanted]))
+            selected = [tuple(row.values()) in keys for row in few]
+            yield batch.take(pa.array(candidates[selected]))
         if in_order:
             partition = batch.column("topic")[0].as_py(), batch.column("partition")[0].as_py()
             if int(own[-1]) > max(offsets.get(partition, ()), default=-1):
@@ -188,10 +190,10 @@ def rows_with(state: Dataset, contents: Collection[int]) -> list[dict[str, Any]]
         return []
     hashes = np.array(sorted(contents))
 
-    def chosen(batches: Batches) -> Iterator[pa.RecordBatch]:
+    def matching(batches: Batches) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             rows = expected_state(batch, 0)
             yield batch.take(pa.array(rows.position[np.isin(rows.content, hashes)])).slice(0, MAX_EXAMPLES)
 
-    found = state.map(chosen, state.schema).small(_MOST_EVENTS).slice(0, MAX_EXAMPLES)
-    return [*found.to_pylist()]
+    matches = state.map(matching, state.schema).small(_MOST_EVENTS).slice(0, MAX_EXAMPLES)
+    return [*matches.to_pylist()]

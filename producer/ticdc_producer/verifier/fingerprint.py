@@ -30,16 +30,25 @@ def mixed(hashes: Hashes) -> Hashes:
 
 
 def combined(*parts: Hashes | Numbers | Flags) -> Hashes:
-    """One hash of several per row; their order counts."""
+    """Return one hash of several per row; their order counts.
+
+    >>> first, second = np.array([1, 1]), np.array([2, 1])
+    >>> (combined(first, second) == combined(second, first)).tolist()
+    [False, True]
+    """
     with np.errstate(over="ignore"):
-        found = mixed(parts[0].astype(np.uint64))
+        hashes = mixed(parts[0].astype(np.uint64))
         for part in parts[1:]:
-            found = mixed(found * ODD + part.astype(np.uint64))
-    return found
+            hashes = mixed(hashes * ODD + part.astype(np.uint64))
+    return hashes
 
 
 def value_hashes(values: pa.Array) -> Hashes:
-    """A hash of each value; NULL differs from every value.
+    """Return a hash of each value; NULL differs from every value.
+
+    >>> first, second, null = value_hashes(pa.array(["a", "a", None]))
+    >>> bool(first == second), bool(first == null)
+    (True, False)
 
     :param values: strings or binary.
     """
@@ -59,7 +68,10 @@ def value_hashes(values: pa.Array) -> Hashes:
 
 
 def _hashes_of_words(values: pa.Array) -> Hashes:
-    """The hashes of byte strings by their lengths and words of 8 bytes; those with as many words at a time.
+    """Return the hashes of byte strings, computed from their lengths and words of 8 bytes.
+
+    Strings with equally many words are hashed together: ``[b"ab", b"123456789", b"cd"]`` takes two steps, of
+    one word for the first and the last, and of two words for the other.
 
     :param values: binary, without nulls.
     """
@@ -72,47 +84,57 @@ def _hashes_of_words(values: pa.Array) -> Hashes:
     counts = (lengths + _WORD - 1) // _WORD
     for count in np.unique(counts).tolist():
         rows = np.flatnonzero(counts == count)
-        found, at = mixed(lengths[rows].astype(np.uint64) + ODD), starts[rows]
+        state, at = mixed(lengths[rows].astype(np.uint64) + ODD), starts[rows]
         for _ in range(count - 1):
-            found = _with_word(found, words[at])
+            state = _with_word(state, words[at])
             at += _WORD
         if count:
             unused = (_WORD * count - lengths[rows]).astype(np.uint64) * np.uint64(8)
-            found = _with_word(found, words[at] << unused)
-        hashes[rows] = mixed(found)
+            state = _with_word(state, words[at] << unused)
+        hashes[rows] = mixed(state)
     return hashes
 
 
 def _words(data: memoryview) -> Hashes:
-    """The 8 bytes that start at each byte, followed by zeros."""
+    """Return the 8 bytes that start at each byte; zeros follow the last byte.
+
+    >>> [hex(word) for word in _words(memoryview(b"abc")).tolist()]
+    ['0x636261', '0x6362', '0x63', '0x0']
+    """
     padded = np.zeros(len(data) + _WORD, np.uint8)
     padded[: len(data)] = np.frombuffer(data, np.uint8)
     return np.ndarray((len(data) + 1,), "<u8", padded, strides=(1,))
 
 
 def _with_word(hashes: Hashes, word: Hashes) -> Hashes:
-    """One step of a hash: different for different words, and for different hashes before."""
+    """Return the next state of a hash: different for different words, and for different states before."""
     hashes = (hashes ^ word) * _FIRST
     return hashes ^ hashes >> np.uint64(32)
 
 
 def text_hashes(texts: pa.Array) -> Hashes:
-    """A hash of each text, of which many are equal; NULL counts as empty."""
+    """Return a hash of each text, of which many are equal; NULL counts as empty."""
     encoded = pc.fill_null(texts, "").dictionary_encode()
-    found: Hashes = value_hashes(encoded.dictionary)[encoded.indices.to_numpy(zero_copy_only=False)]
-    return found
+    hashes: Hashes = value_hashes(encoded.dictionary)[encoded.indices.to_numpy(zero_copy_only=False)]
+    return hashes
 
 
 def sums(parts: Hashes, starts: Numbers, ends: Numbers) -> Hashes:
-    """The sum of the parts of each row, whatever their order."""
+    """Return the sum of the parts of each row, whatever their order.
+
+    >>> sums(np.array([1, 2, 4, 8], np.uint64), np.array([0, 2]), np.array([2, 3])).tolist()
+    [3, 4]
+
+    :param starts, ends: the parts of a row are those from its start up to its end.
+    """
     with np.errstate(over="ignore"):
         totals = np.concatenate([np.zeros(1, np.uint64), np.cumsum(parts, dtype=np.uint64)])
-        found: Hashes = totals[ends] - totals[starts]
-        return found
+        row_sums: Hashes = totals[ends] - totals[starts]
+        return row_sums
 
 
 def not_zero(hashes: Hashes) -> Numbers:
-    """The hashes as signed numbers without 0, which means that there is nothing."""
-    found: Numbers = hashes.view(np.int64).copy()
-    found[found == 0] = 1
-    return found
+    """Return the hashes as signed numbers, with 1 instead of 0, which means that there is nothing."""
+    numbers: Numbers = hashes.view(np.int64).copy()
+    numbers[numbers == 0] = 1
+    return numbers

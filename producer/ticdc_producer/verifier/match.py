@@ -48,9 +48,9 @@ class ExpectedStream:
         """Return the events as ``ComparedEvents``."""
         return compared_events(self.events, options, expected=True)
 
-    def at(self, wanted: Collection[EventID]) -> dict[EventID, dict[str, Any]]:
+    def at(self, positions: Collection[EventID]) -> dict[EventID, dict[str, Any]]:
         """Return the events at some positions."""
-        return events_at(self.events, wanted, in_order=self.in_order)
+        return events_at(self.events, positions, in_order=self.in_order)
 
 
 @dataclass(frozen=True)
@@ -59,13 +59,13 @@ class ExpectedState:
 
     :param rows: returns the rows of some of the tables (shape ``STATE``), and possibly of others.
     :param tables: schema and table of the tables that are compared.
-    :param not_compared: other tables, for the report, with the reason.
+    :param uncomparable: other tables, for the report, with the reason.
     :param until: the time as TSO; None: the end.
     """
 
     rows: Callable[[Tables], Dataset]
     tables: Tables
-    not_compared: Mapping[str, str]
+    uncomparable: Mapping[str, str]
     until: int | None = None
 
 
@@ -79,7 +79,7 @@ def _compared(options: VerifyOptions, expected: bool, batches: Batches) -> Batch
     observer = Observer(options)
     for batch in batches:
         if batch.num_rows:
-            yield ComparedEvents.chosen(observer.observe(batch).events, expected=expected).to_batch()
+            yield ComparedEvents.of_events(observer.observe(batch).events, expected=expected).to_batch()
 
 
 _MATCH = "matched"
@@ -152,7 +152,7 @@ def compare_states(
         state_comparison(
             differences,
             len(state.tables),
-            state.not_compared,
+            state.uncomparable,
             _lacking(state, differences),
             decoded_at(differences.unexpected_events).values(),
         )

@@ -1,4 +1,4 @@
-"""What the verifier knows about a stream from its changefeed, scenario and protocol."""
+"""Facts about a stream that the verifier gets from its changefeed, scenario and protocol."""
 
 from __future__ import annotations
 
@@ -108,5 +108,5 @@ class VerifyOptions:
 
     @property
     def rows_have_commit_ts(self) -> bool:
-        """Whether all rows carry a commit-ts, exact or in milliseconds."""
+        """True if all rows carry a commit-ts, exact or in milliseconds."""
         return has_commit_ts(self.fidelity.commit_ts)

@@ -48,7 +48,7 @@ class TableEpochs:
         self._of_table: dict[tuple[str, str, str], tuple[Numbers, Flags]] = {}
 
     def before(self, events: Events) -> tuple[Numbers, Flags]:
-        """The commit-ts of the last DDL of each row's table before the row, and whether it left it empty.
+        """Return commit-ts of the last DDL of each row's table before it, and whether the table was empty.
 
         The commit-ts is -1 before the first DDL. A row with the ts of a DDL belongs before it; if both are
         exact to the millisecond only, their order is unknown.
@@ -69,18 +69,18 @@ class TableEpochs:
         return ts, empty
 
     def _of(self, topic: str, schema: str, table: str) -> tuple[Numbers, Flags]:
-        """The DDLs of a table in order; of several at one ts, one that leaves rows unknown is the last."""
+        """Return the DDLs of a table in order; at one ts, one that leaves rows unknown is the last."""
         name = topic, schema, table
         if name not in self._of_table:
-            found = sorted(
+            ddls = sorted(
                 {
                     (ddl.commit_ts, ddl.effect not in self._emptying)
                     for ddl in self._ddls
                     if _concerns(ddl, topic, schema, table)
                 }
             )
-            moments = np.array([ts for ts, _ in found], np.int64)
-            self._of_table[name] = moments, np.array([not unknown for _, unknown in found], bool)
+            moments = np.array([ts for ts, _ in ddls], np.int64)
+            self._of_table[name] = moments, np.array([not unknown for _, unknown in ddls], bool)
         return self._of_table[name]
 
 
@@ -99,7 +99,7 @@ _CLEARS = re.compile(r"\s*(truncate|drop\s+(table|database|schema))\b", re.IGNOR
 
 
 def ddl_effect(query: str, action: int) -> Effect:
-    """What a DDL does to the known rows of its table.
+    """Return what a DDL does to the known rows of its table.
 
     :param action: TiDB's action code; 0 if the protocol has none, and the first words of the query decide.
     """

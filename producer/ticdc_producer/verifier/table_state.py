@@ -15,8 +15,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from ticdc_producer.model.column_functions import starts_of
 from ticdc_producer.model.event import Op
 from ticdc_producer.replica.rows import Replica
+from ticdc_producer.verifier.event_layouts import Images
 from ticdc_producer.verifier.events import (
     NOTHING,
     Effect,
@@ -30,9 +32,7 @@ from ticdc_producer.verifier.events import (
 )
 from ticdc_producer.verifier.finding import image_of, readable_pairs
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
-from ticdc_producer.verifier.forms import Images
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.passes.key_groups import starts_of
 from ticdc_producer.verifier.table_epochs import TableDDL
 from ticdc_producer.verifier.violations import EventID
 
@@ -59,8 +59,8 @@ class StateComparison:
     def ok(self) -> bool:
         return not (self.missing or self.unexpected)
 
-    def to_json(self) -> dict[str, Any]:
-        """The fields as keys, and ``ok``."""
+    def to_json(self) -> dict[str, object]:
+        """Return the fields as keys, and ``ok``."""
         fields = {name: getattr(self, name) for name in self.__slots__}
         reasons = dict(sorted(self.not_compared.items()))
         listed = {"not_compared": list(reasons), "not_compared_because": reasons, "diff": list(self.diff)}
@@ -70,7 +70,7 @@ class StateComparison:
 def final_rows(
     events: Events, options: VerifyOptions, ddls: Iterable[TableDDL], until: int | None = None
 ) -> Events:
-    """The events that decide the rows of tables with a handle key.
+    """Return the events that decide the rows of tables with a handle key.
 
     :param events: delivered events in whole groups of equal ``key``; duplicates do not change the result.
     :param until: only events and DDLs up to this commit-ts count; None: all.
@@ -84,7 +84,7 @@ def final_rows(
 
 
 def _order(rows: Events, options: VerifyOptions) -> tuple[Numbers, ...]:
-    """The order of a row's events, the least important first.
+    """Return the keys that order a row's events, the least important first.
 
     If transactions of one millisecond cannot be distinguished, the position in the partition decides; if rows
     have no commit-ts, only the position.
@@ -97,7 +97,7 @@ def _order(rows: Events, options: VerifyOptions) -> tuple[Numbers, ...]:
 
 
 def _cleared(rows: Events, ddls: Iterable[TableDDL], until: int | None) -> Flags:
-    """Rows that a later DROP or TRUNCATE removed."""
+    """Return which rows a later DROP or TRUNCATE removed."""
     gone: dict[tuple[str, str], int] = {}
     for ddl in ddls:
         if until is not None and ddl.commit_ts > until:
@@ -129,7 +129,7 @@ Tables: TypeAlias = Collection[tuple[str, str]]
 
 
 def expected_state(state: pa.RecordBatch, number: int) -> StateRows:
-    """The rows of a state (shape ``shapes.STATE``)."""
+    """Return the rows of a state (shape ``shapes.STATE``)."""
     content = Images(state.column("row")).hashes
     rows = np.flatnonzero(content)
     schema, table = (state.column(name).take(pa.array(rows)) for name in ("schema", "table"))
@@ -147,36 +147,34 @@ def expected_state(state: pa.RecordBatch, number: int) -> StateRows:
 
 
 def delivered_state(final: Events, number: int, tables: Tables) -> StateRows:
-    """Rows of some tables.
+    """Return the delivered rows of some tables.
 
     :param final: see :func:`final_rows`.
     """
     codes, names = final.tables
-    chosen = final.take(np.array([name in tables for name in names], bool)[codes])
-    return StateRows.part_of(
-        chosen, state=np.full(len(chosen), number), expected=np.zeros(len(chosen), np.bool_)
-    )
+    rows = final.take(np.array([name in tables for name in names], bool)[codes])
+    return StateRows.part_of(rows, state=np.full(len(rows), number), expected=np.zeros(len(rows), np.bool_))
 
 
 def followed_state(
     rows: pa.RecordBatch, replica: Replica, number: int, tables: Tables
 ) -> Iterator[StateRows]:
-    """Rows of the followed tables.
+    """Yield the rows of the followed tables.
 
     :param rows: changes of rows (``replica.rows.ROWS``), in whole groups.
     """
-    for (schema, table), left in replica.final_rows(rows):
-        if (schema, table) in tables and left.num_rows:
+    for (schema, table), remaining in replica.final_rows(rows):
+        if (schema, table) in tables and remaining.num_rows:
             yield StateRows(
-                topic=left.column("topic"),
-                schema=pa.repeat(schema, left.num_rows),
-                table=pa.repeat(table, left.num_rows),
-                partition=left.column("partition").to_numpy(),
-                position=left.column("position").to_numpy(),
-                commit_ts=np.zeros(left.num_rows, np.int64),
-                state=np.full(left.num_rows, number),
-                content=Images(left.column("image")).hashes,
-                expected=np.zeros(left.num_rows, np.bool_),
+                topic=remaining.column("topic"),
+                schema=pa.repeat(schema, remaining.num_rows),
+                table=pa.repeat(table, remaining.num_rows),
+                partition=remaining.column("partition").to_numpy(),
+                position=remaining.column("position").to_numpy(),
+                commit_ts=np.zeros(remaining.num_rows, np.int64),
+                state=np.full(remaining.num_rows, number),
+                content=Images(remaining.column("image")).hashes,
+                expected=np.zeros(remaining.num_rows, np.bool_),
             )
 
 
@@ -214,36 +212,38 @@ class RowDifferences:
 def compare_rows(rows: StateRows) -> dict[int, RowDifferences]:
     """Compare expected and delivered rows, by state.
 
+    Two expected rows and three delivered ones of a content give one unexpected row: the last delivered one.
+
     :param rows: those of a content are complete, in any order.
     """
     state, content, position, expected = rows.state, rows.content, rows.position, rows.expected
-    (tables, _), found = rows.tables, {}
+    (tables, _), differences = rows.tables, {}
     order = np.lexsort((position, expected, content, tables, state))
     at = np.flatnonzero(starts_of(*(key[order] for key in (state, tables, content))))
     if not len(at):
         return {}
     sizes = np.diff(at, append=len(order))
-    wanted = np.add.reduceat(expected[order].astype(np.int64), at)
-    common = np.repeat(np.minimum(wanted, sizes - wanted), sizes)
+    expected_count = np.add.reduceat(expected[order].astype(np.int64), at)
+    common = np.repeat(np.minimum(expected_count, sizes - expected_count), sizes)
     # Within a content, delivered rows come first; those beyond the common number differ.
     rank = np.arange(len(order)) - np.repeat(at, sizes)
-    rank -= np.where(expected[order], np.repeat(sizes - wanted, sizes), 0)
+    rank -= np.where(expected[order], np.repeat(sizes - expected_count, sizes), 0)
     differing = np.sort(order[rank >= common])
     for number in np.unique(state).tolist():
         of_state = differing[state[differing] == number]
         lacking, surplus = of_state[expected[of_state]], of_state[~expected[of_state]]
-        found[number] = RowDifferences(
+        differences[number] = RowDifferences(
             rows=int((expected & (state == number)).sum()),
             missing=len(lacking),
             unexpected=len(surplus),
             lacking=_first(rows, lacking, ("schema", "table", "position", "content")),
             surplus=_first(rows, surplus, ("schema", "table", "topic", "partition", "position")),
         )
-    return found
+    return differences
 
 
-def _first(rows: StateRows, chosen: Numbers, names: tuple[str, ...]) -> list[Any]:
-    own = rows.take(chosen)
+def _first(rows: StateRows, numbers: Numbers, names: tuple[str, ...]) -> list[Any]:
+    own = rows.take(numbers)
     table = pa.table({name: pa.array(getattr(own, name)) for name in names})
     first = table.sort_by([(name, "ascending") for name in names]).slice(0, MAX_EXAMPLES)
     return [tuple(row.values()) for row in first.to_pylist()]
@@ -256,7 +256,7 @@ def state_comparison(
     missing: Iterable[dict[str, Any]],
     unexpected: Iterable[dict[str, Any]],
 ) -> StateComparison:
-    """The result of a comparison of states.
+    """Return the result of a comparison of states.
 
     :param missing: the missing rows that are examples (``table_state.STATE``).
     :param unexpected: the decoded events of the unexpected ones.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from ticdc_producer.engine.choose import EngineChoice
 from ticdc_producer.verifier.comparison import Comparison
@@ -22,7 +21,7 @@ class Verdict:
     :param comparison: comparison with a scenario's expected events; None without a scenario.
     :param state: comparison with its expected rows; None without a scenario.
     :param states: the same at the requested time stamps (TSO).
-    :param engine: which engine verified, and why; None: that of the run, whose report has it.
+    :param engine: which engine verified, and why; None: the engine of the run, which its report names.
     """
 
     findings: tuple[Finding, ...]
@@ -41,11 +40,11 @@ class Verdict:
         return all(results) and not any(finding.severity == "error" for finding in self.findings)
 
     def of_severity(self, *severities: str) -> list[Finding]:
-        """The findings of these severities."""
+        """Return the findings of these severities."""
         return [finding for finding in self.findings if finding.severity in severities]
 
-    def to_json(self) -> dict[str, Any]:
-        """The verdict with stable keys."""
+    def to_json(self) -> dict[str, object]:
+        """Return the verdict with stable keys."""
         return {
             "ok": self.ok,
             "kinds": self.kinds,
@@ -61,7 +60,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class RequestedFaults:
-    """What the illegal faults of a run mean for its verdict.
+    """The meaning of a run's illegal faults for its verdict.
 
     :param reported_by: for each trap the invariants by which the verdict reports it; none: it went unnoticed.
     :param may_cause: for each trap the invariants that it may violate.
@@ -71,15 +70,15 @@ class RequestedFaults:
     may_cause: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def causes(self, invariant: str) -> tuple[str, ...]:
-        """The traps that may violate an invariant."""
-        return tuple(name for name, found in self.may_cause.items() if invariant in found)
+        """Return the traps that may violate an invariant."""
+        return tuple(name for name, invariants in self.may_cause.items() if invariant in invariants)
 
     def detected(self, verdict: Verdict) -> bool:
-        """Whether every fault is reported, and every error is one that these faults may cause.
+        """Return whether every fault is reported, and every error is one that these faults may cause.
 
-        Differences from the expected events and rows are what illegal faults make.
+        Differences from the expected events and rows are the effect of illegal faults.
         """
         if not self.may_cause:
             return verdict.ok
         errors = [finding.id for finding in verdict.of_severity("error")]
-        return all(self.causes(one) for one in errors) and all(self.reported_by.values())
+        return all(self.causes(invariant) for invariant in errors) and all(self.reported_by.values())

@@ -1,4 +1,4 @@
-"""What violates an invariant in a batch of events, and the sum over all batches."""
+"""Violations of an invariant in a batch of events, and their sum over all batches."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Violations:
 
     @classmethod
     def none(cls) -> Violations:
-        """No violations."""
+        """Return no violations."""
         return cls("", np.zeros(0, np.int64), [], (), str)
 
     @classmethod
@@ -57,7 +57,7 @@ class Violations:
         *,
         after: Numbers | None = None,
     ) -> Violations:
-        """Violations of single events.
+        """Return the violations of single events.
 
         :param wrong: which events violate the invariant.
         :param severity: of all, or of each event.
@@ -90,29 +90,29 @@ class ViolationCounts:
     counts: Counter[tuple[str, str]] = field(default_factory=Counter)
     examples: dict[tuple[str, str], list[_Described]] = field(default_factory=dict)
 
-    def add(self, invariant: str, found: Violations) -> None:
+    def add(self, invariant: str, violations: Violations) -> None:
         """Add the violations of an invariant."""
-        if not len(found):
+        if not len(violations):
             return
-        if isinstance(found.severity, str):
-            self._add(invariant, found.severity, found, np.arange(len(found)))
+        if isinstance(violations.severity, str):
+            self._add(invariant, violations.severity, violations, np.arange(len(violations)))
             return
-        for severity in np.unique(found.severity).tolist():
-            self._add(invariant, severity, found, np.flatnonzero(found.severity == severity))
+        for severity in np.unique(violations.severity).tolist():
+            self._add(invariant, severity, violations, np.flatnonzero(violations.severity == severity))
 
-    def _add(self, invariant: str, severity: str, found: Violations, rows: Numbers) -> None:
+    def _add(self, invariant: str, severity: str, violations: Violations, rows: Numbers) -> None:
         keys = [
             column[rows]
-            for events in reversed(found.concerned)
+            for events in reversed(violations.concerned)
             for column in (events.position, events.partition)
         ]
-        first = rows[np.lexsort([*keys, found.topic[rows]])][: self.limit]
-        described = [(_event_ids(found, number), found.detail(number)) for number in first.tolist()]
+        first = rows[np.lexsort([*keys, violations.topic[rows]])][: self.limit]
+        described = [(_event_ids(violations, number), violations.detail(number)) for number in first.tolist()]
         self.counts[invariant, severity] += len(rows)
         self._keep_first(invariant, severity, described)
 
     def merge(self, others: Iterable[ViolationCounts]) -> None:
-        """Add what other batches found."""
+        """Add the violations of other batches."""
         for other in others:
             self.counts.update(other.counts)
             for (invariant, severity), described in other.examples.items():
@@ -123,10 +123,10 @@ class ViolationCounts:
         self.examples[invariant, severity] = sorted([*held, *described])[: self.limit]
 
 
-def _event_ids(found: Violations, number: int) -> tuple[EventID, ...]:
-    topic = found.topics[int(found.topic[number])]
+def _event_ids(violations: Violations, number: int) -> tuple[EventID, ...]:
+    topic = violations.topics[int(violations.topic[number])]
     return tuple(
         (topic, int(events.partition[number]), *offset_and_index(int(events.position[number])))
-        for events in found.concerned
+        for events in violations.concerned
         if events.position[number] != NOTHING
     )

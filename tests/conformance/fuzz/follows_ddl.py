@@ -14,10 +14,10 @@ from ticdc_producer.conformance.wire import Answer, ApplyRequest, Image
 from ticdc_producer.model.event_line import to_json
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.protocols import registry
-from ticdc_producer.replica.follow import StreamDDL, follow
 from ticdc_producer.replica.rows import Replica, row_changes
+from ticdc_producer.replica.stream_ddl import StreamDDL, apply_ddls
 from ticdc_producer.replica.table_changes import ColumnChanges
-from ticdc_producer.replica.versions import Lineage
+from ticdc_producer.replica.versions import TableHistory
 from ticdc_producer.targets.decode import event_rows
 
 
@@ -37,8 +37,10 @@ def follow_ddls(request: ApplyRequest) -> Answer:
         for (ts, schema, table, query), order in statements.items()
     ]
     exact = fidelity.commit_ts == "exact"
-    lineage = Lineage(follow(ddls, fidelity, changefeed.profile), exact=exact, keys_visible=lambda _: False)
-    replica = Replica(lineage, ColumnChanges(fidelity), exact)
+    history = TableHistory(
+        apply_ddls(ddls, fidelity, changefeed.profile), exact=exact, keys_visible=lambda _: False
+    )
+    replica = Replica(history, ColumnChanges(fidelity), exact)
     tables: dict[str, list[Image]] = {name: [] for name in request.tables}
     changes = row_changes(pa.RecordBatch.from_pylist(events, DECODED), replica, until)
     for (schema, table), rows in replica.final_rows(changes):

@@ -85,7 +85,7 @@ def test_a_wrong_consumer_is_found(name: str) -> None:
     report = campaign(wrong(name).respond, seed=1, examples=100)
     assert report.failure is not None
     assert report.failure.smallest.statements <= 5
-    assert report.failure.smallest.statements <= report.failure.found.statements
+    assert report.failure.smallest.statements <= report.failure.original.statements
     again = asyncio.run(first_wrong(InProcess(wrong(name).respond), report.failure.smallest))
     assert again is not None
     assert report.failure.wrong.reasons == again.reasons

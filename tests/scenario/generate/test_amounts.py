@@ -87,3 +87,8 @@ def test_a_quotient_is_rounded_as_decimals_are() -> None:
 def test_a_condition_that_is_not_supported_is_named() -> None:
     with pytest.raises(ScenarioError, match="the condition \"row LIKE '1%'\" is not supported"):
         value("if(row LIKE '1%', 1, 0)", 1)
+
+
+def test_a_function_that_is_not_supported_is_named() -> None:
+    with pytest.raises(ScenarioError, match="the expression 'SQRT\\(row\\)' is not supported"):
+        value("if(sqrt(row) > 2, 1, 0)", 1)

@@ -68,7 +68,7 @@ def test_an_error_has_the_words_found_and_a_hint() -> None:
     refusals = Refusals()
     Session(file="s.sql", refusals=refusals).run("\n  xa   start 'a';")
     [problem] = refusals.problems
-    assert (problem.file, problem.line, problem.found) == ("s.sql", 2, "xa start 'a'")
+    assert (problem.file, problem.line, problem.excerpt) == ("s.sql", 2, "xa start 'a'")
     assert problem.hint == "write BEGIN … COMMIT: TiDB has no XA transactions"
 
 

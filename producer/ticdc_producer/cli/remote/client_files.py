@@ -28,7 +28,9 @@ class ClientFiles:
     """
 
     def __init__(self, arguments: Sequence[str]) -> None:
-        self._named = {part for one in arguments for part in (one, one.partition("=")[2]) if part}
+        self._named = {
+            part for argument in arguments for part in (argument, argument.partition("=")[2]) if part
+        }
         self._results = {*_results(arguments)}
         self._requested: list[str] = []
         self._written: dict[str, str] = {}
@@ -41,11 +43,11 @@ class ClientFiles:
             self._requested.append(path)
 
     def content(self) -> bytes:
-        """The frames with all that the service requires."""
+        """Return the frames with all that the service requires."""
         if self._saves is None:
             self._saves = saves([path for path in self._requested if path != STDIN])
             next(self._saves)
-        return b"".join([frame("prepared"), *(one for path in self._requested for one in _frames_of(path))])
+        return b"".join([frame("prepared"), *(part for path in self._requested for part in _frames_of(path))])
 
     def wait_for_change(self) -> None:
         """Return when one of the files was saved after ``content`` read it first."""
@@ -64,7 +66,7 @@ class ClientFiles:
         else:
             from pathlib import Path
 
-            from ticdc_producer.reports.target import check_target
+            from ticdc_producer.reports.report import check_target
 
             check_target(Path(path))
 
@@ -112,7 +114,7 @@ class ClientFiles:
 
 
 def _results(arguments: Sequence[str]) -> Iterator[str]:
-    """The paths that a command line names for results."""
+    """Yield the paths that a command line names for results."""
     for option, following in zip(arguments, [*arguments[1:], ""], strict=True):
         name, equals, value = option.partition("=")
         if name in _RESULTS:
@@ -133,7 +135,7 @@ def _remove_folder(path: str) -> None:
 
 
 def _frames_of(path: str) -> Iterator[bytes]:
-    """The content of a file, of all files of a folder, or why it cannot be read."""
+    """Yield the content of a file, of all files of a folder, or why it cannot be read."""
     try:
         if path == STDIN:
             yield frame("file", path, "", sys.stdin.buffer.read())

@@ -15,8 +15,8 @@ class CommandLine:
     :param files: the content of each file that the client has sent, by path and by path in a folder.
     :param folders: the paths that are folders.
     :param unreadable: why a file could not be read, by path.
-    :param prepared: whether the client has answered what the service requires.
-    :param before: the run whose result a watched one is compared with.
+    :param prepared: whether the client has sent the files that the service requires.
+    :param before: the run whose result a watched run is compared with.
     """
 
     arguments: list[str] = field(default_factory=list)
@@ -28,7 +28,7 @@ class CommandLine:
     before: str = ""
 
     def text(self, path: str) -> str:
-        """The content of a text file.
+        """Return the content of a text file.
 
         :raises ScenarioError: if the client could not read it.
         """
@@ -41,7 +41,7 @@ class CommandLine:
             raise ScenarioError("the file is not UTF-8", file=path) from None
 
     def content(self, path: str) -> dict[str, bytes]:
-        """The content of a file, or the files of a folder.
+        """Return the content of a file, or the files of a folder.
 
         :raises FolderError: if the client could not read it.
         """
@@ -51,7 +51,7 @@ class CommandLine:
 
 
 def read_command_line(body: bytes) -> CommandLine:
-    """The command line in the body of a request.
+    """Read the command line in the body of a request.
 
     :raises RefusedRequest: for a body that is none.
     """

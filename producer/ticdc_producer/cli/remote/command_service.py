@@ -49,8 +49,8 @@ async def answer_command(service: Service, body: bytes) -> CommandAnswer:
 
 
 async def _each(frames: list[bytes]) -> AsyncIterator[bytes]:
-    for one in frames:
-        yield one
+    for part in frames:
+        yield part
 
 
 def _failed(error: ProducerError) -> list[bytes]:
@@ -59,12 +59,14 @@ def _failed(error: ProducerError) -> list[bytes]:
 
 
 async def _output(service: Service, line: CommandLine, call: Call, task: Task) -> AsyncIterator[bytes]:
-    """The frames of a task: its steps, its report and its files."""
-    async for one in task.changes():
-        if one is None:
+    """Yield the frames of a task: its steps, its report and its files."""
+    async for news in task.changes():
+        if news is None:
             yield frame("alive")
-        elif one["event"] == "step" and not call.quiet and (call.out or str(task.golden) not in one["line"]):
-            yield frame("step", one["line"].replace(str(task.golden), call.out))
+        elif news["event"] == "step" and not call.quiet:
+            text, golden = str(news["line"]), str(task.golden)
+            if call.out or golden not in text:
+                yield frame("step", text.replace(golden, call.out))
     if task.error is not None:
         if call.watch:
             yield frame("watch", "")
@@ -103,10 +105,10 @@ def _folder_frames(path: str, folder: Path) -> Iterator[bytes]:
 
 
 def _changes(service: Service, line: CommandLine, task: Task) -> str | None:
-    """What the save has changed; None if the run before it is gone."""
+    """Return the changes since the run before the save; None if that run is gone."""
     try:
         before = folder_text(golden_of(service.worker.task(line.before)).folder)
     except RefusedRequest:
         return None
-    found = [*differences(before, folder_text(golden_of(task).folder))]
-    return "".join(f"{one}\n" for one in found or ["no event and no row changed"])
+    lines = [*differences(before, folder_text(golden_of(task).folder))]
+    return "".join(f"{changed}\n" for changed in lines or ["no event and no row changed"])

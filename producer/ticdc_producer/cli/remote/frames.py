@@ -18,7 +18,7 @@ URL_VARIABLE = "TICDC_PRODUCER_SERVER"
 
 
 def frame(name: str, *parts: str | bytes) -> bytes:
-    """A frame whose content is the parts, with a zero byte between them.
+    """Build a frame whose content is the parts, with a zero byte between them.
 
     :param parts: none but the last contains a zero byte; a text may have surrogates for bytes of a path.
     """
@@ -29,7 +29,7 @@ def frame(name: str, *parts: str | bytes) -> bytes:
 
 
 def read_frames(chunks: Iterable[bytes]) -> Iterator[tuple[str, bytes]]:
-    """The name and the content of each frame.
+    """Yield the name and the content of each frame.
 
     :param chunks: the bytes of the frames, divided anywhere.
     :raises ValueError: for what is no frame, and for a last one that is incomplete.
@@ -53,7 +53,7 @@ def read_frames(chunks: Iterable[bytes]) -> Iterator[tuple[str, bytes]]:
 
 
 def parts_of(content: bytes, count: int) -> list[bytes]:
-    """The parts of a frame's content.
+    """Return the parts of a frame's content.
 
     :raises ValueError: if it has fewer.
     """
@@ -64,5 +64,5 @@ def parts_of(content: bytes, count: int) -> list[bytes]:
 
 
 def text_of(content: bytes) -> str:
-    """A part that is a text."""
+    """Decode a part that is a text."""
     return content.decode("utf-8", "surrogateescape")

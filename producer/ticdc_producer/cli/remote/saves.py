@@ -14,7 +14,7 @@ _POLL_SECONDS = 0.2
 
 
 def saves(files: Sequence[str | Path], pause: Callable[[float], object] = time.sleep) -> Iterator[None]:
-    """Yields at once, and after each change of one of the files.
+    """Yield at once, and after each change of one of the files.
 
     A file that is missing for a moment, because an editor replaces it, has not changed yet.
 
@@ -23,21 +23,21 @@ def saves(files: Sequence[str | Path], pause: Callable[[float], object] = time.s
     seen = _states(files)
     yield
     while True:
-        found = _states(files)
-        if found != seen and None not in found:
-            seen = found
+        states = _states(files)
+        if states != seen and None not in states:
+            seen = states
             yield
         else:
             pause(_POLL_SECONDS)
 
 
 def _states(files: Sequence[str | Path]) -> list[tuple[int, int] | None]:
-    found: list[tuple[int, int] | None] = []
+    states: list[tuple[int, int] | None] = []
     for file in files:
         try:
             state = os.stat(file)
         except OSError:
-            found.append(None)
+            states.append(None)
         else:
-            found.append((state.st_mtime_ns, state.st_size))
-    return found
+            states.append((state.st_mtime_ns, state.st_size))
+    return states

@@ -1,7 +1,7 @@
-"""Command lines as requests: a command line becomes what other clients post as JSON.
+"""Command lines as requests: a command line becomes the request that other clients post as JSON.
 
-So the rules for posted text hold for it. A file is read and written by the client: the service names it, and
-never opens a path of a command line.
+So the rules for posted text apply to it. The client reads and writes files: the service names them, and never
+opens a path of a command line.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ticdc_producer.cli.remote.server_client import COMMANDS
 from ticdc_producer.cli.reports import Reports, check_verified, scenario_source, source_of
 from ticdc_producer.errors import ArgumentError, ChangefeedError, FolderError, ScenarioError
 from ticdc_producer.scenario.load import shipped
-from ticdc_producer.serve.posted_files import PostedFiles
+from ticdc_producer.serve.posted import PostedFiles
 from ticdc_producer.serve.submission import DecodeRequest, RunRequest, VerifyRequest
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _ENDINGS = (".sql", ".yaml", ".yml")
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
-    """What a command line wants.
+    """The work that a command line requests.
 
     :param reads: paths that the client must send.
     :param checks: frames with which the client checks where results will be written.
@@ -55,7 +55,7 @@ class Call:
 
 @cache
 def _commands() -> Any:
-    """The commands that a service runs, with the options that they have without one."""
+    """Return the commands that a service runs, with the options that they have without one."""
     app = typer.Typer(context_settings={"help_option_names": ["-h", "--help"]})
     app.command("run")(run_command.run)
     app.command("decode")(decode_command.decode)
@@ -64,7 +64,7 @@ def _commands() -> Any:
 
 
 def call_of(arguments: list[str]) -> Call:
-    """What a command line wants.
+    """Parse a command line.
 
     :raises ProducerError: for a command or an option that the service does not serve.
     :raises TyperException: for options that are wrong.
@@ -189,7 +189,7 @@ def _decode_call(options: dict[str, Any]) -> Call:
         content = None if path is None else PostedFiles(str(path), line.content(str(path)))
         text = options["form"] is decode_command.Format.TEXT
         lines, damaged = service.decoded(request, text=text, posted=content)
-        return "".join(f"{one}\n" for one in lines), int(damaged)
+        return "".join(f"{event}\n" for event in lines), int(damaged)
 
     return Call(reads=_inputs(None, options["config"]) + ([str(path)] if path else []), start=start)
 
@@ -212,11 +212,11 @@ def _config(options: dict[str, Any], line: CommandLine) -> dict[str, Any]:
 
 
 def _reports(options: dict[str, Any], verified: bool) -> dict[str, str]:
-    """The reports that the client writes: their paths by kind."""
-    found = {"junit-xml": options["junit_xml"], "html": options["html"]}
-    for path in found.values():
+    """Return the reports that the client writes: their paths by kind."""
+    files = {"junit-xml": options["junit_xml"], "html": options["html"]}
+    for path in files.values():
         check_verified(path, verified)
-    return {kind: str(path) for kind, path in found.items() if path is not None}
+    return {kind: str(path) for kind, path in files.items() if path is not None}
 
 
 def _report_checks(reports: Mapping[str, str]) -> list[bytes]:
@@ -224,7 +224,7 @@ def _report_checks(reports: Mapping[str, str]) -> list[bytes]:
 
 
 def _source(options: dict[str, Any], line: CommandLine) -> Callable[[], str]:
-    """The text of the scenario, for the page: as it was sent, or that of a shipped one."""
+    """Return the text of the scenario, for the page: as it was sent, or that of a shipped one."""
     scenario = options["scenario"]
     if scenario is None or scenario not in line.files:
         return str if scenario not in shipped() else partial(scenario_source, scenario)

@@ -34,7 +34,7 @@ _INTERRUPTED = 130
 
 
 def server_of(arguments: list[str]) -> str | None:
-    """The URL of the service that a command line addresses; None: it runs here."""
+    """Return the URL of the service that a command line addresses; None if it runs here."""
     if not arguments or arguments[0] not in COMMANDS or {"-h", "--help"} & set(arguments):
         return None
     if arguments[:2] == ["verify", "state"]:
@@ -49,7 +49,7 @@ def server_of(arguments: list[str]) -> str | None:
 
 
 def run_on_server(url: str, arguments: list[str]) -> int:
-    """Send a command line to a service, and print, read and write what it answers.
+    """Send a command line to a service, print its answers, and read and write the files that it names.
 
     :return: the exit code; errors are printed.
     """
@@ -167,12 +167,12 @@ class _Service:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        scheme, found, rest = url.partition("://")
+        scheme, separator, rest = url.partition("://")
         self._name, _, path = rest.partition("/")
         self._tls, self._path = scheme == "https", f"/{path}".rstrip("/") + PATH
         self._host, self._port = self._address()
         printable = url.isascii() and url.isprintable() and not set(" @?#") & set(url)
-        if not found or scheme not in ("http", "https") or not self._host or not printable:
+        if not separator or scheme not in ("http", "https") or not self._host or not printable:
             from ticdc_producer.errors import ArgumentError
 
             what = f"{url!r} is not the URL of a service"
@@ -218,7 +218,7 @@ class _Service:
         import _socket
 
         refused: OSError | None = None
-        name = self._host.encode()  # of a text it would load the module of international names, and `re`
+        name = self._host.encode()  # a str would load the module of international names, and `re`
         for family, kind, protocol, _, address in _socket.getaddrinfo(
             name, self._port, 0, _socket.SOCK_STREAM
         ):
@@ -247,7 +247,7 @@ class _Service:
 
 
 def _read_head(chunks: Iterator[bytes]) -> tuple[int, str, bytes]:
-    """The status and the content type of an answer, and the beginning of its body."""
+    """Return the status and the content type of an answer, and the beginning of its body."""
     buffer = b""
     for chunk in chunks:
         buffer += chunk

@@ -1,4 +1,4 @@
-"""Sends random examples to a testee until one fails, and shrinks that one."""
+"""Sends random examples to a testee until one fails, and shrinks it."""
 
 from __future__ import annotations
 
@@ -123,37 +123,37 @@ class _Campaign:
                 return
 
     async def _random_examples(self) -> None:
-        """While the testee answers one example, the next one is built."""
-        one = await self._stream.next() if self._goes_on else None
+        """Send random examples. While the testee answers one, the next one is built."""
+        built = await self._stream.next() if self._continues else None
         started, idle = perf_counter(), self._testee.idle
-        while one is not None:
+        while built is not None:
             self._report.examples += 1
-            answering = asyncio.create_task(self._testee.answer(one.cases))
+            answering = asyncio.create_task(self._testee.answer(built.cases))
             await asyncio.sleep(0)
-            following = await self._stream.next() if self._goes_on else None
+            following = await self._stream.next() if self._continues else None
             verdict = await answering
             self._report.exchange = perf_counter() - started
             self._report.idle = self._testee.idle - idle
             if verdict.wrong is not None:
-                await self._fail(one.number, one.example, verdict)
+                await self._fail(built.number, built.example, verdict)
                 return
-            self._record(one, verdict)
-            one = following if self._stream.protocols else None
+            self._record(built, verdict)
+            built = following if self._stream.protocols else None
 
     @property
-    def _goes_on(self) -> bool:
+    def _continues(self) -> bool:
         examples, seconds = self._limits.examples, self._limits.seconds
         in_time = seconds is None or perf_counter() - self._started < seconds
         return in_time and (examples is None or self._report.examples < examples)
 
-    def _record(self, one: BuiltExample, verdict: ExampleResult) -> None:
-        protocol = one.example.protocol
+    def _record(self, built: BuiltExample, verdict: ExampleResult) -> None:
+        protocol = built.example.protocol
         self._report.cases += verdict.answered
         if verdict.answered:
-            self._report.steering.record(one.example, one.traps)
-            self._stream.survived(one)
+            self._report.steering.record(built.example, built.traps)
+            self._stream.survived(built)
             self._skipped[protocol] = -1
-        elif one.cases and self._skipped[protocol] >= 0:
+        elif built.cases and self._skipped[protocol] >= 0:
             self._skipped[protocol] += 1
             if self._skipped[protocol] == _SKIPS_PROTOCOL:
                 self._stream.leave_out(protocol)
@@ -164,7 +164,7 @@ class _Campaign:
             return
         if not number:  # an earlier run has shrunk it
             self._report.failure = Failure(
-                number=0, found=example, smallest=example, wrong=verdict.wrong, tries=0
+                number=0, original=example, smallest=example, wrong=verdict.wrong, tries=0
             )
             return
         self._on_status(f"example {number} fails, with {example.statements} statements: shrinking it")

@@ -20,8 +20,7 @@ from ticdc_producer.conformance.wire import KafkaRecord, ProtocolName
 Order: TypeAlias = Literal["in-turn", "one-after-the-other", "far-apart", "mixed", "rebalance"]
 """Orders in which a Kafka consumer may receive the messages of several partitions."""
 MAX_COMMIT = 8
-"""The rows after this number of commits are the latest ones that a delivery requests apart from those at the
-end."""
+"""Most commits after which a delivery requests the rows, apart from the rows at the end."""
 ORDERS: tuple[Order, ...] = get_args(Order)
 
 
@@ -29,7 +28,7 @@ class TopicRequest(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """One request of the whole topic.
 
     :param order: order in which the messages arrive.
-    :param seed: determines what the order leaves open.
+    :param seed: determines everything that the order does not.
     :param at_commit: the rows after this number of commits are requested; None: the rows at the end.
     """
 
@@ -65,7 +64,7 @@ class FuzzExample(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     traps: tuple[str, ...] = ()
 
     @property
-    def consumer_options(self) -> dict[str, Any]:
+    def consumer_options(self) -> dict[str, object]:
         """The options that requests have: all but those that only decide where messages go."""
         return {name: value for name, value in self.options.items() if name != "dispatchers"}
 
@@ -77,31 +76,31 @@ class FuzzExample(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     @property
     def statements(self) -> int:
         """The number of statements; BEGIN and COMMIT do not count."""
-        return sum(one not in ("BEGIN", "COMMIT") for one in self.sql)
+        return sum(statement not in ("BEGIN", "COMMIT") for statement in self.sql)
 
 
 def script(statements: Sequence[str]) -> str:
-    """Statements as the content of a ``.sql`` file."""
-    return "".join(f"{one};\n" for one in statements)
+    """Return statements as the content of a ``.sql`` file."""
+    return "".join(f"{statement};\n" for statement in statements)
 
 
 def delivered(records: Sequence[KafkaRecord], order: Order, seed: int) -> list[KafkaRecord]:
-    """The messages in an order of delivery.
+    """Return the messages in an order of delivery.
 
     :param records: each partition in the order of its offsets.
-    :param seed: determines what an order leaves open.
+    :param seed: determines everything that an order does not.
     """
     random = Random(seed)
     partitions = _by_partition(records)
     match order:
         case "in-turn":
-            return sorted(records, key=lambda one: (one.offset, one.topic, one.partition))
+            return sorted(records, key=lambda record: (record.offset, record.topic, record.partition))
         case "one-after-the-other":
-            return [one for part in _shuffled(random, partitions) for one in part]
+            return [record for part in _shuffled(random, partitions) for record in part]
         case "far-apart":
             first, *others = _shuffled(random, partitions) or [[]]
-            behind = first[: len(first) // 4]
-            return [*behind, *_mixed(random, others), *first[len(behind) :]]
+            first_quarter = first[: len(first) // 4]
+            return [*first_quarter, *_mixed(random, others), *first[len(first_quarter) :]]
         case "mixed":
             return list(_mixed(random, partitions))
         case "rebalance":
@@ -109,8 +108,8 @@ def delivered(records: Sequence[KafkaRecord], order: Order, seed: int) -> list[K
 
 
 def _by_partition(records: Sequence[KafkaRecord]) -> list[list[KafkaRecord]]:
-    def position(one: KafkaRecord) -> tuple[str, int]:
-        return one.topic, one.partition
+    def position(record: KafkaRecord) -> tuple[str, int]:
+        return record.topic, record.partition
 
     return [list(part) for _, part in groupby(sorted(records, key=position), key=position)]
 
@@ -120,23 +119,26 @@ def _shuffled(random: Random, partitions: Sequence[list[KafkaRecord]]) -> list[l
 
 
 def _mixed(random: Random, partitions: Sequence[Sequence[KafkaRecord]]) -> Iterator[KafkaRecord]:
-    """Runs of messages of one partition and then of another."""
-    left = [list(reversed(part)) for part in partitions if part]
-    while left:
-        part = random.choice(left)
+    """Yield runs of messages, each of one partition."""
+    unread = [list(reversed(part)) for part in partitions if part]
+    while unread:
+        part = random.choice(unread)
         for _ in range(min(random.choice((1, 1, 2, 5)), len(part))):
             yield part.pop()
         if not part:
-            left.remove(part)
+            unread.remove(part)
 
 
 def _rebalanced(random: Random, records: list[KafkaRecord]) -> list[KafkaRecord]:
-    """The consumer commits its offsets, reads on, loses its partitions, and reads from the commit again."""
+    """Simulate a rebalance.
+
+    The consumer commits its offsets, reads on, loses its partitions, and reads from the commit again.
+    """
     if not records:
         return records
     lost = random.randrange(1, len(records) + 1)
     committed = random.randrange(lost)
     read_again = records[committed:lost]
     # The new assignment reads the partitions in another order.
-    again = [one for part in _shuffled(random, _by_partition(read_again)) for one in part]
+    again = [record for part in _shuffled(random, _by_partition(read_again)) for record in part]
     return [*records[:lost], *again, *records[lost:]]

@@ -88,7 +88,7 @@ class RandomColumn:
 
 @cache
 def types() -> Mapping[str, RandomColumnType]:
-    """All column types by name."""
+    """Return all column types by name."""
     listed = {name: (kind.column, kind.values, kind.sql_mode or "") for name, kind in column_types().items()}
     listed |= {name: (sql, values, "") for name, (sql, values) in _FURTHER.items()}
     return {
@@ -103,36 +103,36 @@ def types() -> Mapping[str, RandomColumnType]:
 
 
 def types_with(trap: str) -> list[str]:
-    """Names of the types that have a value with this trap."""
+    """Return the names of the types that have a value with this trap."""
     return sorted({value.partition(".")[0] for value in _VALUE_TRAPS.get(trap, ())})
 
 
 def value_traps() -> frozenset[str]:
-    """The traps that values produce."""
+    """Return the traps that values produce."""
     return frozenset(_VALUE_TRAPS)
 
 
 def random_type(random: Random) -> RandomColumnType:
-    """A type of a column that is no part of a key."""
+    """Draw a type of a column that is no part of a key."""
     names = _EACH_AS_OFTEN if random.random() < 0.3 else tuple(types())
     return types()[random.choice(names)]
 
 
 def random_value(random: Random, column: RandomColumn, focus: frozenset[str] = frozenset()) -> Value:
-    """A literal of a column that is no part of a key.
+    """Draw a literal of a column that is no part of a key.
 
     :param focus: traps whose values are drawn first.
     """
     if column.nullable and random.random() < 0.15:
         return Value(NULL, "unsigned-null" if "UNSIGNED" in column.type.sql else "")
     values = column.type.values
-    wanted = [value for value in values if value.trap in focus]
-    if wanted and random.random() < 0.7:
-        return random.choice(wanted)
+    in_focus = [value for value in values if value.trap in focus]
+    if in_focus and random.random() < 0.7:
+        return random.choice(in_focus)
     short = [value for value in values if len(value.literal) <= _LONG]
     return random.choice(short if short and random.random() < 0.9 else values)
 
 
 def renamed(column: RandomColumn, name: str) -> RandomColumn:
-    """The column with another name."""
+    """Return the column with another name."""
     return replace(column, name=name)

@@ -15,7 +15,7 @@ _MAX_TABLES = 3
 def change_definitions(draft: Draft) -> None:
     """Write a DDL, if the tables allow the one that is drawn."""
     (operation,) = draft.random.choices(
-        [one for one, _ in _OPERATIONS], [weight for _, weight in _OPERATIONS]
+        [function for function, _ in _OPERATIONS], [weight for _, weight in _OPERATIONS]
     )
     operation(draft)
 
@@ -25,14 +25,16 @@ def create_table(draft: Draft) -> None:
     if len(draft.tables) < _MAX_TABLES:
         table = random_table(draft.random, draft.created, draft.focus if not draft.tables else frozenset())
         draft.created = (draft.created + 1) % _MAX_TABLES
-        if table.sql_name not in {one.sql_name for one in draft.tables}:
+        if table.sql_name not in {existing.sql_name for existing in draft.tables}:
             draft.tables.append(table)
             draft.add(table.definition, "create")
 
 
 def truncate(draft: Draft) -> None:
     """Remove the rows of a table, if possible of one that has some."""
-    table = max(draft.random.sample(draft.tables, len(draft.tables)), key=lambda one: bool(one.rows))
+    table = max(
+        draft.random.sample(draft.tables, len(draft.tables)), key=lambda candidate: bool(candidate.rows)
+    )
     table.rows.clear()
     draft.add(f"TRUNCATE TABLE {table.sql_name}", "truncate")
 
@@ -103,11 +105,11 @@ def _rename(draft: Draft) -> None:
 def swap_names(draft: Draft) -> None:
     """Exchange the names of two tables."""
     if len(draft.tables) > 1:
-        one, other = draft.random.sample(draft.tables, 2)
+        first, second = draft.random.sample(draft.tables, 2)
         spare = f"test.n{len(draft.statements)}"
-        steps = ((one.sql_name, spare), (other.sql_name, one.sql_name), (spare, other.sql_name))
+        steps = ((first.sql_name, spare), (second.sql_name, first.sql_name), (spare, second.sql_name))
         draft.add(f"RENAME TABLE {', '.join(f'{old} TO {new}' for old, new in steps)}", "rename")
-        one.name, other.name = other.name, one.name
+        first.name, second.name = second.name, first.name
         draft.traps |= {"rename-swap", "split-ddl"}
 
 

@@ -46,9 +46,9 @@ class RandomHistory:
 
 
 def random_history(random: Random, focus: frozenset[str], *, ddl: float, length: int) -> RandomHistory:
-    """A history of some tables that are empty at first.
+    """Draw a history of some tables that are empty at first.
 
-    :param focus: traps that it should have, as far as statements produce them.
+    :param focus: traps that it should have, if statements produce them.
     :param ddl: share of DDLs among the operations.
     :param length: number of operations; a transaction may have several.
     """
@@ -94,7 +94,7 @@ _LAST: Mapping[str, Callable[[Draft], None]] = {
     "ddl-at-resolved-ts": truncate,
     "exchange-partition": exchange_partition,
 }
-"""What a history does at its end for a trap of the focus that it does not have yet."""
+"""Trap of the focus → the statement that a history without the trap adds at its end."""
 
 
 _Options = Mapping[str, Any]
@@ -130,7 +130,7 @@ _RAW = 0.12
 
 
 def drawn_traps(protocol: ProtocolName) -> list[str]:
-    """The legal traps that random histories of a protocol may have, in the order of the catalogue."""
+    """Return the legal traps that random histories of a protocol may have, in the order of the catalogue."""
     return [name for name, trap in catalogue().items() if _may_have(trap, protocol)]
 
 
@@ -154,13 +154,13 @@ def random_example(
     :param levels: levels of the requests.
     :param follows_ddl: whether tables that a DDL altered are requested, too.
     """
-    wanted = frozenset(focus)
-    history = history or new_history(random, wanted)
-    options = _random_options(random, protocol, wanted, history)
-    inject = _random_traps(random, protocol, wanted, options)
+    traps = frozenset(focus)
+    history = history or new_history(random, traps)
+    options = _random_options(random, protocol, traps, history)
+    inject = _random_traps(random, protocol, traps, options)
     changes_key = history.traps & {"key-update", "unique-key-update"}
     raw = {"raw-key-update"} if changes_key and options.get("output-raw-change-event") else set()
-    dispatch, partitions = _random_dispatch(random, wanted)
+    dispatch, partitions = _random_dispatch(random, traps)
     return FuzzExample(
         sql=history.statements,
         protocol=protocol,
@@ -181,19 +181,22 @@ def new_history(random: Random, focus: Collection[str]) -> RandomHistory:
 
     :param focus: traps that the examples should have.
     """
-    wanted = frozenset(focus)
-    ddl = random.choice(_DDL_SHARES if not wanted & _OF_DDLS else _DDL_SHARES[-1:])
-    length = random.choice((1, 2, 4, 4, 8, 8, 12)) + 4 * ("ddl-zoo" in wanted)
-    return random_history(random, wanted, ddl=ddl, length=length)
+    traps = frozenset(focus)
+    ddl = random.choice(_DDL_SHARES if not traps & _OF_DDLS else _DDL_SHARES[-1:])
+    length = random.choice((1, 2, 4, 4, 8, 8, 12)) + 4 * ("ddl-zoo" in traps)
+    return random_history(random, traps, ddl=ddl, length=length)
 
 
 def possible_traps(history: RandomHistory) -> frozenset[str]:
-    """The traps that an example of a history may have: those of its statements, and all others."""
+    """Return the traps that an example of a history may have: those of its statements, and all others."""
     return history.traps.union(name for name, trap in catalogue().items() if trap.mechanism != _OF_STATEMENTS)
 
 
 def _random_deliveries(random: Random, partitions: int) -> tuple[TopicRequest, ...]:
-    """Deliveries in each order that differs with this number of partitions, some of them of earlier rows."""
+    """Draw deliveries in each order that differs with this number of partitions.
+
+    Some of them request earlier rows.
+    """
     orders = 2 * ORDERS if partitions > 1 else ("in-turn", *[_REBALANCE] * len(ORDERS))
     return tuple(
         TopicRequest(
@@ -220,7 +223,9 @@ def _random_options(
     raw = keyed and "raw-key-update" in drawn_traps(protocol)
     if raw and ("raw-key-update" in focus or random.random() < _RAW):
         options["output-raw-change-event"] = True
-    large = sorted(_LARGE.keys() & focus) or [one for one in sorted(_LARGE) if random.random() < _OVER_LIMIT]
+    large = sorted(_LARGE.keys() & focus) or [
+        trap for trap in sorted(_LARGE) if random.random() < _OVER_LIMIT
+    ]
     if large and large[0] in drawn_traps(protocol):
         options |= {**_BASE[protocol], **_LARGE[large[0]]}
     elif "new" in BUILT_IN[protocol].profiles and not focus & {"resolved-fallback"} and random.random() < 0.1:
@@ -229,7 +234,7 @@ def _random_options(
 
 
 def _random_dispatch(random: Random, focus: frozenset[str]) -> tuple[str, int]:
-    """The partition rule and the number of partitions."""
+    """Draw the partition rule and the number of partitions."""
     partitions = random.choice((1, 2, 2, 3, 4))
     if focus.intersection(_BY_VALUE):
         return "index-value", max(2, partitions)
@@ -241,17 +246,17 @@ def _random_dispatch(random: Random, focus: frozenset[str]) -> tuple[str, int]:
 def _random_traps(
     random: Random, protocol: ProtocolName, focus: frozenset[str], options: _Options
 ) -> tuple[str, ...]:
-    """Settings of injected traps, as ``run --inject`` takes them."""
+    """Draw settings of injected traps, as ``run --inject`` takes them."""
     profile = options.get("profile", "classic")
     possible = [
         name
         for name in drawn_traps(protocol)
         if catalogue()[name].mechanism in _INJECTED and profile in catalogue()[name].profiles
     ]
-    chosen = [name for name in possible if name in focus]
+    injected = [name for name in possible if name in focus]
     for _ in range(random.choice((0, 0, 0, 1, 1, 2))):
-        chosen.append(random.choice(possible))
-    names = sorted(set(chosen))
+        injected.append(random.choice(possible))
+    names = sorted(set(injected))
     segments = sum(isinstance(catalogue()[name], SegmentTrap) for name in names)
     window = random.choice((2, 2, 3, 5))
     return tuple(

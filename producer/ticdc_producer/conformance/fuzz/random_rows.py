@@ -17,7 +17,7 @@ def change_rows(draft: Draft) -> None:
         insert(draft, table)
         return
     (operation,) = draft.random.choices(
-        [one for one, _ in _OPERATIONS], [weight for _, weight in _OPERATIONS]
+        [function for function, _ in _OPERATIONS], [weight for _, weight in _OPERATIONS]
     )
     operation(draft, table)
 
@@ -42,9 +42,9 @@ def insert(draft: Draft, table: RandomTable, keys: list[Key] | None = None) -> N
         _insert_rows(draft, table, [()] * count)
         draft.traps.add("no-key-table")
         return
-    found = table.free_keys(draft.random, count) if keys is None else keys
-    if found:
-        _insert_rows(draft, table, found)
+    new_keys = table.free_keys(draft.random, count) if keys is None else keys
+    if new_keys:
+        _insert_rows(draft, table, new_keys)
 
 
 def _insert_rows(draft: Draft, table: RandomTable, keys: list[Key]) -> None:
@@ -55,7 +55,10 @@ def _insert_rows(draft: Draft, table: RandomTable, keys: list[Key]) -> None:
             table.rows[key] = unique
             draft.traps |= key_traps(key)
         parts = dict(zip(table.key, key, strict=False))
-        cells = (parts.get(one.name) or (unique if one.unique else draft.value(one)) for one in table.written)
+        cells = (
+            parts.get(column.name) or (unique if column.unique else draft.value(column))
+            for column in table.written
+        )
         rows.append(f"({', '.join(cells)})")
     names = [column.name for column in table.written]
     listed = "" if len(names) == len(table.columns) else f" ({', '.join(names)})"
@@ -77,8 +80,8 @@ def _update(draft: Draft, table: RandomTable) -> None:
     if not table.rows or not table.values:
         insert(draft, table)
         return
-    chosen = draft.random.sample(table.values, min(len(table.values), draft.random.choice((1, 1, 2))))
-    changes = ", ".join(f"{column.name} = {draft.value(column)}" for column in chosen)
+    columns = draft.random.sample(table.values, min(len(table.values), draft.random.choice((1, 1, 2))))
+    changes = ", ".join(f"{column.name} = {draft.value(column)}" for column in columns)
     where = f" WHERE {table.where(draft.row(table))}" if draft.random.random() < 0.8 else ""
     draft.add(f"UPDATE {table.sql_name} SET {changes}{where}")
 

@@ -89,10 +89,10 @@ class RandomTable:
     @property
     def values(self) -> list[RandomColumn]:
         """The columns that are neither generated nor part of a key."""
-        return [one for one in self.written if one.name not in self.key and not one.unique]
+        return [column for column in self.written if column.name not in self.key and not column.unique]
 
     def in_first_partition(self, key: Key) -> bool:
-        """Whether the row of a key is in the partition ``p0``."""
+        """Return whether the row of a key is in the partition ``p0``."""
         return int(key[0]) % 3 == 0 if "HASH" in self.partitioning else int(key[0]) < 3
 
     @property
@@ -101,28 +101,28 @@ class RandomTable:
         return next((column for column in self.columns if column.unique), None)
 
     def column(self, name: str) -> RandomColumn:
-        """A column by name."""
+        """Return a column by name."""
         return next(column for column in self.columns if column.name == name)
 
     def free_keys(self, random: Random, count: int) -> list[Key]:
-        """Some keys that no row has; fewer if there are not as many."""
-        drawn = (
+        """Draw some keys that no row has; fewer if there are not as many."""
+        candidates = (
             tuple(random.choice(self.column(name).values) for name in self.key) for _ in range(4 * count)
         )
-        return list(dict.fromkeys(key for key in drawn if key not in self.rows))[:count]
+        return list(dict.fromkeys(key for key in candidates if key not in self.rows))[:count]
 
     def free_unique(self, random: Random) -> str:
-        """A value of the unique column that no row has, or NULL."""
+        """Draw a value of the unique column that no row has, or NULL."""
         free = [value for value in _UNIQUE_VALUES if value not in self.rows.values()]
         return random.choice([*free, "NULL"])
 
     def where(self, key: Key) -> str:
-        """The condition that selects the row of a key."""
+        """Return the condition that selects the row of a key."""
         return " AND ".join(f"{name} = {value}" for name, value in zip(self.key, key, strict=True))
 
 
 def random_table(random: Random, number: int, focus: frozenset[str]) -> RandomTable:
-    """A table without rows.
+    """Draw a table without rows.
 
     :param number: distinguishes the tables of a history.
     :param focus: traps that the table should allow.
@@ -142,7 +142,7 @@ def random_table(random: Random, number: int, focus: frozenset[str]) -> RandomTa
     # A unique key of a partitioned table has to contain the columns of the partitioning.
     if (
         integer_key
-        and not any(one.unique for one in columns)
+        and not any(column.unique for column in columns)
         and _wants(random, focus, 0.15, "partitioned-table", "exchange-partition")
     ):
         partitioning = random.choice(_PARTITIONS).format("k")
@@ -157,7 +157,7 @@ def random_table(random: Random, number: int, focus: frozenset[str]) -> RandomTa
 
 
 def _random_key(random: Random, focus: frozenset[str]) -> tuple[list[RandomColumn], str]:
-    """The columns of the key and its clause; a table without a key has an empty clause."""
+    """Draw the columns of the key and its clause. A table without a key has an empty clause."""
     names = (
         ["int"]
         if focus & {"partitioned-table", "exchange-partition", "virtual-column", "column-flags"}
@@ -170,7 +170,7 @@ def _random_key(random: Random, focus: frozenset[str]) -> tuple[list[RandomColum
         for index, name in enumerate(names)
     ]
     if _wants(random, focus, 0.03, "no-key-table"):
-        return [RandomColumn(name=one.name, type=one.type) for one in key], ""
+        return [RandomColumn(name=column.name, type=column.type) for column in key], ""
     if _wants(random, focus, 0.15, "raw-key-update"):
         return key, "PRIMARY KEY ({}) NONCLUSTERED"
     return key, "UNIQUE KEY ({})" if random.random() < 0.12 else "PRIMARY KEY ({})"
@@ -184,19 +184,19 @@ def _key_types(random: Random, focus: frozenset[str]) -> list[str]:
 
 
 def _key_type(name: str) -> RandomColumnType:
-    """Keys have a limited length."""
+    """Return the type of a key's column, which has a limited length."""
     values = tuple(Value(literal) for literal in _KEY_VALUES[name])
     return RandomColumnType(name, "VARCHAR(20)" if name == "varchar" else types()[name].sql, values)
 
 
 def _random_values(random: Random, focus: frozenset[str]) -> list[RandomColumn]:
-    wanted = [random.choice(types_with(trap)) for trap in sorted(focus & value_traps())]
+    in_focus = [random.choice(types_with(trap)) for trap in sorted(focus & value_traps())]
     count = random.choice((1, 1, 2, 2, 3, 5))
-    drawn = [types()[name] for name in wanted] + [random_type(random) for _ in range(count)]
-    names = [f"v{number}" for number in range(1, len(drawn) + 1)]
+    kinds = [types()[name] for name in in_focus] + [random_type(random) for _ in range(count)]
+    names = [f"v{number}" for number in range(1, len(kinds) + 1)]
     if random.random() < 0.08:
         names[0] = random.choice(_UNUSUAL_COLUMNS)
-    return [_value_column(random, name, kind) for name, kind in zip(names, drawn, strict=True)]
+    return [_value_column(random, name, kind) for name, kind in zip(names, kinds, strict=True)]
 
 
 def _value_column(random: Random, name: str, kind: RandomColumnType) -> RandomColumn:
@@ -209,7 +209,10 @@ def _value_column(random: Random, name: str, kind: RandomColumnType) -> RandomCo
 
 
 def _takes_default(kind: RandomColumnType) -> bool:
-    """TiDB has no defaults for these types, and zero dates depend on the session's mode."""
+    """Return whether a type can have a default.
+
+    TiDB has no defaults for some types, and zero dates depend on the session's mode.
+    """
     without = ("TEXT", "BLOB", "JSON", "VECTOR")
     return not kind.sql_mode and not any(word in kind.sql for word in without)
 
@@ -219,7 +222,7 @@ def _wants(random: Random, focus: frozenset[str], share: float, *traps: str) -> 
 
 
 def key_traps(key: Key) -> set[str]:
-    """The traps that the values of a key produce."""
+    """Return the traps that the values of a key produce."""
     return {_KEY_TRAPS[value] for value in key if value in _KEY_TRAPS}
 
 
@@ -253,15 +256,15 @@ class Draft:
         return self.statements.count("BEGIN") > self.statements.count("COMMIT")
 
     def table(self) -> RandomTable:
-        """Any table."""
+        """Draw a table."""
         return self.random.choice(self.tables)
 
     def row(self, table: RandomTable) -> Key:
-        """The key of any row of a table that has some."""
+        """Draw the key of a row of a table that has some."""
         return self.random.choice(sorted(table.rows))
 
     def value(self, column: RandomColumn) -> str:
-        """A literal of a column that is no part of a key."""
+        """Draw a literal of a column that is no part of a key."""
         value = random_value(self.random, column, self.focus)
         self.traps |= {value.trap} - {""}
         return value.literal

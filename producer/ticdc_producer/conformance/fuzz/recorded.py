@@ -72,12 +72,12 @@ def save_failure(folder: Path, failure: Failure, command: str) -> Path:
 
 
 def replay_command(command: str, folder: Path) -> str:
-    """The command that sends an example again."""
+    """Return the command that sends an example again."""
     return shlex.join(["ticdc-producer", "conformance", "--testee", command, "--replay", str(folder)])
 
 
 def stored_example(folder: Path) -> FuzzExample | None:
-    """The example of a folder that ``save_failure`` has written; None for another folder.
+    """Read the example of a folder that ``save_failure`` has written; None for another folder.
 
     :raises ConformanceError: if it cannot be read.
     """
@@ -86,7 +86,7 @@ def stored_example(folder: Path) -> FuzzExample | None:
 
 
 def regressions(folder: Path) -> Iterator[FuzzExample]:
-    """The examples of earlier failures, the newest first.
+    """Yield the examples of earlier failures, the newest first.
 
     :raises ConformanceError: if the file cannot be read.
     """
@@ -118,7 +118,7 @@ _GENERATES = "run it with --out, and name the folder"
 
 
 def recorded_example(path: Path, levels: tuple[Level, ...]) -> FuzzExample:
-    """The example of a golden folder, or of a scenario of SQL.
+    """Return the example of a golden folder, or of a scenario of SQL.
 
     :param levels: levels of the requests.
     :raises ConformanceError: for a folder or scenario that cannot be expressed in SQL.
@@ -141,7 +141,7 @@ def recorded_example(path: Path, levels: tuple[Level, ...]) -> FuzzExample:
 def _of_scenario(path: Path, levels: tuple[Level, ...]) -> FuzzExample:
     scenario = load_scenario(path)
     changefeed = changefeed_of(None, None, scenario=scenario.changefeed, name=scenario.name)
-    statements = tuple(one for step in scenario.steps for one in _of_step(scenario, step))
+    statements = tuple(statement for step in scenario.steps for statement in _of_step(scenario, step))
     inject = tuple(
         f"{name}:" + ",".join(f"{key}={value}" for key, value in fault.model_dump(exclude_none=True).items())
         for name, fault in scenario.faults.items()
@@ -179,13 +179,13 @@ def _example(
         levels=levels,
         options={**options, **({"dispatchers": given["dispatchers"]} if given["dispatchers"] else {})},
         partitions=changefeed.partition_num,
-        inject=tuple(one.removesuffix(":") for one in inject),
+        inject=tuple(trap.removesuffix(":") for trap in inject),
         seed=seed,
     )
 
 
 def _statements(folder: Path) -> Iterator[str]:
-    """The events of a folder as SQL, in the order of their commit-ts; repeated events once."""
+    """Yield the events of a folder as SQL, in the order of their commit-ts. Repeated events occur once."""
     events: dict[str, dict[str, Any]] = {}
     path = folder / "events.jsonl"
     if not path.is_file():

@@ -29,14 +29,14 @@ class Failure:
     """An example that a testee gets wrong.
 
     :param number: which example it was, from 1; 0 for one of an earlier run.
-    :param found: as it was drawn.
+    :param original: as it was drawn.
     :param smallest: after shrinking.
     :param wrong: the case of the smallest example, and the differences.
     :param tries: number of variants that were tried.
     """
 
     number: int
-    found: FuzzExample
+    original: FuzzExample
     smallest: FuzzExample
     wrong: Wrong
     tries: int
@@ -51,18 +51,18 @@ async def shrunk(testee: FuzzTestee, example: FuzzExample, wrong: Wrong, *, numb
 
     async def fails(variant: FuzzExample) -> bool:
         nonlocal last
-        found = await first_wrong(testee, variant)
-        last = found or last
-        return found is not None
+        failure = await first_wrong(testee, variant)
+        last = failure or last
+        return failure is not None
 
     one_level = replace(example, levels=(Level(wrong.case.request.level),), traps=())
     shrinker = Shrinker(fails)
     smallest = await shrinker.smallest(one_level)
-    return Failure(number=number, found=example, smallest=smallest, wrong=last, tries=shrinker.tries)
+    return Failure(number=number, original=example, smallest=smallest, wrong=last, tries=shrinker.tries)
 
 
 async def first_wrong(testee: FuzzTestee, example: FuzzExample) -> Wrong | None:
-    """The first case of an example that a testee gets wrong; None also if the example is not valid."""
+    """Return the first case of an example that a testee gets wrong; None also if the example is not valid."""
     try:
         cases = [*build_topic(example).cases("fuzz")]
     except ProducerError:
@@ -83,7 +83,7 @@ class Shrinker:
     _known: set[bytes] = field(default_factory=set)
 
     async def smallest(self, example: FuzzExample) -> FuzzExample:
-        """The smallest variant that was found; the example itself fails."""
+        """Return the smallest failing variant. The example itself fails."""
         size = -1
         while size != _size(example):
             size = _size(example)
@@ -93,12 +93,12 @@ class Shrinker:
 
     async def _pass(self, example: FuzzExample, variants: _Variants) -> FuzzExample:
         """Replace the example by its first variant that fails, as long as there is one."""
-        found: FuzzExample | None = example
-        while found is not None:
-            example, found = found, None
+        smaller: FuzzExample | None = example
+        while smaller is not None:
+            example, smaller = smaller, None
             for variant in variants(example):
                 if await self._fails(variant):
-                    found = variant
+                    smaller = variant
                     break
         return example
 
@@ -116,7 +116,7 @@ def _size(example: FuzzExample) -> int:
 
 
 def _fewer_statements(example: FuzzExample) -> Iterator[FuzzExample]:
-    """Halves first, then smaller runs of statements."""
+    """Yield variants with fewer statements: halves first, then smaller runs of statements."""
     size = max(1, len(example.sql) // 2)
     while size:
         for script in sql_edits.without_statements(example.sql, size):
@@ -125,13 +125,13 @@ def _fewer_statements(example: FuzzExample) -> Iterator[FuzzExample]:
 
 
 def _plainer_delivery(example: FuzzExample) -> Iterator[FuzzExample]:
-    """One thing less that is not SQL: traps, options, partitions, the order of delivery."""
+    """Yield variants that lack one thing that is not SQL: traps, options, partitions, order of delivery."""
     for level in example.levels if len(example.levels) > 1 else ():
         yield replace(example, levels=(level,))
     for delivery in example.deliveries if len(example.deliveries) > 1 else ():
         yield replace(example, deliveries=(delivery,))
     if len(example.deliveries) == 1:
-        yield from (replace(example, deliveries=(one,)) for one in _plainer(example.deliveries[0]))
+        yield from (replace(example, deliveries=(plainer,)) for plainer in _plainer(example.deliveries[0]))
     if example.partitions > 1:
         yield replace(example, partitions=1)
         yield replace(example, partitions=example.partitions - 1)
@@ -140,10 +140,12 @@ def _plainer_delivery(example: FuzzExample) -> Iterator[FuzzExample]:
     if example.seed:
         yield replace(example, seed=0)
     for trap in example.inject:
-        yield replace(example, inject=tuple(one for one in example.inject if one != trap))
+        yield replace(example, inject=tuple(other for other in example.inject if other != trap))
     for name in example.options:
         if name not in _BASIC_OPTIONS:
-            yield replace(example, options={key: one for key, one in example.options.items() if key != name})
+            yield replace(
+                example, options={key: value for key, value in example.options.items() if key != name}
+            )
 
 
 def _plainer(delivery: TopicRequest) -> Iterator[TopicRequest]:
@@ -156,7 +158,10 @@ def _plainer(delivery: TopicRequest) -> Iterator[TopicRequest]:
 
 
 def _certain_traps(example: FuzzExample) -> Iterator[FuzzExample]:
-    """Traps that happen wherever they can, so that they do not depend on the statements around them."""
+    """Yield variants whose traps happen wherever they can.
+
+    Such traps do not depend on the statements around them.
+    """
     for index, trap in enumerate(example.inject):
         name, _, numbers = trap.partition(":")
         certain = f"{name}:rate=1" + (",window=2" if "window=" in numbers else "")
@@ -172,12 +177,12 @@ def _edits(edit: Callable[[sql_edits.Script], Iterator[sql_edits.Script]]) -> _V
 
 
 def _fewer_statements_by_chance(example: FuzzExample) -> Iterator[FuzzExample]:
-    """One statement less, with other seeds: traps and orders depend on all statements."""
-    if not example.inject and all(one.order == "in-turn" for one in example.deliveries):
+    """Yield variants with one statement less and other seeds: traps and orders depend on all statements."""
+    if not example.inject and all(delivery.order == "in-turn" for delivery in example.deliveries):
         return
     for script in sql_edits.without_statements(example.sql, 1):
         for seed in range(_OTHER_SEEDS):
-            deliveries = tuple(replace(one, seed=seed) for one in example.deliveries)
+            deliveries = tuple(replace(delivery, seed=seed) for delivery in example.deliveries)
             yield replace(example, sql=script, seed=seed, deliveries=deliveries)
 
 

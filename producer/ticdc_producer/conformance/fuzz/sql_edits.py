@@ -18,7 +18,7 @@ _SIMPLE = ("1", "'a'", "NULL")
 
 
 def statements_of(text: str) -> Script:
-    """The statements of a scenario's SQL.
+    """Return the statements of a scenario's SQL.
 
     :raises ScenarioError: where a quote or comment is not closed.
     """
@@ -26,21 +26,21 @@ def statements_of(text: str) -> Script:
 
 
 def without_statements(script: Script, size: int) -> Iterator[Script]:
-    """Variants without a run of ``size`` units; a transaction is one unit, or its statements are."""
+    """Yield variants without a run of ``size`` units. A transaction is one unit, or its statements are."""
     for units in (_transactions(script), [[statement] for statement in script]):
         for start in range(0, len(units), size):
-            rest = [one for unit in (*units[:start], *units[start + size :]) for one in unit]
+            rest = [statement for unit in (*units[:start], *units[start + size :]) for statement in unit]
             if _is_balanced(rest) and len(rest) < len(script):
                 yield tuple(rest)
 
 
 def without_transactions(script: Script) -> Iterator[Script]:
-    """Variants without the BEGIN and COMMIT of one transaction."""
+    """Yield variants without the BEGIN and COMMIT of one transaction."""
     units = _transactions(script)
     for index, unit in enumerate(units):
         if len(unit) > 1:
             rest = [*units[:index], unit[1:-1], *units[index + 1 :]]
-            yield tuple(one for part in rest for one in part)
+            yield tuple(statement for part in rest for statement in part)
 
 
 def _transactions(script: Sequence[str]) -> list[list[str]]:
@@ -67,7 +67,7 @@ def _is_balanced(script: Sequence[str]) -> bool:
 
 
 def without_rows(script: Script) -> Iterator[Script]:
-    """Variants in which one INSERT has fewer rows."""
+    """Yield variants in which one INSERT has fewer rows."""
     for index, text in enumerate(script):
         parsed = SQLParts.of(text)
         rows = parsed.rows() if parsed else []
@@ -76,7 +76,7 @@ def without_rows(script: Script) -> Iterator[Script]:
 
 
 def without_columns(script: Script) -> Iterator[Script]:
-    """Variants in which a table lacks a column, and statements do not set it."""
+    """Yield variants in which a table lacks a column, and statements do not set it."""
     for index, text in enumerate(script):
         parsed = SQLParts.of(text)
         if parsed is not None and (added := parsed.added_column()):
@@ -111,7 +111,7 @@ def _without_column(script: Script, index: int, table: str, name: str, position:
 
 
 def with_fewer_clauses(script: Script) -> Iterator[Script]:
-    """Variants with shorter definitions: no partitions, no attributes of columns, fewer assignments."""
+    """Yield variants with shorter definitions: no partitions, no column attributes, fewer assignments."""
     for index, text in enumerate(script):
         parsed = SQLParts.of(text)
         if parsed is None:
@@ -121,7 +121,7 @@ def with_fewer_clauses(script: Script) -> Iterator[Script]:
 
 
 def with_simpler_values(script: Script) -> Iterator[Script]:
-    """Variants in which one value of an INSERT or UPDATE is a short one."""
+    """Yield variants in which one value of an INSERT or UPDATE is a short one."""
     for index, text in enumerate(script):
         parsed = SQLParts.of(text)
         for start, end in parsed.cells() if parsed else ():

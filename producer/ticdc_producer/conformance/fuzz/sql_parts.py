@@ -16,7 +16,7 @@ _OF_TYPE = ("UNSIGNED", "ZEROFILL")
 
 
 def without(text: str, spans: Sequence[Span], removed: set[int]) -> str:
-    """The text with the spans of a list that remain, separated by commas."""
+    """Return the text with the spans of a list that remain, separated by commas."""
     rest = [text[start:end] for number, (start, end) in enumerate(spans) if number not in removed]
     return text[: spans[0][0]] + ", ".join(rest) + text[spans[-1][1] :]
 
@@ -47,12 +47,12 @@ class SQLParts:
         return [str(token.text) for token in self.statement.tokens]
 
     def _index(self, word: str) -> int:
-        """Index of the first unquoted word; the number of words without it."""
+        """Return the index of the first unquoted word; the number of words without it."""
         count = len(self.statement.tokens)
         return next((number for number in range(count) if self.word(number) == word), count)
 
     def table(self) -> str:
-        """The table of the statement, in lower case."""
+        """Return the table of the statement, in lower case."""
         start = {"INSERT": 2, "CREATE": 2, "UPDATE": 1, "DELETE": 2, "ALTER": 2}.get(self.verb, 0)
         texts = self._texts
         end = start + (3 if texts[start + 1 : start + 2] == ["."] else 1)
@@ -60,7 +60,7 @@ class SQLParts:
         return name if "." in name else f"test.{name}"
 
     def _list_at(self, opening: int) -> tuple[list[Span], int]:
-        """The members of the list that a bracket opens, and the index of its closing bracket."""
+        """Return the members of the list that a bracket opens, and the index of its closing bracket."""
         tokens, members, depth = self.statement.tokens, list[Span](), 0
         start = opening + 1
         for number in range(opening, len(tokens)):
@@ -75,7 +75,7 @@ class SQLParts:
         return members, len(tokens)
 
     def added_column(self) -> str:
-        """The column that ALTER TABLE … ADD COLUMN adds, as written; empty for another statement."""
+        """Return the column that ALTER TABLE … ADD COLUMN adds, as written; empty for another statement."""
         adding = self._index("ADD")
         if self.verb != "ALTER" or self.word(adding + 1) != "COLUMN":
             return ""
@@ -83,36 +83,36 @@ class SQLParts:
         return self.statement.sql[token.start : token.end + 1]
 
     def elements(self) -> list[Span]:
-        """The columns and keys of CREATE TABLE."""
+        """Return the columns and keys of CREATE TABLE."""
         return self._list_at(self._index("("))[0]
 
     def first_word(self, span: Span) -> str:
-        """The first word of a span as written."""
+        """Return the first word of a span as written."""
         token = next(token for token in self.statement.tokens if token.start >= span[0])
         return self.statement.sql[token.start : token.end + 1]
 
     def names_column(self, span: Span) -> bool:
-        """Whether an element of CREATE TABLE is a column."""
+        """Return whether an element of CREATE TABLE is a column."""
         return self.first_word(span).upper() not in _NO_COLUMN
 
     def _row_lists(self) -> list[tuple[Span, list[Span]]]:
-        """The rows of an INSERT: the span with brackets, and those of the values."""
-        found, number = [], self._index("VALUES") + 1
+        """Return the rows of an INSERT: the span with brackets, and those of the values."""
+        lists, number = [], self._index("VALUES") + 1
         if self.verb != "INSERT":
             return []
         tokens = self.statement.tokens
         while number < len(tokens) and self.word(number) == "(":
             members, closing = self._list_at(number)
-            found.append(((tokens[number].start, tokens[closing].end + 1), members))
+            lists.append(((tokens[number].start, tokens[closing].end + 1), members))
             number = closing + 2
-        return found
+        return lists
 
     def rows(self) -> list[Span]:
-        """The rows of an INSERT."""
+        """Return the rows of an INSERT."""
         return [span for span, _ in self._row_lists()]
 
     def insert_without(self, name: str, position: int) -> str:
-        """The INSERT without a column, by its name or else by its position."""
+        """Return the INSERT without a column, by its name or else by its position."""
         text, listed = self.statement.text, self._listed()
         names = [text[start:end] for start, end in listed]
         if listed and name not in names:
@@ -144,7 +144,7 @@ class SQLParts:
         return members
 
     def _conditions(self) -> list[Span]:
-        """The parts of WHERE that AND connects."""
+        """Return the parts of WHERE that AND connects."""
         tokens, members = self.statement.tokens, list[Span]()
         start = self._index("WHERE") + 1
         for number in range(start, len(tokens) + 1):
@@ -154,7 +154,7 @@ class SQLParts:
         return members
 
     def change_without(self, name: str) -> list[str]:
-        """The UPDATE or DELETE without a column; nothing if it changes no other one."""
+        """Return the UPDATE or DELETE without a column; nothing if it changes no other one."""
         text, conditions, spans = self.statement.text, self._conditions(), self._assignments()
         rest = [text[start:end] for start, end in conditions if self.first_word((start, end)) != name]
         if len(rest) < len(conditions):
@@ -166,7 +166,7 @@ class SQLParts:
         return [] if len(removed) == len(spans) else [without(text, spans, removed)]
 
     def create_without(self, column: int) -> str:
-        """CREATE TABLE without a column, and without it in the keys."""
+        """Return CREATE TABLE without a column, and without it in the keys."""
         text, elements = self.statement.text, self.elements()
         name = self.first_word(elements[column])
         for element in reversed(elements):
@@ -187,13 +187,13 @@ class SQLParts:
         return text[: elements[column - 1][1]] + text[end:]
 
     def fewer_assignments(self) -> Iterator[str]:
-        """UPDATEs with one assignment less."""
+        """Yield UPDATEs with one assignment less."""
         spans = self._assignments()
         for number in range(len(spans)) if len(spans) > 1 else ():
             yield without(self.statement.text, spans, {number})
 
     def shorter_definitions(self) -> Iterator[str]:
-        """CREATE TABLEs without what follows the columns, and with columns without attributes."""
+        """Yield CREATE TABLEs without what follows the columns, and with columns without attributes."""
         if self.verb != "CREATE" or self.word(1) != "TABLE":
             return
         text, tokens = self.statement.text, self.statement.tokens
@@ -207,18 +207,18 @@ class SQLParts:
                 yield text[:cut] + text[end:]
 
     def cells(self) -> list[Span]:
-        """The values of an INSERT or UPDATE, the last ones first."""
-        found = [span for _, members in self._row_lists() for span in members]
+        """Return the values of an INSERT or UPDATE, the last ones first."""
+        spans = [span for _, members in self._row_lists() for span in members]
         for start, end in self._assignments():
             equals = self.statement.sql.index("=", start) + 1
             while self.statement.sql[equals : equals + 1].isspace():
                 equals += 1
-            found.append((equals, end))
-        return found[::-1]
+            spans.append((equals, end))
+        return spans[::-1]
 
 
 def _after_type(words: Sequence[object]) -> int:
-    """Where the type of a column ends: after its name, one word and its brackets."""
+    """Return where the type of a column ends: after its name, one word and its brackets."""
     texts = [str(getattr(word, "text", "")) for word in words]
     index = 1
     if texts[2:3] == ["("]:

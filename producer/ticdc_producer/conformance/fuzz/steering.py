@@ -1,4 +1,4 @@
-"""Steers examples by the trap catalogue: what a consumer has not survived yet is tried next."""
+"""Steers examples by the trap catalogue: traps that a consumer has not survived yet are tried next."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MAX_TRIES = 12
 
 @dataclass
 class Steering:
-    """Counts what a consumer has survived.
+    """Counts the traps that a consumer has survived.
 
     :param protocols: protocols of the examples.
     :ivar survived: examples that the consumer answered rightly, by protocol and trap.
@@ -40,18 +40,18 @@ class Steering:
     def focus(
         self, random: Random, protocol: ProtocolName, possible: Collection[str] | None = None
     ) -> Pair | tuple[()]:
-        """The traps that the next example should have; none for an example that is drawn freely.
+        """Draw the traps that the next example should have; none for an example that is drawn freely.
 
         :param possible: the traps that it may have; None: all.
         """
         if random.random() >= _STEERED:
             return ()
-        traps = [one for one in drawn_traps(protocol) if possible is None or one in possible]
+        traps = [trap for trap in drawn_traps(protocol) if possible is None or trap in possible]
         if len(traps) < 2:
             return ()
-        drawn = [self._pair(random.sample(traps, 2)) for _ in range(_CANDIDATES)]
-        open_pairs = [pair for pair in drawn if self._tried[protocol, pair] < _MAX_TRIES] or drawn
-        pair = min(open_pairs, key=lambda one: self._experience(protocol, one))
+        candidates = [self._pair(random.sample(traps, 2)) for _ in range(_CANDIDATES)]
+        open_pairs = [pair for pair in candidates if self._tried[protocol, pair] < _MAX_TRIES] or candidates
+        pair = min(open_pairs, key=lambda candidate: self._experience(protocol, candidate))
         self._tried[protocol, pair] += 1
         return pair
 
@@ -66,15 +66,15 @@ class Steering:
         names = sorted(set(traps))
         self.survived.update((example.protocol, name) for name in names)
         self.pairs.update((example.protocol, self._pair(pair)) for pair in combinations(names, 2))
-        self.orders.update(one.order for one in example.deliveries)
+        self.orders.update(delivery.order for delivery in example.deliveries)
 
     @staticmethod
     def _pair(names: Sequence[str]) -> Pair:
         first, second = sorted(names)
         return first, second
 
-    def as_json(self) -> dict[str, Any]:
-        """The counts by protocol: traps, pairs, and the traps that no topic had."""
+    def as_json(self) -> dict[str, object]:
+        """Return the counts by protocol: traps, pairs, and the traps that no topic had."""
         return {protocol: self._of_protocol(protocol) for protocol in self.protocols} | {
             "orders": dict(sorted(self.orders.items()))
         }
@@ -89,17 +89,17 @@ class Steering:
         }
 
     def text_lines(self) -> list[str]:
-        """The counts as lines of text, without protocols of which nothing was survived."""
+        """Return the counts as lines of text, without protocols of which nothing was survived."""
         lines = []
         for protocol in self.protocols:
-            found = self._of_protocol(protocol)
-            traps = sorted(found["traps"].items(), key=lambda item: item[1])
+            summary = self._of_protocol(protocol)
+            traps = sorted(summary["traps"].items(), key=lambda item: item[1])
             survived = sum(bool(count) for _, count in traps)
             if not survived:  # such as a protocol that the consumer skips
                 continue
-            all_pairs = len(found["pairs"]) + found["pairs_not_survived"]
+            all_pairs = len(summary["pairs"]) + summary["pairs_not_survived"]
             lines.append(
-                f"{protocol}: survived {survived} of {len(traps)} traps and {len(found['pairs'])} of "
+                f"{protocol}: survived {survived} of {len(traps)} traps and {len(summary['pairs'])} of "
                 f"{all_pairs} pairs"
             )
             missing = [name for name, count in traps if not count]

@@ -1,7 +1,7 @@
 """The stream of random examples: drawn, and built before their turn in further processes.
 
-An example depends on the seed and on what the consumer had survived some histories before, so it does not
-depend on how many processes build them, nor on how fast the consumer answers.
+An example depends on the seed and on the traps that the consumer had survived some histories before. It does
+not depend on how many processes build examples, nor on how fast the consumer answers.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ takes a third of the time of an example."""
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What is drawn.
+    """The settings of the draw.
 
     :param follows_ddl: whether tables that a DDL altered are requested, too.
     """
@@ -47,7 +47,7 @@ class Settings:
 class Examples:
     """Random examples.
 
-    :param steering: what the consumer has survived; it decides which traps are drawn next.
+    :param steering: the traps that the consumer has survived; it decides which traps are drawn next.
     :ivar protocols: the protocols of further examples.
     """
 
@@ -57,13 +57,13 @@ class Examples:
         self.protocols = list(settings.protocols)
 
     def draw(self) -> list[FuzzExample]:
-        """The examples of a new history; nearly all of them are valid."""
+        """Draw the examples of a new history. Nearly all of them are valid."""
         protocol = self._random.choice(self.protocols)
         focus = self._steering.focus(self._random, protocol)
         history = new_history(self._random, focus)
         possible, examples = possible_traps(history), list[FuzzExample]()
         for _ in range(VARIATIONS):
-            if examples:  # the first one has what the history was drawn for
+            if examples:  # the first one has the traps for which the history was drawn
                 protocol = self._random.choice(self.protocols)
                 focus = self._steering.focus(self._random, protocol, possible)
             examples.append(
@@ -87,8 +87,11 @@ _MAX_REJECTED = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """:param number: position in the stream, from 1."""
+class NumberedExample:
+    """An example with its position in the stream.
+
+    :param number: position, from 1.
+    """
 
     number: int
     example: FuzzExample
@@ -110,20 +113,20 @@ class BuiltExample:
     rejection: str = ""
 
 
-def built(drawn: Drawn) -> BuiltExample:
+def built(numbered: NumberedExample) -> BuiltExample:
     """Run the statements of an example, and make its requests."""
-    example = drawn.example
+    example = numbered.example
     try:
         topic = build_topic(example)
     except ProducerError as error:
-        return BuiltExample(drawn.number, example, rejection=str(error))
-    cases = tuple(topic.cases(f"fuzz.{example.protocol}.{drawn.number}"))
-    return BuiltExample(drawn.number, example, cases, topic.traps)
+        return BuiltExample(numbered.number, example, rejection=str(error))
+    cases = tuple(topic.cases(f"fuzz.{example.protocol}.{numbered.number}"))
+    return BuiltExample(numbered.number, example, cases, topic.traps)
 
 
-def built_all(drawn: Sequence[Drawn]) -> list[BuiltExample]:
+def built_all(examples: Sequence[NumberedExample]) -> list[BuiltExample]:
     """Build the examples of a history: in one process, because they share the executed history."""
-    return [built(one) for one in drawn]
+    return [built(example) for example in examples]
 
 
 class ExampleStream:
@@ -139,8 +142,8 @@ class ExampleStream:
         self._steering = Steering(settings.protocols)
         self._examples = Examples(settings, self._steering)
         self._pool = _pool(min(processes, AHEAD)) if processes else None
-        self._wanted = examples
-        self._drawn = 0
+        self._limit = examples
+        self._last_number = 0
         self._histories: deque[_History] = deque()
         self._current: Iterator[BuiltExample] = iter(())
         self._survived: deque[BuiltExample] = deque()
@@ -160,33 +163,33 @@ class ExampleStream:
         self._survived.append(example)
 
     async def next(self) -> BuiltExample | None:
-        """The next example that has a topic; None if no protocol is left.
+        """Return the next example that has a topic; None if no protocol remains.
 
         :raises EnvironmentFailure: if a process that builds examples has ended.
         :raises ProducerError: if no valid example is drawn, which the tests rule out.
         """
         rejected = 0
         while self._examples.protocols:
-            one = next(self._current, None)
-            if one is None:
+            candidate = next(self._current, None)
+            if candidate is None:
                 self._current = await self._next_history()
-            elif one.rejection:
+            elif candidate.rejection:
                 self.rejected, rejected = self.rejected + 1, rejected + 1
                 if rejected == _MAX_REJECTED:
-                    raise ProducerError(one.rejection)
-            elif one.example.protocol in self._examples.protocols:
-                return one
+                    raise ProducerError(candidate.rejection)
+            elif candidate.example.protocol in self._examples.protocols:
+                return candidate
         return None
 
     async def _next_history(self) -> Iterator[BuiltExample]:
         while len(self._histories) < AHEAD:
             self._histories.append(self._draw())
         if self._pool is None:
-            return map(built, self._histories.popleft().drawn)
+            return map(built, self._histories.popleft().examples)
         try:
-            for one in self._histories:
-                if self._wanted is None or one.drawn[0].number <= self._wanted:
-                    one.start(self._pool)
+            for history in self._histories:
+                if self._limit is None or history.examples[0].number <= self._limit:
+                    history.start(self._pool)
             examples = await asyncio.wrap_future(self._histories.popleft().start(self._pool))
         except BrokenProcessPool:
             raise EnvironmentFailure(
@@ -196,14 +199,16 @@ class ExampleStream:
 
     def _draw(self) -> _History:
         """Draw the examples of a history; the answers to the latest examples have no influence."""
-        until = self._drawn - AHEAD * VARIATIONS
+        until = self._last_number - AHEAD * VARIATIONS
         while self._survived and self._survived[0].number <= until:
-            one = self._survived.popleft()
-            self._steering.record(one.example, one.traps)
+            survivor = self._survived.popleft()
+            self._steering.record(survivor.example, survivor.traps)
         examples = self._examples.draw()
-        numbers = range(self._drawn + 1, self._drawn + 1 + len(examples))
-        self._drawn += len(examples)
-        return _History([Drawn(number, example) for number, example in zip(numbers, examples, strict=True)])
+        numbers = range(self._last_number + 1, self._last_number + 1 + len(examples))
+        self._last_number += len(examples)
+        return _History(
+            [NumberedExample(number, example) for number, example in zip(numbers, examples, strict=True)]
+        )
 
     def close(self) -> None:
         """End the processes."""
@@ -218,12 +223,12 @@ class _History:
     :param building: their requests, once a process builds them.
     """
 
-    drawn: Sequence[Drawn]
+    examples: Sequence[NumberedExample]
     building: Future[list[BuiltExample]] | None = None
 
     def start(self, pool: ProcessPoolExecutor) -> Future[list[BuiltExample]]:
         if self.building is None:
-            self.building = pool.submit(built_all, self.drawn)
+            self.building = pool.submit(built_all, self.examples)
         return self.building
 
 

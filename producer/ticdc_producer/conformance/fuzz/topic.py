@@ -49,7 +49,7 @@ class FuzzTopic:
     """The topic of an example.
 
     :param job: the prepared scenario.
-    :param simulation: what a changefeed sends for it.
+    :param simulation: the messages that a changefeed sends for it.
     """
 
     example: FuzzExample
@@ -86,39 +86,41 @@ class FuzzTopic:
 
         Nobody knows their other columns without the upstream database.
         """
-        found = {
+        reduced = {
             f"{event['schema']}.{event['table']}" for event in self._expected if event["handle_key_only"]
         }
         catalog = self.job.history.catalog
-        for ddl in catalog.ddls if found else ():
-            of_ddl = [catalog.tables[one] for one in (ddl.version_before, ddl.version_after) if one >= 0]
+        for ddl in catalog.ddls if reduced else ():
+            of_ddl = [
+                catalog.tables[version] for version in (ddl.version_before, ddl.version_after) if version >= 0
+            ]
             if ddl.job_type == Action.EXCHANGE_TABLE_PARTITION:
                 of_ddl = list(catalog.tables)
             names = {table.qualified_name for table in of_ddl}
-            found |= names if names & found else set()
-        return frozenset(found)
+            reduced |= names if names & reduced else set()
+        return frozenset(reduced)
 
     @property
     def traps(self) -> frozenset[str]:
         """The traps of the catalogue that the topic has."""
         rows = [event for event in self._expected if event["kind"] == "row"]
-        found = set(self.example.traps)
+        traps = set(self.example.traps)
         if self.job.faults is not None:
-            found |= self.simulation.injected_traps
+            traps |= self.simulation.injected_traps
         if self._reduced_tables:
-            found.add("handle-key-only")
+            traps.add("handle-key-only")
         if any(message.claims for _, message in self._messages):
-            found.add("claim-check")
+            traps.add("claim-check")
         if rows and {partition for _, partition in self.simulation.partitions} - {
             row["partition"] for row in rows
         }:
-            found.add("idle-partition")
-        return frozenset(found)
+            traps.add("idle-partition")
+        return frozenset(traps)
 
     def cases(self, name: str) -> Iterator[Case | TopicCase]:
-        """The requests with the expected answers.
+        """Yield the requests with the expected answers.
 
-        :param name: what the ids begin with.
+        :param name: prefix of the ids.
         """
         if Level.DECODE in self.example.levels:
             yield from self._decode_cases(name)
@@ -126,7 +128,7 @@ class FuzzTopic:
             yield from self._apply_cases(name)
 
     def _decode_cases(self, name: str) -> Iterator[Case]:
-        """A case per message; equal messages, such as a DDL in every partition, are one case."""
+        """Yield a case per message. Equal messages, such as a DDL in every partition, are one case."""
         events, known = self._events(), set()
         described: dict[int, list[str]] = {}
         describes = BUILT_IN[self.example.protocol].described_versions is not None
@@ -152,16 +154,16 @@ class FuzzTopic:
                 before.append(record.value)
 
     def _events(self) -> Mapping[tuple[str, int, int], list[Event]]:
-        """The expected events by the position of their message."""
-        found: dict[tuple[str, int, int], list[Event]] = {}
+        """Return the expected events by the position of their message."""
+        events: dict[tuple[str, int, int], list[Event]] = {}
         for row in self._expected:
             line = event_line(row)
             event = event_of({name: value for name, value in line.items() if name in _EVENT_FIELDS})
-            found.setdefault((row["topic"], row["partition"], row["offset"]), []).append(event)
-        return found
+            events.setdefault((row["topic"], row["partition"], row["offset"]), []).append(event)
+        return events
 
     def _apply_cases(self, name: str) -> Iterator[TopicCase]:
-        """A case of the whole topic per delivery; equal requests are one case."""
+        """Yield a case of the whole topic per delivery. Equal requests are one case."""
         example, records, known = self.example, [record for record, _ in self._messages], list[Any]()
         for number, delivery in enumerate(example.deliveries):
             resolved_ts = self._resolved_ts(delivery)
@@ -178,14 +180,14 @@ class FuzzTopic:
                 messages=messages,
                 tables=[table.name for table in tables],
                 schemas=self._schemas,
-                claims=_objects(one for _, message in self._messages for one in message.claims),
+                claims=_objects(claim for _, message in self._messages for claim in message.claims),
                 resolved_ts=resolved_ts,
                 follows_ddl=example.follows_ddl or msgspec.UNSET,
             )
             yield TopicCase(id=request.case, description="", request=request, expected=tables)
 
     def _resolved_ts(self, delivery: TopicRequest) -> int | None:
-        """The time stamp of the requested rows; None: the rows at the end."""
+        """Return the time stamp of the requested rows; None for the rows at the end."""
         fidelity = self.job.encoder.fidelity
         if delivery.at_commit is None or not fidelity.resolved or not has_commit_ts(fidelity.commit_ts):
             return None
@@ -193,18 +195,18 @@ class FuzzTopic:
 
     def _expected_tables(self, resolved_ts: int | None) -> tuple[ExpectedRows, ...]:
         if resolved_ts not in self._tables:
-            found = consumer_state_of_sql(
+            tables = consumer_state_of_sql(
                 self.job,
                 resolved_ts,
                 follows_ddl=self.example.follows_ddl,
-                left_out=self.simulation.skipped_tables | self._reduced_tables,
+                omitted=self.simulation.skipped_tables | self._reduced_tables,
             )
-            self._tables[resolved_ts] = tuple(msgspec.convert(found, list[ExpectedRows]))
+            self._tables[resolved_ts] = tuple(msgspec.convert(tables, list[ExpectedRows]))
         return self._tables[resolved_ts]
 
     @cached_property
     def _tables(self) -> dict[int | None, tuple[ExpectedRows, ...]]:
-        """The expected tables by time stamp, as far as they were computed."""
+        """The expected tables by time stamp, of those time stamps that were requested so far."""
         return {}
 
     @cached_property
@@ -221,19 +223,21 @@ def build_topic(example: FuzzExample) -> FuzzTopic:
     changefeed = changefeed_of(example)
     plain, history = _executed(example.text, changefeed.force_replicate, changefeed.profile)
     scenario, traps = with_traps(replace(plain, seed=example.seed), example.inject)
-    moments = sorted({_ts_of(one.at_commit) for one in example.deliveries if one.at_commit is not None})
+    moments = sorted(
+        {_ts_of(delivery.at_commit) for delivery in example.deliveries if delivery.at_commit is not None}
+    )
     job = planned(scenario, changefeed, replace(history), traps=traps, state_at=moments)
     return FuzzTopic(example, job, simulated_topic(job))
 
 
 def _ts_of(commit: int) -> int:
-    """The commit-ts of the last of a number of commits."""
+    """Return the commit-ts of the last of a number of commits."""
     return CommitClock().ts(commit - 1)
 
 
 @lru_cache(maxsize=8)
 def _executed(text: str, force_replicate: bool, profile: Profile) -> tuple[ScenarioFile, History]:
-    """A script and its history with the states after its first commits; examples share scripts."""
+    """Execute a script, and retain the states after its first commits. Examples share scripts."""
     scenario = _scenario(text)
     history = execute(
         scenario,
@@ -267,7 +271,7 @@ def _scenario(text: str) -> ScenarioFile:
 
 
 def changefeed_of(example: FuzzExample) -> Changefeed:
-    """The changefeed of an example.
+    """Return the changefeed of an example.
 
     :raises ChangefeedError: for options that do not exist.
     """
@@ -277,7 +281,7 @@ def changefeed_of(example: FuzzExample) -> Changefeed:
 
 @lru_cache(maxsize=1024)
 def _changefeed(protocol: str, options: str, partitions: int, dispatch: str) -> Changefeed:
-    """The changefeed of some examples; its validation takes longer than a small history."""
+    """Return the changefeed of some examples. Its validation takes longer than a small history."""
     plain = _plain_changefeed(protocol, partitions)
     rules = [{"matcher": ["*.*"], "partition": dispatch}] if dispatch else []
     given = json.loads(options)
@@ -291,8 +295,8 @@ def _plain_changefeed(protocol: str, partitions: int) -> Mapping[str, Any]:
 
 
 def _objects(claims: Iterable[ClaimObject]) -> dict[str, str] | msgspec.UnsetType:
-    """Claim-check objects by their file name; unset if there are none."""
-    return {one.name: b64encode(one.content).decode("ascii") for one in claims} or msgspec.UNSET
+    """Return claim-check objects by their file name; unset if there are none."""
+    return {claim.name: b64encode(claim.content).decode("ascii") for claim in claims} or msgspec.UNSET
 
 
 def _base64(part: bytes | None) -> str | None:

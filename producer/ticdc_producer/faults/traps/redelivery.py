@@ -1,9 +1,11 @@
-"""Legal traps: events that are delivered again or late, singly, or in a segment of the history.
+"""Legal traps of the stream: events that are delivered again or late, or in other messages.
 
 A restart, a move of a table or a slow partition affects a segment.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -11,14 +13,18 @@ import pyarrow as pa
 from ticdc_producer.faults.event_traps import (
     Columns,
     CopyTrap,
+    EditTrap,
+    OrderTrap,
     SegmentEvents,
     SegmentTrap,
-    drawn,
     integers,
+    is_drawn,
     is_kind,
 )
 from ticdc_producer.faults.fault_plan import FaultPlan
+from ticdc_producer.faults.regroup import Regrouping, with_private_keys
 from ticdc_producer.model.event import Kind
+from ticdc_producer.model.shapes import EventBatch
 from ticdc_producer.model.trap_coverage import seen_as
 from ticdc_producer.pipeline.row_images import Flags
 
@@ -34,8 +40,8 @@ class DuplicateEvent(CopyTrap):
     occurrence = "an event"
     coverage = seen_as("event", "row_again and rows_again = 1 and stale = 0")
 
-    def copied(self, events: pa.RecordBatch, plan: FaultPlan) -> Flags:
-        return is_kind(events, Kind.ROW) & drawn(events, plan, self.id)
+    def copied(self, events: EventBatch, plan: FaultPlan) -> Flags:
+        return is_kind(events, Kind.ROW) & is_drawn(events, plan, self.id)
 
 
 class DuplicateDDL(CopyTrap):
@@ -49,8 +55,8 @@ class DuplicateDDL(CopyTrap):
     default_rate = 1.0  # DDLs are few, and a share of them is easily none
     coverage = seen_as("event", "kind = 'ddl' and not first_delivery")
 
-    def copied(self, events: pa.RecordBatch, plan: FaultPlan) -> Flags:
-        return is_kind(events, Kind.DDL) & drawn(events, plan, self.id, "ddl")
+    def copied(self, events: EventBatch, plan: FaultPlan) -> Flags:
+        return is_kind(events, Kind.DDL) & is_drawn(events, plan, self.id, "ddl")
 
 
 class DDLAtResolvedTs(CopyTrap):
@@ -69,12 +75,12 @@ class DDLAtResolvedTs(CopyTrap):
         "event", "kind = 'ddl' and first_delivery and commit_ts = resolved_max", needs=("resolved",)
     )
 
-    def copied(self, events: pa.RecordBatch, plan: FaultPlan) -> Flags:
+    def copied(self, events: EventBatch, plan: FaultPlan) -> Flags:
         at_ddl = np.isin(integers(events, "commit_ts"), plan.ddl_ts) & (integers(events, "delivery_no") == 0)
-        copied: Flags = is_kind(events, Kind.RESOLVED) & at_ddl & drawn(events, plan, self.id, "commit_ts")
+        copied: Flags = is_kind(events, Kind.RESOLVED) & at_ddl & is_drawn(events, plan, self.id, "commit_ts")
         return copied
 
-    def changes(self, events: pa.RecordBatch) -> Columns:
+    def changes(self, events: EventBatch) -> Columns:
         return {"kind_order": 1, "txn_order_key": pa.repeat(pa.scalar(b""), events.num_rows)}
 
 
@@ -93,8 +99,8 @@ class ReplaySuffix(SegmentTrap):
     kafka_consumer = 'Panics: "partition resolved ts fallback".'
     coverage = seen_as("island", "stale > 0 or tables > 1")
 
-    def repeated(self, found: SegmentEvents) -> Flags:
-        return found.has
+    def repeated(self, events: SegmentEvents) -> Flags:
+        return events.has
 
 
 class ReplayPartial(SegmentTrap):
@@ -113,19 +119,19 @@ class ReplayPartial(SegmentTrap):
     without_ddl = True
     coverage = seen_as("event", "first_row and replaying and commit_ts <= replayed_max")
 
-    def delivered(self, found: SegmentEvents) -> Flags:
-        """Rows up to the point that their partition reached.
+    def delivered(self, events: SegmentEvents) -> Flags:
+        """Return whether each event is a row up to the point that its partition reached.
 
-        No resolved event, because not all rows were acknowledged.
+        Resolved events are not delivered, because not all rows were acknowledged.
         """
-        cut = found.plan.segments
-        share = found.hashes("delivered", "partition_index") % cut.length
-        start = cut.start + found.segments * cut.length
-        delivered: Flags = integers(found.events, "deliver_after_ts") <= start + share
-        return found.of_kind(Kind.ROW) & delivered
+        cut = events.plan.segments
+        share = events.hashes("delivered", "partition_index") % cut.length
+        start = cut.start + events.segments * cut.length
+        delivered: Flags = integers(events.events, "deliver_after_ts") <= start + share
+        return events.of_kind(Kind.ROW) & delivered
 
-    def repeated(self, found: SegmentEvents) -> Flags:
-        return found.has
+    def repeated(self, events: SegmentEvents) -> Flags:
+        return events.has
 
 
 class ReplayOneTable(SegmentTrap):
@@ -142,11 +148,11 @@ class ReplayOneTable(SegmentTrap):
     of_one_table = True
     coverage = seen_as("island", "stale = 0 and tables = 1 and of_tables > 1")
 
-    def repeated(self, found: SegmentEvents) -> Flags:
-        rows, tables = found.has & found.of_kind(Kind.ROW), integers(found.events, "table_id")
+    def repeated(self, events: SegmentEvents) -> Flags:
+        rows, tables = events.has & events.of_kind(Kind.ROW), integers(events.events, "table_id")
         repeated = np.zeros(len(rows), bool)
-        for segment in np.unique(found.segments[rows]).tolist():
-            repeated |= rows & (found.segments == segment) & (tables == found.moved[segment])
+        for segment in np.unique(events.segments[rows]).tolist():
+            repeated |= rows & (events.segments == segment) & (tables == events.moved[segment])
         return repeated
 
 
@@ -161,8 +167,8 @@ class ResolvedFallback(SegmentTrap):
     kafka_consumer = 'Panics: "partition resolved ts fallback".'
     coverage = seen_as("event", "kind = 'resolved' and commit_ts < resolved_max", needs=("resolved",))
 
-    def repeated(self, found: SegmentEvents) -> Flags:
-        return found.of_kind(Kind.RESOLVED)
+    def repeated(self, events: SegmentEvents) -> Flags:
+        return events.of_kind(Kind.RESOLVED)
 
 
 class ResolvedLag(SegmentTrap):
@@ -186,8 +192,50 @@ class ResolvedLag(SegmentTrap):
         needs=("resolved",),
     )
 
-    def delayed(self, found: SegmentEvents) -> Flags:
-        """The resolved events of one partition."""
-        lagging = found.hashes("lag") % found.partitions
-        in_partition: Flags = integers(found.events, "partition") == lagging
-        return found.of_kind(Kind.RESOLVED) & in_partition
+    def delayed(self, events: SegmentEvents) -> Flags:
+        """Return whether each event is a resolved event of one partition."""
+        lagging = events.hashes("lag") % events.partitions
+        in_partition: Flags = integers(events.events, "partition") == lagging
+        return events.of_kind(Kind.RESOLVED) & in_partition
+
+
+class BatchBoundaries(EditTrap):
+    id = "batch-boundaries"
+    summary = "Messages hold between one row and max-batch-size rows, of one table or of several."
+    protocols = ("open-protocol", "craft")
+    issues = ("pingcap/tiflow#1055", "pingcap/tiflow#4201", "pingcap/tiflow#1079")
+    requires = "max-batch-size + 1 consecutive rows of one dispatch key"
+    consumer_action = "Reads all events of a message, and does not rely on their number."
+    occurrence = "a row"
+    coverage = seen_as("message", "rows = 1", "rows = max_batch_size")
+
+    def edited(self, events: EventBatch, plan: FaultPlan) -> EventBatch:
+        unchanged = events.column("fault").is_null().to_numpy(zero_copy_only=False)
+        hit = is_kind(events, Kind.ROW) & unchanged & is_drawn(events, plan, self.id)
+        return with_private_keys(events, hit, self.id)
+
+
+class RegroupedBatches(OrderTrap):
+    id = "regrouped-batches"
+    summary = (
+        "Rows of different dispatch keys are reordered within one round of the batcher, so the commit-ts of "
+        "one table decreases in a partition."
+    )
+    protocols = ("open-protocol", "craft")
+    issues = ("pingcap/ticdc#5508", "pingcap/tiflow#11829")
+    may_report = ("INV-ORDER-TABLE", "INV-ORDER-KEY", "INV-TXN-DELETE-FIRST")
+    requires = (
+        "a dispatch rule by value (index-value, columns, ts) and two rows of different keys in one partition"
+    )
+    consumer_action = "Sorts rows by commit-ts up to the resolved-ts before it applies them."
+    kafka_consumer = (
+        "Silently drops rows below the highest commit-ts that it received of their table in that partition: "
+        "387 rows of the scenario ddl-mix."
+    )
+    occurrence = "a round of the batcher: up to 2048 rows between two resolved or DDL events"
+    coverage = seen_as("event", "first_row and commit_ts < table_max and by_value")
+
+    def reordered(
+        self, batches: Iterable[pa.RecordBatch], plan: FaultPlan, reserved: Callable[[pa.RecordBatch], Flags]
+    ) -> Iterator[EventBatch]:
+        return Regrouping(plan.seed, plan.rates[self.id], reserved, self.id).regrouped(batches)

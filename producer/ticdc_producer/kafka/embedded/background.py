@@ -40,21 +40,21 @@ class BackgroundBroker:
     def process(self) -> psutil.Process | None:
         """The process; None if it has ended."""
         try:
-            found = psutil.Process(self.pid)
-            ended = found.create_time() != self.created or found.status() == psutil.STATUS_ZOMBIE
+            process = psutil.Process(self.pid)
+            ended = process.create_time() != self.created or process.status() == psutil.STATUS_ZOMBIE
         except psutil.Error:
             return None
-        return None if ended else found
+        return None if ended else process
 
 
 def running() -> BackgroundBroker | None:
-    """The broker that runs; None if none does."""
+    """Return the broker that runs; None if none does."""
     try:
         content = json.loads(_record().read_text("utf-8"))
-        found = msgspec.convert(content, BackgroundBroker)
+        broker = msgspec.convert(content, BackgroundBroker)
     except (OSError, ValueError):  # a damaged file names no broker
         return None
-    return found if found.process is not None else None
+    return broker if broker.process is not None else None
 
 
 def start(port: int = DEFAULT_PORT, data_dir: Path | None = None) -> BackgroundBroker:
@@ -64,12 +64,12 @@ def start(port: int = DEFAULT_PORT, data_dir: Path | None = None) -> BackgroundB
     :raises BrokerError: if another one runs at another port, the port is taken, or the broker does not start.
     """
     address = f"{HOST}:{port}"
-    found = running()
-    if found is not None:
-        if found.bootstrap == address:
-            return found
+    broker = running()
+    if broker is not None:
+        if broker.bootstrap == address:
+            return broker
         hint = "end it with `ticdc-producer broker stop`"
-        raise BrokerError("a broker runs already", address=found.bootstrap, hint=hint)
+        raise BrokerError("a broker runs already", address=broker.bootstrap, hint=hint)
     if not is_free(port):
         raise BrokerError("the port is taken by another program", address=address, hint="choose another port")
     kafka = EmbeddedKafka(keep=True, port=port, data_dir=data_dir)
@@ -93,17 +93,17 @@ def stop() -> BackgroundBroker | None:
 
     :raises BrokerError: if it does not end.
     """
-    found = running()
-    process = None if found is None else found.process
-    if found is not None and process is not None:
+    broker = running()
+    process = None if broker is None else broker.process
+    if broker is not None and process is not None:
         process.terminate()
         try:
             process.wait(STOP_SECONDS)
         except psutil.TimeoutExpired:
-            hint = f"kill {found.pid}"
-            raise BrokerError("the broker does not end", address=found.bootstrap, hint=hint) from None
+            hint = f"kill {broker.pid}"
+            raise BrokerError("the broker does not end", address=broker.bootstrap, hint=hint) from None
     _record().unlink(missing_ok=True)
-    return found
+    return broker
 
 
 def _record() -> Path:

@@ -88,7 +88,7 @@ class EmbeddedKafka:
         return self._bootstrap
 
     def address(self, listener: str) -> str:
-        """``host:port`` of one of the additional listeners.
+        """Return ``host:port`` of one of the additional listeners.
 
         :raises BrokerError: if the broker does not run, or has no such listener.
         """
@@ -125,13 +125,13 @@ class EmbeddedKafka:
         """
         if self._process:
             raise BrokerError("the embedded broker is started already", address=self.bootstrap)
-        found, class_path = find_java(), os.pathsep.join(map(str, jars()))
-        java = [str(found.java), "-cp", class_path, *JVM_OPTIONS]
+        java, class_path = find_java(), os.pathsep.join(map(str, jars()))
+        command = [str(java.java), "-cp", class_path, *JVM_OPTIONS]
         self._owner = os.getpid()
         atexit.register(self.stop)
         try:
             self._folder = BrokerFolder.make(self._data_dir)
-            self._start(self._folder, java, class_archive("kafka", found.home, class_path))
+            self._start(self._folder, command, class_archive("kafka", java.home, class_path))
         except BaseException:
             self.stop()
             raise
@@ -156,7 +156,7 @@ class EmbeddedKafka:
             folder.remove_if_temporary()
 
     def log_tail(self, lines: int = 30) -> str:
-        """The last lines of the broker's log; empty if it does not run."""
+        """Return the last lines of the broker's log; empty if it does not run."""
         return self._folder.log_tail(lines) if self._folder else ""
 
     def _start(self, folder: BrokerFolder, java: Sequence[str], classes: ClassArchive) -> None:
@@ -178,7 +178,7 @@ class EmbeddedKafka:
                 self._process.send_signal(signal.SIGUSR1)  # the supervisor may install the class archive
                 self._bootstrap = address
                 self._admin = request_coordinator(address)
-                self._addresses = {one.name: f"{HOST}:{one.port}" for one in listeners}
+                self._addresses = {listener.name: f"{HOST}:{listener.port}" for listener in listeners}
                 return
             # Another program may have taken a port between our check and the broker's start.
             if self._process.poll() is None or PORT_TAKEN not in folder.log_tail(500):
@@ -219,7 +219,7 @@ class StartingKafka:
             self._error = error
 
     def running(self) -> EmbeddedKafka:
-        """The broker, when it accepts requests.
+        """Yield the broker once it accepts requests.
 
         :raises ProducerError: if it does not start.
         """

@@ -17,7 +17,7 @@ from subprocess import Popen, TimeoutExpired
 from ticdc_producer.resources import cache_folder
 
 _WRITE_SECONDS = 120
-"""How long the end of a program waits at most for the file of Spark's JVM; about ten seconds are usual."""
+"""The longest wait of a program, at its end, for the file of Spark's JVM; ten seconds are usual."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class ClassArchive:
         return self.path.is_file()
 
     def is_due(self) -> bool:
-        """Whether this start should write the archive: it does not exist, and this is not the first start.
+        """Return whether this start should write the archive: it is missing, and this is not the first start.
 
         The first start is only recorded. In a container or a CI job no second start follows, so writing an
         archive would take time without a gain.
@@ -57,7 +57,7 @@ class ClassArchive:
 
     @property
     def is_overdue(self) -> bool:
-        """As ``is_due``, without recording a start."""
+        """Whether the archive ``is_due``; does not record a start."""
         return not self.exists and self._first_start.exists()
 
     @property
@@ -97,12 +97,12 @@ class ClassArchive:
 
     @property
     def temporary_file(self) -> Path:
-        """What the JVM writes; it is renamed to ``path`` when the JVM has ended."""
+        """The file that the JVM writes; it is renamed to ``path`` when the JVM has ended."""
         return self.path.with_suffix(f".{self.writer}.part")
 
 
 def class_archive(program: str, java_home: Path, *identity: str) -> ClassArchive:
-    """The archive of a program on this Java; its file need not exist.
+    """Return the archive of a program on this Java; its file need not exist.
 
     :param program: begins the name of the file.
     :param java_home: the Java; the ``release`` file in it identifies the build.

@@ -66,20 +66,20 @@ class Jar:
 
     @classmethod
     def parse(cls, line: str) -> Jar:
-        """The inverse of ``str``."""
+        """Parse a line of the lock file, the inverse of ``str``."""
         coordinates, sha256 = line.split()
         group, artifact, version = coordinates.split(":")
         return cls(group, artifact, version, sha256)
 
 
 def locked() -> list[Jar]:
-    """The jars that the lock file names, in its order."""
+    """Return the jars that the lock file names, in its order."""
     lines = files(__package__).joinpath(LOCK_FILE).read_text(encoding="ascii").splitlines()
     return [Jar.parse(line) for line in lines if line and not line.startswith("#")]
 
 
 def jars(cache: Path | None = None) -> list[Path]:
-    """The class path of a Kafka broker; jars that are not in the cache yet are downloaded.
+    """Return the class path of a Kafka broker; jars that are not in the cache yet are downloaded.
 
     Checksums are checked each time, also for jars in the cache. Several processes may do this at once,
     because each file is created by a rename.
@@ -134,8 +134,8 @@ def _fetch(required: Sequence[Jar], folder: Path, repository: str) -> None:
         try:
             finished = as_completed(pending)
             visible = missing and console.is_terminal
-            for done in track(finished, title, len(pending), console=console, disable=not visible):
-                done.result()
+            for fetched in track(finished, title, len(pending), console=console, disable=not visible):
+                fetched.result()
         finally:
             threads.shutdown(cancel_futures=True)
 
@@ -180,7 +180,7 @@ POM = """<project xmlns="http://maven.apache.org/POM/4.0.0">
 
 
 def resolve(kafka_version: str, folder: Path) -> list[Jar]:
-    """The runtime closure of a Kafka server, sorted, by way of Maven and ``folder``."""
+    """Return the runtime closure of a Kafka server, sorted, resolved by Maven in ``folder``."""
     (folder / "pom.xml").write_text(POM.format(kafka=kafka_version, log4j=LOG4J_VERSION))
     arguments = ["-DincludeScope=runtime", "-Dmdep.useRepositoryLayout=true", "-DoutputDirectory=jars"]
     subprocess.run(["mvn", "-B", "-q", "dependency:copy-dependencies", *arguments], cwd=folder, check=True)

@@ -30,20 +30,20 @@ STOP_SECONDS = supervisor.GRACE_SECONDS + supervisor.WRITE_SECONDS + 5
 
 
 def free_ports(count: int) -> list[int]:
-    """Distinct ports on which no process listens now."""
+    """Return distinct ports on which no process listens now."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind((HOST, 0))
-        return [one.getsockname()[1] for one in sockets]
+        for listener in sockets:
+            listener.bind((HOST, 0))
+        return [listener.getsockname()[1] for listener in sockets]
 
 
 def is_free(port: int) -> bool:
-    """Whether no process listens on a port now."""
-    with socket.socket() as one:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    """Return whether no process listens on a port now."""
+    with socket.socket() as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            one.bind((HOST, port))
+            listener.bind((HOST, port))
         except OSError:
             return False
     return True
@@ -68,11 +68,11 @@ def format_storage(folder: BrokerFolder, java: Sequence[str], properties: Mappin
         topics.mkdir(exist_ok=True)
         shutil.copyfile(snapshot, topics / snapshot.name)
         (topics / "meta.properties").write_text(
-            "".join(f"{key}={one}\n" for key, one in ids.items()), "ascii"
+            "".join(f"{key}={value}\n" for key, value in ids.items()), "ascii"
         )
         return cluster
     _format(folder, java, cluster)
-    with contextlib.suppress(OSError):  # without a cache each start formats anew
+    with contextlib.suppress(OSError):  # without a cache each start formats again
         snapshot.parent.mkdir(parents=True, exist_ok=True)
         copy = snapshot.with_suffix(f".{os.getpid()}")
         shutil.copyfile(folder.path / TOPICS / snapshot.name, copy)
@@ -81,12 +81,12 @@ def format_storage(folder: BrokerFolder, java: Sequence[str], properties: Mappin
 
 
 def _random_id() -> str:
-    """A UUID as Kafka spells it."""
+    """Return a UUID as Kafka spells it."""
     return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
 def _snapshot(java: Sequence[str], properties: Mapping[str, str]) -> Path:
-    """Where the snapshot of a Kafka with these properties is cached; the class path names its version."""
+    """Return the path of the cached snapshot for these properties and the version in the class path."""
     identity = "\0".join([*java, *(f"{name}={value}" for name, value in sorted(properties.items()))])
     return cache_folder() / "kafka" / hashlib.sha256(identity.encode()).hexdigest()[:16] / _SNAPSHOT
 

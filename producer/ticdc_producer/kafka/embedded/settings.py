@@ -91,14 +91,17 @@ class Listener:
 def server_properties(
     port: int, controller_port: int, extra: Mapping[str, str], listeners: Sequence[Listener] = ()
 ) -> str:
-    """The text of the broker's ``server.properties``.
+    """Return the text of the broker's ``server.properties``.
 
     :param extra: properties that are added to ours or replace them.
     :param listeners: listeners in addition to the plaintext one, which always exists.
     """
-    advertised = [f"PLAINTEXT://{HOST}:{port}", *(f"{one.name}://{HOST}:{one.port}" for one in listeners)]
+    advertised = [
+        f"PLAINTEXT://{HOST}:{port}",
+        *(f"{listener.name}://{HOST}:{listener.port}" for listener in listeners),
+    ]
     protocols = {"PLAINTEXT": "PLAINTEXT", "CONTROLLER": "PLAINTEXT"}
-    protocols |= {one.name: one.protocol for one in listeners}
+    protocols |= {listener.name: listener.protocol for listener in listeners}
     addresses = {
         "process.roles": "broker,controller",
         "node.id": "1",
@@ -129,15 +132,15 @@ class BrokerFolder:
     temporary: bool
 
     @classmethod
-    def make(cls, chosen: Path | None) -> BrokerFolder:
-        """``chosen``, created if missing, or a new temporary folder.
+    def make(cls, folder: Path | None) -> BrokerFolder:
+        """Create the folder if it is missing; without a folder, create a new temporary one.
 
         :raises BrokerError: if the folder cannot be created.
         """
         try:
-            if chosen is None:
+            if folder is None:
                 return cls(Path(tempfile.mkdtemp(prefix="ticdc-producer-kafka-")), temporary=True)
-            path = chosen.expanduser().absolute()
+            path = folder.expanduser().absolute()
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise BrokerError(f"cannot create a folder for the embedded broker: {error}") from error
@@ -152,7 +155,7 @@ class BrokerFolder:
         (self.path / "log4j2.properties").write_text(LOG4J, encoding="ascii")
 
     def cluster_id(self) -> str | None:
-        """The id of the Kafka cluster whose storage is here; None if the storage is not formatted."""
+        """Return the id of the Kafka cluster whose storage is here; None if the storage is not formatted."""
         stored = self.path / TOPICS / "meta.properties"
         if not stored.is_file():
             return None
@@ -160,11 +163,11 @@ class BrokerFolder:
         return settings.get("cluster.id")
 
     def new_log(self) -> BinaryIO:
-        """An empty log to write to."""
+        """Return an empty log to write to."""
         return (self.path / "broker.log").open("wb")
 
     def log_tail(self, lines: int) -> str:
-        """The log's last lines; empty if no log exists."""
+        """Return the log's last lines; empty if no log exists."""
         try:
             with (self.path / "broker.log").open("rb") as log:
                 log.seek(max(0, log.seek(0, os.SEEK_END) - TAIL_BYTES))
@@ -174,7 +177,7 @@ class BrokerFolder:
         return "\n".join(text.splitlines()[-lines:])
 
     def failure(self, what: str) -> BrokerError:
-        """A ``BrokerError`` with the end of the broker's log."""
+        """Return a ``BrokerError`` with the end of the broker's log."""
         return BrokerError(f"{what}; the end of its log:\n{self.log_tail(30)}")
 
     def remove_if_temporary(self) -> None:

@@ -1,4 +1,4 @@
-"""The process between the parent and the broker: it ends the broker when the parent ends, however it ends.
+"""The process between the parent and the broker: it ends the broker when the parent ends or is killed.
 
 Run by path, with the standard library only: ``supervisor.py PARENT FOLDER WRITTEN ARCHIVE COMMAND…``
 
@@ -50,7 +50,7 @@ def main() -> int:
 
 
 def install(written: str, archive: str, *, complete: bool) -> None:
-    """Rename a file that the broker has written, or remove what is incomplete."""
+    """Rename a file that the broker has written, or remove an incomplete one."""
     with contextlib.suppress(OSError):  # the broker has written none
         if complete:
             Path(written).replace(archive)

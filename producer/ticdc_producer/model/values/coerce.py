@@ -52,7 +52,7 @@ MAX_DIMENSIONS = 16383
 
 
 def coerce_vector(column: ColumnInfo, value: SQLValue, _: SQLMode) -> bytes:
-    """VECTOR and VECTOR(n). An invalid vector is an error in every sql_mode."""
+    """Coerce to VECTOR and VECTOR(n). An invalid vector is an error in every sql_mode."""
     if not isinstance(value, str | bytes):
         raise value_error(column.name, value, "Incorrect vector value")
     try:
@@ -66,7 +66,7 @@ def coerce_vector(column: ColumnInfo, value: SQLValue, _: SQLMode) -> bytes:
 
 
 def vector_text(source: str) -> tuple[str, int]:
-    """The canonical text of a vector, and its number of dimensions.
+    """Return the canonical text of a vector, and its number of dimensions.
 
     :raises ValueError: for text that is not a vector.
     """
@@ -132,7 +132,7 @@ _COERCIONS: dict[MySQLType, Callable[[ColumnInfo, SQLValue, SQLMode], bytes]] = 
 
 
 def coerce(column: ColumnInfo, value: SQLValue | date | time | timedelta, mode: SQLMode = STRICT) -> Value:
-    """The canonical bytes that a column stores for a value.
+    """Return the canonical bytes that a column stores for a value.
 
     :param value: an SQL value, or a Python date, datetime, time or timedelta. An aware datetime is an
         instant; a naive one is in the session's time zone.
@@ -147,7 +147,7 @@ def coerce(column: ColumnInfo, value: SQLValue | date | time | timedelta, mode: 
 
 
 def read(column: ColumnInfo, value: Value, mode: SQLMode = STRICT) -> SQLValue:
-    """The SQL value of canonical bytes; ``coerce`` converts it to the same bytes.
+    """Return the SQL value of canonical bytes; ``coerce`` converts it to the same bytes.
 
     TIMESTAMP values are returned in the session's time zone.
     """

@@ -40,14 +40,17 @@ _MAX_FLOAT = 3.4028234663852886e38
 
 
 def coerce_integer(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """TINYINT … BIGINT. Exact halves round away from zero, halves of a float to the even neighbour."""
+    """Coerce to TINYINT … BIGINT.
+
+    Exact halves round away from zero, halves of a float to the even neighbour.
+    """
     number = _complete_number(column, value, mode, "Incorrect integer value")
     low, high = integer_range(column.type, unsigned=column.unsigned)
     return _in_range(column, value, mode, nearest_integer(number), low, high)
 
 
 def coerce_decimal(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """DECIMAL(m,d): exactly d fractional digits; halves round away from zero."""
+    """Coerce to DECIMAL(m,d): exactly d fractional digits; halves round away from zero."""
     number = _complete_number(column, value, mode, "Incorrect decimal value")
     scale = max(column.decimal, 0)
     largest = Decimal(10**column.length - 1).scaleb(-scale)
@@ -66,7 +69,7 @@ def coerce_decimal(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 
 
 def coerce_float(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """FLOAT and DOUBLE; FLOAT(m,d) and DOUBLE(m,d) are rounded to d fractional digits."""
+    """Coerce to FLOAT and DOUBLE; FLOAT(m,d) and DOUBLE(m,d) are rounded to d fractional digits."""
     number = _complete_number(column, value, mode, "Incorrect double value")
     real = _to_double(number)
     largest = _MAX_FLOAT if column.type == T.FLOAT else math.inf
@@ -86,7 +89,7 @@ def coerce_float(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 
 
 def coerce_bit(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """BIT(n): a number, or a string whose bytes are a big-endian number."""
+    """Coerce to BIT(n): a number, or a string whose bytes are a big-endian number."""
     if isinstance(value, str):
         value = BinaryLiteral(value.encode("utf-8", "surrogateescape"))
     elif isinstance(value, bytes):
@@ -99,7 +102,7 @@ def coerce_bit(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 
 
 def coerce_year(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """YEAR: 1901 … 2155, 0, or two digits; the text ``'0'`` is 2000 and the number 0 is 0."""
+    """Coerce to YEAR: 1901 … 2155, 0, or two digits; the text ``'0'`` is 2000 and the number 0 is 0."""
     if isinstance(value, DateTimeValue):
         value = value.year
     is_text = isinstance(value, str | bytes) and not isinstance(value, BinaryLiteral)
@@ -155,7 +158,7 @@ _LAST_TIMESTAMP = (2038, 1, 19, 3, 14, 7, 999_999)
 
 
 def coerce_datetime(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """DATE, DATETIME(fsp), TIMESTAMP(fsp). TIMESTAMP values are stored in UTC."""
+    """Coerce to DATE, DATETIME(fsp), TIMESTAMP(fsp). TIMESTAMP values are stored in UTC."""
     fsp = -1 if column.type in (T.DATE, T.NEW_DATE) else max(column.decimal, 0)
     zero = DateTimeValue(0, 0, 0, fsp=fsp)
     what = f"Incorrect {column.type_name} value"
@@ -171,7 +174,7 @@ def coerce_datetime(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes
 
 
 def coerce_duration(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """TIME(fsp), -838:59:59 … 838:59:59."""
+    """Coerce to TIME(fsp), -838:59:59 … 838:59:59."""
     fsp = max(column.decimal, 0)
     duration = as_duration(value, fsp)
     if duration is None:
@@ -183,7 +186,7 @@ def coerce_duration(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes
 
 
 def as_datetime(value: SQLValue, fsp: int, mode: SQLMode) -> DateTimeValue | None:
-    """Any value as a datetime with this fsp in the session's time zone; None if it is not a datetime."""
+    """Convert any value to a datetime with this fsp in the session's time zone; None if it is none."""
     if isinstance(value, DateTimeValue):
         return _refit(value, fsp)
     if isinstance(value, Duration):
@@ -204,7 +207,7 @@ def as_datetime(value: SQLValue, fsp: int, mode: SQLMode) -> DateTimeValue | Non
 
 
 def as_duration(value: SQLValue, fsp: int) -> Duration | None:
-    """Any value as a TIME with this fsp; None if it is not a time."""
+    """Convert any value to a TIME with this fsp; None if it is not a time."""
     if isinstance(value, Duration):
         return parse_duration(value.text(), fsp)
     if isinstance(value, DateTimeValue):
@@ -227,7 +230,7 @@ def _refit(date_time: DateTimeValue, fsp: int) -> DateTimeValue | None:
 
 
 def _exists(local: DateTimeValue, utc: DateTimeValue, mode: SQLMode) -> bool:
-    """Whether the time is in the range of TIMESTAMP and not in an hour that daylight saving skips."""
+    """Return whether the time is in the range of TIMESTAMP and not in an hour that daylight saving skips."""
     local_again = convert_zone(utc, UTC, mode.zone)
     in_range = _FIRST_TIMESTAMP <= utc.fields <= _LAST_TIMESTAMP
     return in_range and local_again is not None and local_again.fields == local.fields
@@ -238,7 +241,7 @@ def _of_one_day(duration: Duration) -> bool:
 
 
 def allowed(date_time: DateTimeValue, mode: SQLMode) -> bool:
-    """Whether sql_mode allows the value, which may be the zero date or have zero parts."""
+    """Return whether sql_mode allows the value, which may be the zero date or have zero parts."""
     if date_time.is_zero:
         return mode.zero_dates
     if date_time.month == 0 or date_time.day == 0:

@@ -31,7 +31,7 @@ T = MySQLType
 
 
 def coerce_text(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """Any string column: the value is checked against the charset and length."""
+    """Coerce to any string column: the value is checked against the charset and length."""
     data = to_bytes(value)
     if column.charset == "binary":
         return _fit_bytes(column, value, data, mode)
@@ -64,7 +64,7 @@ def to_text(value: SQLValue) -> str:
 
 
 def float_text(number: float) -> str:
-    """A DOUBLE as SQL text: shortest digits, with an exponent from 1e15 and below 1e-15.
+    """Print a DOUBLE as SQL text: shortest digits, with an exponent from 1e15 and below 1e-15.
 
     Source: tidb ``types.appendFloat`` through ``Datum.ToString``.
     """
@@ -100,7 +100,7 @@ def _fit(column: ColumnInfo, data: bytes, mode: SQLMode) -> bytes:
 
 
 def cut_text(data: bytes, length: int) -> bytes:
-    """The first characters of a text.
+    """Return the first characters of a text.
 
     :param length: how many; all, if it is negative.
     """
@@ -122,9 +122,10 @@ def _fit_bytes(column: ColumnInfo, value: SQLValue, data: bytes, mode: SQLMode) 
 
 
 def coerce_enum(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """ENUM: the name of a member, compared by the column's collation, or its number from 1.
+    """Coerce to ENUM: the name of a member, compared by the column's collation, or its number from 1.
 
-    The error value of another ENUM column remains one (tidb ``pkg/types/datum.go``, ``convertToMysqlEnum``).
+    The error value of another ENUM column remains an error value. Source: tidb ``pkg/types/datum.go``
+    (``convertToMysqlEnum``).
     """
     if isinstance(value, ErrorMember):
         return b"0"
@@ -140,7 +141,7 @@ def coerce_enum(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 
 
 def coerce_set(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """SET: the names of members, separated by commas, or a bit mask."""
+    """Coerce to SET: the names of members, separated by commas, or a bit mask."""
     if not isinstance(value, str | bytes):
         return _set_of_bits(column, value, _whole(value), mode)
     text = to_text(value)
@@ -158,7 +159,7 @@ def coerce_set(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 
 
 def coerce_json(column: ColumnInfo, value: SQLValue, _: SQLMode) -> bytes:
-    """JSON: text is parsed and printed as TiDB prints it; a number becomes a JSON number."""
+    """Coerce to JSON: text is parsed and printed as TiDB prints it; a number becomes a JSON number."""
     if isinstance(value, JsonText):
         return stored_json(value)
     if isinstance(value, bytes):
@@ -174,10 +175,10 @@ def coerce_json(column: ColumnInfo, value: SQLValue, _: SQLMode) -> bytes:
 
 
 def _member_number(column: ColumnInfo, name: bytes) -> int:
-    """Number of the member with this name, from 1; 0 if there is none."""
-    wanted = sort_key(name, column.collation)
+    """Return the number of the member with this name, from 1; 0 if there is none."""
+    key = sort_key(name, column.collation)
     for number, element in enumerate(column.elements, start=1):
-        if sort_key(element.encode("utf-8", "surrogateescape"), column.collation) == wanted:
+        if sort_key(element.encode("utf-8", "surrogateescape"), column.collation) == key:
             return number
     return 0
 

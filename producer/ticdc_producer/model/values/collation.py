@@ -2,11 +2,10 @@
 
 A table in ``weights/`` is read when a text is first compared under its collation.
 ``tests/model/collation_tables.py`` writes them. Content of a table, xz: the number of characters from U+0000
-(4 bytes, big-endian), the length of each one's weights (a byte), the weights. Source of the rules: tidb
-``pkg/util/collate``.
+(4 bytes, big-endian), the length of the weights of each character (a byte), the weights. Source of the rules:
+tidb ``pkg/util/collate``.
 
-They are those of TiDB's new collation framework, deviations from MySQL included. Source of the rules: tidb
-``pkg/util/collate``.
+The rules are those of TiDB's new collation framework, including its deviations from MySQL.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ class Weights(dict[str, bytes], ABC):
 
     @abstractmethod
     def _read(self, code: int) -> bytes:
-        """The weights of a code point."""
+        """Return the weights of a code point."""
 
 
 class _Table(Weights):
     """A table of ``weights/``.
 
-    The characters behind its end are equal to its last one; in UCA 9.0 they have implicit weights, as if they
-    were not assigned.
+    The characters after its end are equal to its last character. In UCA 9.0 they have implicit weights, as if
+    they were not assigned.
     """
 
     def __init__(self, name: str) -> None:
@@ -74,7 +73,7 @@ class _GBKBytes(Weights):
 
 @cache
 def weights_of(name: str) -> Weights:
-    """The weights under a collation.
+    """Return the weights under a collation.
 
     :param name: ``gbk_bin``, or the name of a file in ``weights/``.
     """
@@ -113,12 +112,12 @@ CHARSET_ALIASES = {"utf8mb3": "utf8"}
 
 
 def charset_of(collation: str) -> str:
-    """The charset that a collation belongs to."""
+    """Return the charset that a collation belongs to."""
     return collation.split("_", 1)[0]
 
 
 def in_charset(text: str, charset: str) -> bool:
-    """Whether a charset has all characters of a text; latin1 is not checked, as in TiDB.
+    """Return whether a charset has all characters of a text; latin1 is not checked, as in TiDB.
 
     Source: tidb ``pkg/table/column.go`` (``validateCharset``).
     """
@@ -133,17 +132,17 @@ def in_charset(text: str, charset: str) -> bool:
 
 
 def pads_space(collation: str) -> bool:
-    """Whether trailing spaces are ignored: in all collations except the 0900 ones and ``binary``."""
+    """Return whether trailing spaces are ignored: in all collations except the 0900 ones and ``binary``."""
     return collation != "binary" and "_0900_" not in collation
 
 
 def compares_bytes(collation: str) -> bool:
-    """Whether texts compare by their bytes, apart from trailing spaces."""
+    """Return whether texts compare by their bytes, apart from trailing spaces."""
     return collation in _BYTES
 
 
 def sort_key(text: bytes, collation: str) -> bytes:
-    """The key of a text in an index: keys that are equal conflict, and rows are in their order.
+    """Return the key of a text in an index: keys that are equal conflict, and rows are in their order.
 
     :param text: UTF-8; a collation with weights ignores all from the first byte that is not UTF-8 (TiDB).
     :raises KeyError: for an unknown collation.
@@ -152,47 +151,48 @@ def sort_key(text: bytes, collation: str) -> bytes:
 
 
 def untrimmed_key(text: bytes, collation: str) -> bytes:
-    """``sort_key``, in which trailing spaces always count (``KeyWithoutTrimRightSpace``)."""
+    """Return ``sort_key`` with trailing spaces (``KeyWithoutTrimRightSpace``)."""
     if collation in _BYTES:
         return text
     return b"".join(map(weights_of(_TABLES[collation]).__getitem__, _characters(text)))
 
 
 def compare_texts(left: bytes, right: bytes, collation: str) -> int:
-    """Negative, zero or positive, as ``<``, ``=``, ``>`` and ORDER BY see two texts of UTF-8.
+    """Compare two texts of UTF-8 as ``<``, ``=``, ``>`` and ORDER BY do: negative, zero or positive.
 
-    That is the order of the sort keys with one exception: TiDB takes a group of weights for a signed number
+    The order is that of the sort keys with one exception: TiDB takes a group of weights for a signed number
     where the other text has ended. If the group's fourth weight is 0x8000 or more, as in U+337F, the longer
     text is smaller. Source: ``Compare`` in tidb ``unicode_0400_ci_generated.go`` and
     ``unicode_0900_ai_ci_generated.go``.
     """
-    one, other = sort_key(left, collation), sort_key(right, collation)
-    order = int(one > other) - int(one < other)
-    if collation in _UCA and order and (one.startswith(other) or other.startswith(one)):
+    left_key, right_key = sort_key(left, collation), sort_key(right, collation)
+    order = int(left_key > right_key) - int(left_key < right_key)
+    if collation in _UCA and order and (left_key.startswith(right_key) or right_key.startswith(left_key)):
         longer = right if order < 0 else left
-        return -order if _is_negative_at(longer, min(len(one), len(other)), collation) else order
+        shared = min(len(left_key), len(right_key))
+        return -order if _is_negative_at(longer, shared, collation) else order
     return order
 
 
-def same_to_like(one: str, other: str, collation: str) -> bool:
-    """Whether LIKE takes two characters for the same.
+def same_to_like(left: str, right: str, collation: str) -> bool:
+    """Return whether LIKE takes two characters for the same.
 
     Under UCA 4.0, characters beyond the BMP or with more than four weights equal themselves alone there.
     Source: ``DoMatch`` of each collation's pattern.
     """
-    if one == other:
+    if left == right:
         return True
     if collation in _BYTES or collation == "gbk_bin":
         return False
     table = weights_of(_TABLES[collation])
-    weights = table[one]
-    if weights != table[other]:
+    weights = table[left]
+    if weights != table[right]:
         return False
-    return collation not in _UCA_4 or (max(one, other) <= "\uffff" and len(weights) <= _GROUP)
+    return collation not in _UCA_4 or (max(left, right) <= "\uffff" and len(weights) <= _GROUP)
 
 
 def _is_negative_at(text: bytes, position: int, collation: str) -> bool:
-    """Whether a group of weights that is negative as a number begins at a position of the text's sort key."""
+    """Return whether a group of weights that is a negative number begins at a position of the sort key."""
     table, at = weights_of(_TABLES[collation]), 0
     for character in _characters(text):
         weights = table[character]

@@ -35,7 +35,7 @@ _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r":
 
 
 def json_text(source: str) -> str:
-    """A JSON document as TiDB prints it.
+    """Print a JSON document as TiDB prints it.
 
     :raises ValueError: if ``source`` is not JSON, or is nested deeper than MySQL allows.
     """
@@ -71,17 +71,17 @@ def print_json(value: JsonValue, depth: int = 0) -> str:
 
 
 def members(value: dict[str, JsonValue]) -> list[tuple[str, JsonValue]]:
-    """The members of an object in TiDB's order."""
+    """Return the members of an object in TiDB's order."""
     return sorted(value.items(), key=lambda member: member[0].encode("utf-8", "surrogatepass"))
 
 
 def quoted(text: str) -> str:
-    """A JSON string with TiDB's escapes: U+2028 and U+2029 are escaped, ``<>&`` are not."""
+    """Print a JSON string with TiDB's escapes: U+2028 and U+2029 are escaped, ``<>&`` are not."""
     return '"' + "".join(_escaped(character) for character in text) + '"'
 
 
 def json_double(number: float) -> str:
-    """A double such as ``1.0``, ``1e-16``: shortest digits, with an exponent below 1e-15 and from 1e15."""
+    """Print a double such as ``1.0``: shortest digits, with an exponent below 1e-15 and from 1e15."""
     if number == 0:
         return "-0.0" if math.copysign(1, number) < 0 else "0.0"
     digits = Decimal(repr(float(number))).normalize()
@@ -164,7 +164,7 @@ def json_of(value: SQLValue) -> JsonValue:
 
 
 def document_of(value: JsonText) -> JsonValue:
-    """The document of JSON text, parsed if necessary."""
+    """Return the document of JSON text, parsed if necessary."""
     document = value.document
     return parse_json(value) if document is None else document  # type: ignore[return-value]  # document is always a JsonValue
 
@@ -178,7 +178,7 @@ def to_json_text(document: JsonValue) -> JsonText:
 
 
 def stored_json(value: JsonText) -> bytes:
-    """The bytes that a column stores; those of a document with types that the text lacks retain it."""
+    """Return the bytes that a column stores; they retain a document whose text does not show all types."""
     text = value.encode("utf-8", "surrogateescape")
     document = document_of(value) if value.document is not None else None
     return TypedJson(text, document) if _has_hidden_types(document) else text
@@ -195,7 +195,7 @@ def _has_hidden_types(document: JsonValue) -> bool:
 
 
 def json_type(value: JsonValue) -> str:
-    """The type name of a value in ``JSON_TYPE``."""
+    """Return the type name of a value in ``JSON_TYPE``."""
     if value is None:
         return "NULL"
     if isinstance(value, JsonScalar):
@@ -206,7 +206,7 @@ def json_type(value: JsonValue) -> str:
 
 
 def depth_of(value: JsonValue) -> int:
-    """The depth of a value; 1 for scalars, empty arrays and empty objects."""
+    """Return the depth of a value; 1 for scalars, empty arrays and empty objects."""
     deepest, level = 0, [value]
     while level:
         deepest += 1
@@ -225,7 +225,7 @@ def check_depth(value: JsonValue) -> JsonValue:
 
 
 def children_of(value: JsonValue) -> list[JsonValue]:
-    """Elements of an array, values of an object in TiDB's order."""
+    """Return the elements of an array, or the values of an object in TiDB's order."""
     if isinstance(value, list):
         return value
     return [child for _, child in members(value)] if isinstance(value, dict) else []
@@ -266,8 +266,8 @@ def _opaque(value: bytes) -> JsonValue:
 
 
 def _compare_arrays(left: list[JsonValue], right: list[JsonValue]) -> int:
-    for one, other in zip(left, right, strict=False):
-        if order := compare_json(one, other):
+    for left_element, right_element in zip(left, right, strict=False):
+        if order := compare_json(left_element, right_element):
             return order
     return len(left) - len(right)
 
@@ -275,8 +275,8 @@ def _compare_arrays(left: list[JsonValue], right: list[JsonValue]) -> int:
 def _compare_objects(left: dict[str, JsonValue], right: dict[str, JsonValue]) -> int:
     if len(left) != len(right):
         return len(left) - len(right)
-    for (name, one), (other_name, other) in zip(members(left), members(right), strict=True):
-        if order := _order(_octets(name), _octets(other_name)) or compare_json(one, other):
+    for (left_name, left_value), (right_name, right_value) in zip(members(left), members(right), strict=True):
+        if order := _order(_octets(left_name), _octets(right_name)) or compare_json(left_value, right_value):
             return order
     return 0
 

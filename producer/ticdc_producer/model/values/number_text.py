@@ -33,7 +33,7 @@ _MAX_NUMBER_LENGTH = 2000
 
 
 def numeric_prefix(text: str) -> tuple[str, bool]:
-    """The number that a text starts with, and whether only spaces follow it.
+    """Return the number that a text starts with, and whether only spaces follow it.
 
     A text without a number gives ``"0"``, as in MySQL.
     """
@@ -44,7 +44,7 @@ def numeric_prefix(text: str) -> tuple[str, bool]:
 
 
 def integer_prefix(text: str) -> tuple[int, bool]:
-    """The integer that a text starts with, 0 if there is none, and whether nothing else follows."""
+    """Return the integer that a text starts with, 0 if there is none, and whether nothing else follows."""
     match = _INTEGER.match(text.strip(" \t\n\v\f\r"))
     if match is None or len(match[1]) > _MAX_NUMBER_LENGTH:
         return 0, False
@@ -75,7 +75,7 @@ def as_number(value: SQLValue) -> tuple[int | Decimal | float, bool]:
 
 
 def _json_number(value: JsonText) -> tuple[int | Decimal | float, bool]:
-    """The number in a JSON value: true is 1, strings are parsed; arrays and objects have no number."""
+    """Return the number in a JSON value: true is 1, strings are parsed; arrays and objects have no number."""
     if value in ("true", "false"):
         return int(value == "true"), True
     return _text_number(value[1:-1] if value[:1] == '"' else value)
@@ -135,7 +135,7 @@ def nearest_integer(number: int | Decimal | float) -> int:
 
 
 def plain_text(value: float, code: int) -> bytes:
-    """Canonical text of one finite number of a FLOAT or DOUBLE column.
+    """Return the canonical text of one finite number of a FLOAT or DOUBLE column.
 
     Minus zero becomes ``0``: TiKV's row format does not store its sign.
     """
@@ -154,7 +154,7 @@ _CERTAIN_RANGE = (1e-4, 1e9)
 
 
 def _shortest32(value: float) -> bytes:
-    """The shortest digits of a 32-bit number, with or without an exponent.
+    """Print the shortest digits of a 32-bit number, with or without an exponent.
 
     These are the fewest of 6 … 9 digits that parse to the same number, except for powers of two, where the
     distances to the two neighbours differ. Parsing with 64 bits and rounding to 32 bits gives the same result
@@ -179,7 +179,7 @@ def _printed32(value: float) -> bytes:
 
 
 def narrow(value: float, code: int) -> float:
-    """The number as the column stores it: rounded to 32 bits for FLOAT.
+    """Return the number as the column stores it: rounded to 32 bits for FLOAT.
 
     :raises OverflowError: if it does not fit.
     """

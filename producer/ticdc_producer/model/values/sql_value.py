@@ -58,7 +58,7 @@ class Member(str):
 
 
 class ErrorMember(Member):
-    """The error value of an ENUM column, which a value outside of the members becomes without strict mode."""
+    """The error value of an ENUM column: without strict mode it replaces a value outside of the members."""
 
 
 class JsonText(str):
@@ -78,7 +78,7 @@ class JsonText(str):
 class TypedJson(bytes):
     """The stored text of a JSON document with scalars whose type the text does not show, such as dates.
 
-    A pickled one is the text alone: messages and other processes need no more.
+    Pickling keeps the text alone: messages and other processes need no more.
 
     :param document: the document that the text was printed from.
     """
@@ -138,7 +138,7 @@ class DateTimeValue:
         return f"{self.date_text()} {clock}{fraction(self.microsecond, self.fsp)}"
 
     def number(self) -> Decimal:
-        """``YYYYMMDD[hhmmss[.ffffff]]``, the value in numeric context."""
+        """Return ``YYYYMMDD[hhmmss[.ffffff]]``, the value in numeric context."""
         digits = "".join(character for character in self.text() if character.isdigit() or character == ".")
         return Decimal(digits)
 
@@ -161,12 +161,12 @@ class Duration:
         return f"{sign}{clock}{fraction(micro, self.fsp)}"
 
     def number(self) -> Decimal:
-        """``hhmmss[.ffffff]``, the value in numeric context."""
+        """Return ``hhmmss[.ffffff]``, the value in numeric context."""
         return Decimal(self.text().replace(":", ""))
 
 
 def fraction(microsecond: int, fsp: int) -> str:
-    """``.`` and ``fsp`` digits; nothing for fsp 0."""
+    """Return ``.`` and ``fsp`` digits; nothing for fsp 0."""
     return f".{microsecond:06d}"[: fsp + 1] if fsp > 0 else ""
 
 
@@ -229,13 +229,13 @@ class SQLMode:
 
 
 def value_error(column: str, value: object, what: str) -> ScenarioError:
-    """The error for one value of one column."""
+    """Build the error for one value of one column."""
     text = display_value(value)
     return ScenarioError(f"{what} for column {column!r}: {text!r}", column=column, value=text)
 
 
 def display_value(value: object) -> str:
-    """A value for display in a message: text as it is, bytes in hex, cut to a readable length."""
+    """Format a value for a message: text unchanged, bytes in hex, cut to a readable length."""
     if isinstance(value, bool):
         value = int(value)
     text = value.hex() if isinstance(value, bytes) else str(getattr(value, "text", lambda: value)())

@@ -94,7 +94,7 @@ def _checked(numbers: list[int], micro: str, fsp: int, invalid_dates: bool) -> D
 
 
 def days_in_month(year: int, month: int) -> int:
-    """The last day of a month; 31 if year or month is zero, but 29 for February of year zero."""
+    """Return the last day of a month; 31 if year or month is zero, but 29 for February of year zero."""
     if month == 2 and year == 0:
         return 29
     return 31 if month == 0 or year == 0 else monthrange(year, month)[1]
@@ -106,10 +106,10 @@ def with_fraction(value: DateTimeValue, micro: str) -> DateTimeValue | None:
     if fraction < 1_000_000:
         return replace(value, microsecond=fraction)
     try:
-        carried = value.naive() + timedelta(seconds=1)
+        next_second = value.naive() + timedelta(seconds=1)
     except (ValueError, OverflowError):
         return None
-    return datetime_from_python(carried, value.fsp)
+    return datetime_from_python(next_second, value.fsp)
 
 
 def round_fraction(digits: str, fsp: int) -> int:
@@ -143,7 +143,7 @@ def parse_duration(text: str, fsp: int) -> Duration | None:
 
 
 def time_of_day(value: DateTimeValue, fsp: int) -> Duration:
-    """The time of day of a date and time."""
+    """Return the time of day of a date and time."""
     clock = (value.hour, value.minute, value.second)
     duration = _duration(None, clock, f"{value.microsecond:06d}", fsp)
     return duration or Duration(0, fsp)
@@ -158,7 +158,7 @@ def _duration(sign: str | None, clock: tuple[int, int, int], micro: str | None, 
 
 
 def offset_zone(text: str) -> tzinfo:
-    """The time zone of an offset: ``Z`` or ``+05:30``."""
+    """Return the time zone of an offset: ``Z`` or ``+05:30``."""
     if text == "Z":
         return UTC
     hours, minutes = (int(part) for part in text[1:].split(":"))

@@ -138,7 +138,7 @@ _DDL_DECODER = msgspec.json.Decoder(_DDL)
 
 
 def control_event(value: bytes) -> Event | None:
-    """The event of a DDL or watermark message; None for any other message.
+    """Return the event of a DDL or watermark message; None for any other message.
 
     :raises DecodeError: for a malformed DDL or watermark message.
     """
@@ -181,7 +181,7 @@ class AvroDecoder:
         self._readers: dict[int, RecordReader] = {}
 
     def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:
-        """The event of one message.
+        """Yield the event of one message.
 
         :raises DecodeError: for anything that is not a message of this protocol.
         """
@@ -215,7 +215,7 @@ class AvroDecoder:
 
 
 def schema_id_of(data: bytes) -> int | None:
-    """The schema id of a message part; None if it does not have one."""
+    """Return the schema id of a message part; None if it does not have one."""
     return int.from_bytes(data[1:HEAD], "big") if len(data) >= HEAD and data[0] == MAGIC else None
 
 
@@ -238,7 +238,7 @@ def _row_event(
 def _key_names(
     key: tuple[RecordReader, RecordRow] | None, reader: RecordReader, row: RecordRow
 ) -> frozenset[str]:
-    """The names of the key columns.
+    """Return the names of the key columns.
 
     :raises DecodeError: if the key does not match the row.
     """

@@ -1,4 +1,4 @@
-"""The encoder of Avro, and what Avro does not carry.
+"""The encoder of Avro, and the parts of an event that Avro does not transport.
 
 A message part consists of a zero byte, the schema id in four bytes, and a record. Source: tiflow
 ``pkg/sink/codec/avro/avro.go``, ``confluent_schema_registry.go``.
@@ -11,8 +11,8 @@ The first byte is the kind of event. It is followed by JSON, or by a 64-bit numb
 - Names: characters that Avro does not allow are replaced.
 - Types: the width of integers narrower than BIGINT, the exact type of texts and byte strings, UNSIGNED of
   FLOAT, DOUBLE and DECIMAL.
-- Values: of ENUM and SET members with the same text in the schema's list, the first one arrives; a SET of
-  nothing but its empty member arrives as the empty set, which has the same text.
+- Values: of ENUM and SET members with the same text in the schema's list, the first one arrives; a SET
+  with only its empty member arrives as the empty set, which has the same text.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per
 
 
 def ddl(event: DDLEvent) -> Message:
-    """The message of a DDL event."""
+    """Return the message of a DDL event."""
     value = b'{"query":%b,"type":%d,"schema":%b,"table":%b,"commitTs":%d}' % (
         STRINGS.literal(event.query),
         event.ddl_type,
@@ -59,7 +59,7 @@ def ddl(event: DDLEvent) -> Message:
 
 
 def watermark(ts: int) -> Message:
-    """The message of a resolved event."""
+    """Return the message of a resolved event."""
     return Message(None, bytes((WATERMARK,)) + ts.to_bytes(8, "big"), Kind.RESOLVED.label, ts)
 
 
@@ -77,7 +77,7 @@ class AvroFidelity(Fidelity):
 
     @classmethod
     def of(cls, options: AvroOptions) -> AvroFidelity:
-        """The fidelity of an encoder with these options."""
+        """Return the fidelity of an encoder with these options."""
         return cls(
             old_values="none",
             names_operation=options.enable_tidb_extension,
@@ -89,7 +89,7 @@ class AvroFidelity(Fidelity):
         )
 
     def visible_flag(self, flag: int) -> int:
-        """The flag of the handle key, for the columns of the message key; no other flag is visible."""
+        """Return the flag of the handle key for the columns of the message key; no other flag is visible."""
         return int(ColumnFlag.HANDLE_KEY) if flag & self.key_flag else 0
 
     def visible_type(self, column: ColumnInfo, flag: int) -> str:  # noqa: ARG002  # does not depend on flags
@@ -120,8 +120,8 @@ def _set(members: Sequence[str], value: Value) -> Value:
     texts = [member for index, member in enumerate(members) if mask >> index & 1]
     if mask >> len(members) or texts == [""]:
         return b"0"
-    chosen = {members.index(member) for member in texts}
-    return b"%d" % sum(1 << index for index in chosen)
+    first_indexes = {members.index(member) for member in texts}
+    return b"%d" % sum(1 << index for index in first_indexes)
 
 
 _OPS = {Op.INSERT: b"c", Op.UPDATE: b"u"}
@@ -156,20 +156,20 @@ class AvroEncoder:
         return encoded_rows(key, value, batch.commit_ts, self._notes(plan, table, batch, key, value))
 
     def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
-        """One message per row."""
+        """Return one message per row."""
         return (one_message_per_row(part, keyed=True) for part in rows)
 
     def ddl(
         self,
         event: DDLEvent,
         table: TableInfo | None = None,  # noqa: ARG002  # the message has no table schema
-        before: TableInfo | None = None,  # noqa: ARG002  # likewise
+        before: TableInfo | None = None,  # noqa: ARG002  # nor the schema before the DDL
     ) -> Message | None:
-        """The message of a DDL event; None unless watermarks are enabled."""
+        """Return the message of a DDL event; None unless watermarks are enabled."""
         return ddl(event) if self.options.sends_watermarks else None
 
     def resolved(self, ts: int) -> Message | None:
-        """The watermark message; None unless watermarks are enabled."""
+        """Return the watermark message; None unless watermarks are enabled."""
         return watermark(ts) if self.options.sends_watermarks else None
 
     @property
@@ -217,7 +217,7 @@ class AvroEncoder:
 
 
 def _unsendable(plan: AvroTablePlan, table: TableInfo, op: Op) -> Callable[[int], EncodeError] | None:
-    """The refusal of all rows of a table, given their commit-ts; None if they can be sent."""
+    """Return the refusal of all rows of a table, given their commit-ts; None if they can be sent."""
     clash = plan.key_clash if op == Op.DELETE else plan.clash  # a delete has no value
     if clash:
         what = f"a record can have no field, or no second one, named {clash!r}"

@@ -14,7 +14,7 @@ import re
 import struct
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import Value
@@ -79,7 +79,7 @@ class AvroCursor:
             raise self.error("TEXT", "UTF-8") from None
 
     def branch(self) -> int:
-        """Read which of the two types of a union follows."""
+        """Read the index of the union's type that follows: 0 or 1."""
         branch = self.long()
         if branch not in (0, 1):
             raise self.error("UNION", "branch 0 or 1")
@@ -92,7 +92,10 @@ class AvroCursor:
         return float(_DOUBLE.unpack(self.take(_DOUBLE.size))[0])
 
     def end(self) -> None:
-        """:raises DecodeError: if there are bytes left."""
+        """Check that the record ends here.
+
+        :raises DecodeError: if there are more bytes.
+        """
         if self.position < len(self.data):
             raise self.error("END", "the end of the record")
 
@@ -111,7 +114,7 @@ _MOST_DIGITS, _MOST_DECIMALS, _MOST_BITS = 65, 30, 64
 class BadSchema(Exception):
     """A schema that TiCDC does not write.
 
-    :param expected: what the decoder expected instead.
+    :param expected: a description of the expected schema.
     """
 
     def __init__(self, expected: str) -> None:
@@ -120,7 +123,7 @@ class BadSchema(Exception):
 
 
 def field_reader(schema: object) -> tuple[str, Reader]:
-    """The SQL type name of a field, and the reader of its values.
+    """Return the SQL type name of a field, and the reader of its values.
 
     :param schema: the ``type`` of the field: an object, or a union of an object and ``null``.
     :raises BadSchema: for any other schema.
@@ -149,7 +152,7 @@ def _typed(schema: object) -> tuple[str, Reader]:
     return type_text(name), _reader(name, written, schema, parameters)
 
 
-def _reader(name: str, written: str, schema: Mapping[str, Any], parameters: Mapping[str, str]) -> Reader:
+def _reader(name: str, written: str, schema: Mapping[str, object], parameters: Mapping[str, str]) -> Reader:
     if written in _INTEGERS.get(name, ()):
         return _integer(name, written)
     match name, written:
@@ -206,7 +209,7 @@ def _number(cursor: AvroCursor, number: float, code: MySQLType) -> bytes:
     return plain_text(number, code)
 
 
-def _decimal(schema: Mapping[str, Any]) -> Reader:
+def _decimal(schema: Mapping[str, object]) -> Reader:
     precision, scale = schema.get("precision"), schema.get("scale")
     if schema.get("logicalType") != "decimal" or not isinstance(precision, int) or not isinstance(scale, int):
         raise BadSchema("the logical type decimal")

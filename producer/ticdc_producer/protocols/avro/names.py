@@ -1,8 +1,7 @@
 """Names in messages and schemas: namespaces, subjects, ``tidb_type``, the head of a message.
 
-Source: tiflow ``pkg/sink/codec/common/helper.go`` (``SanitizeName``), ``pkg/sink/codec/avro/avro.go``.
-
-Source: tiflow ``pkg/sink/codec/avro/avro.go`` (``getTiDBTypeFromColumn``).
+Source: tiflow ``pkg/sink/codec/common/helper.go`` (``SanitizeName``), ``pkg/sink/codec/avro/avro.go``
+(``getTiDBTypeFromColumn``).
 """
 
 from __future__ import annotations
@@ -40,12 +39,12 @@ def sanitized(name: str) -> str:
 
 
 def namespace(table: TableInfo) -> str:
-    """The Avro namespace of the records of a table."""
+    """Return the Avro namespace of the records of a table."""
     return f"{NAMESPACE}.{sanitized(table.schema)}"
 
 
 def subject(topic: str, part: Part) -> str:
-    """The registry subject for the keys or values of a topic."""
+    """Return the registry subject for the keys or values of a topic."""
     return f"{topic.replace('.', '_')}-{part}"
 
 
@@ -60,7 +59,7 @@ _NAMES = {
 
 
 def tidb_type(column: ColumnInfo) -> str:
-    """``tidb_type`` of a column; integers narrower than BIGINT are all ``INT``."""
+    """Return the ``tidb_type`` of a column; integers narrower than BIGINT are all ``INT``."""
     if column.type in INTEGERS:
         name = "BIGINT" if column.type == T.LONGLONG else "INT"
         return f"{name} UNSIGNED" if column.unsigned else name
@@ -70,5 +69,5 @@ def tidb_type(column: ColumnInfo) -> str:
 
 
 def type_text(name: str) -> str:
-    """The SQL type name for a ``tidb_type``."""
+    """Return the SQL type name for a ``tidb_type``."""
     return "vector" if name == VECTOR else name.lower()

@@ -20,7 +20,7 @@ _MODES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AvroOptions:
-    """How rows are encoded.
+    """Options of the encoding.
 
     :param profile: the TiCDC program whose output is written. Message keys have the handle key in classic
         TiCDC (tiflow), and only a primary key in TiCDC new architecture.
@@ -43,12 +43,10 @@ class AvroOptions:
 
     def __post_init__(self) -> None:
         for field, modes in _MODES.items():
-            chosen = getattr(self, field)
-            if chosen not in modes:
+            mode = getattr(self, field)
+            if mode not in modes:
                 name = field.replace("_", "-")
-                raise ChangefeedError(
-                    f"unknown {name} {chosen!r}", parameter=name, hint=nearest(chosen, modes)
-                )
+                raise ChangefeedError(f"unknown {name} {mode!r}", parameter=name, hint=nearest(mode, modes))
 
     @property
     def sends_watermarks(self) -> bool:

@@ -45,44 +45,63 @@ _FIRST, _SECOND = b"\x00", b"\x02"
 
 
 def longs(numbers: Numbers) -> pa.Array:
-    """Numbers as Avro ``int`` or ``long``."""
+    """Encode numbers as Avro ``int`` or ``long``."""
     return varints(numbers)
 
 
 def signed(values: pa.Array) -> Fragments:
-    """Decimal digits as Avro ``int`` or ``long``."""
+    """Encode decimal digits as Avro ``int`` or ``long``.
+
+    >>> [column.to_pylist() for column in signed(pa.array([b"1", b"-1", None]))]
+    [[b'\\x02', b'\\x01', b'\\x00']]
+    """
     return (longs(_parsed(values, pa.int64())),)
 
 
 def unsigned(values: pa.Array) -> Fragments:
-    """Decimal digits of unsigned numbers as the signed numbers with the same 64 bits."""
+    """Encode decimal digits of unsigned numbers as the signed numbers with the same 64 bits.
+
+    >>> [column.to_pylist() for column in unsigned(pa.array([b"1", b"18446744073709551615"]))]
+    [[b'\\x02', b'\\x01']]
+    """
     return (longs(_parsed(values, pa.uint64()).view(np.int64)),)
 
 
 def floats(values: pa.Array) -> Fragments:
-    """Decimal digits as Avro ``float``."""
+    """Encode decimal digits as Avro ``float``.
+
+    >>> [column.to_pylist() for column in floats(pa.array([b"1", None]))]
+    [[b'\\x00\\x00\\x80?', b'\\x00\\x00\\x00\\x00']]
+    """
     return (fixed_width(_parsed(values, pa.float64()).astype("<f4").tobytes(), 4),)
 
 
 def doubles(values: pa.Array) -> Fragments:
-    """Decimal digits as Avro ``double``."""
+    """Encode decimal digits as Avro ``double``."""
     return (fixed_width(_parsed(values, pa.float64()).astype("<f8").tobytes(), 8),)
 
 
 def length_prefixed(texts: pa.Array) -> Fragments:
-    """Texts or byte strings as Avro ``string`` or ``bytes``; NULL becomes an empty one."""
+    """Encode texts or byte strings as Avro ``string`` or ``bytes``; NULL becomes an empty one.
+
+    >>> [column.to_pylist() for column in length_prefixed(pa.array([b"abc", None]))]
+    [[b'\\x06', b'\\x00'], [b'abc', b'']]
+    """
     return longs(lengths(texts)), pc.fill_null(texts, b"") if texts.null_count else texts
 
 
 def literal(text: bytes) -> bytes:
-    """One text of at most 63 bytes as Avro ``string``."""
+    """Encode one text of at most 63 bytes as Avro ``string``."""
     return bytes((len(text) << 1,)) + text
 
 
 def nullable(
     values: pa.Array, written: Callable[[pa.Array], Fragments], null: bytes, other: bytes
 ) -> Fragments:
-    """Values as a union of null and other types.
+    """Encode values as a union of null and another type.
+
+    >>> nullable(pa.array([b"x", None]), length_prefixed, _FIRST, _SECOND)[0].to_pylist()
+    [b'\\x02\\x02x', b'\\x00']
 
     :param written: encodes the values that are not NULL.
     :param null: the encoded index of the branch null.
@@ -115,7 +134,7 @@ class AvroTablePlan:
     :param enums: indexes of the ENUM columns, with their number of members.
     :param clash: a field name of the value's schema that is duplicate or not allowed; empty if there is
         none.
-    :param key_clash: likewise, of the key's schema.
+    :param key_clash: the same for the key's schema.
     """
 
     columns: tuple[Writer, ...]
@@ -170,13 +189,17 @@ def _bare_writer(column: ColumnInfo, options: AvroOptions) -> Writer:
 
 
 def _bits(value: bytes) -> bytes:
-    """A BIT value in the fewest bytes, big-endian; at least one byte."""
+    """Return a BIT value in the fewest bytes, big-endian; at least one byte."""
     number = int(value)
     return number.to_bytes(max(1, (number.bit_length() + 7) // 8), "big")
 
 
 def _unscaled(value: bytes) -> bytes:
-    """The unscaled number of a decimal in the fewest bytes, big-endian two's complement."""
+    """Return the unscaled number of a decimal in the fewest bytes, big-endian two's complement.
+
+    >>> _unscaled(b"1.28"), _unscaled(b"-1.28")
+    (b'\\x00\\x80', b'\\x80')
+    """
     number = int(value.replace(b".", b"", 1))
     bits = (number if number >= 0 else ~number).bit_length()
     return number.to_bytes(bits // 8 + 1, "big", signed=True)

@@ -44,7 +44,7 @@ _AVRO = {T.FLOAT: "float", T.DOUBLE: "double", T.YEAR: "int", T.BIT: "bytes"}
 
 
 def avro_type(column: ColumnInfo, options: AvroOptions) -> str:
-    """The primitive Avro type of the values of a column."""
+    """Return the primitive Avro type of the values of a column."""
     if column.type == T.LONGLONG:
         text = column.unsigned and options.avro_bigint_unsigned_handling_mode == "string"
         return "string" if text else "long"
@@ -58,12 +58,12 @@ def avro_type(column: ColumnInfo, options: AvroOptions) -> str:
 
 
 def is_decimal(column: ColumnInfo, options: AvroOptions) -> bool:
-    """Whether the values have Avro's logical type ``decimal``."""
+    """Return whether the values have Avro's logical type ``decimal``."""
     return column.type == T.NEW_DECIMAL and options.avro_decimal_handling_mode == "precise"
 
 
 def _field(column: ColumnInfo, options: AvroOptions) -> bytes:
-    """The field of a record for a column."""
+    """Return the field of a record for a column."""
     written, default = _type(column, options), _default(column, options)
     if column.nullable:
         written = b'["null",%b]' % written if default is None else b'[%b,"null"]' % written
@@ -74,7 +74,10 @@ def _field(column: ColumnInfo, options: AvroOptions) -> bytes:
 
 
 def null_comes_first(column: ColumnInfo, options: AvroOptions) -> bool:
-    """Whether null is the first branch of a nullable column's union: it is, unless there is a DEFAULT."""
+    """Return whether null is the first branch of a nullable column's union.
+
+    It is, unless the column has a DEFAULT.
+    """
     return _default(column, options) is None
 
 
@@ -96,7 +99,7 @@ def _type(column: ColumnInfo, options: AvroOptions) -> bytes:
 
 
 def _default(column: ColumnInfo, options: AvroOptions) -> bytes | None:
-    """The DEFAULT as JSON; None if the schema has none. Logical types never have one."""
+    """Return the DEFAULT as JSON; None if the schema has none. Logical types never have one."""
     if is_decimal(column, options):
         return None
     if column.default_expression:
@@ -130,18 +133,18 @@ _EXTENSION = (
 
 
 def key_flag(options: AvroOptions) -> ColumnFlag:
-    """The flag of the columns in message keys."""
+    """Return the flag of the columns in message keys."""
     return ColumnFlag.HANDLE_KEY if options.profile == "classic" else ColumnFlag.PRIMARY_KEY
 
 
 def key_indexes(table: TableInfo, options: AvroOptions) -> tuple[int, ...]:
-    """Indexes of the key columns in a row image; empty if messages have no key."""
-    wanted = key_flag(options)
-    return tuple(index for index, flag in enumerate(table.sent_flags) if flag & wanted)
+    """Return the indexes of the key columns in a row image; empty if messages have no key."""
+    key = key_flag(options)
+    return tuple(index for index, flag in enumerate(table.sent_flags) if flag & key)
 
 
 def schema_of(part: Part, table: TableInfo, options: AvroOptions) -> str:
-    """The schema of the keys or values of a table's messages."""
+    """Return the schema of the keys or values of a table's messages."""
     columns, extension = table.sent_columns, _EXTENSION if options.enable_tidb_extension else ()
     if part == "key":
         columns, extension = tuple(columns[index] for index in key_indexes(table, options)), ()
@@ -149,7 +152,7 @@ def schema_of(part: Part, table: TableInfo, options: AvroOptions) -> str:
 
 
 def name_clash(part: Part, table: TableInfo, options: AvroOptions) -> str:
-    """The first field name of a schema that is duplicate or not allowed by Avro; empty if there is none."""
+    """Return the first field name that is duplicate or not allowed by Avro; empty if there is none."""
     columns = table.sent_columns
     if part == "key":
         columns = tuple(columns[index] for index in key_indexes(table, options))
@@ -189,30 +192,31 @@ SchemaID: TypeAlias = Callable[[TableInfo, Part, str], int]
 def schemas(
     tables: Iterable[TableInfo], topic: Callable[[TableInfo], str], options: AvroOptions
 ) -> list[Schema]:
-    """All schemas of the table versions, without duplicates, in the order of the tables.
+    """Return all schemas of the table versions, without duplicates, in the order of the tables.
 
-    A schema with column names that are not possible in Avro does not exist: rows that need it are refused.
+    A schema with column names that Avro does not allow is omitted. Rows that need it are refused.
 
     :param topic: table to the topic of its rows.
     """
-    found: dict[Schema, None] = {}
+    distinct: dict[Schema, None] = {}
     for table in tables:
         parts: tuple[Part, ...] = ("key", "value") if key_indexes(table, options) else ("value",)
         for part in parts:
             if name_clash(part, table, options):
                 continue
-            found[Schema(subject(topic(table), part), part, schema_of(part, table, options))] = None
-    return list(found)
+            distinct[Schema(subject(topic(table), part), part, schema_of(part, table, options))] = None
+    return list(distinct)
 
 
-def assign_ids(found: Sequence[Schema]) -> SchemaIDs:
+def assign_ids(schemas_to_register: Sequence[Schema]) -> SchemaIDs:
     """Assign ids from 1 for a run without registry. Equal schemas have the same id in all subjects."""
-    ids = {schema: number for number, schema in enumerate(dict.fromkeys(one.schema for one in found), 1)}
-    return {(one.part, one.schema): ids[one.schema] for one in found}
+    texts = dict.fromkeys(entry.schema for entry in schemas_to_register)
+    ids = {text: number for number, text in enumerate(texts, 1)}
+    return {(entry.part, entry.schema): ids[entry.schema] for entry in schemas_to_register}
 
 
 def schema_id_lookup(ids: SchemaIDs) -> SchemaID:
-    """The function by which an encoder looks up schema ids."""
+    """Return the function by which an encoder looks up schema ids."""
 
     def number(table: TableInfo, part: Part, schema: str) -> int:
         if (part, schema) not in ids:

@@ -1,4 +1,4 @@
-"""Avro as the other packages see it, and what TiCDC refuses in a changefeed with Avro.
+"""The specification of Avro, and the changefeeds with Avro that TiCDC refuses.
 
 Source: tiflow ``pkg/sink/codec/common/config.go`` (``Validate``), ``pkg/config/replica_config.go``,
 ``cdc/sink/dmlsink/mq/dispatcher/topic/expression.go`` (``ValidateForAvro``).
@@ -7,7 +7,7 @@ Source: tiflow ``pkg/sink/codec/common/config.go`` (``Validate``), ``pkg/config/
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ticdc_producer.errors import ChangefeedError
@@ -18,13 +18,16 @@ from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.spec import ConformanceOptions, Options, ProtocolSpec, RegisteredSchemas
 
+if TYPE_CHECKING:
+    from ticdc_producer.protocols.avro.schemas import Schema
+
 _SCHEMES = ("http", "https", "mock")
 
 
 def check_changefeed(options: Mapping[str, Plain], topics: Sequence[str], reaches_kafka: bool) -> None:
     """Refuse a changefeed that Avro does not allow.
 
-    :param options: by parameter name.
+    :param options: parameter name to value.
     :param topics: the topic expressions of the dispatch rules.
     :param reaches_kafka: whether the sink URI names hosts.
     :raises ChangefeedError: for the first rule that is violated.
@@ -94,7 +97,7 @@ def _decoder(_options: AvroOptions, inputs: Options) -> Decoder:
 
 def _schemas(
     tables: Iterable[TableInfo], topic: Callable[[TableInfo], str], options: AvroOptions
-) -> Sequence[Any]:
+) -> Sequence[Schema]:
     from ticdc_producer.protocols.avro.schemas import schemas
 
     return schemas(tables, topic, options)

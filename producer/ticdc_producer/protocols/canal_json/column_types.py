@@ -1,10 +1,8 @@
 """``mysqlType`` and ``sqlType``: the type of a column as text, and its code of ``java.sql.Types``.
 
 Source: tiflow ``pkg/sink/codec/utils`` (bare form) and tidb ``pkg/parser/types/field_type.go``
-(``CompactStr``, the form with parameters).
-
-Source: tiflow ``pkg/sink/codec/internal/java.go`` (``MySQLType2JavaType``) and
-``canal/canal_entry.go`` (``getJavaSQLType``).
+(``CompactStr``, the form with parameters); tiflow ``pkg/sink/codec/internal/java.go``
+(``MySQLType2JavaType``) and ``canal/canal_entry.go`` (``getJavaSQLType``).
 """
 
 from __future__ import annotations
@@ -36,12 +34,12 @@ _ELEMENT = str.maketrans({"'": "''", "\0": "\\0", "\n": "\\n", "\r": "\\r"})
 
 
 def bare_type(column: ColumnInfo) -> str:
-    """``int unsigned zerofill``: the default form."""
+    """Return the type in the default form: ``int unsigned zerofill``."""
     return _name(column) + _attributes(column)
 
 
 def full_type(column: ColumnInfo) -> str:
-    """``int(10) unsigned zerofill``: the content-compatible form."""
+    """Return the type in the content-compatible form: ``int(10) unsigned zerofill``."""
     return _name(column) + _parameters(column) + _attributes(column)
 
 
@@ -100,7 +98,14 @@ class JDBCType:
     promoted: bytes = b""
 
     def codes(self, values: pa.Array) -> Fragment:
-        """The code of every value of a column."""
+        """Return the code of every value of a column.
+
+        Values are compared as text: a longer text of digits is a larger number.
+
+        >>> values = pa.array([b"9", b"127", b"128", None])
+        >>> JDBCType(b"-6", b"127", b"5").codes(values).to_pylist()
+        [b'-6', b'-6', b'5', b'-6']
+        """
         if not self.limit:
             return self.code
         digits = pc.binary_length(values)
@@ -116,7 +121,7 @@ def _binary(code: bytes) -> pa.Scalar:
 
 
 def sql_type(column: ColumnInfo) -> JDBCType:
-    """The code of a column."""
+    """Return the code of a column."""
     code = _code(column.type, column.binary)
     if column.unsigned and column.type in _PROMOTIONS:
         limit, promoted = _PROMOTIONS[column.type]

@@ -40,7 +40,7 @@ _SIGN = 1 << 63
 
 
 def row_ids(rowkey: str, start: int) -> tuple[int, int]:
-    """Physical table id and integer handle; the handle is 0 if the row has none.
+    """Return the physical table id and the integer handle of a row; the handle is 0 if the row has none.
 
     :param start: byte offset of the message object, for errors.
     :raises DecodeError: if this is not the Base64 of a record key.
@@ -64,7 +64,7 @@ _, _UPDATE, _DELETE = Op  # access to a member through its class is slow
 
 
 def row_events(message: CanalJSONEnvelope, columns: Columns, start: int) -> Iterator[RowEvent]:
-    """The row events of a message.
+    """Yield the row events of a message.
 
     :param start: byte offset of the message object, for errors.
     :raises DecodeError: if the rows, their columns or values do not fit together.
@@ -96,7 +96,7 @@ def row_events(message: CanalJSONEnvelope, columns: Columns, start: int) -> Iter
 
 
 def _columns(row: RowJSON, columns: Columns, start: int) -> tuple[EventColumn, ...]:
-    """The columns of a row, in the row's own order."""
+    """Return the columns of a row, in the row's own order."""
     names = tuple(row)
     if names == columns.names and columns.same_sql_types:
         return columns.columns
@@ -110,7 +110,10 @@ def _columns(row: RowJSON, columns: Columns, start: int) -> tuple[EventColumn, .
 
 
 def _old_rows(new: list[RowJSON], old: list[RowJSON] | None, op: Op, start: int) -> Iterable[RowJSON | None]:
-    """The old row of each new one. Only updates have one; deletes before v5.4.0 repeat the row."""
+    """Return the old row of each new row, None where there is none.
+
+    Only updates have old rows. Deletes before v5.4.0 repeat the new row, which is ignored.
+    """
     if op is _UPDATE:
         if old and len(old) == len(new):
             return old
@@ -150,7 +153,7 @@ class CanalJSONDecoder:
         key: bytes | None,  # noqa: ARG002  # the protocol has no keys
         value: bytes | None,
     ) -> Iterator[Event]:
-        """The events of one message, in order.
+        """Yield the events of one message, in order.
 
         :param key: ignored.
         :raises DecodeError: if this is not a message of the protocol.
@@ -195,5 +198,5 @@ def _watermark(message: CanalJSONEnvelope, start: int) -> ResolvedEvent:
 
 
 def _commit_ts(message: CanalJSONEnvelope) -> int:
-    """The commit-ts; without the TiDB extension the first TSO of the millisecond ``es``."""
+    """Return the commit-ts; without the TiDB extension the first TSO of the millisecond ``es``."""
     return message.tidb.commit_ts if message.tidb and message.tidb.commit_ts else compose(message.es)

@@ -1,4 +1,4 @@
-"""Encoder of Canal-JSON, and what its messages carry."""
+"""The encoder of Canal-JSON, and the fidelity of its messages."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _PRIMARY = ColumnFlag.PRIMARY_KEY | ColumnFlag.HANDLE_KEY
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CanalJSONFidelity(Fidelity):
-    """What messages of Canal-JSON carry.
+    """The fidelity of Canal-JSON.
 
     :param column_types: whether types are sent without (``bare``) or with (``full``) their parameters.
     """
@@ -41,11 +41,11 @@ class CanalJSONFidelity(Fidelity):
         return bare_type(column) if self.column_types == "bare" else full_type(column)
 
     def visible_flag(self, flag: int) -> int:
-        """``pkNames`` lists the primary key, which is then the handle key. Other flags are not sent."""
+        """Return the flags of primary and handle key for columns of ``pkNames``. Others are not sent."""
         return int(_PRIMARY) if flag & ColumnFlag.PRIMARY_KEY else 0
 
     def visible_ddl_type(self, action: int) -> int:
-        """TiDB's action code; 0 if Canal's keyword has several."""
+        """Return TiDB's action code; 0 if Canal's keyword has several."""
         return action_code(ddl_keyword(action))
 
 
@@ -68,7 +68,7 @@ class CanalJSONEncoder:
         return _terminated(limited, self.options.row_end.encode()) if self.options.row_end else limited
 
     def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
-        """One message per row, without a key.
+        """Return one message per row, without a key.
 
         :raises EncodeError: for the first row that TiCDC rejects.
         """
@@ -78,7 +78,7 @@ class CanalJSONEncoder:
         self,
         event: DDLEvent,
         table: TableInfo | None = None,  # noqa: ARG002  # only some protocols describe tables
-        before: TableInfo | None = None,  # noqa: ARG002  # likewise
+        before: TableInfo | None = None,  # noqa: ARG002  # and none its former state
     ) -> Message:
         ts = event.commit_ts
         extension = b"commitTs" if self.options.enable_tidb_extension else b""
@@ -88,7 +88,7 @@ class CanalJSONEncoder:
         )
 
     def resolved(self, ts: int) -> Message | None:
-        """A watermark; None without the TiDB extension."""
+        """Return a watermark; None without the TiDB extension."""
         if not self.options.enable_tidb_extension:
             return None
         return self._without_rows(Kind.RESOLVED, ts, (b'""', b'""'), WATERMARK, b'""', b"watermarkTs")
@@ -115,7 +115,7 @@ class CanalJSONEncoder:
     def _without_rows(
         self, kind: Kind, ts: int, names: tuple[bytes, bytes], event_type: str, sql: bytes, extension: bytes
     ) -> Message:
-        """A DDL or watermark. Unlike in rows, ``data`` precedes ``old``, in the order of the Go struct."""
+        """Return a DDL or watermark. Unlike in rows, ``data`` precedes ``old``, as in the Go struct."""
         built = self.options.build_ts_ms
         value = (
             b'{"id":0,"database":%b,"table":%b,"pkNames":null,"isDdl":%b,"type":"%b","es":%d,"ts":%d,'
@@ -134,6 +134,6 @@ class CanalJSONEncoder:
 
 
 def _terminated(rows: EncodedRows, end: bytes) -> EncodedRows:
-    """Rows as in a file, each with the terminator."""
+    """Return rows as in a file, each with the terminator."""
     values = concat((rows.column("value"), end), len(rows))
     return encoded_rows(rows.column("key"), values, rows.column("commit_ts"), rows.statuses)

@@ -1,4 +1,4 @@
-"""The JSON object of a message; every member is checked before it is used. ``type`` has Canal's keywords.
+"""The JSON object of a message. Every member is checked before it is used; ``type`` has Canal's keywords.
 
 Source: tiflow ``pkg/sink/codec/canal/canal_entry.go`` (``convertDdlEventType``) with the action codes of tidb
 ``pkg/meta/model/job.go``.
@@ -78,12 +78,12 @@ class Columns:
         return None if keys <= types.keys() else BadValue("columns of mysqlType in pkNames", "COLUMN")
 
     def match(self, pk_names: msgspec.Raw, sql_type: msgspec.Raw, mysql_type: msgspec.Raw) -> bool:
-        """Whether these texts are the ones that describe these columns."""
+        """Return whether these texts describe these columns."""
         keys, codes, types = self._texts
         return sql_type == codes and mysql_type == types and pk_names == keys
 
     def in_order(self, names: Sequence[str]) -> tuple[EventColumn, ...]:
-        """The columns with these names, in this order."""
+        """Return the columns with these names, in this order."""
         by_name = {column.name: column for column in self.columns}
         return tuple([by_name[name] for name in names])
 
@@ -95,10 +95,10 @@ _latest: dict[tuple[str, str], tuple[Columns, ...]] = {}
 def columns_of(
     table: tuple[str, str], pk_names: msgspec.Raw, sql_type: msgspec.Raw, mysql_type: msgspec.Raw
 ) -> Columns:
-    """The columns that a message's texts describe.
+    """Return the columns that a message's texts describe.
 
-    Equal texts describe equal columns, so the result of one message serves the next ones. The number and the
-    size of cached descriptions are limited, since messages are not trusted.
+    Equal texts describe equal columns, so the result of one message is reused. The number and the size
+    of cached descriptions are limited, since messages are not trusted.
 
     :param table: database and table, the cache key of the latest descriptions.
     :raises msgspec.DecodeError: if the texts do not describe columns.
@@ -183,7 +183,7 @@ def parse_envelope(value: bytes, start: int = 0) -> tuple[CanalJSONEnvelope, Col
 
 
 def _next(rest: bytes | memoryview) -> tuple[CanalJSONEnvelope, int]:
-    """The object that starts here, and its length; 0 if it is the last."""
+    """Return the object that starts here, and its length; 0 if it is the last."""
     try:
         return _DECODER.decode(rest), 0
     except msgspec.DecodeError as error:
@@ -194,7 +194,7 @@ def _next(rest: bytes | memoryview) -> tuple[CanalJSONEnvelope, int]:
 
 
 def _end_of_first(error: msgspec.DecodeError, json: bytes | memoryview) -> int:
-    """The offset of a second object, if that is the only error; otherwise 0."""
+    """Return the offset of a second object if that is the only error; otherwise 0."""
     offset = _BYTE_OFFSET.search(str(error))
     if offset is None or _TRAILING not in str(error):
         return 0

@@ -1,4 +1,4 @@
-"""Options of Canal-JSON, as plain values."""
+"""The options of Canal-JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ticdc_producer.protocols.large_message_handle import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CanalJSONOptions:
-    """How events are written.
+    """Options of the encoding.
 
     :param profile: the architecture of TiCDC whose format is written.
     :param enable_tidb_extension: whether messages carry ``_tidb``, and watermarks are sent.
@@ -24,12 +24,12 @@ class CanalJSONOptions:
     :param only_output_updated_columns: whether old images omit unchanged columns.
     :param delete_only_output_handle_key_columns: whether deletes carry only the handle key.
     :param max_message_bytes: size limit of a message as TiCDC counts it, record overhead included.
-    :param large_message_handle_option: how a row over that limit is handled: ``none`` rejects it,
+    :param large_message_handle_option: handling of a row over that limit: ``none`` rejects it,
         ``handle-key-only`` sends only its handle key, ``claim-check`` also stores the complete message.
     :param large_message_handle_compression: compression of each value: ``none``, ``snappy`` or ``lz4``.
     :param claim_check_storage_uri: URI of the storage, as messages name it.
     :param claim_check_raw_value: whether a stored object is the bare value.
-    :param output_row_key: whether ``_tidb`` contains TiKV's key of the row; only TiCDC new architecture can.
+    :param output_row_key: whether ``_tidb`` contains TiKV's key of the row; only in TiCDC new architecture.
     :param time_zone: time zone of TIMESTAMP values; row keys contain them in UTC.
     :param build_ts_ms: time at which messages are built (``ts``), in Unix milliseconds; None for the
         commit time of each event.
@@ -64,10 +64,10 @@ class CanalJSONOptions:
                 parameter="output-row-key",
                 hint="set profile=new",
             )
-        chosen = self.large_message_handle_option
-        if chosen != "none" and not self.enable_tidb_extension:
+        handling = self.large_message_handle_option
+        if handling != "none" and not self.enable_tidb_extension:
             raise ChangefeedError(
-                f"large-message-handle-option {chosen!r} of Canal-JSON needs the TiDB extension",
+                f"large-message-handle-option {handling!r} of Canal-JSON needs the TiDB extension",
                 parameter="large-message-handle-option",
                 hint="set enable-tidb-extension=true",
             )

@@ -41,7 +41,7 @@ class RecordKeys:
         self._parts = list(_parts(table, zone_of(time_zone)))
 
     def of(self, batch: RowBatch) -> pa.Array:
-        """One key per row."""
+        """Return one key per row."""
         heads = [b"t" + int_key(number) + b"_r" for number in batch.table_id.to_pylist()]
         if not self._parts:
             handles = [int_key(number) for number in batch.row_id.to_pylist()]
@@ -55,7 +55,7 @@ class RecordKeys:
 
 
 def _parts(table: TableInfo, zone: tzinfo) -> Iterator[tuple[int, Part]]:
-    """Image index and encoding of each column of a clustered key, unless it is an integer handle."""
+    """Yield the image index and encoding of each column of a clustered key; nothing for an integer handle."""
     key = table.clustered_key
     if key is None or (len(key.offsets) == 1 and table.columns[key.offsets[0]].type in INTEGERS):
         return
@@ -93,7 +93,11 @@ def _float(number: float) -> bytes:
 
 
 def _duration(value: bytes) -> bytes:
-    """The duration in nanoseconds."""
+    """Encode a duration, in nanoseconds.
+
+    >>> _duration(b"-00:00:01.5") == b"\\x07" + int_key(-1_500_000_000)
+    True
+    """
     hours, minutes, seconds = value.lstrip(b"-").split(b":")
     whole, _, fraction = seconds.partition(b".")
     clock = (int(hours) * 60 + int(minutes)) * 60 + int(whole)
@@ -102,7 +106,13 @@ def _duration(value: bytes) -> bytes:
 
 
 def _decimal(precision: int, scale: int, value: bytes) -> bytes:
-    """Precision, scale, and MySQL's binary decimal: words of nine digits; the first bit is the sign."""
+    """Encode a DECIMAL: precision, scale, and MySQL's binary form.
+
+    The binary form consists of words of nine digits. Its first bit is the sign.
+
+    >>> _decimal(3, 1, b"12.5")[1:].hex(), _decimal(3, 1, b"-12.5")[1:].hex()
+    ('03018c05', '030173fa')
+    """
     whole, _, fraction = value.lstrip(b"-").partition(b".")
     integer = whole.lstrip(b"0").rjust(precision - scale, b"0")
     odd = len(integer) % _DIGITS_PER_WORD

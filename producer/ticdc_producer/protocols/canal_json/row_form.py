@@ -1,8 +1,8 @@
 """The compiled text of one table version's rows, by operation and columns.
 
 TiCDC uses easyjson for rows, goccy/go-json for DDLs and watermarks. Both differ from Go's
-``encoding/json`` only in two characters: backspace and form feed have no short form
-(spec "String escaping", measured with the real libraries).
+``encoding/json`` only in two characters: backspace and form feed have no short form.
+This was measured with the real libraries.
 
 A plan contains the texts that all rows share. Times, type codes that depend on values, and the values are
 inserted per row; values are rendered column by column.
@@ -50,14 +50,18 @@ _CHARACTERS = [JSON_STRINGS.literal(chr(code))[1:-1] for code in range(0x100)]
 
 
 def latin1_strings(values: pa.Array) -> Fragments:
-    """Literals of a column of byte strings, each byte the character of its number (ISO-8859-1)."""
+    """Return the JSON literals of byte strings, with each byte as the character of its number (ISO-8859-1).
+
+    >>> concat(latin1_strings(pa.array([b"a\\xe9"])), 1).to_pylist()[0].decode()
+    '"aé"'
+    """
     if contents(values).isascii():
         return JSON_STRINGS.literals(values)
     return quoted(map_values(values, lambda value: b"".join(map(_CHARACTERS.__getitem__, value))))
 
 
 def string(text: str) -> bytes:
-    """One literal."""
+    """Return the JSON literal of a text."""
     return JSON_STRINGS.literal(text)
 
 
@@ -150,7 +154,7 @@ class CanalJSONRowForm:
     record_keys: RecordKeys | None
 
     def texts(self, batch: RowBatch, locations: pa.Array | None = None) -> pa.Array:
-        """One message per row.
+        """Return one message per row.
 
         :param batch: rows of this form's operation.
         :param locations: locations of the rows' claim-check objects as JSON; None if nothing is stored.
@@ -166,7 +170,7 @@ class CanalJSONRowForm:
         return concat(fragments, len(batch))
 
     def _types(self, batch: RowBatch) -> Iterator[Fragment]:
-        """``sqlType`` and ``mysqlType``.
+        """Yield ``sqlType`` and ``mysqlType``.
 
         Without columns both are null, except that ``mysqlType`` is ``{}`` in classic TiCDC (tiflow).
         """
@@ -180,7 +184,7 @@ class CanalJSONRowForm:
         yield from (b'"sqlType":{', *self._members(codes), b'},"mysqlType":{', *self._members(texts), b"}")
 
     def _members(self, values: Sequence[Fragments]) -> Iterator[Fragment]:
-        """The columns as members of an object."""
+        """Yield the columns as members of an object."""
         for number, (column, value) in enumerate(zip(self.columns, values, strict=True)):
             yield b"," * bool(number) + column.name + b":"
             yield from value
@@ -202,7 +206,21 @@ class CanalJSONRowForm:
         return (b"null",)
 
     def _changed(self, batch: RowBatch) -> Fragment:
-        """The members of the old images that the update changed."""
+        """Return the members of the old images that the update changed.
+
+        >>> columns = [
+        ...     CanalJSONColumnPlan(i, b'"%c"' % name, JDBCType(b"4"), b'"int"', quoted, False, False)
+        ...     for i, name in enumerate(b"ab")
+        ... ]
+        >>> form = CanalJSONRowForm(b"", Op.UPDATE, tuple(columns), CanalJSONOptions(), False, None)
+        >>> ids, old, new = pa.array([1]), pa.array([b"2"]), pa.array([b"3"])
+        >>> before, after = [pa.array([b"1"]), old], [pa.array([b"1"]), new]
+        >>> batch = RowBatch(
+        ...     op=Op.UPDATE, commit_ts=ids, table_id=ids, row_id=ids, before=before, after=after
+        ... )
+        >>> form._changed(batch).to_pylist()
+        [b'"b":"2"']
+        """
         rows = len(batch)
         members = [b""] + [
             pc.if_else(changed, concat((b"," + column.name + b":", *column.render(old)), rows), _NONE)

@@ -1,11 +1,10 @@
-"""Canal-JSON as the other packages see it."""
+"""The specification of Canal-JSON."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from ticdc_producer.model.option_type import Boolean
 from ticdc_producer.model.parameter import Parameter, SinkKind, own_parameter
@@ -41,12 +40,15 @@ def _matches(_: bytes, value: bytes) -> bool:
 
 
 def _file_rows(content: bytes, options: CanalJSONOptions) -> Iterator[bytes]:
-    """Rows of a file. Quotes in strings are escaped, so no row can contain the beginning of another."""
+    """Yield the rows of a file.
+
+    Quotes in strings are escaped, so no row can contain the beginning of another.
+    """
     rows = re.split(re.escape(options.row_end.encode()) + rb'(?=\{"id":|\Z)', content)
     yield from rows if rows[-1] else rows[:-1]
 
 
-def _minimal(_key: bytes, value: bytes) -> list[tuple[Any, ...]]:
+def _minimal(_key: bytes, value: bytes) -> list[tuple[object, ...]]:
     row = json.loads(value)
     return [
         (row["database"], row["table"], row["type"], row["es"], row["data"], row["old"], row["mysqlType"])

@@ -83,7 +83,7 @@ def parse_envelope(data: bytes) -> CraftEnvelope:
 
 
 def _tables_section(data: bytes, start: int) -> ByteReader:
-    """The size tables. Their length is at the end of the message, in reverse byte order."""
+    """Return the size tables. Their length is at the end of the message, in reverse byte order."""
     reverse = data[max(start, len(data) - _MAX_TAIL_BYTES) :][::-1]
     for count, byte in enumerate(reverse, start=1):
         if byte < 0x80:
@@ -97,7 +97,7 @@ def _tables_section(data: bytes, start: int) -> ByteReader:
 
 def _size_table(tables: ByteReader) -> list[int]:
     start = tables.position
-    if not tables.left:
+    if not tables.remaining:
         raise rejected("CRAFT-TABLES", "one more size table", start)
     sizes = tables.delta_varints(tables.count(1, "CRAFT-TABLES"))
     if min(sizes) < 0:
@@ -106,7 +106,7 @@ def _size_table(tables: ByteReader) -> list[int]:
 
 
 def _meta(tables: ByteReader) -> tuple[int, int]:
-    """Sizes of header and dictionary."""
+    """Return the sizes of header and dictionary."""
     start = tables.position
     sizes = _size_table(tables)
     if len(sizes) != 2:
@@ -115,11 +115,11 @@ def _meta(tables: ByteReader) -> tuple[int, int]:
 
 
 def _group_tables(tables: ByteReader, headers: Sequence[Header]) -> list[list[int]]:
-    """One size table per row event, in the order of the events."""
+    """Return one size table per row event, in the order of the events."""
     groups = []
     for header in headers:
         if header.kind == Kind.ROW:
-            if not tables.left:
+            if not tables.remaining:
                 raise rejected("CRAFT-GROUPS", "a size table for every row event", tables.position)
             groups.append(_size_table(tables))
     tables.finish("CRAFT-GROUPS")
@@ -127,7 +127,7 @@ def _group_tables(tables: ByteReader, headers: Sequence[Header]) -> list[list[in
 
 
 def _terms(section: ByteReader) -> list[str]:
-    if not section.left:
+    if not section.remaining:
         return []
     lengths = section.uvarints(section.count(1, "CRAFT-DICT"))
     terms = [section.text(length, "CRAFT-DICT") for length in lengths]
@@ -137,7 +137,7 @@ def _terms(section: ByteReader) -> list[str]:
 
 def _headers(section: ByteReader, count: int, terms: Sequence[str]) -> list[Header]:
     start = section.position
-    if count * _HEADER_FIELDS > section.left:
+    if count * _HEADER_FIELDS > section.remaining:
         raise rejected("CRAFT-HEADER", f"headers of {count} events", start)
     commit_ts = section.delta_uvarints(count)
     kinds = section.uvarints(count)
@@ -154,7 +154,7 @@ def _headers(section: ByteReader, count: int, terms: Sequence[str]) -> list[Head
 
 
 def _name(term: int, terms: Sequence[str], start: int) -> str:
-    """A schema or table name; empty for -1."""
+    """Return a schema or table name; empty for -1."""
     if not -1 <= term < len(terms):
         raise rejected("CRAFT-TERM", f"a term id of -1 … {len(terms) - 1}, not {term}", start)
     return terms[term] if term >= 0 else ""
@@ -167,7 +167,7 @@ class CraftDecoder:
     """Decodes messages to events."""
 
     def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:  # noqa: ARG002  # no key
-        """The events of one message, in order.
+        """Yield the events of one message, in order.
 
         :param key: ignored.
         :raises DecodeError: if this is not a message of the protocol.
@@ -190,8 +190,8 @@ class CraftDecoder:
 
 
 def _row(header: Header, body: ByteReader, sizes: Sequence[int], reader: GroupReader) -> RowEvent:
-    if len(sizes) > _MAX_GROUPS or sum(sizes) != body.left:
-        raise rejected("CRAFT-GROUPS", f"one or two groups of {body.left} bytes in all", body.position)
+    if len(sizes) > _MAX_GROUPS or sum(sizes) != body.remaining:
+        raise rejected("CRAFT-GROUPS", f"one or two groups of {body.remaining} bytes in all", body.position)
     groups: dict[int, tuple[tuple[EventColumn, ...], Image]] = {}
     end = body.position
     for size in sizes:

@@ -3,7 +3,7 @@
 First come the schema names of all events, then their table names, then the column names group by group.
 Source: tiflow craft ``model.go`` (``termDictionary``).
 
-Rows are processed in runs: consecutive rows of one form in one message, mostly all rows of the message.
+Rows are processed in runs: consecutive rows of one form in one message, usually all rows of the message.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class TermDictionary:
         self._ids: dict[str, int] = {}
 
     def id(self, term: str) -> int:
-        """The id of a name; -1 for an empty name, which is not in the dictionary."""
+        """Return the id of a name; -1 for an empty name, which is not in the dictionary."""
         return self._ids.setdefault(term, len(self._ids)) if term else NO_NAME
 
     def encoded(self) -> bytes:
-        """The encoded dictionary; empty, without even a count, if it has no terms."""
+        """Return the encoded dictionary; empty, without a count, if it has no terms."""
         if not self._ids:
             return b""
         terms = [term.encode() for term in self._ids]
@@ -63,10 +63,10 @@ class MessageTerms:
     dictionary: bytes
 
 
-# The messages of a topic repeat the same few tables; the bound is for topics with very many.
+# The messages of a topic usually repeat a few tables; the bound is for topics with very many.
 @lru_cache(maxsize=256)
 def message_terms(plans: tuple[GroupPlan, ...]) -> MessageTerms:
-    """The terms of a message.
+    """Return the terms of a message.
 
     :param plans: its distinct column groups, in order of first use.
     """
@@ -167,12 +167,22 @@ def _take_numbers(numbers: Iterable[int], indices: Numbers) -> Numbers:
 def build_dictionary(forms: Numbers, starts: Numbers, known: Sequence[CraftRowForm]) -> BatchDictionary:
     """Build the dictionaries of messages.
 
+    The second of these two messages has rows of two tables:
+
+    >>> plans = [GroupPlan("shop", name, (), b"", 0, 0) for name in ("orders", "items")]
+    >>> known = [CraftRowForm(plan, Op.INSERT) for plan in plans]
+    >>> dictionary = build_dictionary(np.array([0, 0, 0, 1]), np.array([0, 2]), known)
+    >>> dictionary.tables.tolist()
+    [1, 1, 1, 2]
+    >>> dictionary.dictionaries.to_pylist()
+    [b'\\x02\\x04\\x06shoporders', b'\\x03\\x04\\x06\\x05shopordersitems']
+
     :param forms: for each row the index of its form in ``known``.
     :param starts: index of the first row of each message.
     """
     runs = _runs(forms, starts)
     form = forms[runs]
-    first = np.searchsorted(runs, starts)
+    first = np.searchsorted(runs, starts)  # every start is the start of a run
     dictionaries, of_message = _dictionaries(form, first, known)
     of_run = np.repeat(of_message, np.diff(first, append=len(runs)))
     pairs, terms_of_run = np.unique(of_run * len(known) + form, return_inverse=True)
@@ -186,7 +196,11 @@ def build_dictionary(forms: Numbers, starts: Numbers, known: Sequence[CraftRowFo
 
 
 def _runs(forms: Numbers, starts: Numbers) -> Numbers:
-    """Indices of the rows at which a message or a run of another form starts."""
+    """Return the indices of the rows at which a message or a run of another form starts.
+
+    >>> _runs(np.array([0, 0, 0, 1]), np.array([0, 2])).tolist()
+    [0, 2, 3]
+    """
     begins = np.diff(forms, prepend=forms[0]) != 0
     begins[starts] = True
     return np.flatnonzero(begins)
@@ -195,14 +209,14 @@ def _runs(forms: Numbers, starts: Numbers) -> Numbers:
 def _dictionaries(
     form: Numbers, first: Numbers, known: Sequence[CraftRowForm]
 ) -> tuple[list[MessageTerms], Numbers]:
-    """The distinct dictionaries, and the index of each message's dictionary.
+    """Return the distinct dictionaries, and the index of each message's dictionary.
 
     :param form: for each run the index of its form in ``known``.
     :param first: index of the first run of each message.
     """
     if len(form) == len(first):  # nearly always: all rows of a message have one form
         distinct, of_message = np.unique(form, return_inverse=True)
-        return [_message_terms((one,), known) for one in distinct.tolist()], of_message
+        return [_message_terms((index,), known) for index in distinct.tolist()], of_message
     runs, seen = form.tolist(), dict[tuple[int, ...], int]()
     indexes = [
         seen.setdefault(tuple(dict.fromkeys(runs[start:end])), len(seen))

@@ -79,26 +79,30 @@ def _size_table(sizes: Sequence[int]) -> bytes:
 def delta_uvarint_chunks(numbers: np.ndarray, starts: np.ndarray) -> Fragments:
     """Encode each run of numbers (int64) as a chunk: the first number, then the differences.
 
+    >>> chunks = delta_uvarint_chunks(np.array([5, 6, 8, 9, 9]), np.array([0, 3]))
+    >>> [chunk.to_pylist() for chunk in chunks]
+    [[b'\\x05', b'\\t'], [b'\\x01\\x02', b'\\x00']]
+
     :param starts: index of the first number of each run, ascending from 0.
     """
     return _delta_chunks(numbers, starts, lambda steps: uvarints(steps.view(np.uint64)))
 
 
 def delta_varint_chunks(numbers: np.ndarray, starts: np.ndarray) -> Fragments:
-    """Like ``delta_uvarint_chunks``, for signed numbers."""
+    """Encode each run of signed numbers as ``delta_uvarint_chunks`` does for unsigned numbers."""
     return _delta_chunks(numbers, starts, varints)
 
 
 def _delta_chunks(
     numbers: np.ndarray, starts: np.ndarray, encode: Callable[[np.ndarray], pa.Array]
 ) -> Fragments:
-    """Encodes first numbers separately: differences are mostly small, and faster without them."""
+    """Encode the first numbers separately: differences are usually small, and encode faster without them."""
     steps = encode(np.delete(np.diff(numbers), starts[1:] - 1))
     return encode(numbers[starts]), merge_runs(steps, starts - np.arange(len(starts)))
 
 
 def row_messages(batch: BatchedRows, forms: Sequence[CraftRowForm]) -> MessageBatch:
-    """The messages of batched rows.
+    """Return the messages of batched rows.
 
     :param forms: the row forms that the rows' ``form`` column indexes.
     """
@@ -125,14 +129,14 @@ def _row_header(batch: BatchedRows, dictionary: BatchDictionary) -> Iterator[Fra
     rows, starts = batch.rows, batch.starts
     yield from delta_uvarint_chunks(as_int64(rows.column("commit_ts")), starts)
     yield merge_runs(fixed_width(uvarint(Kind.ROW) * len(rows), 1), starts)
-    for each in (as_int64(rows.column("partition")), dictionary.schemas, dictionary.tables):
-        yield from delta_varint_chunks(each, starts)
+    for column in (as_int64(rows.column("partition")), dictionary.schemas, dictionary.tables):
+        yield from delta_varint_chunks(column, starts)
 
 
 def _size_tables(
     batch: BatchedRows, dictionary: BatchDictionary, header: pa.Array, sizes: Numbers
 ) -> Iterator[Fragment]:
-    """The size tables: of header and dictionary, of the rows, and of the column groups of each row.
+    """Yield the size tables: of header and dictionary, of the rows, and of the column groups of each row.
 
     :param sizes: bytes of each row.
     """
@@ -143,7 +147,13 @@ def _size_tables(
 
 
 def _group_tables(first: Numbers, sizes: Numbers, starts: Numbers) -> pa.Array:
-    """For each message, the tables of its rows: number and sizes of a row's groups.
+    """Return the tables of each message's rows. A row's table has the number and the sizes of its groups.
+
+    Here the second row, of 10 bytes, has two groups, of 4 and 6 bytes. A size is encoded as its difference
+    from the one before it, in zig-zag.
+
+    >>> _group_tables(np.array([3, 4]), np.array([3, 10]), np.array([0])).to_pylist()
+    [b'\\x01\\x06\\x02\\x08\\x04']
 
     :param first: bytes of each row's first group.
     :param sizes: bytes of each row.
@@ -153,16 +163,16 @@ def _group_tables(first: Numbers, sizes: Numbers, starts: Numbers) -> pa.Array:
     has_second = second > 0
     groups = 1 + has_second
     table = np.stack((groups, zigzag(first), zigzag(second - first)), axis=1)
-    before = np.cumsum(groups + 1) - groups - 1
-    ones = np.ones_like(has_second)
-    present = np.stack((ones, ones, has_second), axis=1)
+    before = np.cumsum(groups + 1) - groups - 1  # numbers in the tables of earlier rows
+    always = np.ones_like(has_second)
+    present = np.stack((always, always, has_second), axis=1)
     return merge_runs(uvarints(table[present]), before[starts])
 
 
 def messages(
     rows: Iterable[EncodedRows], forms: Sequence[CraftRowForm], options: CraftOptions
 ) -> Iterator[MessageBatch]:
-    """Messages of consecutive rows, each of one batch key.
+    """Yield messages of consecutive rows, each of one batch key.
 
     :param forms: the row forms that the rows' ``form`` column indexes.
     :raises EncodeError: for the first row that TiCDC rejects.
@@ -219,7 +229,7 @@ class CraftEncoder:
         self,
         event: DDLEvent,
         table: TableInfo | None = None,  # noqa: ARG002  # only some protocols describe tables
-        before: TableInfo | None = None,  # noqa: ARG002  # likewise
+        before: TableInfo | None = None,  # noqa: ARG002  # and none its former state
     ) -> Message:
         return ddl_message(event)
 
@@ -228,7 +238,7 @@ class CraftEncoder:
 
     @property
     def fidelity(self) -> Fidelity:
-        """Besides, Craft does not carry the row id."""
+        """The fidelity of Craft, which has no row ids either."""
         only_keys = self.options.delete_only_output_handle_key_columns
         return Fidelity(deletes="handle-key" if only_keys else "all")
 
@@ -239,7 +249,7 @@ class CraftEncoder:
         return plan
 
     def _form_index(self, form: CraftRowForm) -> int:
-        """The index of a form in ``self._forms``; new forms are appended."""
+        """Return the index of a form in ``self._forms``; new forms are appended."""
         if form not in self._form_indexes:
             self._form_indexes[form] = len(self._forms)
             self._forms.append(form)

@@ -54,7 +54,7 @@ _TEXT_FORMS = {
 
 @lru_cache(maxsize=1024)
 def reader(code: int, flag: int) -> Reader:
-    """The function that turns the bytes of a column's values, except NULL, into canonical text.
+    """Return the function that turns the bytes of a column's values, except NULL, into canonical text.
 
     It raises ``BadValue`` for bytes that do not have the form of the type.
     """
@@ -86,7 +86,7 @@ def _integer_reader(code: int, flag: int) -> Reader:
 
 
 def _single_uvarint(content: bytes) -> int:
-    """The number that these bytes encode, without any bytes after it."""
+    """Return the number that these bytes encode, without any bytes after it."""
     if len(content) == 1 and content[0] < 0x80:
         return content[0]
     try:
@@ -168,7 +168,7 @@ class GroupReader:
         self._last: Description | None = None
 
     def read(self, group: ByteReader) -> tuple[int, tuple[EventColumn, ...], Image]:
-        """Type of the group, its columns, and their values by name.
+        """Return the type of the group, its columns, and their values by name.
 
         :raises DecodeError: if the group is malformed, or has bytes after its content.
         """
@@ -214,7 +214,7 @@ def _column(name: str, code: int, flag: int) -> EventColumn:
 
 def _image(group: ByteReader, described: Description) -> dict[str, Value]:
     lengths = group.varints(len(described.columns))
-    if min(lengths) >= -1 and sum(lengths) + lengths.count(-1) == group.left:
+    if min(lengths) >= -1 and sum(lengths) + lengths.count(-1) == group.remaining:
         try:
             return _fast_image(group, described, lengths)
         except BadValue:
@@ -237,7 +237,7 @@ def _image(group: ByteReader, described: Description) -> dict[str, Value]:
 
 
 def _fast_image(group: ByteReader, described: Description, lengths: Sequence[int]) -> dict[str, Value]:
-    """The values of these lengths, which fill the rest of the group exactly."""
+    """Return the values of these lengths, which fill the rest of the group exactly."""
     data, position = group.data, group.position
     image: dict[str, Value] = {}
     for column, read, length in zip(described.columns, described.readers, lengths, strict=True):

@@ -1,4 +1,4 @@
-"""Options of Craft, as plain values."""
+"""The options of Craft."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ DEFAULT_MAX_BATCH_SIZE = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CraftOptions:
-    """How events are written.
+    """Options of the encoding.
 
-    Craft always carries complete old images, and has no handling of large messages.
+    Messages of Craft always have complete old images. There is no handling of large messages.
 
     :param max_batch_size: maximum number of row changed events in one message.
     :param max_message_bytes: a message ends after the row with which TiCDC's estimate of its size exceeds
         this limit.
     :param delete_only_output_handle_key_columns: whether deletes carry only the handle key.
-    :param batch_by: which consecutive rows may share a message: those of one ``dispatch-key``, or any
-        of one ``partition``, as early versions did.
+    :param batch_by: the consecutive rows that may share a message: rows of one ``dispatch-key``, or any rows
+        of one ``partition``, as in early versions.
     """
 
     max_batch_size: int = DEFAULT_MAX_BATCH_SIZE

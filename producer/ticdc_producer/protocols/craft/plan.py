@@ -1,6 +1,6 @@
 """The compiled layout of one table version's rows, and their values as Craft's bytes.
 
-Texts are copied, whatever their charset; numbers are binary. Source: tiflow
+Texts are copied in any charset; numbers are binary. Source: tiflow
 ``message_encoder.go`` (``EncodeTiDBType``).
 
 A plan contains everything that does not depend on values, except the ids of names: these depend on the
@@ -29,6 +29,7 @@ from ticdc_producer.protocols.arrow_text import (
     fixed_width,
     uvarints,
     varints,
+    with_nulls_of,
     zigzag,
 )
 from ticdc_producer.protocols.craft.options import CraftOptions
@@ -41,9 +42,9 @@ _NEVER_SENT = frozenset({T.UNSPECIFIED, T.NULL, T.GEOMETRY})
 
 
 def renderer(code: MySQLType, *, unsigned: bool) -> Renderer:
-    """The function that encodes the values of a column; NULL stays null.
+    """Return the function that encodes the values of a column; NULL stays null.
 
-    :param unsigned: UnsignedFlag. YEAR is signed although it carries the flag.
+    :param unsigned: whether the column has UnsignedFlag. YEAR is signed although it has the flag.
     """
     if code == T.YEAR or (code in INTEGERS and not unsigned):
         return _signed
@@ -57,15 +58,23 @@ def renderer(code: MySQLType, *, unsigned: bool) -> Renderer:
 
 
 def sizes(column: pa.Array) -> np.ndarray:
-    """Bytes of each value (int32), -1 for NULL."""
-    found: np.ndarray = pc.fill_null(pc.binary_length(column), -1).to_numpy()
-    return found
+    """Return the number of bytes of each value (int32), -1 for NULL.
+
+    >>> sizes(pa.array([b"ab", None])).tolist()
+    [2, -1]
+    """
+    lengths: np.ndarray = pc.fill_null(pc.binary_length(column), -1).to_numpy()
+    return lengths
 
 
 def lengths_chunk(columns: Sequence[np.ndarray]) -> Iterator[Fragment]:
-    """The sizes of each row's values, as varints of the nullable chunk.
+    """Yield the sizes of each row's values, as varints of the nullable chunk.
 
     Adjacent columns of short values become one fragment, since each fragment costs time per row.
+
+    >>> columns = np.array([2, -1], np.int32), np.array([0, 1], np.int32)
+    >>> [fragment.to_pylist() for fragment in lengths_chunk(columns)]
+    [[b'\\x04\\x00', b'\\x01\\x02']]
     """
     lengths = [zigzag(column).view(np.uint32) for column in columns]
     for short, run in groupby(lengths, key=lambda column: column.max(initial=0) < ONE_BYTE):
@@ -85,20 +94,24 @@ def _nulls(values: pa.Array) -> pa.Array:
 
 
 def _signed(values: pa.Array) -> pa.Array:
-    return _with_nulls(values, varints(_numbers(values, pa.int64())))
+    return with_nulls_of(values, varints(_numbers(values, pa.int64())))
 
 
 def _unsigned(values: pa.Array) -> pa.Array:
-    return _with_nulls(values, uvarints(_numbers(values, pa.uint64())))
+    return with_nulls_of(values, uvarints(_numbers(values, pa.uint64())))
 
 
 def _doubles(values: pa.Array) -> pa.Array:
-    return _with_nulls(values, _binary64(_numbers(values, pa.float64())))
+    return with_nulls_of(values, _binary64(_numbers(values, pa.float64())))
 
 
 def _floats(values: pa.Array) -> pa.Array:
-    """A FLOAT is sent as 64 bits, after rounding to the column's 32 bits."""
-    return _with_nulls(values, _binary64(_numbers(values, pa.float64()).astype(np.float32)))
+    """Encode FLOAT values as 64 bits, after rounding to the column's 32 bits.
+
+    >>> _floats(pa.array([b"0.1", None])).to_pylist() == [np.float64(np.float32(0.1)).tobytes(), None]
+    True
+    """
+    return with_nulls_of(values, _binary64(_numbers(values, pa.float64()).astype(np.float32)))
 
 
 def _binary64(numbers: np.ndarray) -> pa.Array:
@@ -106,17 +119,12 @@ def _binary64(numbers: np.ndarray) -> pa.Array:
 
 
 def _numbers(values: pa.Array, kind: pa.DataType) -> np.ndarray:
-    """Canonical texts as numbers, 0 for NULL."""
+    """Return canonical texts as numbers, 0 for NULL."""
     numbers: np.ndarray = pc.fill_null(values.cast(pa.string()).cast(kind), 0).to_numpy()
     return numbers
 
 
-def _with_nulls(values: pa.Array, encoded: pa.Array) -> pa.Array:
-    """The encoded values, null where the values are NULL."""
-    return pc.if_else(values.is_null(), None, encoded) if values.null_count else encoded
-
-
-# What TiCDC's estimate adds to the bytes of names and values. Source: tiflow craft ``model.go``.
+# TiCDC's estimate adds these to the bytes of names and values. Source: tiflow craft ``model.go``.
 _ROW_OVERHEAD = 32
 _COLUMN_OVERHEAD = 16
 
@@ -137,7 +145,7 @@ class CraftColumnPlan:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GroupPlan:
-    """A column group of one table version: its columns, and what is the same for every row.
+    """A column group of one table version: its columns, and the parts that are the same for every row.
 
     :param types_and_flags: the encoded chunks of types and flags.
     :param row_estimate: bytes that a row adds to TiCDC's estimate of a message's size, without its images.
@@ -152,7 +160,14 @@ class GroupPlan:
     image_estimate: int
 
     def images(self, image: Sequence[pa.Array], rows: int) -> tuple[pa.Array, np.ndarray]:
-        """The value chunk of each row's image, and the images' estimated sizes."""
+        """Return the value chunk of each row's image, and the estimated size of each image.
+
+        >>> column = CraftColumnPlan("id", 0, T.VARCHAR, 0, _copy)
+        >>> plan = GroupPlan("shop", "orders", (column,), b"", row_estimate=0, image_estimate=18)
+        >>> chunks, estimate = plan.images([pa.array([b"ab", None])], 2)
+        >>> chunks.to_pylist(), estimate.tolist()
+        ([b'\\x04ab', b'\\x01'], [20, 18])
+        """
         columns = [column.render(image[column.image_index]) for column in self.columns]
         lengths = [sizes(column) for column in columns]
         estimate = np.full(rows, self.image_estimate)
@@ -170,13 +185,13 @@ class CraftTablePlan:
     partitioned: bool
 
     def first_group(self, op: Op) -> GroupPlan:
-        """The first group of rows with this operation."""
+        """Return the first group of rows with this operation."""
         return self.deleted if op == Op.DELETE else self.whole
 
 
 @dataclass(frozen=True, slots=True)
 class CraftRowForm:
-    """Determines how the values of a row are framed.
+    """The form of a row's frame around its values.
 
     :param plan: plan of the row's groups. An update has two groups, the new values first.
     """

@@ -1,4 +1,4 @@
-"""Craft as the other packages see it."""
+"""The specification of Craft."""
 
 from __future__ import annotations
 

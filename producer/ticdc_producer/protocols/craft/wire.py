@@ -1,7 +1,7 @@
 """Craft's constants and integers: written, and read with every number checked before it is used.
 
 ``uvarint`` is LEB128, ``varint`` is LEB128 of the zig-zag number. A chunk is its elements without a count.
-``messages`` encodes whole columns of numbers. Source: tiflow ``message_encoder.go``.
+``arrow_text`` encodes whole columns of numbers. Source: tiflow ``message_encoder.go``.
 
 A number that claims more than the section can contain is rejected before anything is allocated. The time
 and memory that a message costs therefore depend on its length, not on its content.
@@ -28,7 +28,7 @@ UINT64 = (1 << 64) - 1
 
 
 def uvarint(number: int) -> bytes:
-    """An unsigned 64-bit number, 1 … 10 bytes."""
+    """Encode an unsigned 64-bit number in 1 … 10 bytes."""
     if number < 0x80:
         return bytes((number,))
     encoded = bytearray()
@@ -40,7 +40,7 @@ def uvarint(number: int) -> bytes:
 
 
 def varint(number: int) -> bytes:
-    """A signed 64-bit number."""
+    """Encode a signed 64-bit number."""
     return uvarint(number << 1 ^ number >> 63)
 
 
@@ -48,13 +48,11 @@ def uvarint_chunk(numbers: Iterable[int]) -> bytes:
     return b"".join(map(uvarint, numbers))
 
 
-def delta_uvarint_chunk(numbers: Sequence[int]) -> bytes:
-    """The first number, then the differences of consecutive numbers, modulo 2^64."""
-    return uvarint_chunk(step & UINT64 for step in _differences(numbers))
-
-
 def delta_varint_chunk(numbers: Sequence[int]) -> bytes:
-    """The first number, then the differences of consecutive numbers.
+    """Encode the first number, then the differences of consecutive numbers.
+
+    >>> delta_varint_chunk([5, 4])
+    b'\\n\\x01'
 
     :param numbers: at most 63 bits each.
     """
@@ -70,12 +68,12 @@ _SIGN = 1 << 63
 
 
 def rejected(code: str, expected: str, byte: int) -> DecodeError:
-    """An error in a message value; the key of a Craft message is empty."""
+    """Return an error in a message value; the key of a Craft message is empty."""
     return DecodeError(code, expected, part="value", byte=byte)
 
 
 def uvarint_at(data: bytes, position: int, end: int) -> tuple[int, int]:
-    """The number at ``position``, and the position after it.
+    """Return the number at ``position``, and the position after it.
 
     :raises DecodeError: if it is truncated at ``end`` or does not fit into 64 bits.
     """
@@ -92,7 +90,7 @@ def uvarint_at(data: bytes, position: int, end: int) -> tuple[int, int]:
 
 
 def unzigzag(number: int) -> int:
-    """The signed number of a zig-zag encoded number."""
+    """Return the signed number of a zig-zag encoded number."""
     return number >> 1 ^ -(number & 1)
 
 
@@ -107,7 +105,7 @@ class ByteReader:
         self.end = end
 
     @property
-    def left(self) -> int:
+    def remaining(self) -> int:
         return self.end - self.position
 
     def uvarint(self) -> int:
@@ -115,7 +113,7 @@ class ByteReader:
         return number
 
     def uvarints(self, count: int) -> list[int]:
-        """A chunk of unsigned numbers."""
+        """Read a chunk of unsigned numbers."""
         chunk = self.data[self.position : min(self.end, self.position + count)]
         if len(chunk) == count and chunk.isascii():
             self.position += count
@@ -137,31 +135,31 @@ class ByteReader:
         return numbers
 
     def varints(self, count: int) -> list[int]:
-        """A chunk of signed numbers."""
+        """Read a chunk of signed numbers."""
         return [unzigzag(number) for number in self.uvarints(count)]
 
     def delta_uvarints(self, count: int) -> list[int]:
-        """A chunk of unsigned numbers encoded as differences modulo 2^64."""
+        """Read a chunk of unsigned numbers encoded as differences modulo 2^64."""
         return list(accumulate(self.uvarints(count), lambda total, step: (total + step) & UINT64))
 
     def delta_varints(self, count: int) -> list[int]:
-        """A chunk of signed numbers encoded as differences, which wrap at 64 bits."""
+        """Read a chunk of signed numbers encoded as differences, which wrap at 64 bits."""
         return list(accumulate(self.varints(count), _wrapped_sum))
 
     def take(self, length: int, code: str) -> bytes:
-        """The next bytes.
+        """Read the next bytes.
 
         :param code: error code.
         :raises DecodeError: if fewer are left.
         """
-        if length > self.left:
-            raise rejected(code, f"a length of at most {self.left}, not {length}", self.position)
+        if length > self.remaining:
+            raise rejected(code, f"a length of at most {self.remaining}, not {length}", self.position)
         start = self.position
         self.position += length
         return self.data[start : self.position]
 
     def text(self, length: int, code: str) -> str:
-        """The next bytes as UTF-8."""
+        """Read the next bytes as UTF-8."""
         start = self.position
         try:
             return self.take(length, code).decode()
@@ -169,20 +167,20 @@ class ByteReader:
             raise rejected(code, "UTF-8", start + error.start) from None
 
     def count(self, smallest: int, code: str) -> int:
-        """The number of items that follow, at least one.
+        """Read the number of items that follow, at least one.
 
         :param smallest: minimum bytes of an item.
         :param code: error code.
         :raises DecodeError: if they cannot fit.
         """
         start, count = self.position, self.uvarint()
-        if not 1 <= count <= self.left // smallest:
-            raise rejected(code, f"a count of 1 … {self.left // smallest}, not {count}", start)
+        if not 1 <= count <= self.remaining // smallest:
+            raise rejected(code, f"a count of 1 … {self.remaining // smallest}, not {count}", start)
         return count
 
     def finish(self, code: str) -> None:
-        if self.left:
-            raise rejected(code, f"the end, not {self.left} bytes more", self.position)
+        if self.remaining:
+            raise rejected(code, f"the end, not {self.remaining} bytes more", self.position)
 
 
 def _wrapped_sum(total: int, step: int) -> int:

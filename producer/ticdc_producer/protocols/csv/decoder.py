@@ -46,7 +46,7 @@ class CSVColumn:
 
 
 def described_columns(file: SchemaFile) -> tuple[CSVColumn, ...]:
-    """The columns of a schema file."""
+    """Return the columns of a schema file."""
     return tuple(_described(name, dict(members)) for name, members in file.columns)
 
 
@@ -56,7 +56,7 @@ def _described(name: str, members: Mapping[str, bytes]) -> CSVColumn:
 
 
 def field_parser(column: CSVColumn, *, quotes: bool, binary_encoding: str) -> FieldParser:
-    """The parser of a column's fields.
+    """Return the parser of a column's fields.
 
     :param quotes: whether texts are quoted.
     :param binary_encoding: ``base64`` or ``hex``.
@@ -136,7 +136,7 @@ class _Line:
 class CSVDecoder:
     """Decodes lines to events.
 
-    :param tables: by version directory (``SCHEMA/TABLE/VERSION``), the columns of its lines.
+    :param tables: version directory (``SCHEMA/TABLE/VERSION``) to the columns of its lines.
     """
 
     def __init__(self, options: CSVOptions, tables: Mapping[str, Sequence[CSVColumn]]) -> None:
@@ -145,7 +145,7 @@ class CSVDecoder:
         self._known: dict[bytes, _Table] = {}
 
     def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:
-        """The events of consecutive lines, in order; with old values an update has two lines.
+        """Yield the events of consecutive lines, in order; with old values an update has two lines.
 
         :param key: the version directory.
         :raises DecodeError: if these are not lines of this format.

@@ -28,7 +28,7 @@ _PRIMARY = ColumnFlag.PRIMARY_KEY | ColumnFlag.HANDLE_KEY
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CSVFidelity(Fidelity):
-    """What lines of CSV carry. Types and key are those of schema files; ENUM and SET are texts.
+    """The fidelity of CSV. Types and key are those of schema files; ENUM and SET are texts.
 
     :param bare_null: the text of NULL, if nothing is quoted and a text may be equal to it; otherwise None.
     """
@@ -89,7 +89,7 @@ class CSVEncoder:
         return encoded_rows(empty, concat(fragments, len(batch)), batch.commit_ts, statuses)
 
     def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
-        """One message per row, with its lines.
+        """Return one message per row, with its lines.
 
         :raises EncodeError: for the first row that TiCDC rejects.
         """
@@ -98,8 +98,8 @@ class CSVEncoder:
     def ddl(
         self,
         event: DDLEvent,  # noqa: ARG002  # a DDL is a schema file
-        table: TableInfo | None = None,  # noqa: ARG002  # likewise
-        before: TableInfo | None = None,  # noqa: ARG002  # likewise
+        table: TableInfo | None = None,  # noqa: ARG002  # the sink writes that file
+        before: TableInfo | None = None,  # noqa: ARG002  # the sink writes that file
     ) -> Message | None:
         return None
 
@@ -119,7 +119,7 @@ class CSVEncoder:
         )
 
     def header(self, table: TableInfo) -> bytes:
-        """The first line of a file with ``output-field-header``; names are never quoted."""
+        """Return the first line of a file with ``output-field-header``; names are never quoted."""
         options = self.options
         enabled = {"operation": True, "table": True, "schema": True, "commit-ts": options.include_commit_ts}
         enabled["is-update"] = options.output_old_value
@@ -158,7 +158,7 @@ def _plan(table: TableInfo, options: CSVOptions) -> _Plan:
 
 
 def _refusals(plan: _Plan, table: TableInfo, batch: RowBatch) -> Iterator[tuple[int, EncodeError]]:
-    """Row indexes with the error value of an ENUM, for which TiCDC finds no name."""
+    """Yield the index of each row with the error value of an ENUM, and TiCDC's error."""
     images = (batch.before, batch.after)
     for index, members in plan.enums:
         for image in (image for image in images if image):

@@ -1,4 +1,4 @@
-"""Options of CSV, as plain values."""
+"""The options of CSV."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LONGEST_DELIMITER = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CSVOptions:
-    """How rows are written.
+    """Options of the encoding.
 
     :param delimiter: text between fields.
     :param quote: quote character of texts; empty: texts are not quoted, and a backslash escapes the

@@ -50,33 +50,33 @@ class CSVRecords:
         self._record = re.compile(b"%b(?:%b%b)*+%b" % (field, delimiter, field, end), re.DOTALL)
 
     def split(self, content: bytes) -> Iterator[bytes]:
-        """The records of a file, each with its terminator.
+        """Yield the records of a file, each with its terminator.
 
         :raises DecodeError: if no record starts at a position, after the records before it were returned.
         """
         position = 0
         while position < len(content):
-            found = self._record.match(content, position)
-            if found is None:
+            match = self._record.match(content, position)
+            if match is None:
                 raise DecodeError("CSV-RECORD", "fields up to a terminator", part="value", byte=position)
-            yield found[0]
-            position = found.end()
+            yield match[0]
+            position = match.end()
 
     def fields(self, record: bytes) -> list[CSVField]:
-        """The fields of a record.
+        """Return the fields of a record.
 
         :raises DecodeError: if this is not exactly one record.
         """
         if self._record.fullmatch(record) is None:
             raise DecodeError("CSV-RECORD", "one record with its terminator", part="value", byte=0)
-        return [self._read(found[1]) for found in self._field.finditer(record)]
+        return [self._read(match[1]) for match in self._field.finditer(record)]
 
     def _read(self, text: bytes) -> CSVField:
         if text == self._null:
             return CSVField(None)
         mark = self._quote
         if not mark:
-            return CSVField(_ESCAPE.sub(lambda found: _UNESCAPED.get(found[1], found[1]), text))
+            return CSVField(_ESCAPE.sub(lambda match: _UNESCAPED.get(match[1], match[1]), text))
         if text.startswith(mark):
             return CSVField(text[len(mark) : -len(mark)].replace(mark * 2, mark), quoted=True)
         return CSVField(text)
@@ -87,7 +87,7 @@ _MAX_BAD_BYTES = 1 << 20
 
 
 def file_rows(content: bytes, options: CSVOptions) -> Iterator[bytes]:
-    """The rows of a file, without its header. Content that is no line is the last one."""
+    """Yield the rows of a file, without its header. Content that is not a line is yielded last."""
     records = CSVRecords(options)
     lines = _lines(records, content)
     if options.output_field_header:

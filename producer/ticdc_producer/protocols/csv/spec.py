@@ -1,4 +1,4 @@
-"""CSV as the other packages see it."""
+"""The specification of CSV."""
 
 from __future__ import annotations
 

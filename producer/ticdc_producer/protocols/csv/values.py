@@ -2,9 +2,8 @@
 
 TiCDC decodes the key, which has lost the types of its columns: dates are packed numbers, a TIME has six
 digits of fraction, a FLOAT has 64 bits. Source: tidb ``kv.CommonHandle.String``, ``codec.DecodeOne``,
-``types.Datum.ToString``.
-
-Source: tiflow ``pkg/sink/codec/csv/csv_message.go`` (``fromColValToCsvVal``, ``formatValue``).
+``types.Datum.ToString``, tiflow ``pkg/sink/codec/csv/csv_message.go`` (``fromColValToCsvVal``,
+``formatValue``).
 """
 
 from __future__ import annotations
@@ -52,7 +51,10 @@ class HandleTexts:
         self._parts = _parts(table, zone_of(time_zone))
 
     def of(self, batch: RowBatch, image: Sequence[pa.Array]) -> pa.Array:
-        """The handle of each row of an image."""
+        """Return the handle of each row of an image.
+
+        A key of 1 and ``a`` is ``{1, a}``.
+        """
         if not self._parts:
             return integers(batch.row_id)
         fragments: list[Fragment] = [b"{"]
@@ -63,7 +65,7 @@ class HandleTexts:
 
 
 def _parts(table: TableInfo, zone: tzinfo) -> list[tuple[int, _Part | None]]:
-    """Image index and text of each column of a clustered key; empty for an integer handle."""
+    """Return the image index and text of each column of a clustered key; empty for an integer handle."""
     key = table.clustered_key
     if key is None or (len(key.offsets) == 1 and table.columns[key.offsets[0]].type in INTEGERS):
         return []
@@ -75,7 +77,7 @@ def _parts(table: TableInfo, zone: tzinfo) -> list[tuple[int, _Part | None]]:
 
 
 def _part(column: ColumnInfo, length: int, zone: tzinfo) -> _Part | None:
-    """The text of a key's column; None if it is that of the value."""
+    """Return the function from a value to its text in a key; None if the text is the value."""
     match column.type:
         case T.FLOAT:
             return lambda value: plain_text(narrow(float(value), T.FLOAT), T.DOUBLE)
@@ -105,7 +107,7 @@ _ESCAPED = {"\\": "\\\\", "\r": "\\r", "\n": "\\n"}
 
 
 def field_of(column: ColumnInfo, options: CSVOptions) -> Field:
-    """The format of a column."""
+    """Return the function that formats the values of a column."""
     text = _text_of(column, options)
     return lambda values: _with_nulls(text(values), options)
 
@@ -136,7 +138,11 @@ def _hex(values: pa.Array) -> pa.Array:
 
 
 def quoted(texts: pa.Array, options: CSVOptions) -> pa.Array:
-    """Quote or escape texts; nulls stay."""
+    """Quote or escape texts; nulls stay.
+
+    >>> quoted(pa.array([b'6" disk', None]), CSVOptions()).to_pylist()
+    [b'"6"" disk"', None]
+    """
     if not options.quote:
         for char in ("\\", "\r", "\n"):
             texts = pc.replace_substring(texts, char.encode(), _ESCAPED[char].encode())

@@ -1,7 +1,7 @@
 """Reads column values from Debezium's JSON as canonical text, by the schema of the column.
 
 With ``tidb_type`` the SQL type is known. Without it the type is derived from Kafka Connect's type and
-Debezium's name of the logical type; ``DebeziumFidelity`` lists what remains ambiguous.
+Debezium's name of the logical type; ``DebeziumFidelity`` lists the ambiguities that remain.
 
 Messages do not contain the number of fractional digits of a DATETIME or TIME column, so trailing zeros are
 omitted.
@@ -51,12 +51,12 @@ _CONNECT_TYPES = {
 
 
 def type_name(connect_type: str, logical_name: str) -> str:
-    """The SQL type of a schema without ``tidb_type``: the smallest that fits; empty for unknown types."""
+    """Return the smallest SQL type for a schema without ``tidb_type``; empty for unknown types."""
     return _CONNECT_TYPES.get((connect_type, logical_name.removeprefix("io.debezium.")), "")
 
 
 def _codes() -> dict[str, tuple[MySQLType, bool, bool]]:
-    """SQL type name to code, binary, unsigned."""
+    """Return the map from SQL type name to code, binary, unsigned."""
     known = [T(code) for code in TYPES if code not in (T.NEW_DATE, T.VAR_STRING)]
     named = {
         bare_name(code, binary=binary, unsigned=unsigned): (code, binary, unsigned)
@@ -124,7 +124,7 @@ class RowReaders:
 
 
 def row_readers(schema: bytes, zone: tzinfo) -> RowReaders:
-    """Readers of the columns that a schema describes.
+    """Return the readers of the columns that a schema describes.
 
     :raises BadValue: for a schema that is not the schema of a row.
     :raises msgspec.DecodeError: for a schema that does not parse.
@@ -134,11 +134,11 @@ def row_readers(schema: bytes, zone: tzinfo) -> RowReaders:
 
 def _compile(schema: bytes, zone: tzinfo) -> RowReaders:
     images = (entry for entry in _ENVELOPE.decode(schema).fields if entry.field in ("after", "before"))
-    found = {bytes(image.fields) for image in images}
-    if len(found) != 1:
+    schemas = {bytes(image.fields) for image in images}
+    if len(schemas) != 1:
         raise BadValue("one row schema, that of before and after")
     entries: dict[str, FieldSchema] = {}  # TiCDC new architecture lists virtual columns twice
-    for entry in _FIELDS.decode(found.pop()):
+    for entry in _FIELDS.decode(schemas.pop()):
         if entries.setdefault(entry.field, entry) != entry:
             raise BadValue(f"column {entry.field!r} once")
     return RowReaders({name: column_reader(entry, zone) for name, entry in entries.items()})
@@ -271,7 +271,7 @@ _MOST_BITS = 64
 
 
 def _date_text(json: JSONValue) -> bytes:
-    """``YYYY-MM-DD`` from days since 1970."""
+    """Return ``YYYY-MM-DD`` from days since 1970."""
     try:
         return date.fromordinal(_integer(json) + _EPOCH_DAY).isoformat().encode()
     except (ValueError, OverflowError):
@@ -279,7 +279,7 @@ def _date_text(json: JSONValue) -> bytes:
 
 
 def _datetime_text(unit: int, json: JSONValue) -> bytes:
-    """``YYYY-MM-DD HH:MM:SS[.f]`` from a number since 1970.
+    """Return ``YYYY-MM-DD HH:MM:SS[.f]`` from a number since 1970.
 
     :param unit: microseconds per unit of the number.
     """
@@ -292,7 +292,7 @@ def _datetime_text(unit: int, json: JSONValue) -> bytes:
 
 
 def _time_text(json: JSONValue) -> bytes:
-    """``[-]HH:MM:SS[.f]`` from microseconds."""
+    """Return ``[-]HH:MM:SS[.f]`` from microseconds."""
     micros = _integer(json)
     if abs(micros) > _MAX_TIME:
         raise BadValue("microseconds of at most 838:59:59.999999")
@@ -302,7 +302,7 @@ def _time_text(json: JSONValue) -> bytes:
 
 
 def _timestamp_text(zone: tzinfo, json: JSONValue) -> bytes:
-    """``YYYY-MM-DD HH:MM:SS[.f]`` in a time zone, from ISO 8601 in UTC."""
+    """Return ``YYYY-MM-DD HH:MM:SS[.f]`` in a time zone, from ISO 8601 in UTC."""
     match = _ISO.fullmatch(json) if isinstance(json, str) else None
     if match is None or not isinstance(json, str):
         raise BadValue("YYYY-MM-DDTHH:MM:SS[.f]Z")
@@ -351,10 +351,10 @@ def _set_reader(parameters: Mapping[str, str]) -> Reader:
             raise BadValue("members' texts")
         if json in single:
             return single[json]
-        chosen = json.split(",")
-        if len(set(chosen)) < len(chosen) or not bits.keys() >= set(chosen):
+        members = json.split(",")
+        if len(set(members)) < len(members) or not bits.keys() >= set(members):
             raise BadValue("members of the allowed ones, each once")
-        return b"%d" % sum(bits[member] for member in chosen)
+        return b"%d" % sum(bits[member] for member in members)
 
     return read
 

@@ -24,8 +24,8 @@ _NAME = "io.debezium.connector.schema."
 
 
 def _scalars(listed: str) -> list[Schema]:
-    """``fields`` with sorted members."""
-    return [dict(sorted(one.items())) for one in fields(listed)]
+    """Return ``fields`` with sorted members."""
+    return [dict(sorted(schema.items())) for schema in fields(listed)]
 
 
 def _strings(name: str) -> Schema:
@@ -34,7 +34,7 @@ def _strings(name: str) -> Schema:
 
 
 def _structs(name: str, kind: str, listed: list[Schema]) -> Schema:
-    """A field that is an array of objects."""
+    """Return the schema of a field that is an array of objects."""
     items = {"name": _NAME + kind, "optional": False, "type": "struct", "version": 1, "fields": listed}
     return {"field": name, "optional": False, "type": "array", "items": items}
 
@@ -59,7 +59,7 @@ _KEY_SCHEMA: Schema = {
 
 
 def _value_schema(options: DebeziumOptions) -> Schema:
-    """The schema of the message value."""
+    """Return the schema of the message value."""
     return {
         "optional": False,
         "type": "struct",
@@ -86,14 +86,14 @@ _CHANGES = {
 
 
 def has_message(action: int) -> bool:
-    """Whether TiCDC sends DDLs with this action code in this protocol."""
+    """Return whether TiCDC sends DDLs with this action code in this protocol."""
     return action in _CHANGES
 
 
 def ddl_message(
     event: DDLEvent, table: TableInfo | None, before: TableInfo | None, options: DebeziumOptions
 ) -> Message | None:
-    """The message of one DDL event; None for a type that has no Debezium change.
+    """Return the message of one DDL event; None for a type that has no Debezium change.
 
     :param table: the table after the DDL.
     :param before: the table before the DDL.
@@ -125,7 +125,7 @@ def _table_change(
     before: TableInfo | None,
     options: DebeziumOptions,
 ) -> bytes:
-    """The one element of ``tableChanges``; empty for a DDL on a database and for TRUNCATE."""
+    """Return the single element of ``tableChanges``; empty for a DDL on a database and for TRUNCATE."""
     if not event.table or event.ddl_type == _TRUNCATE_TABLE:
         return b""
     # The names of event and table differ only after EXCHANGE PARTITION.
@@ -161,9 +161,9 @@ def _table(event: DDLEvent, table: TableInfo) -> bytes:
 
 
 def _key_offsets(table: TableInfo) -> tuple[int, ...]:
-    """Offsets of the primary key or the first unique index without NULLs, which may not be the handle key.
+    """Return the column offsets of the primary key, or else of the first unique index without NULLs.
 
-    Source: tidb ``model.TableInfo.GetPrimaryKey``.
+    It may not be the handle key. Source: tidb ``model.TableInfo.GetPrimaryKey``.
     """
     nullable = {offset for offset, column in enumerate(table.columns) if column.nullable}
     unique = (index for index in table.indexes if index.unique and nullable.isdisjoint(index.offsets))
@@ -193,7 +193,7 @@ _EPOCH = b'"1970-01-01 00:00:00"'
 
 
 def _column_object(column: ColumnInfo, position: int, defined: ColumnDefinition | None) -> bytes:
-    """One element of ``columns``.
+    """Return one element of ``columns``.
 
     :param position: position in the table, from 1; hidden columns count.
     :param defined: the definition of the column in the DDL, if the DDL has one: it takes precedence over
@@ -223,7 +223,7 @@ def _column_object(column: ColumnInfo, position: int, defined: ColumnDefinition 
 
 
 def _jdbc_type(column: ColumnInfo) -> int:
-    """The number of the column's type in ``java.sql.Types``."""
+    """Return the number of the column's type in ``java.sql.Types``."""
     if column.type in LOBS:
         return _LOB_JDBC[column.binary]
     if column.type in _TEXT_AND_BINARY_JDBC:
@@ -251,7 +251,7 @@ def _charset(column: ColumnInfo) -> bytes:
 
 
 def _type_texts(column: ColumnInfo) -> tuple[str, str]:
-    """``typeExpression`` and ``typeName``. For a few types ``typeExpression`` has parameters."""
+    """Return ``typeExpression`` and ``typeName``. For a few types ``typeExpression`` has parameters."""
     bare = bare_name(column.type, binary=column.binary, unsigned=False).upper()
     if column.type == T.UNSPECIFIED:  # columns of a view
         bare = "UNSPECIFIED"
@@ -273,7 +273,7 @@ def _parameters(column: ColumnInfo) -> str:
 
 
 def _length(column: ColumnInfo, defined: ColumnDefinition | None) -> int:
-    """``length``, or -1 for none.
+    """Return ``length``, or -1 for none.
 
     For times it is the number of fractional digits. For other types it is sent only if it differs from the
     default of the type.
@@ -327,7 +327,7 @@ def _literal(column: ColumnInfo, value: bytes) -> bytes:
 
 
 def _binary_digits(stored: bytes, length: int) -> bytes:
-    """Eight digits per byte; the first byte has only the ``length % 8`` bits beyond the whole bytes.
+    """Return eight binary digits per byte, but ``length % 8`` digits for the first byte.
 
     TiDB stores the bytes as a JSON text, so bytes that are not UTF-8 appear as the bytes of U+FFFD.
     """

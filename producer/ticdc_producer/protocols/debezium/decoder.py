@@ -106,7 +106,7 @@ def _parse_key(key: bytes) -> tuple[dict[str, JSONValue], Escapes | None]:
 
 
 def _parse_any(decoder: Any, part: str, json: bytes) -> tuple[Any, bytes, Escapes | None]:
-    """The parsed object, the text, and its escapes, or None if all bytes are UTF-8."""
+    """Return the parsed object, the text, and its escapes, or None if all bytes are UTF-8."""
     try:
         return decoder.decode(json), json, None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -128,8 +128,8 @@ def _parse(decoder: Any, part: str, json: bytes) -> Any:
     except msgspec.ValidationError as error:
         raise DecodeError("DEBEZIUM-FORM", str(error), part=part, byte=0) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        found = _BYTE_POSITION.search(str(error))
-        byte = int(found[1]) if found else 0
+        match = _BYTE_POSITION.search(str(error))
+        byte = int(match[1]) if match else 0
         reason = _BYTE_POSITION.sub("", str(error)).strip().rstrip(":")
         raise DecodeError(_BAD_JSON, f"valid JSON ({reason})", part=part, byte=byte) from None
     except RecursionError:
@@ -151,7 +151,7 @@ class DebeziumDecoder:
         self._zone = zone_of(time_zone)
 
     def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:
-        """The event of one message; nothing for a tombstone.
+        """Yield the event of one message; nothing for a tombstone.
 
         :raises DecodeError: for anything that is not a message of this protocol.
         """
@@ -269,7 +269,7 @@ def _row_event(
 
 
 def _images(parts: ValueParts, op: Op) -> tuple[Members | None, Members | None]:
-    """The two images, checked against the operation. An update may lack the old image."""
+    """Return the two images, checked against the operation. An update may lack the old image."""
     before, after = parts.payload.before, parts.payload.after
     if op is _INSERT:
         if before is not None or not after:
@@ -293,7 +293,10 @@ def _check_key(parts: ValueParts, key: Members, key_escapes: Escapes | None, ima
 
 
 def _comparable(value: JSONValue, escapes: Escapes | None) -> object:
-    """A form of the value for comparison: two parts of a message may escape the same bytes differently."""
+    """Return a form of the value for comparison.
+
+    Two parts of a message may escape the same bytes differently.
+    """
     if not isinstance(value, str):
         return type(value), value
     return value.encode() if escapes is None else escapes.unescape(value.encode())
@@ -302,7 +305,7 @@ def _comparable(value: JSONValue, escapes: Escapes | None) -> object:
 def _columns(
     table: tuple[str, str], names: tuple[str, ...], key: tuple[str, ...], readers: Readers
 ) -> tuple[EventColumn, ...]:
-    """The columns of the event, cached by column names, key and schema.
+    """Return the columns of the event, cached by column names, key and schema.
 
     The number and size of cached entries are limited, because a message may contain any names.
 
@@ -321,7 +324,7 @@ def _columns(
 
 
 def _event_columns(names: tuple[str, ...], key: tuple[str, ...], readers: Readers) -> tuple[EventColumn, ...]:
-    types = {} if readers is None else {name: each.type for name, each in readers.by_name.items()}
+    types = {} if readers is None else {name: reader.type for name, reader in readers.by_name.items()}
     keys = frozenset(key)
     return tuple([EventColumn(n, types.get(n, ""), _HANDLE_KEY if n in keys else 0) for n in names])
 
@@ -365,5 +368,5 @@ def _bad_column(parts: ValueParts, name: str, expected: str) -> DecodeError:
 
 
 def _error(parts: ValueParts, code: str, expected: str, near: bytes = b'"op"') -> DecodeError:
-    """An error located at the member ``near`` of the value."""
+    """Return an error located at the member ``near`` of the value."""
     return DecodeError(code, expected, part="value", byte=max(parts.json.find(near), 0))

@@ -51,13 +51,13 @@ class DebeziumEncoder:
         return encoded_rows(forms.keys(), forms.values(), batch.commit_ts, notes)
 
     def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
-        """One message per row."""
+        """Return one message per row."""
         return (one_message_per_row(part, keyed=True) for part in rows)
 
     def ddl(
         self, event: DDLEvent, table: TableInfo | None = None, before: TableInfo | None = None
     ) -> Message | None:
-        """The message of a DDL event; None if DDL events are off, and for types that TiCDC silently skips.
+        """Return the message of a DDL event; None if DDL events are off, and for types that TiCDC skips.
 
         :param table: the table after the DDL; without it the message has no columns.
         :param before: the table before the DDL; RENAME TABLE takes the old name from it.
@@ -68,7 +68,7 @@ class DebeziumEncoder:
         return None if message is None else self._packed(message)
 
     def resolved(self, ts: int) -> Message | None:
-        """The watermark message; None without the TiDB extension."""
+        """Return the watermark message; None without the TiDB extension."""
         options = self.options
         if not options.enable_tidb_extension:
             return None
@@ -109,7 +109,7 @@ class DebeziumRowMessages:
     """The rows of one batch, with their values as JSON.
 
     :param before: old images as JSON; empty if the messages have none.
-    :param after: new images, likewise.
+    :param after: new images as JSON; empty if the messages have none.
     """
 
     plan: DebeziumTablePlan
@@ -119,18 +119,18 @@ class DebeziumRowMessages:
     after: Rendered
 
     def keys(self) -> pa.Array:
-        """The key of every row. It has no columns if the table has no handle key."""
+        """Return the key of every row. It has no columns if the table has no handle key."""
         images = self.before if self.batch.op == Op.DELETE else self.after
         members = self.plan.key_members(images)
         return self._packed([b'{"payload":{', *members, self.plan.key_tail])
 
     def values(self) -> pa.Array:
-        """The value of every row."""
+        """Return the value of every row."""
         head, tail = b'{"payload":{"source":', self.plan.value_tail
         return self._packed([head, *self._times(), b',"transaction":null,', *self._row(), tail])
 
     def _times(self) -> Iterator[Fragment]:
-        """``source`` and ``ts_ms``."""
+        """Yield ``source`` and ``ts_ms``."""
         commits = self.batch.commit_ts
         millis, given = integers(pc.shift_right(commits, LOGICAL_BITS)), self.options.build_ts_ms
         start = integers(pc.subtract(commits, 1)) if self.options.debezium_include_start_ts else None
@@ -139,7 +139,7 @@ class DebeziumRowMessages:
         yield millis if given is None else b"%d" % given
 
     def _row(self) -> list[Fragment]:
-        """``op``, ``before`` and ``after``; updates have no ``before`` if old values are not sent."""
+        """Return ``op``, ``before`` and ``after``; updates have no ``before`` if old values are not sent."""
         old, new = (self.plan.members(image) for image in (self.before, self.after))
         if self.batch.op == Op.INSERT:
             return [b'"op":"c","before":null,"after":{', *new, b"}"]
@@ -154,19 +154,23 @@ class DebeziumRowMessages:
         return all_compressed(concat(fragments, len(self.batch)), method)
 
     def rejected(self) -> dict[int, bytes]:
-        """Row index to the first date in the row that TiCDC refuses to encode."""
-        found: dict[int, bytes] = {}
+        """Return the map from row index to the first date in the row that TiCDC refuses to encode."""
+        dates: dict[int, bytes] = {}
         for image, rendered in ((self.batch.after, self.after), (self.batch.before, self.before)):
             for column, values, fragments in reversed(
                 [*zip(self.plan.columns, image, rendered, strict=False)]
             ):
                 for index in _refused_indexes(fragments) if column.may_be_refused else ():
-                    found[index] = (values[index].as_py() or column.default)[:10]
-        return found
+                    dates[index] = (values[index].as_py() or column.default)[:10]
+        return dates
 
 
 def _refused_indexes(fragments: Fragments) -> list[int]:
-    """Indexes of the rows whose value is refused."""
+    """Return the indexes of the rows whose value is refused.
+
+    >>> _refused_indexes((pa.array([b"1", REFUSED, None]),))
+    [1]
+    """
     (texts,) = (fragment for fragment in fragments if isinstance(fragment, pa.Array))
     rejected = pc.fill_null(pc.equal(texts, REFUSED), False)
     return [int(index) for index in np.flatnonzero(rejected.to_numpy(zero_copy_only=False))]

@@ -1,4 +1,4 @@
-"""What surrounds the columns in every message: ``source``, and the schemas of keys and values.
+"""The parts of messages around the columns: ``source``, and the schemas of keys and values.
 
 Source: tiflow ``debezium/codec.go`` (EncodeKey, EncodeValue, EncodeCheckpointEvent, writeSourceSchema),
 ``pkg/sink/codec/common/helper.go`` (SanitizeName, SanitizeTopicName).
@@ -9,29 +9,29 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from ticdc_producer.model.tso import physical
 from ticdc_producer.protocols.arrow_text import Fragment, Fragments
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.debezium.values import string
 
-Schema: TypeAlias = dict[str, Any]
+Schema: TypeAlias = dict[str, object]
 
 
 def compact(schema: Schema) -> bytes:
-    """The schema as JSON without spaces; its names are ASCII."""
+    """Return the schema as JSON without spaces; its names are ASCII."""
     return json.dumps(schema, separators=(",", ":")).encode()
 
 
 def fields(listed: str) -> list[Schema]:
-    """The schemas of scalar fields.
+    """Return the schemas of scalar fields.
 
-    :param listed: ``name:type`` of each, with ``?`` behind it if the field is optional.
+    :param listed: ``name:type`` of each, followed by ``?`` if the field is optional.
     """
     return [
         {"type": kind.removesuffix("?"), "optional": kind.endswith("?"), "field": name}
-        for name, kind in (one.split(":") for one in listed.split())
+        for name, kind in (entry.split(":") for entry in listed.split())
     ]
 
 
@@ -48,7 +48,7 @@ _SOURCE_FIELDS = [
 
 
 def source_schema(options: DebeziumOptions, *, of_rows: bool = False) -> Schema:
-    """The schema of ``source``.
+    """Return the schema of ``source``.
 
     TiCDC new architecture also lists TiCDC's own fields, if its options enable them.
     """
@@ -82,7 +82,7 @@ class DebeziumSource:
         return self.head, ts_ms, self.middle, commit_ts, *start, self.tail
 
     def text(self, ts: int) -> bytes:
-        """The ``source`` object of one event."""
+        """Return the ``source`` object of one event."""
         return b"%b%d%b%d%b" % (self.head, physical(ts), self.middle, ts, self.tail)
 
 
@@ -101,7 +101,7 @@ _OUTSIDE_TABLE = re.compile(r"[^A-Za-z0-9_.]")
 
 
 def schema_prefix(cluster: str, schema: str, table: str) -> str:
-    """``cluster.schema.table``, sanitized; the caller appends ``.Key``, ``.Value`` or ``.Envelope``."""
+    """Return ``cluster.schema.table``, sanitized. It precedes ``.Key``, ``.Value`` or ``.Envelope``."""
     return f"{fit_name(cluster)}.{fit_name(schema)}.{_OUTSIDE_TABLE.sub('_', table)}"
 
 
@@ -123,7 +123,7 @@ def _common_fields(options: DebeziumOptions, *, of_rows: bool) -> list[bytes]:
 
 
 def key_schema(prefix: str, columns: bytes) -> bytes:
-    """The schema of the key of a row or watermark.
+    """Return the schema of the key of a row or watermark.
 
     :param columns: the column schemas, joined by commas.
     """
@@ -131,7 +131,7 @@ def key_schema(prefix: str, columns: bytes) -> bytes:
 
 
 def row_schema(prefix: str, columns: bytes, options: DebeziumOptions) -> bytes:
-    """The schema of the value of a row. It always lists both images."""
+    """Return the schema of the value of a row. It always lists both images."""
     images = [
         b'{"type":"struct","optional":true,"name":"%b.Value","field":"%b","fields":[%b]}'
         % (prefix.encode(), image, columns)
@@ -141,7 +141,7 @@ def row_schema(prefix: str, columns: bytes, options: DebeziumOptions) -> bytes:
 
 
 def watermark_schema(prefix: str, options: DebeziumOptions) -> bytes:
-    """The schema of the value of a watermark."""
+    """Return the schema of the value of a watermark."""
     return _envelope(prefix, _common_fields(options, of_rows=False))
 
 

@@ -1,4 +1,4 @@
-"""What Debezium does not carry: what a reader of its messages can know of events."""
+"""The fidelity of Debezium: the properties of events that its messages do not preserve."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _WITH_EXTENSION = sorted(type_names(_NUMBERS | STRINGS - {T.VAR_STRING} | LOBS, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DebeziumFidelity(Fidelity):
-    """What Debezium does not carry. How exact column types are depends on the options:
+    """The fidelity of Debezium. The exactness of column types depends on the options:
 
     - with the TiDB extension: the SQL type without parameters (DECIMAL without UNSIGNED);
     - without it: Kafka Connect's type. Integers have the smallest type that fits (a large BIGINT UNSIGNED
@@ -66,7 +66,7 @@ class DebeziumFidelity(Fidelity):
     - a TIMESTAMP before 1970-01-01 00:00:01 in the changefeed's time zone: as the zero TIMESTAMP;
     - a TIMESTAMP whose wall time occurs twice in that time zone: as one of the two instants;
     - an empty ENUM member and the empty error value: as the same value, and so members that differ only in
-      ``''`` and ``'``. Members after a member that ends with a backslash: perhaps as an earlier one;
+      ``''`` and ``'``. Members after a member that ends with a backslash: possibly as an earlier member;
     - a SET mask beyond the members: as 0.
 
     Events: DDLs arrive without their type; rows arrive without row id and physical table id.
@@ -76,7 +76,7 @@ class DebeziumFidelity(Fidelity):
 
     @classmethod
     def of(cls, options: DebeziumOptions) -> DebeziumFidelity:
-        """The fidelity of an encoder with these options."""
+        """Return the fidelity of an encoder with these options."""
         return cls(
             # Updates without an old image still have the op of an update.
             old_values="all" if options.output_old_value else "none",
@@ -89,7 +89,7 @@ class DebeziumFidelity(Fidelity):
         )
 
     def visible_flag(self, flag: int) -> int:
-        """The flag of the handle key, for the columns of the message key; no other flag is visible."""
+        """Return the flag of the handle key for the columns of the message key; no other flag is visible."""
         return int(flag & ColumnFlag.HANDLE_KEY)
 
     def visible_type(self, column: ColumnInfo, flag: int) -> str:  # noqa: ARG002  # does not depend on flags
@@ -120,7 +120,10 @@ class DebeziumFidelity(Fidelity):
 
     @property
     def hashed_types(self) -> Mapping[str, AsHashed]:
-        """Without the extension a text may be Base64, and a negative number may be a large unsigned one."""
+        """The types whose values can be hashed as in TiCDC.
+
+        Without the extension a text may be Base64, and a negative number may be a large unsigned one.
+        """
         if self.options.debezium_disable_schema:
             return {}
         if self.options.enable_tidb_extension:
@@ -129,7 +132,7 @@ class DebeziumFidelity(Fidelity):
 
 
 def _null(column: ColumnInfo, options: DebeziumOptions, projection: _Projection | None) -> Value:
-    """The observed value for NULL: the DEFAULT, if the column has one."""
+    """Return the observed value for NULL: the DEFAULT, if the column has one."""
     if column.default_expression:
         if replaces_null_by_expression(column):
             return column.default_expression.encode()
@@ -222,7 +225,7 @@ def _datetime(column: ColumnInfo, value: bytes) -> Value:
 
 
 def _parse_datetime(value: bytes) -> datetime | None:
-    """The date and time, with two-digit years expanded; None for an invalid date."""
+    """Return the date and time, with two-digit years expanded; None for an invalid date."""
     try:
         return datetime.fromisoformat(f"{two_digit_year(int(value[:4])):04d}{value[4:].decode()}")
     except ValueError:
@@ -240,7 +243,7 @@ def _without_zeros(value: bytes) -> bytes:
 
 
 def _member(column: ColumnInfo, value: bytes) -> bytes:
-    """The index of the first member with the same unescaped text; the error value is an empty text."""
+    """Return the index of the first member with the same unescaped text; the error value is an empty text."""
     number = int(value)
     texts = [_unescaped(member) for member in column.elements]
     text = _unescaped(column.elements[number - 1]) if 1 <= number <= len(texts) else ""
@@ -252,6 +255,6 @@ def _unescaped(member: str) -> str:
 
 
 def _wrapped(value: bytes) -> bytes:
-    """An unsigned 64-bit number as the signed number with the same bits."""
+    """Return an unsigned 64-bit number as the signed number with the same bits."""
     number = int(value)
     return b"%d" % (number - (1 << 64) if number >= 1 << 63 else number)

@@ -14,7 +14,7 @@ InvalidUTF8: TypeAlias = Literal["raw", "replace"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DebeziumOptions:
-    """How events are encoded.
+    """Options of the encoding.
 
     :param profile: the TiCDC program whose output is written.
     :param debezium_disable_schema: omit ``schema``; the ``payload`` wrapper stays.
@@ -24,7 +24,7 @@ class DebeziumOptions:
         new architecture only. Transactions here start one TSO before they commit.
     :param cluster_id: the cluster id of TiCDC, which is Debezium's logical server name.
     :param output_ddl: send DDL events; the documented protocol has none.
-    :param invalid_utf8: how bytes of text columns that are not UTF-8 are sent: ``raw`` copies them as TiCDC
+    :param invalid_utf8: handling of bytes in text columns that are not UTF-8: ``raw`` copies them as TiCDC
         does, so that the message is not valid JSON; ``replace`` replaces each with U+FFFD.
     :param time_zone: IANA name of the changefeed's time zone, in which TIMESTAMP values are given.
     :param large_message_handle_compression: compression of each key and value: ``none``, ``snappy`` or
@@ -54,5 +54,5 @@ class DebeziumOptions:
             )
 
     def ts_ms(self, commit_ts: int) -> int:
-        """``payload.ts_ms`` of the message of an event with this commit-ts."""
+        """Return ``payload.ts_ms`` of the message of an event with this commit-ts."""
         return physical(commit_ts) if self.build_ts_ms is None else self.build_ts_ms

@@ -85,7 +85,12 @@ class DebeziumColumnPlan:
     default: bytes
 
     def values(self, column: pa.Array) -> Fragments:
-        """The values of the column as JSON."""
+        """Return the values of the column as JSON.
+
+        >>> column = DebeziumColumnPlan(b'"n":', lambda values: (values,), b"7", False, b"7")
+        >>> [texts.to_pylist() for texts in column.values(pa.array([b"1", None]))]
+        [[b'1', b'7']]
+        """
         rendered = self.render(column)
         if self.null == NULL or not column.null_count:
             return rendered
@@ -112,21 +117,21 @@ class DebeziumTablePlan:
         return [plan.values(column) for plan, column in zip(self.columns, image, strict=bool(image))]
 
     def members(self, rendered: Rendered) -> Iterator[Fragment]:
-        """The JSON members of an image."""
+        """Yield the JSON members of an image."""
         yield from self._members(rendered, range(len(self.columns)))
 
     def key_members(self, rendered: Rendered) -> Iterator[Fragment]:
-        """The JSON members of a key."""
+        """Yield the JSON members of a key."""
         yield from self._members(rendered, self.key)
 
-    def _members(self, rendered: Rendered, chosen: Iterable[int | bytes]) -> Iterator[Fragment]:
+    def _members(self, rendered: Rendered, members: Iterable[int | bytes]) -> Iterator[Fragment]:
         between = b""
-        for one in chosen:
-            if isinstance(one, bytes):
-                yield between + one
+        for member in members:
+            if isinstance(member, bytes):
+                yield between + member
             else:
-                yield between + self.columns[one].prefix
-                yield from rendered[one]
+                yield between + self.columns[member].prefix
+                yield from rendered[member]
             between = b","
 
 
@@ -157,7 +162,10 @@ def _column_plan(column: ColumnInfo, options: DebeziumOptions) -> DebeziumColumn
 
 
 def _key_offsets(table: TableInfo, options: DebeziumOptions) -> Iterator[int]:
-    """The columns of the message key, in table order. New architecture's handle key can have virtual ones."""
+    """Yield the offsets of the message key's columns, in table order.
+
+    In TiCDC new architecture, a handle key can have virtual columns.
+    """
     for offset, (column, flag) in enumerate(zip(table.columns, table.flags, strict=True)):
         virtual = column.is_virtual and options.profile == "new"
         if flag & ColumnFlag.HANDLE_KEY and (offset in table.sent or virtual):
@@ -175,19 +183,19 @@ def _key_columns(table: TableInfo, options: DebeziumOptions) -> bytes:
 
 
 def _columns(table: TableInfo, options: DebeziumOptions) -> bytes:
-    """The schemas of all columns: those of the images, then the virtual columns, which images lack.
+    """Return the schemas of all columns: those of the images, then the virtual columns, which images lack.
 
     TiCDC new architecture also lists the virtual columns at their position in the table.
     """
     virtual = tuple(column for column in table.columns if column.is_virtual)
     first = table.sent_columns
     if options.profile == "new":
-        first = tuple(one for i, one in enumerate(table.columns) if i not in table.unselected)
+        first = tuple(column for i, column in enumerate(table.columns) if i not in table.unselected)
     return b",".join(_column_schema(column, options) for column in first + virtual)
 
 
 def _column_schema(column: ColumnInfo, options: DebeziumOptions) -> bytes:
-    """The schema object of a column."""
+    """Return the schema object of a column."""
     parts = []
     if options.enable_tidb_extension:
         parts.append(b'"tidb_type":%b' % string(tidb_type(column)))
@@ -202,12 +210,12 @@ def _column_schema(column: ColumnInfo, options: DebeziumOptions) -> bytes:
 
 
 def tidb_type(column: ColumnInfo) -> str:
-    """The SQL type name without parameters; DECIMAL UNSIGNED is ``decimal``."""
+    """Return the SQL type name without parameters; DECIMAL UNSIGNED is ``decimal``."""
     return "decimal" if column.type == T.NEW_DECIMAL else column.type_name
 
 
 def connect_type(column: ColumnInfo) -> str:
-    """Kafka Connect's type of the values."""
+    """Return Kafka Connect's type of the values."""
     match column.type:
         case T.SHORT:
             return "int32" if column.unsigned else "int16"
@@ -235,7 +243,7 @@ def _logical_type(column: ColumnInfo) -> list[bytes]:
 
 
 def logical_name(column: ColumnInfo) -> str:
-    """Debezium's name of the logical type; empty if it has none."""
+    """Return Debezium's name of the logical type; empty if it has none."""
     if column.type == T.BIT:
         return "" if column.length == 1 else "io.debezium.data.Bits"
     if column.type == T.DATETIME:
@@ -250,7 +258,7 @@ def _single_value(column: ColumnInfo, options: DebeziumOptions, value: bytes) ->
 
 
 def _null_text(column: ColumnInfo, options: DebeziumOptions) -> bytes:
-    """The JSON for NULL: the DEFAULT of the column, if it has one."""
+    """Return the JSON for NULL: the DEFAULT of the column, if it has one."""
     if column.default_expression == _NOW:
         return _now_for_null(column)
     if column.default_expression and replaces_null_by_expression(column):
@@ -275,7 +283,7 @@ def _null_text(column: ColumnInfo, options: DebeziumOptions) -> bytes:
 
 
 def text_default(column: ColumnInfo) -> bytes | None:
-    """The DEFAULT that TiCDC converts: for strings, DECIMAL and YEAR the text in TiDB's metadata."""
+    """Return the DEFAULT that TiCDC converts: for strings, DECIMAL and YEAR the text in TiDB's metadata."""
     of_metadata = column.type in STRINGS | {T.NEW_DECIMAL, T.YEAR}
     return column.metadata_default if of_metadata else column.default
 
@@ -287,7 +295,7 @@ def _now_for_null(column: ColumnInfo) -> bytes:
 
 
 def _default_text(column: ColumnInfo, options: DebeziumOptions) -> bytes | None:
-    """The ``default`` in the schema of a column; None if it has none."""
+    """Return the ``default`` in the schema of a column; None if it has none."""
     if column.default_expression == _NOW:
         return _now_in_schema(column)
     if column.default_expression:
@@ -310,7 +318,7 @@ def _default_text(column: ColumnInfo, options: DebeziumOptions) -> bytes | None:
 
 
 def reads_as_zero(column: ColumnInfo) -> bool:
-    """Whether TiCDC new architecture reads 0 from a DEFAULT: from every TIME, and from numbers from 2^63.
+    """Return whether TiCDC new architecture reads 0 from a DEFAULT: from every TIME, and numbers from 2^63.
 
     Source: ticdc ``getValueFromDefault``.
     """
@@ -320,12 +328,12 @@ def reads_as_zero(column: ColumnInfo) -> bool:
 
 
 def replaces_null_by_expression(column: ColumnInfo) -> bool:
-    """Whether NULL becomes the SQL text of the DEFAULT; numbers and dates cannot be read from it."""
+    """Return whether NULL becomes the SQL text of the DEFAULT; numbers and dates cannot be read from it."""
     return column.type == T.JSON or (column.type in STRINGS | LOBS and not column.binary)
 
 
 def _expression_in_schema(column: ColumnInfo) -> bytes | None:
-    """The DEFAULT that TiDB computes per row; TiCDC takes its SQL text for a value."""
+    """Return the DEFAULT that TiDB computes per row; TiCDC uses its SQL text as a value."""
     if column.type == T.TIMESTAMP or (column.type in (T.DATE, T.DATETIME) and not column.nullable):
         return b"0"
     if column.type in CHARSET_BEARING | {T.JSON, T.BIT}:
@@ -340,7 +348,7 @@ def _now_in_schema(column: ColumnInfo) -> bytes | None:
 
 
 def _timestamp_in_schema(column: ColumnInfo, default: bytes) -> bytes | None:
-    """The DEFAULT of a TIMESTAMP: TiDB stores it in UTC, and TiCDC reads it as UTC here."""
+    """Return the DEFAULT of a TIMESTAMP: TiDB stores it in UTC, and TiCDC reads it as UTC here."""
     if default[:19] < FIRST_TIMESTAMP:
         return None if column.nullable else EPOCH
     return timestamp_json(default, UTC) or b"0"

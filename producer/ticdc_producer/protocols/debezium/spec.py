@@ -1,9 +1,8 @@
-"""Debezium as the other packages see it."""
+"""The specification of Debezium."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from ticdc_producer.model.option_type import Boolean, Choice, Text
 from ticdc_producer.model.parameter import Parameter, own_parameter
@@ -32,7 +31,7 @@ def _matches(_: bytes, value: bytes) -> bool:
     return payload.op is not None or payload.ddl is not None
 
 
-def _minimal(_key: bytes, value: bytes) -> list[tuple[Any, ...]]:
+def _minimal(_key: bytes, value: bytes) -> list[tuple[object, ...]]:
     row = json.loads(value)["payload"]
     source = row["source"]
     return [(source["db"], source["table"], row["op"], source["commit_ts"], row.get("before"), row["after"])]
@@ -70,7 +69,7 @@ SPEC = ProtocolSpec(
     ),
     sends_ddl=lambda _: False,  # the documentation says so, although TiCDC's code can
     signature=Signature(
-        matches=_matches, description="JSON with a source that has a commit_ts, beside op or ddl"
+        matches=_matches, description="JSON with op or ddl, and a source that has a commit_ts"
     ),
     benchmark=(
         BenchmarkLine(minimal=_minimal),

@@ -58,14 +58,14 @@ EPOCH = b'"1970-01-01T00:00:00Z"'
 """The zero TIMESTAMP is sent as this value."""
 FIRST_TIMESTAMP = b"1970-01-01 00:00:01"
 _FIRST_FULL_YEAR = b"0100"
-"""Years before this one are taken for two-digit years."""
+"""Years before this one are read as two-digit years."""
 _ZERO_DATE = b"0000-00-00"
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _EPOCH_CLOCK = EPOCH.removeprefix(b'"').removesuffix(b'Z"')
 _MICROS = 1_000_000
 _DATE, _DATETIME = len("YYYY-MM-DD"), len("YYYY-MM-DD HH:MM:SS")
 _STEP = 900
-"""Seconds in a span for which an offset is looked up. Most zones change theirs between two spans."""
+"""Seconds in a span for which an offset is looked up. Most zones change their offset between two spans."""
 _STRINGS: dict[InvalidUTF8, JSONStrings] = {
     "raw": go_json.JSONITER_STRINGS,
     "replace": go_json.JSONITER_VALID_STRINGS,
@@ -75,7 +75,7 @@ _EXACT_DIGITS = 15  # with at most 15 digits, a decimal is the shortest text of 
 
 
 def renderer(column: ColumnInfo, options: DebeziumOptions) -> Renderer:
-    """The function that renders a column to JSON; values that TiCDC refuses become ``REFUSED``.
+    """Return the function that renders a column to JSON; values that TiCDC refuses become ``REFUSED``.
 
     Classic TiCDC (tiflow) refuses a DATETIME with a zero month or day.
     """
@@ -107,34 +107,37 @@ def renderer(column: ColumnInfo, options: DebeziumOptions) -> Renderer:
 
 
 def _zero(column: ColumnInfo) -> bytes:
-    """The JSON of a zero DATE or DATETIME."""
+    """Return the JSON of a zero DATE or DATETIME."""
     return NULL if column.nullable else b"0"
 
 
 def string(text: str) -> bytes:
-    """One string literal."""
+    """Return one string literal."""
     return go_json.JSONITER_STRINGS.literal(text)
 
 
 def default_string(value: bytes) -> bytes:
-    """The string literal of a DEFAULT as TiDB stores it: bytes that are not UTF-8 are replaced by U+FFFD."""
+    """Return the string literal of a DEFAULT as TiDB stores it: bytes that are not UTF-8 become U+FFFD."""
     return string(replace_invalid(value).decode())
 
 
 def strings(values: pa.Array, invalid_utf8: InvalidUTF8 = "raw") -> Fragments:
-    """String literals of a column."""
+    """Return the string literals of a column."""
     return _STRINGS[invalid_utf8].literals(values)
 
 
 def base64_strings(values: pa.Array) -> Fragments:
-    """Byte strings as Base64 with padding, quoted."""
+    """Return byte strings as Base64 with padding, quoted."""
     return quoted(base64_texts(values))
 
 
 def decimals(values: pa.Array) -> Fragments:
-    """DECIMAL values converted to float64, as TiCDC sends them.
+    """Return DECIMAL values converted to float64, as TiCDC sends them.
 
     Digits beyond 15 to 17 are lost, and so are trailing zeros of the fraction.
+
+    >>> concat(decimals(pa.array([b"-1.50", b"0.12345678901234567890"])), 2).to_pylist()
+    [b'-1.5', b'0.12345678901234568']
     """
     points = contents(values).count(b".")
     if points == len(values) - values.null_count:
@@ -146,7 +149,7 @@ def decimals(values: pa.Array) -> Fragments:
 
 
 def float64(text: bytes) -> bytes:
-    """The JSON number of the float64 nearest to a decimal number."""
+    """Return the JSON number of the float64 nearest to a decimal number."""
     digits = repr(float(text))
     if "e" in digits:
         return go_json.jsoniter_number(format(Decimal(digits), "f").encode())
@@ -154,19 +157,29 @@ def float64(text: bytes) -> bytes:
 
 
 def wrapped_integers(values: pa.Array) -> Fragments:
-    """BIGINT UNSIGNED as the signed number with the same 64 bits: Debezium has no larger type."""
+    """Return BIGINT UNSIGNED values as the signed numbers with the same 64 bits: Debezium has no larger type.
+
+    >>> concat(wrapped_integers(pa.array([b"1", b"18446744073709551615"])), 2).to_pylist()
+    [b'1', b'-1']
+    """
     if (pc.max(pc.binary_length(values)).as_py() or 0) <= _SURELY_SIGNED:
         return plain(values)
     return plain(integers(values.cast(pa.string()).cast(pa.uint64()).view(pa.int64())))
 
 
 def member_strings(values: pa.Array, column: ColumnInfo) -> Fragments:
-    """ENUM and SET values as the texts of their members."""
+    """Return ENUM and SET values as the texts of their members."""
     return (map_distinct(values, lambda value: string(member_text(column, value))),)
 
 
 def bits(values: pa.Array, length: int) -> Fragments:
-    """BIT(1) as booleans, longer BIT values as Base64 of their bytes, lowest byte first."""
+    """Return BIT(1) values as booleans, longer BIT values as Base64 of their bytes, lowest byte first.
+
+    The bytes of 258 are 2 and 1:
+
+    >>> concat(bits(pa.array([b"258"]), length=16), 1).to_pylist()
+    [b'"AgE="']
+    """
     if length == 1:
         return (map_distinct(values, lambda value: b"true" if int(value) else b"false"),)
     size = (length + 7) // 8
@@ -176,7 +189,7 @@ def bits(values: pa.Array, length: int) -> Fragments:
 
 
 def date_json(value: bytes, invalid: bytes) -> bytes:
-    """A DATE as days since 1970-01-01.
+    """Return a DATE as days since 1970-01-01.
 
     :param invalid: the result for a zero or impossible date.
     """
@@ -185,12 +198,12 @@ def date_json(value: bytes, invalid: bytes) -> bytes:
 
 
 def _unit_of(fsp: int) -> str:
-    """The unit of DATETIME: milliseconds for up to three fractional digits, else microseconds."""
+    """Return the unit of DATETIME: milliseconds for up to three fractional digits, else microseconds."""
     return "ms" if fsp <= 3 else "us"
 
 
 def datetime_json(value: bytes, fsp: int, zero: bytes, invalid: bytes) -> bytes:
-    """A DATETIME, taken as UTC, as milliseconds or microseconds since 1970.
+    """Return a DATETIME, read as UTC, as milliseconds or microseconds since 1970.
 
     :param zero: the result for the zero date.
     :param invalid: the result for any other invalid date.
@@ -203,7 +216,7 @@ def datetime_json(value: bytes, fsp: int, zero: bytes, invalid: bytes) -> bytes:
 
 
 def timestamp_json(value: bytes, zone: tzinfo) -> bytes:
-    """A TIMESTAMP as ISO 8601 in UTC, with the fractional digits of the column.
+    """Return a TIMESTAMP as ISO 8601 in UTC, with the fractional digits of the column.
 
     :param zone: the time zone of the value.
     """
@@ -223,12 +236,12 @@ def _to_utc(text: bytes, zone: tzinfo) -> bytes:
 
 
 def time_json(value: bytes) -> bytes:
-    """A TIME as microseconds; it may be negative or longer than a day."""
+    """Return a TIME as microseconds; it may be negative or longer than a day."""
     return b"%d" % (-_micros(value[1:]) if value.startswith(b"-") else _micros(value))
 
 
 def _day(text: bytes) -> int | None:
-    """Days since 1970-01-01, or None for an invalid date; two-digit years are in 1970 … 2069."""
+    """Return the days since 1970-01-01, or None for an invalid date; two-digit years are in 1970 … 2069."""
     try:
         year, month, day = int(text[:4]), int(text[5:7]), int(text[8:10])
         return date(two_digit_year(year), month, day).toordinal() - _EPOCH_DAY
@@ -237,31 +250,37 @@ def _day(text: bytes) -> int | None:
 
 
 def _micros(clock: bytes) -> int:
-    """Microseconds of ``HH:MM:SS[.f]``."""
+    """Return the microseconds of ``HH:MM:SS[.f]``."""
     whole, _, fraction = clock.partition(b".")
     hours, minutes, seconds = map(int, whole.split(b":"))
     return (hours * 3600 + minutes * 60 + seconds) * _MICROS + int(fraction.ljust(6, b"0"))
 
 
 def dates(values: pa.Array, invalid: bytes) -> Fragments:
-    """DATE; see ``date_json``."""
+    """Return DATE values as ``date_json`` does."""
     return (_as_numbers(values, pa.date32(), pa.int32(), partial(date_json, invalid=invalid)),)
 
 
 def datetimes(values: pa.Array, fsp: int, zero: bytes, invalid: bytes) -> Fragments:
-    """DATETIME; see ``datetime_json``."""
-    one = partial(datetime_json, fsp=fsp, zero=zero, invalid=invalid)
-    return (_as_numbers(values, pa.timestamp(_unit_of(fsp)), pa.int64(), one),)
+    """Return DATETIME values as ``datetime_json`` does."""
+    convert = partial(datetime_json, fsp=fsp, zero=zero, invalid=invalid)
+    return (_as_numbers(values, pa.timestamp(_unit_of(fsp)), pa.int64(), convert),)
 
 
 def _as_numbers(
-    values: pa.Array, arrow_type: pa.DataType, number: pa.DataType, one: Callable[[bytes], bytes]
+    values: pa.Array, arrow_type: pa.DataType, number: pa.DataType, convert: Callable[[bytes], bytes]
 ) -> pa.Array:
-    """Dates or times as numbers.
+    """Return dates or times as numbers.
+
+    Arrow converts the values of years from 100 on. The year 70 means 1970.
+
+    >>> days = pa.array([b"1970-01-02", b"0070-01-03", None])
+    >>> _as_numbers(days, pa.date32(), pa.int32(), partial(date_json, invalid=b"0")).to_pylist()
+    [b'1', b'2', None]
 
     :param arrow_type: Arrow's type of the values.
     :param number: the integer type by which Arrow stores ``arrow_type``.
-    :param one: converts a single value.
+    :param convert: converts a single value.
     """
     before_range = pc.less(values, _FIRST_FULL_YEAR)
     any_before = pc.any(before_range).as_py()
@@ -269,16 +288,20 @@ def _as_numbers(
     try:
         texts = integers(usual.cast(pa.string()).cast(arrow_type).view(number))
     except pa.ArrowInvalid:
-        return map_distinct(values, one)
+        return map_distinct(values, convert)
     return (
-        pc.if_else(before_range, map_distinct(pc.if_else(before_range, values, None), one), texts)
+        pc.if_else(before_range, map_distinct(pc.if_else(before_range, values, None), convert), texts)
         if any_before
         else texts
     )
 
 
 def timestamps(values: pa.Array, zone: tzinfo) -> Fragments:
-    """TIMESTAMP; see ``timestamp_json``."""
+    """Return TIMESTAMP values as ``timestamp_json`` does.
+
+    >>> concat(timestamps(pa.array([b"1970-01-02 09:00:00.5"]), zone_of("Asia/Tokyo")), 1).to_pylist()
+    [b'"1970-01-02T00:00:00.5Z"']
+    """
     before_range = pc.less(values, FIRST_TIMESTAMP)
     any_before = pc.any(before_range).as_py()
     usual = pc.if_else(before_range, None, values) if any_before else values
@@ -290,7 +313,11 @@ def timestamps(values: pa.Array, zone: tzinfo) -> Fragments:
 
 
 def _in_utc(values: pa.Array, zone: tzinfo) -> pa.Array:
-    """Convert to UTC; the fractional digits stay unchanged."""
+    """Convert to UTC; the fractional digits stay unchanged.
+
+    >>> _in_utc(pa.array([b"1970-01-02 09:00:00.50"]), zone_of("Asia/Tokyo")).to_pylist()
+    [b'1970-01-02 00:00:00.50']
+    """
     local = pc.binary_slice(values, 0, _DATETIME).cast(pa.string()).cast(pa.timestamp("s"))
     instants = pa.array(_all_to_utc(as_int64(local.view(pa.int64())), zone)).view(pa.timestamp("s"))
     fractions = pc.binary_replace_slice(values, 0, _DATETIME, b"")
@@ -306,7 +333,12 @@ def _are_dates(values: pa.Array) -> bool:
 
 
 def times(values: pa.Array, fsp: int) -> Fragments:
-    """TIME; see ``time_json``.
+    """Return TIME values as ``time_json`` does.
+
+    The digits of all values are parsed at once: ``-00:00:01.5`` as -15.
+
+    >>> concat(times(pa.array([b"-00:00:01.5", b"01:00:00.0"]), fsp=1), 2).to_pylist()
+    [b'-1500000', b'3600000000']
 
     :param fsp: fractional digits; if a value has a different number, all values are converted one by one.
     """
@@ -320,7 +352,11 @@ def times(values: pa.Array, fsp: int) -> Fragments:
 
 
 def _have_fraction(clocks: bytes, sizes: Numbers, fsp: int) -> bool:
-    """Whether every text has exactly ``fsp`` fractional digits."""
+    """Return whether every text has exactly ``fsp`` fractional digits.
+
+    >>> _have_fraction(b"00:00:01.500:00:02", np.array([10, 8]), 1)
+    False
+    """
     if fsp <= 0:
         return b"." not in clocks
     points = np.frombuffer(clocks, np.uint8)[np.cumsum(sizes) - fsp - 1]
@@ -328,7 +364,13 @@ def _have_fraction(clocks: bytes, sizes: Numbers, fsp: int) -> bool:
 
 
 def _column_micros(digits: Numbers, fsp: int) -> Numbers:
-    """Microseconds of numbers whose digits are hours, two of minutes, two of seconds, ``fsp`` of fraction."""
+    """Return the microseconds of numbers whose digits are hours, minutes, seconds and fraction.
+
+    Minutes and seconds have two digits, the fraction has ``fsp``. ``01:02:03.5`` is 102035:
+
+    >>> _column_micros(np.array([102035]), 1).tolist()
+    [3723500000]
+    """
     clock, fraction = np.divmod(np.abs(digits), 10**fsp)
     minutes, seconds = np.divmod(clock, 100)
     hours, minutes = np.divmod(minutes, 100)
@@ -341,26 +383,33 @@ def _all_to_utc(walls: Numbers, zone: tzinfo) -> Numbers:
     """Convert wall times to UTC, both in seconds since 1970.
 
     A wall time that occurs twice or never becomes the instant that Go's ``time.Date`` returns.
+
+    >>> _all_to_utc(np.array([9 * 3600]), zone_of("Asia/Tokyo")).tolist()
+    [0]
     """
     return walls - _offsets(walls - _offsets(walls, zone), zone)
 
 
 def _offsets(instants: Numbers, zone: tzinfo) -> Numbers:
+    """Return the zone's offset from UTC at each instant, in seconds.
+
+    >>> _offsets(np.array([0, 1]), zone_of("Asia/Tokyo")).tolist()
+    [32400, 32400]
+    """
     spans, inverse = np.unique(instants // _STEP, return_inverse=True)
     known = [_offset_of_span(span, zone) for span in spans.tolist()]
     if None not in known:
         return np.array(known, np.int64)[inverse]
-    each = zip(instants.tolist(), inverse.tolist(), strict=True)
-    found = (
+    offsets = (
         known[span_index] if known[span_index] is not None else _zone_offset(instant, zone)
-        for instant, span_index in each
+        for instant, span_index in zip(instants.tolist(), inverse.tolist(), strict=True)
     )
-    return np.fromiter(found, np.int64, len(instants))
+    return np.fromiter(offsets, np.int64, len(instants))
 
 
 @lru_cache(maxsize=1 << 16)
 def _offset_of_span(span: int, zone: tzinfo) -> int | None:
-    """The offset during a span; None if it changes within the span."""
+    """Return the offset during a span; None if it changes within the span."""
     first, last = (_zone_offset(instant, zone) for instant in (span * _STEP, span * _STEP + _STEP - 1))
     return first if first == last else None
 

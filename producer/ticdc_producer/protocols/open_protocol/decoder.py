@@ -1,26 +1,107 @@
-"""Strict decoder of Open Protocol: every malformed message raises a ``DecodeError`` with its byte offset.
+"""Strict decoder of Open Protocol: every malformed message is a ``DecodeError`` with its byte offset.
 
 Conditions and codes: spec "Recommended strict decoder". The decoder also accepts what classic TiCDC
 (tiflow) never writes: members in any order, unknown members, several DDL or resolved events, zero events,
 a resolved event without value bytes, columns without ``f`` or ``h``. It accepts messages of TiCDC new
 architecture, whose text may contain bytes that are not UTF-8 and whose updates may have an empty ``p``.
+
+Compressed values are printed decompressed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from struct import Struct
+from typing import TypeVar
 
 import msgspec
 
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import DDLEvent, Event, Kind, Op, ResolvedEvent, RowEvent, Value
 from ticdc_producer.model.mysql_type import LOBS
+from ticdc_producer.protocols import go_quote
 from ticdc_producer.protocols.compression import PLAIN_STARTS, Decompressor
 from ticdc_producer.protocols.invalid_utf8 import Escapes, escape
-from ticdc_producer.protocols.open_protocol.frame_reader import LENGTH, FrameReader
 from ticdc_producer.protocols.open_protocol.row_layout import ColumnsJSON, LayoutCache
+
+LENGTH = Struct(">Q")
+VERSION = LENGTH.pack(1)
+
+
+_LENGTH = LENGTH.size
+_length = LENGTH.unpack_from
+
+
+class FrameReader:
+    """Reads the length-prefixed blocks of a key or value.
+
+    :param part: ``key`` or ``value``, for errors.
+    """
+
+    __slots__ = ("_data", "_part", "_size", "position")
+
+    def __init__(self, part: str, data: bytes) -> None:
+        self._part = part
+        self._data = data
+        self._size = len(data)
+        self.position = 0
+
+    @property
+    def at_end(self) -> bool:
+        return self.position >= self._size
+
+    def version(self) -> None:
+        if self._data.startswith(VERSION):
+            self.position = _LENGTH
+            return
+        if len(self._data) < LENGTH.size:
+            raise DecodeError("OPEN-KEY-SHORT", "8 bytes of protocol version", part=self._part, byte=0)
+        version = self._number()
+        if version != 1:
+            raise DecodeError("OPEN-VERSION", f"version 1, not {version}", part=self._part, byte=0)
+
+    def next(self) -> bytes:
+        """Read the next block.
+
+        :raises DecodeError: if its length or the block itself is truncated.
+        """
+        start, data, size = self.position, self._data, self._size
+        body = start + _LENGTH
+        if size < body:
+            raise self._truncated(start, "8 bytes of length")
+        (length,) = _length(data, start)
+        end = body + length
+        if size < end:
+            raise self._truncated(start, f"a length of at most {size - body}, not {length}")
+        self.position = end
+        return data[body:end]
+
+    def _number(self) -> int:
+        (number,) = LENGTH.unpack_from(self._data, self.position)
+        self.position += LENGTH.size
+        return int(number)
+
+    def _truncated(self, byte: int, expected: str) -> DecodeError:
+        return DecodeError(f"OPEN-{self._part.upper()}-TRUNCATED", expected, part=self._part, byte=byte)
+
+
+def log_lines(partition: int, key: bytes, value: bytes) -> Iterator[str]:
+    """Yield ``[partition=P] [key="…"] [value="…"]`` for every event of a message.
+
+    :raises DecodeError: for a truncated frame.
+    """
+    keys, values, decompressor = FrameReader("key", key), FrameReader("value", value), Decompressor()
+    keys.version()
+    while not keys.at_end:
+        json, content = keys.next(), b"" if values.at_end else values.next()
+        text = _quoted(decompressor.text(content, "value")) if content else ""
+        yield f"[partition={partition}] [key={_quoted(json)}] [value={text}]"
+
+
+def _quoted(json: bytes) -> str:
+    return f'"{go_quote.quote(json).decode()}"'
+
 
 _MAX_TS = (1 << 63) - 1
 
@@ -51,7 +132,6 @@ _KEY = msgspec.json.Decoder(_KeyJSON)
 _ROW = msgspec.json.Decoder(_RowJSON)
 _DDL = msgspec.json.Decoder(_DDLJSON)
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-_LENGTH = LENGTH.size
 _, _DDL_EVENT, _RESOLVED_EVENT = _KINDS = tuple(map(int, Kind))
 _INSERT, _UPDATE, _DELETE = Op  # access to a member through its class is slow
 
@@ -67,7 +147,7 @@ class OpenDecoder:
         self._layouts = LayoutCache(legacy_base64=legacy_varchar_base64)
 
     def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:
-        """The events of one message, in order.
+        """Yield the events of one message, in order.
 
         :raises DecodeError: if this is not a message of the protocol.
         """
@@ -144,7 +224,7 @@ def _unescape(columns: ColumnsJSON, image: dict[str, Value], start: int, escapes
 
 
 def _primary_image(row: _RowJSON, start: int) -> tuple[Op, ColumnsJSON]:
-    """The operation, and the image that contains all columns."""
+    """Return the operation, and the image that contains all columns."""
     if row.d:
         if row.u or row.p is not None:
             raise DecodeError("OPEN-ROW-EMPTY", "either d, or u with or without p", part="value", byte=start)
@@ -169,8 +249,11 @@ def _resolved(head: _KeyJSON, blocks: FrameReader) -> ResolvedEvent:
     return ResolvedEvent(commit_ts=head.ts)
 
 
-def _parse_escaped(decoder: Any, start: int, text: bytes) -> tuple[Any, Escapes | None]:
-    """The parsed value, and the escapes in it; None if it is valid UTF-8."""
+T = TypeVar("T")
+
+
+def _parse_escaped(decoder: msgspec.json.Decoder[T], start: int, text: bytes) -> tuple[T, Escapes | None]:
+    """Return the parsed value, and the escapes in it; None if it is valid UTF-8."""
     json, escapes = escape("value", text, "OPEN-VALUE-JSON")
     try:
         return decoder.decode(json), escapes
@@ -186,13 +269,13 @@ def _decode_error(error: Exception, code: str, part: str, start: int) -> DecodeE
         return DecodeError(_code_of(error, code), _sentence(error), part=part, byte=start)
     if isinstance(error, RecursionError):
         return DecodeError(code, "JSON of a few levels", part=part, byte=start)
-    found = _BYTE_OFFSET.search(str(error))
-    byte = start + int(found[1]) if found else start
+    match = _BYTE_OFFSET.search(str(error))
+    byte = start + int(match[1]) if match else start
     return DecodeError(code, f"valid JSON ({_sentence(error)})", part=part, byte=byte)
 
 
 def _code_of(error: msgspec.ValidationError, code: str) -> str:
-    """The error code; an error inside a column has its own."""
+    """Return the error code; an error inside a column has its own."""
     if re.search(r"\$\.[upd]\[", str(error)) is None:
         return code
     return "OPEN-RANGE" if "out of range" in str(error) else "OPEN-COLUMN"

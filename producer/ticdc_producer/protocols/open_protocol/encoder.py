@@ -32,7 +32,7 @@ from ticdc_producer.protocols.encoded_rows import EncodedRows, MessageLimits, Ro
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD, LargeMessages, NameClaim
 from ticdc_producer.protocols.large_message_handle import claim_name
 from ticdc_producer.protocols.message_batch import MessageBatch
-from ticdc_producer.protocols.open_protocol.frame_reader import LENGTH, VERSION
+from ticdc_producer.protocols.open_protocol.decoder import LENGTH, VERSION
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
 from ticdc_producer.protocols.open_protocol.plan import PROFILE_RULES, OpenTablePlan, table_plan
 
@@ -41,7 +41,7 @@ _HEAD = len(VERSION) + RECORD_OVERHEAD
 
 
 def framed(key: bytes, value: bytes, kind: Kind, commit_ts: int) -> Message:
-    """A message of one event."""
+    """Return a message of one event."""
     return Message(VERSION + _block(key), _block(value), kind.label, commit_ts)
 
 
@@ -50,7 +50,7 @@ def _block(json: bytes) -> bytes:
 
 
 def messages(rows: Iterable[EncodedRows], options: OpenOptions) -> Iterator[MessageBatch]:
-    """Messages of consecutive rows: as many rows of one batch key as the two limits allow.
+    """Yield messages of consecutive rows, each with as many rows of one batch key as the two limits allow.
 
     :raises EncodeError: for the first row that TiCDC rejects.
     """
@@ -68,17 +68,22 @@ def messages(rows: Iterable[EncodedRows], options: OpenOptions) -> Iterator[Mess
 
 
 def _blocks(texts: pa.Array) -> pa.Array:
+    """Prepend the length of each text.
+
+    >>> _blocks(pa.array([b"{}"])).to_pylist()
+    [b'\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x02{}']
+    """
     prefixes = fixed_width(lengths(texts).astype(">u8").tobytes(), LENGTH.size)
     return concat((prefixes, texts), len(texts))
 
 
 def _sizes(rows: EncodedRows) -> Numbers:
-    """Bytes that each row adds to a message."""
+    """Return the bytes that each row adds to a message."""
     return lengths(rows.column("key")) + lengths(rows.column("value")) + _PAIR_OF_LENGTHS
 
 
 def single_lengths(rows: EncodedRows) -> Numbers:
-    """Bytes of messages of one event each, as TiCDC counts them against ``max-message-bytes``."""
+    """Return the bytes of messages of one event each, as TiCDC counts them against ``max-message-bytes``."""
     return _sizes(rows) + _HEAD
 
 
@@ -94,7 +99,7 @@ class OpenRowMessages:
     options: OpenOptions
 
     def keys(self, large_row_members: Sequence[Fragment] = ()) -> pa.Array:
-        """The key of every row.
+        """Return the key of every row.
 
         Order of members: ts, scm, tbl, rid, ptn, t, ohk, ccl; in TiCDC new architecture ts, scm, tbl, t,
         ohk, ccl, ptn.
@@ -108,7 +113,7 @@ class OpenRowMessages:
         return concat([*head, b',"t":1', *large_row_members, *after, b"}"], len(self.batch))
 
     def _row_ids(self) -> Iterator[Fragment]:
-        """``rid``, which is omitted if it is 0."""
+        """Yield ``rid``, which is omitted if it is 0."""
         if not self.options.output_row_id or not self.plan.rules.row_id:
             return
         ids = self.batch.row_id
@@ -119,7 +124,7 @@ class OpenRowMessages:
             yield pc.if_else(present, concat((b',"rid":', integers(ids)), len(ids)), _NONE)
 
     def values(self, table: TableInfo) -> pa.Array:
-        """The value of every row."""
+        """Return the value of every row."""
         by_key = self.options.delete_only_output_handle_key_columns and table.handle_index is not None
         return self._packed(self._row(deleted_key_only=by_key))
 
@@ -152,7 +157,7 @@ class OpenRowMessages:
         return [*new, b',"p":{', *plan.members(batch.before), b"}}"]
 
     def _handle_key_values(self) -> pa.Array:
-        """Values with the handle key only.
+        """Return values with the handle key only.
 
         The handle key in an update's ``p`` always equals that in ``u``: otherwise the update is split.
         """
@@ -169,7 +174,7 @@ class OpenRowMessages:
         return self._packed([*row, b"}"])
 
     def _changed(self, members: pa.Array) -> list[Fragment]:
-        """``p`` of updates that carry only changed columns."""
+        """Return ``p`` of updates that contain only changed columns."""
         if self.plan.rules.empty_old:
             return [b',"p":{', members, b"}"]
         old = concat((b',"p":{', members, b"}"), len(members))
@@ -205,7 +210,7 @@ class OpenEncoder:
         self,
         event: DDLEvent,
         table: TableInfo | None = None,  # noqa: ARG002  # only some protocols describe tables
-        before: TableInfo | None = None,  # noqa: ARG002  # likewise
+        before: TableInfo | None = None,  # noqa: ARG002  # and none its former state
     ) -> Message:
         names = self._rules.names(event.schema, event.table)
         key = b'{"ts":%d%b,"t":2}' % (event.commit_ts, names)
@@ -214,7 +219,7 @@ class OpenEncoder:
         return framed(key, value, Kind.DDL, event.commit_ts)
 
     def resolved(self, ts: int) -> Message:
-        """A resolved event; its value is a length of 0, not an empty value."""
+        """Return a resolved event; its value is a length of 0, not an empty value."""
         return framed(b'{"ts":%d,"t":3}' % ts, b"", Kind.RESOLVED, ts)
 
     @property
@@ -238,7 +243,7 @@ class OpenEncoder:
         return self._plans[table]
 
     def _without_handle_key(self, table: TableInfo, op: Op, rows: EncodedRows) -> EncodedRows:
-        """Reject the rows that would carry only their handle key, in a table without one."""
+        """Reject the rows that would contain only their handle key, in a table without a handle key."""
         statuses = dict(rows.statuses)
         by_key = op == Op.DELETE and self.options.delete_only_output_handle_key_columns
         candidates = range(len(rows)) if by_key else list(statuses)

@@ -1,4 +1,4 @@
-"""Options of Open Protocol, as plain values."""
+"""The options of Open Protocol."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DEFAULT_MAX_BATCH_SIZE = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenOptions:
-    """How events are written.
+    """Options of the encoding.
 
     :param profile: the architecture of TiCDC whose format is written.
     :param max_batch_size: maximum number of row changed events in one message.
@@ -21,9 +21,9 @@ class OpenOptions:
     :param only_output_updated_columns: whether that old image omits unchanged columns.
     :param delete_only_output_handle_key_columns: whether deletes carry only the handle key.
     :param output_row_id: whether row keys carry ``rid``, which only classic TiCDC (tiflow) writes.
-    :param batch_by: which consecutive rows may share a message: those of one ``dispatch-key``, or any
-        of one ``partition``, as early versions did.
-    :param large_message_handle_option: how a row over the limit is handled: ``none`` rejects it,
+    :param batch_by: the consecutive rows that may share a message: rows of one ``dispatch-key``, or any rows
+        of one ``partition``, as in early versions.
+    :param large_message_handle_option: handling of a row over the limit: ``none`` rejects it,
         ``handle-key-only`` sends only its handle key, ``claim-check`` also stores the complete message.
     :param large_message_handle_compression: compression of each value: ``none``, ``snappy`` or ``lz4``.
     :param claim_check_storage_uri: URI of the storage, as messages name it.

@@ -67,13 +67,13 @@ class ProfileRules:
     double_ohk: bool
 
     def names(self, schema: str, table: str) -> bytes:
-        """``,"scm":…,"tbl":…`` of a key."""
+        """Return ``,"scm":…,"tbl":…`` of a key."""
         scm = b',"scm":' + self.strings.literal(schema) if schema or self.empty_names else b""
         tbl = b',"tbl":' + self.strings.literal(table) if table or self.empty_names else b""
         return scm + tbl
 
     def large_row_members(self, location: str) -> bytes:
-        """The members of the key of a row that carries only its handle key.
+        """Return the members of the key of a row that contains only its handle key.
 
         :param location: location of its claim-check object; empty if there is none.
         """
@@ -128,7 +128,7 @@ class OpenColumnPlan:
     render: Renderer
 
     def member(self, image: Image) -> Fragments:
-        """The column's object member."""
+        """Return the column's object member."""
         return self.prefix, *self.render(image[self.image_index]), b"}"
 
 
@@ -142,7 +142,7 @@ class OpenTablePlan:
     rules: ProfileRules
 
     def members(self, image: Image, *, handle_key_only: bool = False) -> Iterator[Fragment]:
-        """The members of an image."""
+        """Yield the members of an image."""
         columns = [column for column in self.columns if column.handle_key or not handle_key_only]
         for number, column in enumerate(columns):
             if number:
@@ -150,7 +150,14 @@ class OpenTablePlan:
             yield from column.member(image)
 
     def changed_members(self, before: Image, after: Image) -> pa.Array:
-        """The members of the old images that an update changed."""
+        """Return the members of the old images that an update changed.
+
+        >>> columns = [OpenColumnPlan(i, b'"%c":{"v":' % name, False, plain) for i, name in enumerate(b"ab")]
+        >>> plan = OpenTablePlan(tuple(columns), b"", False, PROFILE_RULES["new"])
+        >>> before, after = ([pa.array([b"1"]), pa.array([value])] for value in (b"2", b"3"))
+        >>> plan.changed_members(before, after).to_pylist()
+        [b'"b":{"v":2}']
+        """
         rows = len(before[0])
         members = [
             pc.if_else(
@@ -182,7 +189,7 @@ def table_plan(table: TableInfo, options: OpenOptions) -> OpenTablePlan:
 
 
 def _written(table: TableInfo, offset: int, options: OpenOptions) -> int:
-    """The flag that is sent."""
+    """Return the flag that is sent."""
     if table.cached_flags:
         return table.cached_flags[offset]
     return written_flag(table.columns[offset], table.flags[offset], options.profile)

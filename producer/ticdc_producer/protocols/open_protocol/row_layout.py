@@ -1,7 +1,7 @@
 """The columns of rows: their descriptions, and their values as canonical text.
 
-A description is parsed once and reused for all rows that have the same one. Each MySQL type has one form of
-``v`` (spec "Value forms"); every other value is rejected.
+A description is parsed once and reused for all rows that have the same description. Each MySQL type has one
+form of ``v`` (spec "Value forms"); every other value is rejected.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class RowLayout:
     """The columns of an image.
 
     :param cells: for each column its type code, flag and handle key mark, and the reader of its values.
-    :param error: what is expected instead of an invalid column; empty if all columns are valid.
+    :param error: a description of a valid column; empty if all columns are valid.
     """
 
     columns: tuple[EventColumn, ...]
@@ -67,7 +67,7 @@ class RowLayout:
     error: str
 
     def image(self, columns: ColumnsJSON, start: int) -> dict[str, Value] | None:
-        """The values of columns with these names; None if their metadata differ from this layout's.
+        """Return the values of columns with these names; None if their metadata differ from this layout's.
 
         :param start: byte offset of the row, for errors.
         :raises DecodeError: for a value that does not fit its column.
@@ -91,8 +91,8 @@ class RowLayout:
 class LayoutCache:
     """Caches the layouts of a decoder's rows.
 
-    A layout depends only on the columns' names and metadata, so that of one row serves the next ones. The
-    number of cached layouts and the size of their rows are limited, since messages are not trusted.
+    A layout depends only on the columns' names and metadata, so the layout of one row is reused. The number
+    of cached layouts and the size of their rows are limited, since messages are not trusted.
     """
 
     def __init__(self, *, legacy_base64: bool) -> None:
@@ -101,7 +101,7 @@ class LayoutCache:
         self._latest: dict[tuple[str, ...], RowLayout] = {}
 
     def read(self, columns: ColumnsJSON, size: int, start: int) -> tuple[RowLayout, dict[str, Value]]:
-        """The layout of an image, and its values.
+        """Return the layout of an image, and its values.
 
         :param size: bytes of the row.
         :param start: byte offset of the row, for errors.
@@ -169,7 +169,7 @@ _FAST_PATTERNS = {
 
 @lru_cache(maxsize=1024)
 def reader(code: int, flag: int | None, *, legacy_base64: bool = False) -> Reader:
-    """The function that turns a column's values, except NULL, into canonical text.
+    """Return the function that turns a column's values, except NULL, into canonical text.
 
     It raises ``BadValue`` for a value that does not have the form of the type.
 
@@ -196,7 +196,7 @@ def _never(code: int, _value: JSONValue) -> bytes:
 
 
 def _integer_reader(code: int, flag: int | None) -> Reader:
-    if not flag:  # signed or unsigned; TiCDC new architecture sends 0 for columns that it does not remember
+    if not flag:  # signed or unsigned; TiCDC new architecture sends 0 for columns that it does not know
         low, high = integer_range(code, unsigned=False)[0], integer_range(code, unsigned=True)[1]
     else:
         low, high = integer_range(code, unsigned=bool(flag & ColumnFlag.UNSIGNED))

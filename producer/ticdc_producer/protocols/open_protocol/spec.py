@@ -1,9 +1,8 @@
-"""Open Protocol as the other packages see it."""
+"""The specification of Open Protocol."""
 
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from ticdc_producer.model.option_type import Boolean
 from ticdc_producer.model.parameter import own_parameter
@@ -28,7 +27,7 @@ def _decoder(options: OpenOptions, _: Options) -> Decoder:
 
 def _matches(key: bytes, _: bytes) -> bool:
     """Check only the key. A key without events could be another protocol's: Maxwell's is a version."""
-    from ticdc_producer.protocols.open_protocol.frame_reader import FrameReader
+    from ticdc_producer.protocols.open_protocol.decoder import FrameReader
 
     blocks = FrameReader("key", key)
     blocks.version()
@@ -39,13 +38,14 @@ def _matches(key: bytes, _: bytes) -> bool:
 
 
 def _log_lines(partition: int, key: bytes, value: bytes) -> list[str]:
-    from ticdc_producer.protocols.open_protocol.frame_reader import log_lines
+    from ticdc_producer.protocols.open_protocol.decoder import log_lines
 
     return list(log_lines(partition, key, value))
 
 
-def _minimal(key: bytes, value: bytes) -> list[tuple[Any, ...]]:
-    events, at_key, at_value = [], _LENGTH, 0
+def _minimal(key: bytes, value: bytes) -> list[tuple[object, ...]]:
+    events: list[tuple[object, ...]] = []
+    at_key, at_value = _LENGTH, 0
     while at_key < len(key):
         key_end = at_key + _LENGTH + int.from_bytes(key[at_key : at_key + _LENGTH], "big")
         value_end = at_value + _LENGTH + int.from_bytes(value[at_value : at_value + _LENGTH], "big")

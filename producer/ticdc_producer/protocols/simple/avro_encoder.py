@@ -42,23 +42,23 @@ _NUMERIC = INTEGERS | FLOATS | {T.NEW_DECIMAL, T.BIT, T.YEAR}
 
 
 def _head(kind: int) -> bytes:
-    """The start of a message, up to and including its version."""
+    """Return the start of a message, up to and including its version."""
     return layout.MESSAGE + varint(kind) + varint(kind) + _VERSION
 
 
 def _text(text: str) -> bytes:
-    """A text, preceded by its length in bytes."""
+    """Return a text, preceded by its length in bytes."""
     content = text.encode()
     return varint(len(content)) + content
 
 
 def watermark(ts: int, options: SimpleOptions) -> bytes:
-    """The value of a WATERMARK message: all events up to ``ts`` were sent."""
+    """Return the value of a WATERMARK message: all events up to ``ts`` were sent."""
     return _head(layout.AVRO_WATERMARK) + varint(ts) + varint(options.build_ts(ts))
 
 
 def bootstrap(table: TableInfo, ts: int, options: SimpleOptions) -> bytes:
-    """The value of a BOOTSTRAP message, which carries the schema of a table.
+    """Return the value of a BOOTSTRAP message, which contains the schema of a table.
 
     :param ts: commit-ts of the row before which it is sent; it sets ``buildTs`` only.
     """
@@ -66,7 +66,7 @@ def bootstrap(table: TableInfo, ts: int, options: SimpleOptions) -> bytes:
 
 
 def ddl(event: DDLEvent, table: TableInfo | None, before: TableInfo | None, options: SimpleOptions) -> bytes:
-    """The value of a DDL event.
+    """Return the value of a DDL event.
 
     :param table: the table after the DDL.
     :param before: the table before the DDL.
@@ -94,7 +94,7 @@ def _table(table: TableInfo, profile: Profile) -> bytes:
 
 
 def _array(items: Iterable[bytes]) -> bytes:
-    """One block of items, and the empty block that ends an array."""
+    """Return one block of items, and the empty block that ends an array."""
     listed = list(items)
     return varint(len(listed)) + b"".join(listed) + varint(0) if listed else varint(0)
 
@@ -128,7 +128,7 @@ def _data_type(column: ColumnInfo) -> bytes:
 
 
 def _default(column: ColumnInfo) -> bytes | None:
-    """The DEFAULT as TiDB stores it; the DEFAULT of a BIT column as bytes."""
+    """Return the DEFAULT as TiDB stores it; the DEFAULT of a BIT column as bytes."""
     if column.type == T.BIT and column.default is not None and not column.default_expression:
         return stored_bits(column)
     text = stored_default(column)
@@ -178,7 +178,7 @@ class AvroRowForm:
         batch: RowBatch,
         locations: pa.Array | None = None,  # noqa: ARG002  # handling of large messages is not available in Avro
     ) -> pa.Array:
-        """One message per row."""
+        """Return one message per row."""
         commits, built = as_int64(batch.commit_ts), self.options.build_ts_ms
         fragments = [
             self.start, plan.longs(as_int64(batch.table_id)),
@@ -204,7 +204,7 @@ class AvroRowForm:
 def table_forms(table: TableInfo, options: SimpleOptions) -> dict[tuple[Op, bool], AvroRowForm]:
     """Compile the form of every operation for one table version; no form has only the handle key."""
     start = _head(layout.DML) + _text(table.schema) + _text(table.name)
-    ordered = sorted(enumerate(table.sent_columns), key=lambda each: each[1].name.encode())
+    ordered = sorted(enumerate(table.sent_columns), key=lambda column: column[1].name.encode())
     entries = tuple(
         _Entry(index, _text(column.name), _written(column, options.time_zone)) for index, column in ordered
     )
@@ -217,7 +217,7 @@ def _written(column: ColumnInfo, time_zone: str) -> Callable[[pa.Array], Fragmen
 
 
 def _branch(column: ColumnInfo, time_zone: str) -> tuple[int, Callable[[pa.Array], Fragments]]:
-    """The union branch of the values of a column that are not NULL, and their encoding."""
+    """Return the union branch of the values of a column that are not NULL, and their encoding."""
     match column.type:
         case T.LONGLONG:
             return (layout.UNSIGNED_BIGINT, plan.unsigned) if column.unsigned else (layout.LONG, plan.signed)

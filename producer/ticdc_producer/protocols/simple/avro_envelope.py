@@ -39,7 +39,7 @@ class AvroCell(NamedTuple):
 
 
 def cell_text(kind: str, cell: AvroCell, read: Parser) -> bytes:
-    """Canonical text of a value.
+    """Return the canonical text of a value.
 
     :param kind: SQL type name of the column.
     :param read: parses the text that the JSON encoding has for the value.
@@ -91,7 +91,7 @@ T = TypeVar("T")
 
 
 def is_avro(value: bytes) -> bool:
-    """Whether a value is Avro-encoded: no JSON starts with the same byte."""
+    """Return whether a value is Avro-encoded: no JSON starts with the same byte."""
     return value.startswith(layout.MESSAGE)
 
 
@@ -193,7 +193,7 @@ def _block_items(cursor: AvroCursor, read: Callable[[AvroCursor], T]) -> list[T]
 
 def _row(cursor: AvroCursor) -> RowJSON:
     """Read an image, sorted by column name as in JSON. TiCDC writes the columns in random order."""
-    entries = _block_items(cursor, lambda one: (one.text(), _cell(one)))
+    entries = _block_items(cursor, lambda source: (source.text(), _cell(source)))
     row = dict(sorted(entries, key=lambda entry: entry[0].encode()))
     if len(row) < len(entries):
         raise cursor.error("COLUMN", "each column once")
@@ -235,7 +235,7 @@ def _column(cursor: AvroCursor) -> SchemaColumnJSON:
     name, kind, charset, _ = (cursor.text() for _ in range(4))
     cursor.long()
     _optional(cursor, AvroCursor.long)
-    _optional(cursor, lambda one: _block_items(one, AvroCursor.text))
+    _optional(cursor, lambda source: _block_items(source, AvroCursor.text))
     unsigned, _zerofill = _optional(cursor, _boolean), _optional(cursor, _boolean)
     nullable, _default = _boolean(cursor), _optional(cursor, AvroCursor.length_prefixed)
     data_type = DataType(mysql_type=kind, charset=charset, unsigned=bool(unsigned))

@@ -1,6 +1,6 @@
 """Strict decoder of Simple: every malformed message is a ``DecodeError`` with its position.
 
-Row messages name the version of their table; a DDL or BOOTSTRAP message carries the schema of that version:
+Row messages name the version of their table; a DDL or BOOTSTRAP message contains the schema of that version:
 columns, types and handle key. Rows wait until the schema of their version has been received.
 """
 
@@ -45,7 +45,7 @@ _Cell: TypeAlias = str | TimestampJSON
 class SimpleDecoder:
     """Decodes messages to events; remembers the schema of every table version that it has received.
 
-    :param schema_messages: values of the messages of the topic that carry table schemas, from any position.
+    :param schema_messages: values of the messages of the topic that contain table schemas, from any position.
         If they are given, no row waits: a row of a version without a schema is a decode error. Schema
         messages that do not decode are ignored here; they are errors at their own position.
     """
@@ -67,7 +67,7 @@ class SimpleDecoder:
         key: bytes | None,  # noqa: ARG002  # the protocol leaves it empty
         value: bytes | None,
     ) -> Iterator[Event]:
-        """The events of one message, in order. A schema message also yields the rows that waited for it.
+        """Yield the events of one message, in order; for a schema message also the rows that waited for it.
 
         :param key: ignored; messages of this protocol have no key.
         :raises DecodeError: for anything that is not a message of this protocol.
@@ -78,7 +78,7 @@ class SimpleDecoder:
         elif message.type == WATERMARK:
             yield ResolvedEvent(commit_ts=message.commit_ts)
         elif message.type == BOOTSTRAP or message.type in DDL_TYPE_NAMES:
-            released = [each for schema in _schemas(message) for each in self._learn(schema)]
+            released = [waiting for schema in _schemas(message) for waiting in self._learn(schema)]
             if message.type != BOOTSTRAP:
                 yield _ddl(message)
             for waiting in released:
@@ -119,7 +119,7 @@ def _parsed(value: bytes) -> SimpleEnvelope:
 
 
 def schema_versions(value: bytes) -> frozenset[Hashable]:
-    """The table versions whose schema a message carries; empty if it does not decode."""
+    """Return the table versions whose schema a message contains; empty if it does not decode."""
     try:
         text = value if is_avro(value) else plain(value, "value")
         if not is_avro(value) and b'ableSchema"' not in text:
@@ -134,7 +134,7 @@ def _error(code: str, expected: str) -> DecodeError:
 
 
 def _schemas(message: SimpleEnvelope) -> list[TableSchema]:
-    """The table schemas in a message.
+    """Return the table schemas in a message.
 
     :raises DecodeError: for a BOOTSTRAP message without a schema.
     """
@@ -156,7 +156,10 @@ def _ddl(message: SimpleEnvelope) -> DDLEvent:
 
 
 def _check_images(message: SimpleEnvelope) -> None:
-    """:raises DecodeError: if the images do not match the operation."""
+    """Check that the images match the operation.
+
+    :raises DecodeError: if they do not.
+    """
     op = OPS[message.type]
     if (message.data is None) != (op == Op.DELETE) or (message.old is None) != (op == Op.INSERT):
         raise _error("IMAGES", "data in inserts and updates alone, old in updates and deletes alone")
@@ -198,7 +201,7 @@ class TableReader:
         self._latest: tuple[tuple[str, ...], tuple[EventColumn, ...]] = (), ()
 
     def event_columns(self, row: RowJSON) -> tuple[EventColumn, ...]:
-        """The columns of a row, in the order of the row. The result for the last order is cached.
+        """Return the columns of a row, in the order of the row. The result for the last order is cached.
 
         :raises DecodeError: for a column that the table does not have.
         """
@@ -208,7 +211,7 @@ class TableReader:
         return self._latest[1]
 
     def image(self, row: RowJSON) -> Image:
-        """The values of a row.
+        """Return the values of a row.
 
         :raises DecodeError: for a column that the table does not have, or a value that its type does not
             allow.
@@ -248,7 +251,7 @@ class TableReader:
 
 
 def _handle_key(indexes: Iterable[IndexJSON]) -> frozenset[str]:
-    """The columns of the handle key: the primary key, else the best unique index without NULLs.
+    """Return the columns of the handle key: the primary key, else the best unique index without NULLs.
 
     An index called ``primary`` with the columns of another unique index is not the primary key: TiCDC adds
     it.
@@ -279,7 +282,7 @@ def _type_text(column: SchemaColumnJSON) -> str:
 
 
 def _reader(column: SchemaColumnJSON) -> Parser:
-    """The parser of the texts of a column; it raises ``BadValue``."""
+    """Return the parser of the texts of a column; it raises ``BadValue``."""
     text = _type_text(column)
     if text in _BYTES:
         return _bytes

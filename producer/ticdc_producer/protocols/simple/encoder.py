@@ -1,4 +1,4 @@
-"""The encoder of Simple, what Simple does not carry, and the schedule of BOOTSTRAP messages.
+"""The encoder of Simple, its fidelity, and the schedule of BOOTSTRAP messages.
 
 Source: tiflow ``pkg/sink/codec/bootstraper.go``. TiCDC sends each BOOTSTRAP message to all partitions; here
 each partition gets its own before its first row of the table. The clock is the commit-ts.
@@ -60,21 +60,30 @@ class BootstrapSchedule:
         self._last: dict[int, _LastBootstrap] = {}
 
     def due(self, tables: Sequence[TableInfo], numbers: Numbers, commit_ts: Numbers) -> dict[int, TableInfo]:
-        """Row index to the table whose BOOTSTRAP message precedes the row, in row order.
+        """Return the map from row index to the table whose BOOTSTRAP message precedes the row, in row order.
+
+        With a limit of two rows, the third row of ``orders`` needs a second message:
+
+        >>> options = SimpleOptions(send_bootstrap_interval_in_sec=120, send_bootstrap_in_msg_count=2)
+        >>> names = ["orders", "items"]
+        >>> tables = [TableInfo(schema="shop", name=n, table_id=len(n), columns=()) for n in names]
+        >>> due = BootstrapSchedule(options).due(tables, np.array([0, 1, 0, 0]), np.zeros(4, np.int64))
+        >>> {row: table.name for row, table in due.items()}
+        {0: 'orders', 1: 'items', 3: 'orders'}
 
         :param tables: the tables by number.
         :param numbers: table number of each row.
         :param commit_ts: TSO of each row.
         """
         ids = np.array([table.table_id for table in tables])[numbers]
-        found: list[int] = []
+        due: list[int] = []
         for table_id in np.unique(ids).tolist():
             positions = np.flatnonzero(ids == table_id)
-            found += positions[list(self._of_table(table_id, commit_ts[positions] >> LOGICAL_BITS))].tolist()
-        return {position: tables[numbers[position]] for position in sorted(found)}
+            due += positions[list(self._of_table(table_id, commit_ts[positions] >> LOGICAL_BITS))].tolist()
+        return {position: tables[numbers[position]] for position in sorted(due)}
 
     def _of_table(self, table_id: int, ms: Numbers) -> Iterator[int]:
-        """Indexes of the rows of one table before which a BOOTSTRAP message is sent.
+        """Yield the indexes of the rows of one table before which a BOOTSTRAP message is sent.
 
         :param ms: commit time of each row of the table, in Unix milliseconds.
         """
@@ -89,7 +98,14 @@ class BootstrapSchedule:
         self._last[table_id] = _LastBootstrap(last.ms, last.rows + len(ms) - position)
 
     def _next(self, last: _LastBootstrap, position: int, ms: Numbers) -> int:
-        """Index of the next due row from ``position`` on; the number of rows or more if none is due."""
+        """Return the index of the next due row from ``position`` on; at least ``len(ms)`` if none is due.
+
+        Here the interval, of one second, ends before the limit of ten rows:
+
+        >>> options = SimpleOptions(send_bootstrap_interval_in_sec=1, send_bootstrap_in_msg_count=10)
+        >>> BootstrapSchedule(options)._next(_LastBootstrap(ms=500), 0, np.array([500, 1400, 1500]))
+        2
+        """
         by_count = position + self._count - last.rows
         late = np.flatnonzero(ms[position:by_count] >= last.ms + self._interval)
         return position + int(late[0]) if len(late) else by_count
@@ -108,26 +124,26 @@ class SimpleFidelity(Fidelity):
     profile: Profile = "classic"
 
     def visible_flag(self, flag: int) -> int:
-        """The flags that a table schema shows.
+        """Return the flags that a table schema shows.
 
         Its index ``primary`` may be a unique key that is the handle key, so the primary key is not visible.
         """
         return flag & VISIBLE_FLAGS
 
     def visible_ddl_type(self, action: int) -> int:
-        """TiDB's action code, or 0 if several codes have the same ``type``."""
+        """Return TiDB's action code, or 0 if several codes have the same ``type``."""
         return action_of(ddl_type_name(action, self.profile))
 
     def visible_ddl_names(
         self, event: DDLEvent, table: TableInfo | None, before: TableInfo | None
     ) -> tuple[str, str]:
-        """Names of the table in ``tableSchema``; empty for a DDL on a database."""
+        """Return the names of the table in ``tableSchema``; empty for a DDL on a database."""
         described = ddl_schema_table(event, table, before)
         return ("", "") if described is None else (described.schema, described.name)
 
 
 _BOOTSTRAP = "bootstrap"
-"""``type`` of BOOTSTRAP messages, which carry a table schema and no event."""
+"""``type`` of BOOTSTRAP messages, which contain a table schema and no event."""
 
 
 class SimpleEncoder:
@@ -156,7 +172,7 @@ class SimpleEncoder:
         )
 
     def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
-        """One message per row, without a key, and BOOTSTRAP messages before the rows that need one.
+        """Yield one message per row, without a key, and BOOTSTRAP messages before the rows that need one.
 
         :raises EncodeError: for a row that TiCDC refuses, or a BOOTSTRAP message that is too large.
         """
@@ -179,7 +195,7 @@ class SimpleEncoder:
     def ddl(
         self, event: DDLEvent, table: TableInfo | None = None, before: TableInfo | None = None
     ) -> Message:
-        """The message of a DDL event.
+        """Return the message of a DDL event.
 
         :param table: the table after the DDL.
         :param before: the table before the DDL.
@@ -190,7 +206,7 @@ class SimpleEncoder:
         return Message(None, value, Kind.DDL.label, event.commit_ts)
 
     def resolved(self, ts: int) -> Message:
-        """The WATERMARK message."""
+        """Return the WATERMARK message."""
         value = compressed(
             self._encoding.watermark(ts, self.options), self.options.large_message_handle_compression
         )

@@ -1,4 +1,4 @@
-"""The members of a message: its JSON object, validated by msgspec, the values of ``type``, what schemas list.
+"""The members of a message: its JSON object, the values of ``type``, and the members of table schemas.
 
 The Avro encoding has symbols and branches for them. All its messages have the same schema, which readers must
 have: a union of named types, of which the message is the last. A message therefore starts with the index of
@@ -35,34 +35,34 @@ action_of = _DDLS.action_code
 
 
 def ddl_type_name(action: int, profile: Profile) -> str:
-    """``type`` of a DDL with TiDB's action code; for EXCHANGE PARTITION it depends on the profile."""
+    """Return ``type`` of a DDL with TiDB's action code; for EXCHANGE PARTITION it depends on the profile."""
     if action == _EXCHANGE_PARTITION and profile == "new":
         return "ALTER"
     return _DDLS.of(action)
 
 
 def is_message_type(name: str) -> bool:
-    """Whether messages of the protocol can have this type."""
+    """Return whether messages of the protocol can have this type."""
     return name in OPS or name in DDL_TYPE_NAMES or name in (WATERMARK, BOOTSTRAP)
 
 
 def ddl_schema_table(event: DDLEvent, table: TableInfo | None, before: TableInfo | None) -> TableInfo | None:
-    """The table in ``tableSchema``: the table after the DDL, or before it for DROP TABLE and DROP VIEW."""
+    """Return the table in ``tableSchema``: after the DDL, or before it for DROP TABLE and DROP VIEW."""
     return before if table is None and event.ddl_type in (_DROP_TABLE, _DROP_VIEW) else table
 
 
 def ddl_pre_table(event: DDLEvent, before: TableInfo | None, profile: Profile) -> TableInfo | None:
-    """The table in ``preTableSchema``, which new architecture sends only for EXCHANGE PARTITION."""
+    """Return the table in ``preTableSchema``, which new architecture sends only for EXCHANGE PARTITION."""
     return before if profile == "classic" or event.ddl_type == _EXCHANGE_PARTITION else None
 
 
 def listed_columns(table: TableInfo, profile: Profile) -> Sequence[ColumnInfo]:
-    """The columns of ``tableSchema``: sorted by column id in classic TiCDC (tiflow), else in table order."""
+    """Return the columns of ``tableSchema``: by column id in classic TiCDC (tiflow), else in table order."""
     return table.columns if profile == "new" else sorted(table.columns, key=lambda column: column.id)
 
 
 def listed_indexes(table: TableInfo) -> Iterator[tuple[IndexInfo, str, bool]]:
-    """The indexes of ``tableSchema``: each with its name and whether it is primary.
+    """Yield the indexes of ``tableSchema``, each with its name and whether it is primary.
 
     These are the indexes that TiDB stores. If none of them is the primary key, TiCDC adds an index
     ``primary``: the primary key if it is the integer handle of the rows, which TiDB does not store as an

@@ -50,7 +50,7 @@ T = MySQLType
 
 
 def watermark(ts: int, options: SimpleOptions) -> bytes:
-    """The value of a WATERMARK message: all events up to ``ts`` were sent."""
+    """Return the value of a WATERMARK message: all events up to ``ts`` were sent."""
     return b'{"version":1,"type":"%b","commitTs":%d,"buildTs":%d}' % (
         WATERMARK.encode(),
         ts,
@@ -59,7 +59,7 @@ def watermark(ts: int, options: SimpleOptions) -> bytes:
 
 
 def bootstrap(table: TableInfo, ts: int, options: SimpleOptions) -> bytes:
-    """The value of a BOOTSTRAP message, which carries the schema of a table.
+    """Return the value of a BOOTSTRAP message, which contains the schema of a table.
 
     :param ts: commit-ts of the row before which it is sent; it sets ``buildTs`` only.
     """
@@ -71,7 +71,7 @@ def bootstrap(table: TableInfo, ts: int, options: SimpleOptions) -> bytes:
 
 
 def ddl(event: DDLEvent, table: TableInfo | None, before: TableInfo | None, options: SimpleOptions) -> bytes:
-    """The value of a DDL event.
+    """Return the value of a DDL event.
 
     :param table: the table after the DDL.
     :param before: the table before the DDL.
@@ -93,7 +93,7 @@ def ddl(event: DDLEvent, table: TableInfo | None, before: TableInfo | None, opti
 
 
 def _table_schema(table: TableInfo, profile: Profile) -> bytes:
-    """The JSON object of a table version."""
+    """Return the JSON object of a table version."""
     return b'{"schema":%b,"table":%b,"tableID":%d,"version":%d,"columns":%b,"indexes":%b}' % (
         STRINGS.literal(table.schema),
         STRINGS.literal(table.name),
@@ -122,7 +122,7 @@ def _boolean(value: bool) -> bytes:
 
 
 def _data_type(column: ColumnInfo) -> Iterator[bytes]:
-    """The members of ``dataType``; Go omits zero values."""
+    """Yield the members of ``dataType``; Go omits zero values."""
     if column.type == T.UNSPECIFIED:  # columns of a view
         yield b'"mysqlType":"unspecified","charset":"","collate":""'
         return
@@ -141,7 +141,7 @@ def _data_type(column: ColumnInfo) -> Iterator[bytes]:
 
 
 def _default(column: ColumnInfo) -> bytes:
-    """The DEFAULT as text, or as number for BIT; null if there is none."""
+    """Return the DEFAULT as text, or as number for BIT; null if there is none."""
     if column.type == T.BIT and column.default is not None and not column.default_expression:
         return column.default
     text = stored_default(column)
@@ -175,9 +175,9 @@ class SimpleColumnPlan:
 
 
 def column_plans(table: TableInfo, time_zone: str) -> tuple[SimpleColumnPlan, ...]:
-    """The columns in the order in which Go prints a map: by the bytes of their names."""
+    """Return the columns in the order in which Go prints a map: by the bytes of their names."""
     columns = enumerate(zip(table.sent_columns, table.sent_flags, strict=True))
-    ordered = sorted(columns, key=lambda each: each[1][0].name.encode())
+    ordered = sorted(columns, key=lambda described: described[1][0].name.encode())
     return tuple(
         SimpleColumnPlan(
             index=index,
@@ -223,7 +223,7 @@ class SimpleRowForm:
     large: bool
 
     def texts(self, batch: RowBatch, locations: pa.Array | None = None) -> pa.Array:
-        """One message per row.
+        """Return one message per row.
 
         :param batch: rows with the operation of this form.
         :param locations: locations of their claim-check objects as JSON, if they have one.

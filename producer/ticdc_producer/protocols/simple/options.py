@@ -18,14 +18,14 @@ _FORMATS = ("json", "avro")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimpleOptions:
-    """How events are encoded.
+    """Options of the encoding.
 
     :param profile: the TiCDC program whose output is written.
     :param max_message_bytes: maximum size of a message as TiCDC counts it, including the record overhead.
     :param large_message_handle_option: handling of rows over that limit: ``none`` refuses them,
         ``handle-key-only`` sends only the handle key, ``claim-check`` also stores the whole message.
     :param large_message_handle_compression: compression of each value: ``none``, ``snappy`` or ``lz4``.
-    :param claim_check_storage_uri: where messages are stored; sent messages contain the location.
+    :param claim_check_storage_uri: URI of the storage of messages; sent messages contain the location.
     :param claim_check_raw_value: whether a stored object is only the message value.
     :param send_bootstrap_interval_in_sec: maximum seconds of the commit clock between two BOOTSTRAP messages
         of a table; 0 sends none.
@@ -65,7 +65,7 @@ class SimpleOptions:
                 )
 
     def build_ts(self, ts: int) -> int:
-        """``buildTs`` of the message of an event with this commit-ts, in Unix milliseconds."""
+        """Return ``buildTs`` of the message of an event with this commit-ts, in Unix milliseconds."""
         return physical(ts) if self.build_ts_ms is None else self.build_ts_ms
 
     @property

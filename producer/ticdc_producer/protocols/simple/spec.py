@@ -1,10 +1,9 @@
-"""Simple as the other packages see it."""
+"""The specification of Simple."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
 
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.option_type import Choice, IntRange, Plain
@@ -59,7 +58,7 @@ def _check(options: Mapping[str, Plain], _topics: Sequence[str], _reaches_kafka:
         raise ChangefeedError(what, parameter=name, hint=_NOT_SIMULATED[name])
 
 
-def _minimal(_key: bytes, value: bytes) -> list[tuple[Any, ...]]:
+def _minimal(_key: bytes, value: bytes) -> list[tuple[object, ...]]:
     row = json.loads(value)
     if "data" not in row and "old" not in row:
         return []

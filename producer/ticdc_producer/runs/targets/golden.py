@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from dataclasses import replace as replaced
 from functools import partial
-from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,6 +15,7 @@ import pyarrow as pa
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Part
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import FolderError
+from ticdc_producer.installation import own_version
 from ticdc_producer.model.shapes import IMAGE, MESSAGES
 from ticdc_producer.model.table import TableInfo, table_json
 from ticdc_producer.runs.run_options import RunOptions
@@ -26,6 +26,7 @@ from ticdc_producer.simulate.encode import encode_events, merged_counts
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation, simulate
 from ticdc_producer.simulate.state import commits_at, sql_tables
+from ticdc_producer.targets.encode import Rejection
 from ticdc_producer.targets.golden import read as source
 from ticdc_producer.targets.golden import write as sink
 from ticdc_producer.targets.golden.json_lines import state_lines
@@ -55,7 +56,7 @@ def write_folder(path: Path, simulation: Simulation, report: RunReport, *, repla
         sink.write_rows(folder, stream.messages.select(*MESSAGES.names), total, sink.MESSAGE_FORM)
         sink.write_rows(folder, stream.expected_events, total, sink.EVENT_FORM)
         _write_schemas(folder, job)
-        if job.encode_plan(skip_refused=True).claim_storage:
+        if job.encode_plan(skip_rejected=True).claim_storage:
             sink.write_claims(folder, claim_objects(stream.messages.select("claims").batches()))
         tables = _write_states(folder, simulation)
         if job.faults is not None:
@@ -101,7 +102,7 @@ def _row_lines(table: TableInfo, batches: Batches) -> Batches:
 
 def write_only_messages(
     path: Path, simulation: Simulation, *, replace: bool = False
-) -> tuple[Counts, list[dict[str, Any]]]:
+) -> tuple[Counts, list[Rejection]]:
     """Write messages, claim-check objects and the manifest; each event is encoded once.
 
     :param replace: remove the folder that has this path.
@@ -113,7 +114,7 @@ def write_only_messages(
     with sink.golden_folder(path, replace=replace) as folder:
         files, claims = folder / sink.MESSAGE_FILES, folder / sink.CLAIMS
         files.mkdir()
-        if job.encode_plan(skip_refused=True).claim_storage:
+        if job.encode_plan(skip_rejected=True).claim_storage:
             claims.mkdir()
 
         def write(part: Part, messages: Batches) -> None:
@@ -141,10 +142,10 @@ def _write_schemas(folder: Path, job: Job) -> None:
 
 
 def _manifest(
-    job: Job, counts: Counts, discarded: list[dict[str, Any]], skipped: list[dict[str, Any]]
+    job: Job, counts: Counts, discarded: list[dict[str, Any]], skipped: list[Rejection]
 ) -> dict[str, Any]:
     return {
-        "tool": f"ticdc-producer {version('ticdc-producer')}",
+        "tool": f"ticdc-producer {own_version()}",
         "scenario": {"name": job.scenario.name, "sha256": job.scenario.sha256},
         "seed": job.scenario.seed,
         "changefeed": job.changefeed.as_manifest(),
@@ -161,9 +162,11 @@ def check_same_run(path: Path, job: Job) -> None:
 
     :raises FolderError: if it belongs to another job or is damaged.
     """
-    wanted = _manifest(job, Counts(), [], [])
-    found = source.manifest(path)
-    different = [key for key in ("tool", "scenario", "seed", "changefeed") if found.get(key) != wanted[key]]
+    expected = _manifest(job, Counts(), [], [])
+    manifest = source.manifest(path)
+    different = [
+        key for key in ("tool", "scenario", "seed", "changefeed") if manifest.get(key) != expected[key]
+    ]
     if different:
         what = f"the folder belongs to another run: its {different[0]} differs"
         raise FolderError(what, path=str(path), hint="name the folder of the run to resume")
@@ -173,7 +176,7 @@ def folder_messages(engine: Engine, path: Path) -> Dataset:
     """Return the messages of a golden folder (shape ``MESSAGES``), whose files were checked by
     ``source.manifest``.
 
-    A part has the messages of a partition in the order of their offsets, whatever that of the files is.
+    A part has the messages of a partition in the order of their offsets; the order of the files may differ.
     """
     files = path.absolute() / sink.MESSAGE_FILES
     if not files.exists():
@@ -268,7 +271,7 @@ class GoldenTarget(MessageTarget):
         write_folder(self.folder, simulation, report, replace=self.options.replace)
         return report
 
-    def write_in_one_pass(self, simulation: Simulation, /) -> tuple[Counts, list[dict[str, Any]]]:
+    def write_in_one_pass(self, simulation: Simulation, /) -> tuple[Counts, list[Rejection]]:
         self.options.on_status(f"writing {self.folder}")
         return write_only_messages(self.folder, simulation, replace=self.options.replace)
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from ticdc_producer.config.storage import check_claim_storage
 from ticdc_producer.errors import ProducerError
@@ -22,6 +22,7 @@ from ticdc_producer.simulate.encode import merged_counts
 from ticdc_producer.simulate.job import with_registered_schemas
 from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.targets.decode import event_rows
+from ticdc_producer.targets.encode import Rejection
 from ticdc_producer.targets.kafka.read import OffsetRange, read
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
 from ticdc_producer.verifier.passes.slices import Messages
@@ -43,14 +44,14 @@ def report_progress(target: RunTopics, total: int | Span, on_progress: OnProgres
     if on_progress is None:
         yield
         return
-    done = threading.Event()
+    finished = threading.Event()
 
     def report() -> None:
         with suppress(ProducerError):  # a failed measurement does not stop the run
             on_progress(current_progress(target, total))
 
     def poll() -> None:
-        while not done.wait(INTERVAL_S):
+        while not finished.wait(INTERVAL_S):
             report()
 
     thread = threading.Thread(target=poll, name="progress", daemon=True)
@@ -58,7 +59,7 @@ def report_progress(target: RunTopics, total: int | Span, on_progress: OnProgres
     try:
         yield
     finally:
-        done.set()
+        finished.set()
         thread.join()
     report()
 
@@ -81,7 +82,7 @@ def current_progress(target: RunTopics, total: int | Span) -> Progress:
 
 
 def _written_ts(target: RunTopics, ends: Offsets) -> list[int]:
-    """TSO up to which each partition is written, 0 for an empty one."""
+    """Return the TSO up to which each partition is written; 0 for an empty one."""
     options = target.changefeed.codec_options()
     decoder = registry.decoder(target.changefeed.protocol, options)
     return [
@@ -95,7 +96,7 @@ def _written_ts(target: RunTopics, ends: Offsets) -> list[int]:
 
 
 def _extrapolate(written: int, written_ts: Sequence[int], span: Span) -> int | None:
-    """Total number of messages, extrapolated from the written share of the time span; None at its start."""
+    """Extrapolate the total number of messages from the written share of the time span; None at its start."""
     first_ts, last_ts = span
     fractions = [min(max(ts - first_ts, 0) / max(last_ts - first_ts, 1), 1.0) for ts in written_ts]
     fraction = sum(fractions) / len(fractions)
@@ -103,7 +104,7 @@ def _extrapolate(written: int, written_ts: Sequence[int], span: Span) -> int | N
 
 
 def _commit_ts(brokers: Brokers, message: OffsetRange, decoder: Decoder) -> int:
-    """Commit-ts of the last event of one message; 0 if it has none."""
+    """Return the commit-ts of the last event of one message; 0 if it has none."""
     rows = [row for record in read(brokers, message) for row in event_rows(asdict(record), decoder)]
     return int(rows[-1].get("commit_ts") or 0) if rows else 0
 
@@ -136,7 +137,7 @@ class KafkaTarget(MessageTarget):
         :raises StorageError: for a claim-check storage that cannot be reached.
         """
         changefeed = self.job.changefeed
-        storage = self.job.encode_plan(skip_refused=True).claim_storage
+        storage = self.job.encode_plan(skip_rejected=True).claim_storage
         if storage:
             check_claim_storage(storage)
         if changefeed.sink_uri.embedded or self.options.dry_run:
@@ -150,7 +151,7 @@ class KafkaTarget(MessageTarget):
 
     @property
     def encodes_again(self) -> bool:
-        """Whether a registry assigns the schema ids of the messages; those that are stored have others."""
+        """Whether a registry assigns the schema ids of the messages; stored messages have other ids."""
         return bool(self.job.schemas and self.job.changefeed.schema_registry)
 
     @contextmanager
@@ -183,11 +184,11 @@ class KafkaTarget(MessageTarget):
             if self.encodes_again:
                 self._topics.encode_and_write(self.job, simulation.events)
             else:
-                claims = self.job.encode_plan(skip_refused=True).claim_storage
+                claims = self.job.encode_plan(skip_rejected=True).claim_storage
                 self._topics.write(simulation.encoded.messages, claims)
         return report
 
-    def write_in_one_pass(self, simulation: Simulation, /) -> tuple[Counts, list[dict[str, Any]]]:
+    def write_in_one_pass(self, simulation: Simulation, /) -> tuple[Counts, list[Rejection]]:
         """Write the messages. A rejected row ends the run, unless such rows are skipped.
 
         The error names the messages that were delivered before.
@@ -197,13 +198,13 @@ class KafkaTarget(MessageTarget):
         clock, commits = self.job.stream.resolved.clock, self.job.history.commits
         span = clock.ts(0), clock.ts(commits - 1)
         with report_progress(self._topics, span, self.options.on_progress):
-            summaries = self._topics.encode_and_write(self.job, simulation.events, skip_refused=skips)
+            summaries = self._topics.encode_and_write(self.job, simulation.events, skip_rejected=skips)
         return merged_counts(self.job, summaries)
 
     def _prepare(self, what: str) -> None:
         """Register the schemas and create the topics.
 
-        :param what: what will be written, for the status.
+        :param what: name of the messages, for the status.
         """
         self.job = with_registered_schemas(self.job)
         starts = prepare_topics(

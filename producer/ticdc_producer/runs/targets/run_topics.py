@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from importlib.metadata import version
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.dataset import Dataset, Engine
 from ticdc_producer.errors import ChangefeedError, DeliveryError, ScenarioError, TopicError
+from ticdc_producer.installation import own_version
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.runs.topics import offset_ranges, topic_messages
 from ticdc_producer.simulate.encode import encode_events
@@ -73,11 +73,11 @@ def check_resumable(job: Job) -> None:
 
 
 def identity(job: Job) -> str:
-    """A digest of everything that determines the messages, independent of target and time."""
+    """Return a digest of everything that determines the messages, independent of target and time."""
     changefeed = {key: value for key, value in job.changefeed.as_manifest().items() if key != "sink-uri"}
     scenario = replace(job.scenario, file="", changefeed={})  # `changefeed` below has the resolved options
     parts = (
-        version("ticdc-producer"),
+        own_version(),
         scenario,
         sorted(changefeed.items()),
         job.changefeed.sink_uri.topic,
@@ -116,16 +116,16 @@ class RunTopics:
             messages.select(*SENT_COLUMNS).execute(self._delivery(claims).write)
 
     def encode_and_write(
-        self, job: Job, events: Dataset, *, skip_refused: bool = True
+        self, job: Job, events: Dataset, *, skip_rejected: bool = True
     ) -> list[PartitionSummary]:
         """Encode events and write their messages in one pass, with the errors of ``write``.
 
-        :param skip_refused: leave out events that TiCDC's encoder rejects; otherwise the first one is an
+        :param skip_rejected: skip events that TiCDC's encoder rejects; otherwise the first one is an
             error.
         """
-        claims = job.encode_plan(skip_refused=True).claim_storage
+        claims = job.encode_plan(skip_rejected=True).claim_storage
         with self._failures():
-            return encode_events(job, events, self._delivery(claims).write, skip_refused=skip_refused)
+            return encode_events(job, events, self._delivery(claims).write, skip_rejected=skip_rejected)
 
     @contextmanager
     def _failures(self) -> Iterator[None]:
@@ -162,5 +162,5 @@ class RunTopics:
 
     @property
     def ranges(self) -> list[OffsetRange]:
-        """Where the messages at and after the offsets ``starts`` are now."""
+        """The current ranges of the messages at and after the offsets ``starts``."""
         return offset_ranges(self.starts, self._ends())

@@ -1,6 +1,6 @@
-"""The targets of a run, chosen by its sink URI and options.
+"""Selects the targets of a run by its sink URI and options.
 
-The module of a target is imported when a run has it: a folder needs no Kafka client.
+The module of a target is imported only for runs with this target: a folder needs no Kafka client.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from ticdc_producer.simulate.job import Job
 
 
 def checked_targets(job: Job, options: RunOptions) -> tuple[Target, ...]:
-    """The targets that a run writes, in this order, after the checks that need no Spark.
+    """Return the targets that a run writes, in this order, after the checks that need no Spark.
 
     :raises ArgumentError: for an option that has no effect with these targets.
     :raises ProducerError: for a target that the run must not write.
     """
-    found = _targets(job, options)
-    for target in found:
+    targets = _targets(job, options)
+    for target in targets:
         target.check()
-    return tuple(target for target in found if not target.is_complete)
+    return tuple(target for target in targets if not target.is_complete)
 
 
 @contextmanager
 def started(targets: Sequence[Target]) -> Iterator[None]:
-    """Start, in the background, what the targets need besides Spark, and end it with the block."""
+    """Start the services of the targets, such as a broker, in the background; end them with the block."""
     with ExitStack() as stack:
         for target in targets:
             stack.enter_context(target.started())

@@ -179,7 +179,7 @@ class StorageTarget(Target):
     def write(self, simulation: Simulation, report: RunReport, /) -> RunReport:
         """Write schema files first and ``metadata`` last: a concurrent reader finds no undescribed rows."""
         self.options.on_status(f"writing {self.name}")
-        headers = file_headers(self.job.encode_plan(skip_refused=True), self._layout.folders)
+        headers = file_headers(self.job.encode_plan(skip_rejected=True), self._layout.folders)
         write_schema_files(self.name, self._files(simulation))
         rules = file_rules(self.job.changefeed)
         written = write_data(simulation.encoded.messages, headers, self.name, rules)
@@ -206,7 +206,7 @@ class StorageTarget(Target):
 
 
 def layout_of(job: Job) -> StoragePlan:
-    """The directories of a job's rows, and its schema files.
+    """Return the directories of a job's rows, and its schema files.
 
     :raises ChangefeedError: for a table name that cannot be the name of a directory.
     """
@@ -219,7 +219,7 @@ def layout_of(job: Job) -> StoragePlan:
 
 
 def row_columns(job: Job, plan: StoragePlan) -> Names:
-    """The columns of the rows in each version directory."""
+    """Return the columns of the rows in each version directory."""
     tables = job.history.catalog.tables
     return {
         folder: {column.name for column in tables[version].sent_columns}
@@ -228,13 +228,13 @@ def row_columns(job: Job, plan: StoragePlan) -> Names:
 
 
 def checkpoint_ts(job: Job) -> int:
-    """The last resolved-ts of a job: every change up to it is written."""
+    """Return the last resolved-ts of a job; every change up to it is written."""
     clock = job.stream.resolved.clock
     return max([clock.ts(job.history.commits - 1), *(ts for ts, _ in job.stream.resolved.explicit)])
 
 
 def file_rules(changefeed: Changefeed) -> FileRules:
-    """How the files of a changefeed are named, and when one ends."""
+    """Return the rules by which the files of a changefeed are named, and by which a file ends."""
     return FileRules(
         extension=file_format(changefeed.protocol).extension,
         width=changefeed.file_index_digit,

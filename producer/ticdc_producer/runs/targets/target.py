@@ -1,4 +1,4 @@
-"""Where a run writes: topics, a golden folder, or the files of a storage."""
+"""The targets of a run: topics, a golden folder, or the files of a storage."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from typing import Any
 
 from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.oracle import Oracle
+from ticdc_producer.runs.preview import first_lines, first_messages
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
-from ticdc_producer.runs.topics import first_lines, first_messages
 from ticdc_producer.runs.verification import verify_messages
 from ticdc_producer.simulate.counts import Counts
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation
+from ticdc_producer.targets.encode import Rejection
 from ticdc_producer.verifier.options import Strictness
 from ticdc_producer.verifier.passes.slices import Messages
 
@@ -32,7 +32,7 @@ class Target(ABC):
     """
 
     holds_expected_events = False
-    """Whether the expected events are written beside the messages."""
+    """Whether the expected events are written with the messages."""
     measures_progress = False
     """Whether the progress of writing is reported while it is written."""
     broker_pid = 0
@@ -55,7 +55,7 @@ class Target(ABC):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What a report warns of."""
+        """The warnings of a report."""
         return (*self.job.changefeed.warnings, *self.job.stream.router.warnings)
 
     @property
@@ -69,7 +69,7 @@ class Target(ABC):
 
     @property
     def encodes_again(self) -> bool:
-        """Whether the messages are not those that were stored, because they depend on the open target."""
+        """Whether the messages are encoded again, because they depend on the open target."""
         return False
 
     @abstractmethod
@@ -81,7 +81,7 @@ class Target(ABC):
 
     @contextmanager
     def started(self) -> Iterator[None]:
-        """Start, in the background, what the target needs besides the engine. ``opened`` waits for it."""
+        """Start the services of the target in the background, such as a broker. ``opened`` waits for them."""
         yield
 
     @contextmanager
@@ -96,7 +96,7 @@ class Target(ABC):
         :return: the report, with counts if the target counts what it has written.
         """
 
-    def write_in_one_pass(self, _simulation: Simulation, /) -> tuple[Counts, list[dict[str, Any]]]:
+    def write_in_one_pass(self, _simulation: Simulation, /) -> tuple[Counts, list[Rejection]]:
         """Encode and write the messages, without storing them in between.
 
         :return: counts of the written messages, and the skipped events.
@@ -108,14 +108,14 @@ class Target(ABC):
 
     @abstractmethod
     def verified(self, simulation: Simulation, oracle: Oracle, report: RunReport) -> RunReport:
-        """Return the report with the verdict on what is read from the target."""
+        """Return the report with the verdict on the messages read from the target."""
 
 
 class MessageTarget(Target):
     """A target of messages: topics or a golden folder."""
 
     def check_encoded(self, _simulation: Simulation, /) -> None:
-        """Topics and folders hold every event that was encoded."""
+        """Accept the encoded stream: topics and folders hold every event that was encoded."""
 
     @abstractmethod
     def read(self, simulation: Simulation) -> Messages:
@@ -142,7 +142,7 @@ def attach_verdict(
 ) -> RunReport:
     """Return the report with the verdict on the messages that were read, and the first of them.
 
-    :param oracle: what the run's scenario requires.
+    :param oracle: the requirements of the run's scenario.
     :param claims: location of the claim-check objects, as URI or path.
     """
     options.on_status(f"reading {report.target} again and verifying it")

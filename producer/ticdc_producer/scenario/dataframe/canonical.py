@@ -25,14 +25,16 @@ from pyspark.sql.types import (
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, STRINGS, MySQLType
-from ticdc_producer.scenario.dataframe.number_text import (
+from ticdc_producer.scenario.dataframe.scalar_text import (
     bit_text,
+    date_text,
+    datetime_text,
     decimal_text,
+    duration_text,
     float_column_text,
     integer_text,
     year_text,
 )
-from ticdc_producer.scenario.dataframe.refusal import reject_null
 from ticdc_producer.scenario.dataframe.string_text import (
     byte_text,
     character_text,
@@ -40,7 +42,7 @@ from ticdc_producer.scenario.dataframe.string_text import (
     json_column,
     set_text,
 )
-from ticdc_producer.scenario.dataframe.temporal_text import date_text, datetime_text, duration_text
+from ticdc_producer.spark.spark_errors import reject_null
 
 T = MySQLType
 Rule: TypeAlias = Callable[[ColumnInfo, Column, DataType], Column]
@@ -48,11 +50,11 @@ Rule: TypeAlias = Callable[[ColumnInfo, Column, DataType], Column]
 
 @dataclass(frozen=True, slots=True)
 class ConversionRule:
-    """How the values of one kind of column are converted.
+    """The conversion of the values of one kind of column.
 
     :param accepts: the accepted Spark types.
     :param names: the accepted types in words, for messages.
-    :param convert: makes the canonical value, as string or binary, of a value that is not NULL.
+    :param convert: converts a value that is not NULL to the canonical value, as string or binary.
     :param integral: whether decimals must have scale 0.
     """
 
@@ -97,7 +99,7 @@ _RULES: dict[MySQLType, ConversionRule] = {
 
 
 def canonical(column: ColumnInfo, value: Column, kind: DataType, *, required: Column | None = None) -> Column:
-    """The canonical value of a column, as binary; a value that does not fit stops the job.
+    """Convert a column to canonical values, as binary; a value that does not fit stops the job.
 
     :param kind: the Spark type of ``value``.
     :param required: condition under which NULL in a NOT NULL column is refused; default: always.
@@ -115,7 +117,7 @@ def canonical(column: ColumnInfo, value: Column, kind: DataType, *, required: Co
 
 
 def _plain(value: Column, kind: DataType) -> Column:
-    """Booleans as numbers; strings without a Spark collation, so that names compare exactly."""
+    """Convert booleans to numbers; strip Spark collations from strings, so that names compare exactly."""
     if isinstance(kind, BooleanType):
         return value.cast("int")
     return value.cast("string") if isinstance(kind, StringType) else value

@@ -1,4 +1,4 @@
-"""Makes a change log of a typed DataFrame (``docs/design.md#change-log``)."""
+"""Converts a typed DataFrame to a change log (``docs/design.md#change-log``)."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def changes(
     order: str | Sequence[str],
     before: str | None = None,
 ) -> DataFrame:
-    """Make a change log of a DataFrame with one row per row change.
+    """Convert a DataFrame with one row per row change to a change log.
 
     The columns are those of the table, by name without case: the new row of an insert or update, the deleted
-    row of a delete. Missing columns get their DEFAULT or NULL. Values are checked when the job runs; one that
-    does not fit stops it with a message that names column and value.
+    row of a delete. Missing columns get their DEFAULT or NULL. Values are checked when the job runs. A value
+    that does not fit stops the job with a message that names column and value.
 
     If the table has no clustered primary key, its primary or handle key replaces the hidden row id:
     ``row_key`` encodes that key and ``row_id`` is 0.
@@ -45,7 +45,7 @@ def changes(
     :param df: the changes, in any order.
     :param op: column or expression of ``insert``, ``update``, ``delete``, or ``i`` (``c``), ``u``, ``d``.
     :param order: integer column with the number of the transaction, from 0, gaps allowed; optionally a second
-        one with the position in the transaction. Two changes of one row must not have the same position.
+        column with the position in the transaction. Two changes of one row must not have the same position.
     :param before: struct column with the old row of updates, NULL for inserts and deletes. Without it the old
         row is the result of the previous change under the same key: histories then start with the insert of
         each row, keys do not change, and only the key columns of a delete are read.
@@ -134,7 +134,7 @@ def _key_text(key: StoredKey, names: Mapping[int, str]) -> Column:
 def _other_columns(
     df: DataFrame, table: TableInfo, op: str | Column, order: str | Sequence[str], before: str | None
 ) -> set[str]:
-    """Columns of the DataFrame that need not be columns of the table."""
+    """Return the columns of the DataFrame that need not be columns of the table."""
     named = {order} if isinstance(order, str) else set(order)
     if before is not None:
         named.add(before)

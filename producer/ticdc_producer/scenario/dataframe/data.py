@@ -16,18 +16,17 @@ from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.shapes import CHANGE_LOG
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.dataframe.changes import changes
-from ticdc_producer.scenario.dataframe.refusal import stop_job
 from ticdc_producer.scenario.file_steps import DataPlan, DumpPlan, StatementSpan
 from ticdc_producer.scenario.history import Change
 from ticdc_producer.scenario.sql.allocator import RowIds
 from ticdc_producer.scenario.sql.session import Session
 from ticdc_producer.scenario.sql.storage import Table
-from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
+from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence, stop_job
 from ticdc_producer.spark.storage import CHANGE_LOG as LOG_TYPE
 
 
 def dump_changes(spark: SparkSession, plan: DumpPlan) -> DataFrame:
-    """The changes of a dump (shape ``CHANGE_LOG``), in the order of the file.
+    """Read the changes of a dump (shape ``CHANGE_LOG``), in the order of the file.
 
     Duplicate keys are found among the rows that one task reads only. A table without a clustered primary key
     has row keys by the position in the file, and no row ids.
@@ -47,7 +46,7 @@ def dump_changes(spark: SparkSession, plan: DumpPlan) -> DataFrame:
 
 
 def _changes_of(plan: DumpPlan, span: StatementSpan, first_commit: int) -> pa.RecordBatch:
-    """The changes of the INSERTs of one span."""
+    """Return the changes of the INSERTs of one span."""
     with Path(plan.file).open("rb") as file:
         file.seek(span.start)
         text = file.read(span.end - span.start).decode("utf-8", "surrogateescape")
@@ -61,7 +60,7 @@ def _changes_of(plan: DumpPlan, span: StatementSpan, first_commit: int) -> pa.Re
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """A context without the collector of cyclic garbage, which visits all rows of a span again and again."""
+    """Pause the collector of cyclic garbage in this context: it would visit all rows of a span repeatedly."""
     gc.disable()
     try:
         yield
@@ -93,7 +92,7 @@ def _batch(changes: list[Change], *, hidden_ids: bool) -> pa.RecordBatch:
 
 
 def data_changes(spark: SparkSession, plan: DataPlan | DumpPlan) -> DataFrame:
-    """The step's changes (shape ``CHANGE_LOG``), in no order.
+    """Return the step's changes (shape ``CHANGE_LOG``), in no order.
 
     :raises ScenarioError: with the step's file and line, for a source that Spark cannot read, and for columns
         that do not fit the table.
@@ -112,7 +111,7 @@ def data_changes(spark: SparkSession, plan: DataPlan | DumpPlan) -> DataFrame:
 
 
 def data_rows(spark: SparkSession, plan: DataPlan | DumpPlan, commits: int | None = None) -> DataFrame:
-    """The rows that exist after the step: columns ``row_key`` and ``row`` (an image), in no order.
+    """Return the rows that exist after the step: columns ``row_key`` and ``row`` (an image), in no order.
 
     :param commits: number of commits of the whole history after which the rows are taken; None: all.
     """
@@ -139,7 +138,7 @@ def _loaded(spark: SparkSession, plan: DataPlan) -> DataFrame:
 
 @contextmanager
 def _located(plan: DataPlan) -> Iterator[None]:
-    """Context that adds the step's file and line to errors; Spark's errors become ``ScenarioError``."""
+    """Add the step's file and line to errors in this context; Spark's errors become ``ScenarioError``."""
     try:
         yield
     except ScenarioError as error:

@@ -12,8 +12,8 @@ from pyspark.sql.types import IntegralType, StringType
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.event import Op
-from ticdc_producer.scenario.dataframe.refusal import stop_job
 from ticdc_producer.scenario.dataframe.tables import quoted
+from ticdc_producer.spark.spark_errors import stop_job
 
 _LABELS = {
     Op.INSERT: ("insert", "i", "c"),
@@ -23,7 +23,7 @@ _LABELS = {
 
 
 def operation(df: DataFrame, op: str | Column) -> Column:
-    """The operation of each row as ``model.event.Op`` (byte); an unknown label stops the job.
+    """Return the operation of each row as ``model.event.Op`` (byte); an unknown label stops the job.
 
     :param op: text column of the DataFrame by its name without case, or an expression of it.
     :raises ScenarioError: if the column does not exist, or is not text.
@@ -43,10 +43,10 @@ def operation(df: DataFrame, op: str | Column) -> Column:
 
 
 def order_numbers(df: DataFrame, order: str | Sequence[str]) -> tuple[Column, Column]:
-    """``commit_seq`` and ``row_seq`` of each row (long); NULL and negative numbers stop the job.
+    """Return ``commit_seq`` and ``row_seq`` of each row (long); NULL and negative numbers stop the job.
 
     :param order: names of one or two integer columns: the number of the transaction from 0, and the position
-        in it, which is 0 without the second one.
+        in it, which is 0 without the second column.
     :raises ScenarioError: for columns that do not exist, or are not integers.
     """
     names = [order] if isinstance(order, str) else list(order)
@@ -60,7 +60,7 @@ def order_numbers(df: DataFrame, order: str | Sequence[str]) -> tuple[Column, Co
 
 
 def is_used_by(df: DataFrame, name: str, op: Column) -> bool:
-    """Whether the operation is computed from this column: the expression does not resolve without it."""
+    """Return whether the operation is computed from this column: it does not resolve without it."""
     try:
         _ = df.drop(quoted(name)).select(op).schema
     except AnalysisException:
@@ -79,12 +79,12 @@ def _ordinal(df: DataFrame, name: str) -> Column:
 
 
 def _named(df: DataFrame, name: str) -> str:
-    """The column's name as the DataFrame spells it."""
-    found = [column for column in df.columns if column.lower() == name.lower()]
-    if len(found) != 1:
-        what = f"the DataFrame has no column {name!r}" if not found else f"column {name!r} is not unique"
+    """Return the column's name as the DataFrame spells it."""
+    matches = [column for column in df.columns if column.lower() == name.lower()]
+    if len(matches) != 1:
+        what = f"the DataFrame has no column {name!r}" if not matches else f"column {name!r} is not unique"
         raise ScenarioError(what, column=name, hint=nearest(name, df.columns))
-    return found[0]
+    return matches[0]
 
 
 def _column_label(op: str | Column) -> str:
@@ -92,10 +92,10 @@ def _column_label(op: str | Column) -> str:
 
 
 def given_old_row(now: Column, old: Column, has_old: Column, key: Column, name: str) -> Column:
-    """The old image: of an update from a column, of a delete the deleted row itself.
+    """Return the old image: of an update from a column, of a delete the deleted row itself.
 
     :param name: name of the column with the old rows.
-    :param key: text of the row's key, for the message if an update has no old row, or another operation one.
+    :param key: text of the row's key, for the message if an update has no old row, or another operation has.
     """
     op = F.col("op")
     lacks = stop_job(f"{name!r} is NULL for the update of row ", key)

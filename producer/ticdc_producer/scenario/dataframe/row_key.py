@@ -34,12 +34,12 @@ _LONGEST_DECIMAL = 38
 
 
 def int_key(number: Column) -> Column:
-    """A long with its sign bit flipped, so that the bytes sort like the numbers."""
+    """Encode a long with its sign bit flipped, so that the bytes sort like the numbers."""
     return _eight_bytes(number.bitwiseXOR(F.lit(_SIGN)))
 
 
 def as_signed_long(column: ColumnInfo, value: Column) -> Column:
-    """A canonical integer as a long; unsigned values above the signed range become negative."""
+    """Convert a canonical integer to a long; unsigned values above the signed range become negative."""
     if not (column.unsigned or column.type in NUMBERED):
         return value.cast("string").cast("long")
     number = value.cast("string").cast("decimal(20,0)")
@@ -71,7 +71,10 @@ def encode_part(column: ColumnInfo, value: Column) -> Column:
 
 
 def memcomparable(data: Column) -> Column:
-    """Groups of 8 bytes, each followed by a marker of its padding; source: tidb ``codec.EncodeBytes``."""
+    """Encode bytes in groups of 8, each followed by a marker of its padding.
+
+    Source: tidb ``codec.EncodeBytes``.
+    """
     rest = F.octet_length(data) % 8
     digits = F.hex(data)
     full = F.left(digits, (F.octet_length(data) - rest) * 2)
@@ -89,7 +92,7 @@ def _eight_bytes(number: Column) -> Column:
 
 
 def _ordered_double(number: Column) -> Column:
-    """The bits of a double in sort order: sign bit set if positive, all bits flipped if negative.
+    """Encode the bits of a double in sort order: sign bit set if positive, all bits flipped if negative.
 
     Java's format ``%a`` is the only way in Spark SQL to get the bits.
     """
@@ -103,7 +106,7 @@ def _ordered_double(number: Column) -> Column:
 
 
 def _ordered_decimal(column: ColumnInfo, text: Column) -> Column:
-    """28 bytes; the last 16 contain the digits, which is enough for Spark's decimals."""
+    """Encode 28 bytes; the last 16 contain the digits, which is enough for Spark's decimals."""
     if column.length > _LONGEST_DECIMAL:
         what = f"DECIMAL with more than {_LONGEST_DECIMAL} digits in a key is not supported in DataFrames"
         raise UnsupportedSQL(what, column=column.name)
@@ -146,18 +149,18 @@ def _weights(column: ColumnInfo, text: Column) -> Column:
 
 
 def _computed_weights(collation: str, text: Column) -> Column:
-    """The sort key, in Python: the tables of these collations are too large for an expression."""
+    """Compute the sort key in Python: the tables of these collations are too large for an expression."""
 
     def keys(texts: pa.Array) -> pa.Array:
-        found = (None if text is None else sort_key(text.encode(), collation) for text in texts.to_pylist())
-        return pa.array(found, pa.binary())
+        weights = (None if text is None else sort_key(text.encode(), collation) for text in texts.to_pylist())
+        return pa.array(weights, pa.binary())
 
     return arrow_udf(keys, "binary")(text)  # type: ignore[call-overload,no-any-return]  # its stubs miss closures
 
 
 @lru_cache
 def _general_ci_folding() -> tuple[str, str]:
-    """The characters whose weight is another character, and their weights, for ``translate``."""
+    """Return the characters whose weight is another character, and their weights, for ``translate``."""
     characters = [chr(code) for code in range(0x10000) if not 0xD800 <= code <= 0xDFFF]
     weights = {
         character: sort_key(character.encode(), "utf8mb4_general_ci").decode("utf-16-be")
@@ -185,7 +188,7 @@ class StoredKey:
         return self.index.offsets
 
     def row_key(self, values: Mapping[int, Column]) -> Column:
-        """``model.row_key`` of a row, as binary.
+        """Encode the row key, as binary, as ``model.row_key`` does.
 
         :param values: canonical values by offset.
         :raises UnsupportedSQL: for a key that has no encoding in the JVM.
@@ -201,7 +204,7 @@ class StoredKey:
         return F.unhex(F.concat(*parts))
 
     def row_id(self, values: Mapping[int, Column]) -> Column:
-        """The integer handle, 0 without one; a BIGINT UNSIGNED may become negative."""
+        """Return the integer handle, 0 if there is none; a BIGINT UNSIGNED may become negative."""
         first = self.offsets[0]
         return (
             as_signed_long(self.table.columns[first], values[first])
@@ -211,7 +214,7 @@ class StoredKey:
 
 
 def stored_key(table: TableInfo) -> StoredKey:
-    """The key of a table's rows.
+    """Return the key of a table's rows.
 
     :raises ScenarioError: if the table has no key.
     """
@@ -225,7 +228,7 @@ def stored_key(table: TableInfo) -> StoredKey:
 
 
 def _prefix(column: ColumnInfo, value: Column, length: int) -> Column:
-    """The part of a value that a prefix index stores: characters of text, bytes of other values."""
+    """Return the part of a value that a prefix index stores: characters of text, bytes of other values."""
     if length < 0:
         return value
     whole = value if column.charset == "binary" else value.cast("string")

@@ -23,13 +23,13 @@ from ticdc_producer.model.mysql_type import LOBS, MySQLType
 from ticdc_producer.model.values.collation import in_charset, pads_space
 from ticdc_producer.model.values.json_document import json_text
 from ticdc_producer.model.values.sql_value import value_error
-from ticdc_producer.scenario.dataframe.refusal import reject_value
+from ticdc_producer.spark.spark_errors import reject_value
 
 T = MySQLType
 
 
 def character_text(column: ColumnInfo, value: Column, _: DataType) -> Column:
-    """CHAR, VARCHAR and the TEXT family: checked against charset and length; CHAR loses its padding."""
+    """Check a value of CHAR, VARCHAR or the TEXT family: charset and length; CHAR loses its padding."""
     fitted = value
     too_long = F.lit(False)
     if column.length >= 0 and column.type in LOBS:
@@ -48,7 +48,7 @@ def character_text(column: ColumnInfo, value: Column, _: DataType) -> Column:
 
 
 def byte_text(column: ColumnInfo, value: Column, _: DataType) -> Column:
-    """BINARY, VARBINARY and the BLOB family; BINARY(n) is padded with zero bytes."""
+    """Check a value of BINARY, VARBINARY or the BLOB family; BINARY(n) is padded with zero bytes."""
     if column.length < 0:
         return value
     padded = F.rpad(value, F.lit(column.length), F.lit(b"\0")) if column.type == T.STRING else value
@@ -69,7 +69,7 @@ def _in_charset(column: ColumnInfo, value: Column) -> Column:
 
 @lru_cache
 def _character_class(charset: str) -> str:
-    """A Java regex class of the characters of a charset; empty if no character needs to be checked.
+    """Return a Java regex class of the characters of a charset; empty if no character needs to be checked.
 
     latin1 is not checked, as in TiDB; utf8 has up to three bytes per character.
     """
@@ -84,7 +84,7 @@ def _character_class(charset: str) -> str:
 
 
 def enum_text(column: ColumnInfo, value: Column, kind: DataType) -> Column:
-    """ENUM from a member's name or its number from 1."""
+    """Convert a member's name, or its number from 1, to ENUM."""
     number = value
     if isinstance(kind, StringType):
         number = F.array_position(F.lit(list(column.elements)), _name(column, value))
@@ -94,7 +94,7 @@ def enum_text(column: ColumnInfo, value: Column, kind: DataType) -> Column:
 
 
 def set_text(column: ColumnInfo, value: Column, kind: DataType) -> Column:
-    """SET from names with commas between, or from the bits as a number."""
+    """Convert names separated by commas, or the bits as a number, to SET."""
     if isinstance(kind, StringType):
         return _set_of_names(column, value)
     highest = F.lit(Decimal((1 << len(column.elements)) - 1))
@@ -124,7 +124,7 @@ def _name(column: ColumnInfo, value: Column) -> Column:
 
 
 def json_texts(documents: pa.Array, column: str = "") -> pa.Array:
-    """Documents as TiDB prints them, as binary.
+    """Print documents as TiDB prints them, as binary.
 
     :param column: name of the column, for the message.
     :raises ScenarioError: for text that is not JSON.
@@ -133,7 +133,7 @@ def json_texts(documents: pa.Array, column: str = "") -> pa.Array:
 
 
 def json_column(document: Column, column: str) -> Column:
-    """``json_texts`` as a Spark expression; ``document`` is a string."""
+    """Apply ``json_texts`` as a Spark expression; ``document`` is a string."""
 
     def texts(documents: pa.Array) -> pa.Array:
         return json_texts(documents, column)

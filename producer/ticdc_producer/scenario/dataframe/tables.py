@@ -1,4 +1,4 @@
-"""Tables for DataFrames, from their CREATE TABLE statements, and the columns that become theirs."""
+"""Tables for DataFrames, from their CREATE TABLE statements, and the sources of their columns."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class UnknownTable(ScenarioError, KeyError):
 class Tables(Mapping[str, TableInfo]):
     """Tables by ``schema.table``, or by ``table`` if only one schema has it; names compare without case.
 
-    :ivar catalog: the tables and the DDL jobs that made them, for a run that sends these DDLs first.
+    :ivar catalog: the tables and the DDL jobs that created them, for a run that sends these DDLs first.
     :ivar commits: number of commits of the jobs: the first transaction's number in the whole history.
     """
 
@@ -41,26 +41,29 @@ class Tables(Mapping[str, TableInfo]):
         self._tables = {table.qualified_name: table for table in last.values()}
 
     def __getitem__(self, name: str) -> TableInfo:
-        """:raises UnknownTable: if no table has that name, or more than one."""
-        found = self._matches(name)
-        if not found:
+        """Return a table.
+
+        :raises UnknownTable: if no table has that name, or more than one.
+        """
+        matches = self._matches(name)
+        if not matches:
             raise UnknownTable(f"Unknown table {name!r}", value=name, hint=nearest(name, self._tables))
-        if len(found) > 1:
-            names = ", ".join(sorted(table.qualified_name for table in found))
+        if len(matches) > 1:
+            names = ", ".join(sorted(table.qualified_name for table in matches))
             raise UnknownTable(f"Table name {name!r} is not unique", value=name, hint=f"there are {names}")
-        return found[0]
+        return matches[0]
 
     def __iter__(self) -> Iterator[str]:
-        """Qualified names."""
+        """Yield the qualified names."""
         return iter(self._tables)
 
     def __len__(self) -> int:
         return len(self._tables)
 
     def _matches(self, name: str) -> list[TableInfo]:
-        wanted = name.lower()
-        exact = [table for key, table in self._tables.items() if key.lower() == wanted]
-        return exact or [table for table in self._tables.values() if table.name.lower() == wanted]
+        lower_name = name.lower()
+        exact = [table for key, table in self._tables.items() if key.lower() == lower_name]
+        return exact or [table for table in self._tables.values() if table.name.lower() == lower_name]
 
 
 def tables(sql: str) -> Tables:
@@ -91,7 +94,7 @@ class ValueSources:
     defaults: Mapping[int, bytes | None]
 
     def values(self, of: Column, required: Column | None, always: Collection[int] = ()) -> dict[int, Column]:
-        """Canonical values of a row by offset, in the order of a row image.
+        """Return the canonical values of a row by offset, in the order of a row image.
 
         :param of: struct whose fields are named after the offsets.
         :param required: condition under which NULL in a NOT NULL column is refused; None: always.
@@ -103,7 +106,7 @@ class ValueSources:
         }
 
     def struct(self, column: Column | None = None) -> Column:
-        """The fields of this row under the offsets of their columns.
+        """Build a struct of the fields of this row under the offsets of their columns.
 
         :param column: the struct that contains the fields; None: they are columns of the DataFrame.
         """
@@ -121,10 +124,10 @@ class ValueSources:
 
 
 def row_sources(table: TableInfo, schema: StructType, others: Collection[str]) -> ValueSources:
-    """The sources of a row; names are compared without case.
+    """Return the sources of a row; names are compared without case.
 
     :param others: columns for another purpose, which need not be columns of the table.
-    :raises ScenarioError: for an unknown or duplicate column, and for a missing one without DEFAULT.
+    :raises ScenarioError: for an unknown or duplicate column, and for a missing column without DEFAULT.
     """
     fields = _matched(table, schema, {name.lower() for name in others})
     missing = [offset for offset in table.sent if offset not in fields]
@@ -132,7 +135,7 @@ def row_sources(table: TableInfo, schema: StructType, others: Collection[str]) -
 
 
 def old_row_sources(table: TableInfo, schema: StructType, row: ValueSources, before: str) -> ValueSources:
-    """The sources of an old row: the fields of a struct, which must be the same as those of the new row.
+    """Return the sources of an old row: the fields of a struct, the same as those of the new row.
 
     :raises ScenarioError: for an additional or a missing field.
     """
@@ -147,7 +150,7 @@ def old_row_sources(table: TableInfo, schema: StructType, row: ValueSources, bef
 
 
 def quoted(name: str) -> Column:
-    """A column by its exact name."""
+    """Return a column by its exact name."""
     return F.col("`" + name.replace("`", "``") + "`")
 
 

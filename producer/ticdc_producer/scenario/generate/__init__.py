@@ -1,6 +1,6 @@
-"""Generated volume: a ``generate`` step of a scenario as Spark DataFrames.
+"""Generated volume: the changes of a ``generate`` step of a scenario as Arrow batches.
 
-``spec`` has the keys of the step, ``plan`` its description on the driver, and ``bind`` makes plans of specs;
-none of these needs Spark. ``steps`` computes the row and the operation of each event, ``cells`` computes the
-values of columns, and ``log`` combines both.
+``spec`` has the keys of the step, ``plan`` its description on the driver, and ``binding`` makes plans of
+specs. ``events`` computes the row of each change, ``row_history`` its effect on the row, and ``cells`` the
+values of columns; ``changes`` combines them. Only ``expressions`` needs Spark.
 """

@@ -23,7 +23,7 @@ from ticdc_producer.scenario.generate.arrays import Flags, Longs
 Units: TypeAlias = npt.NDArray[Any]
 """Integers: ``int64``, or Python's."""
 NAMES = ("row", "transaction", "place", "draw")
-"""What an expression can use."""
+"""The names that an expression can use."""
 _QUOTIENT_SCALE = 6
 _FITS = 1 << 62
 
@@ -33,7 +33,7 @@ class Amounts:
     """Numbers with a decimal scale.
 
     :param units: the numbers without their decimal point.
-    :param null: which of them are NULL.
+    :param null: whether each number is NULL.
     """
 
     units: Units
@@ -41,41 +41,49 @@ class Amounts:
     null: Flags
 
     def at(self, scale: int) -> Amounts:
-        """The numbers with another scale, rounded half away from zero."""
+        """Return the numbers with another scale, rounded half away from zero.
+
+        >>> numbers = Amounts(np.array([125, -125]), 2, np.array([False, False]))
+        >>> numbers.at(1).units.tolist()
+        [13, -13]
+        """
         if scale >= self.scale:
             return Amounts(_times(self.units, 10 ** (scale - self.scale)), scale, self.null)
         return Amounts(_rounded_quotient(self.units, 10 ** (self.scale - scale)), scale, self.null)
 
     def whole(self) -> Amounts:
-        """The numbers without their fraction digits."""
+        """Return the numbers without their fraction digits."""
         return Amounts(_truncated_quotient(self.units, 10**self.scale), 0, self.null)
 
 
 Names: TypeAlias = Mapping[str, Longs]
 _Condition: TypeAlias = tuple[Flags, Flags]
-"""Which rows fulfil a condition, and for which it is NULL."""
+"""For each row, whether a condition is true, and whether it is NULL."""
 
 
 @lru_cache
 def parsed(text: str) -> exp.Expr:
-    """The syntax tree of an expression whose bounds are known."""
+    """Parse an expression whose bounds are known."""
     return parse_one(text, dialect="spark")
 
 
 def check_conditions(text: str) -> None:
-    """Check that the conditions of an expression can be evaluated.
+    """Check that an expression can be evaluated, including its conditions.
 
-    :raises ScenarioError: for one that cannot.
+    :raises ScenarioError: for a part that cannot be evaluated.
     """
     evaluated(parsed(text), dict.fromkeys(NAMES, np.zeros(1, np.int64)))
 
 
 def evaluated(tree: exp.Expr, names: Names) -> Amounts:
-    """The value of an expression in each row.
+    """Evaluate an expression in each row.
+
+    >>> evaluated(parsed("greatest(row, 2) / 4"), {"row": np.array([1, 5])}).units.tolist()
+    [500000, 1250000]
 
     :param tree: an expression whose bounds are known.
     :param names: the columns that it may use; at least one.
-    :raises ScenarioError: for a condition that is not supported.
+    :raises ScenarioError: for a condition or function that is not supported.
     """
     if isinstance(tree, exp.Column):
         return _amounts(names[tree.name.lower()])
@@ -94,23 +102,28 @@ def evaluated(tree: exp.Expr, names: Names) -> Amounts:
 
 
 def _computed(tree: exp.Expr, names: Names) -> Amounts:
-    one = _UNARY.get(type(tree))
-    if one is not None:
-        return one(evaluated(tree.this, names))
+    unary = _UNARY.get(type(tree))
+    if unary is not None:
+        return unary(evaluated(tree.this, names))
     if isinstance(tree, exp.Round):
         digits = tree.args.get("decimals")
         return evaluated(tree.this, names).at(0 if digits is None else max(int(str(digits)), 0))
-    two = _BINARY.get(type(tree))
-    if two is not None:
-        return _two(two, evaluated(tree.this, names), evaluated(tree.args["expression"], names))
-    if isinstance(tree, exp.Anonymous):  # pmod, the only function that sqlglot does not know
+    binary = _BINARY.get(type(tree))
+    if binary is not None:
+        return _applied(binary, evaluated(tree.this, names), evaluated(tree.args["expression"], names))
+    if isinstance(tree, exp.Anonymous) and _is_pmod(tree):
         dividend, divisor = (evaluated(part, names) for part in tree.expressions)
-        return _two(_positive_remainder, dividend, divisor)
-    parts = [evaluated(part, names) for part in (tree.this, *tree.expressions)]
-    if isinstance(tree, exp.Coalesce):
-        return reduce(lambda left, right: _chosen(~left.null, left, right), parts)
-    extreme = np.minimum if isinstance(tree, exp.Least) else np.maximum
-    return reduce(lambda left, right: _extreme(extreme, left, right), parts)
+        return _applied(_positive_remainder, dividend, divisor)
+    combine = _VARIADIC.get(type(tree))
+    if combine is None:
+        what = f"the expression {tree.sql('spark')!r} is not supported"
+        raise ScenarioError(what, hint="use arithmetic, CASE, if, coalesce, least and greatest")
+    return reduce(combine, [evaluated(part, names) for part in (tree.this, *tree.expressions)])
+
+
+def _is_pmod(tree: exp.Anonymous) -> bool:
+    """Return whether a function that sqlglot does not know is ``pmod``."""
+    return str(tree.this).lower() == "pmod" and len(tree.expressions) == 2
 
 
 def _amounts(numbers: Longs) -> Amounts:
@@ -129,15 +142,15 @@ def _cast(tree: exp.Cast, names: Names) -> Amounts:
     inner = tree.this
     if isinstance(inner, exp.Literal) and inner.is_string:  # how sqlglot reads a decimal literal
         return _constant(Decimal(str(inner.this)), names)
-    found = evaluated(inner, names)
+    amounts = evaluated(inner, names)
     if tree.to.this != exp.DType.DECIMAL:
-        return found.whole()
+        return amounts.whole()
     sizes = [int(str(size.this)) for size in tree.to.expressions]
-    return found.at(sizes[1] if len(sizes) > 1 else 0)
+    return amounts.at(sizes[1] if len(sizes) > 1 else 0)
 
 
 def _conditions_of(tree: exp.Case) -> list[exp.Expr]:
-    """The branches of CASE, each with a condition."""
+    """Return the branches of CASE, each with a condition."""
     branches: list[exp.Expr] = tree.args["ifs"]
     if tree.this is None:
         return branches
@@ -148,11 +161,11 @@ def _conditions_of(tree: exp.Case) -> list[exp.Expr]:
 
 
 def _branches(branches: Sequence[exp.Expr], default: exp.Expr | None, names: Names) -> Amounts:
-    found = evaluated(exp.Null() if default is None else default, names)
+    amounts = evaluated(exp.Null() if default is None else default, names)
     for branch in reversed(branches):
         holds, _ = _condition(branch.this, names)
-        found = _chosen(holds, evaluated(branch.args["true"], names), found)
-    return found
+        amounts = _selected(holds, evaluated(branch.args["true"], names), amounts)
+    return amounts
 
 
 def _condition(tree: exp.Expr, names: Names) -> _Condition:
@@ -162,11 +175,14 @@ def _condition(tree: exp.Expr, names: Names) -> _Condition:
         holds, null = _condition(tree.this, names)
         return ~holds & ~null, null
     if isinstance(tree, exp.And | exp.Or):
-        (one, one_null), (other, other_null) = (_condition(part, names) for part in (tree.left, tree.right))
-        holds = one & other if isinstance(tree, exp.And) else one | other
-        fails = (~one & ~one_null) | (~other & ~other_null)
-        if isinstance(tree, exp.Or):
-            fails = (~one & ~one_null) & (~other & ~other_null)
+        (left_holds, left_null), (right_holds, right_null) = (
+            _condition(part, names) for part in (tree.left, tree.right)
+        )
+        left_fails, right_fails = ~left_holds & ~left_null, ~right_holds & ~right_null
+        if isinstance(tree, exp.And):
+            holds, fails = left_holds & right_holds, left_fails | right_fails
+        else:
+            holds, fails = left_holds | right_holds, left_fails & right_fails
         return holds, ~holds & ~fails
     if isinstance(tree, exp.Between):
         low = exp.GTE(this=tree.this, expression=tree.args["low"])
@@ -174,7 +190,7 @@ def _condition(tree: exp.Expr, names: Names) -> _Condition:
             exp.And(this=low, expression=exp.LTE(this=tree.this, expression=tree.args["high"])), names
         )
     if isinstance(tree, exp.In) and tree.expressions:
-        equal: list[exp.Expr] = [exp.EQ(this=tree.this, expression=one) for one in tree.expressions]
+        equal: list[exp.Expr] = [exp.EQ(this=tree.this, expression=member) for member in tree.expressions]
         return _condition(reduce(lambda left, right: exp.Or(this=left, expression=right), equal), names)
     if isinstance(tree, exp.Is) and isinstance(tree.expression, exp.Null):
         null = evaluated(tree.this, names).null
@@ -183,19 +199,22 @@ def _condition(tree: exp.Expr, names: Names) -> _Condition:
     if compare is None:
         what = f"the condition {tree.sql('spark')!r} is not supported"
         raise ScenarioError(what, hint="use comparisons, IN, BETWEEN, IS NULL, AND, OR and NOT")
-    left, right = _aligned(evaluated(tree.this, names), evaluated(tree.args["expression"], names))
-    null = left.null | right.null
-    return compare(left.units, right.units).astype(bool) & ~null, null
+    left_amounts, right_amounts = _aligned(
+        evaluated(tree.this, names), evaluated(tree.args["expression"], names)
+    )
+    null = left_amounts.null | right_amounts.null
+    return compare(left_amounts.units, right_amounts.units).astype(bool) & ~null, null
 
 
-def _chosen(condition: Flags, left: Amounts, right: Amounts) -> Amounts:
+def _selected(condition: Flags, left: Amounts, right: Amounts) -> Amounts:
+    """Return ``left`` where the condition is true, otherwise ``right``."""
     left, right = _aligned(left, right)
     null = np.where(condition, left.null, right.null)
     return Amounts(np.where(condition, left.units, right.units), left.scale, null)
 
 
 def _extreme(function: Callable[[Units, Units], Units], left: Amounts, right: Amounts) -> Amounts:
-    """The smaller or larger number; NULL is passed over."""
+    """Return the smaller or larger number; NULL is ignored."""
     left, right = _aligned(left, right)
     units = np.where(
         left.null, right.units, np.where(right.null, left.units, function(left.units, right.units))
@@ -208,10 +227,11 @@ def _aligned(left: Amounts, right: Amounts) -> tuple[Amounts, Amounts]:
     return left.at(scale), right.at(scale)
 
 
-_Two: TypeAlias = Callable[[Amounts, Amounts], tuple[Units, int]]
+_Binary: TypeAlias = Callable[[Amounts, Amounts], tuple[Units, int]]
+"""Returns the units and the scale of a result; NULL is handled by the caller."""
 
 
-def _two(function: _Two, left: Amounts, right: Amounts) -> Amounts:
+def _applied(function: _Binary, left: Amounts, right: Amounts) -> Amounts:
     units, scale = function(left, right)
     return Amounts(units, scale, left.null | right.null)
 
@@ -241,7 +261,7 @@ def _whole_quotient(left: Amounts, right: Amounts) -> tuple[Units, int]:
 
 
 def _remainder(left: Amounts, right: Amounts) -> tuple[Units, int]:
-    """With the sign of the dividend."""
+    """Compute the remainder, with the sign of the dividend."""
     left, right = _aligned(left, right)
     return _remainder_of(left.units, right.units), left.scale
 
@@ -252,46 +272,51 @@ def _positive_remainder(left: Amounts, right: Amounts) -> tuple[Units, int]:
 
 
 def _rounded_quotient(dividend: Units, divisor: Units | int) -> Units:
+    """Divide, rounding half away from zero.
+
+    >>> _rounded_quotient(np.array([7, -7, 5]), 2).tolist()
+    [4, -4, 3]
+    """
     size = 2 * np.abs(_wide(np.asarray(divisor), 2))
     dividend = _wide(dividend, 4)
-    found = (2 * np.abs(dividend) + size // 2) // size
-    rounded: Units = np.where((dividend < 0) != (np.asarray(divisor) < 0), -found, found)
+    absolute = (2 * np.abs(dividend) + size // 2) // size
+    rounded: Units = np.where((dividend < 0) != (np.asarray(divisor) < 0), -absolute, absolute)
     return rounded
 
 
 def _truncated_quotient(dividend: Units, divisor: Units | int) -> Units:
-    found: Units = (dividend - _remainder_of(dividend, divisor)) // divisor
-    return found
+    quotient: Units = (dividend - _remainder_of(dividend, divisor)) // divisor
+    return quotient
 
 
 def _remainder_of(dividend: Units, divisor: Units | int) -> Units:
-    """With the sign of the dividend."""
+    """Compute the remainder, with the sign of the dividend."""
     if dividend.dtype != object and np.asarray(divisor).dtype != object:
-        found: Units = np.fmod(dividend, divisor)
-        return found
+        remainder: Units = np.fmod(dividend, divisor)
+        return remainder
     size = np.abs(dividend) % np.abs(np.asarray(divisor))
     signed: Units = np.where(dividend < 0, -size, size)
     return signed
 
 
 def _times(units: Units, factor: int) -> Units:
-    found: Units = units if factor == 1 else _wide(units, factor) * factor
-    return found
+    product: Units = units if factor == 1 else _wide(units, factor) * factor
+    return product
 
 
 def _wide(units: Units, factor: int) -> Units:
-    """The numbers in a type that holds their products with the factor."""
+    """Convert numbers to Python's integers if their products with the factor do not fit 64 bits."""
     fits = units.dtype == object or _size(units) * factor < _FITS
-    found: Units = units if fits else units.astype(object)
-    return found
+    wide: Units = units if fits else units.astype(object)
+    return wide
 
 
 def _size(units: Units) -> int:
-    """The largest absolute value."""
+    """Return the largest absolute value."""
     return max(int(units.max(initial=0)), -int(units.min(initial=0)))
 
 
-_BINARY: dict[type[exp.Expr], _Two] = {
+_BINARY: dict[type[exp.Expr], _Binary] = {
     exp.Add: _sum,
     exp.Sub: _difference,
     exp.Mul: _product,
@@ -306,6 +331,11 @@ _UNARY: dict[type[exp.Expr], Callable[[Amounts], Amounts]] = {
     exp.Sign: lambda of: Amounts(np.sign(_wide(of.units, 2)), 0, of.null),
     exp.Floor: lambda of: Amounts(of.units // 10**of.scale, 0, of.null),
     exp.Ceil: lambda of: Amounts(-(-_wide(of.units, 2) // 10**of.scale), 0, of.null),
+}
+_VARIADIC: dict[type[exp.Expr], Callable[[Amounts, Amounts], Amounts]] = {
+    exp.Coalesce: lambda left, right: _selected(~left.null, left, right),
+    exp.Least: lambda left, right: _extreme(np.minimum, left, right),
+    exp.Greatest: lambda left, right: _extreme(np.maximum, left, right),
 }
 _COMPARISONS: dict[type[exp.Expr], Callable[[Units, Units], Any]] = {
     exp.EQ: np.equal,

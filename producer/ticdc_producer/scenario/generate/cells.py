@@ -41,7 +41,7 @@ _MASK = (1 << 64) - 1
 
 @dataclass(frozen=True, slots=True)
 class CellSources:
-    """What some values of a column are made of.
+    """The numbers that determine values of a column.
 
     :param row: number of the row.
     :param version: number that the draws depend on: of the change that last gave the column a value; for a
@@ -63,10 +63,12 @@ Expressions: TypeAlias = Callable[[GeneratePlan, ColumnPlan, "Arguments"], pa.Ar
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What an ``expression`` can use.
+    """The arguments of an ``expression``.
 
-    :param row: number of the row; ``version``: of the change that made the value.
-    :param number: different for all values of the column; ``draw``: a hash.
+    :param row: number of the row.
+    :param version: number of the change that gave the column the value.
+    :param number: different for all values of the column.
+    :param draw: a hash.
     """
 
     row: Longs
@@ -76,21 +78,21 @@ class Arguments:
 
 
 def no_expressions(_plan: GeneratePlan, column: ColumnPlan, _of: Arguments) -> pa.Array:
-    """The ``Expressions`` of plans without any."""
+    """Raise an error: the ``Expressions`` of plans without any."""
     raise AssertionError(f"the expression of column {column.column.name!r} was not computed")
 
 
 def sources(plan: GeneratePlan, column: ColumnPlan, rows: Longs, versions: Versions) -> CellSources:
-    """What the values of a column are made of in some rows."""
+    """Return the numbers that determine the values of a column in rows."""
     if column.keyed:
         keyed = np.where(versions.keys == NEVER, rows, versions.keys + plan.all_rows)
         return CellSources(rows, keyed)
-    version = versions.changed.get(column.offset, versions.made)
+    version = versions.changed.get(column.offset, versions.inserted)
     return CellSources(rows, version, versions.added.get(column.offset))
 
 
 def cells(plan: GeneratePlan, column: ColumnPlan, of: CellSources, expressions: Expressions) -> pa.Array:
-    """The canonical values of a column, as binary.
+    """Compute the canonical values of a column, as binary.
 
     :param expressions: computes the columns with an ``expression``.
     """
@@ -114,12 +116,12 @@ def _bytes(value: str | bytes | None) -> bytes | None:
 
 
 def _arguments(plan: GeneratePlan, column: ColumnPlan, of: CellSources) -> Arguments:
-    drawn = draw(plan.salt(f"{column.offset}/value"), of.version).view(np.int64)
-    return Arguments(of.row, _event(plan, column, of), _numbers(plan, column, of), drawn)
+    hashes = draw(plan.salt(f"{column.offset}/value"), of.version).view(np.int64)
+    return Arguments(of.row, _event(plan, column, of), _numbers(plan, column, of), hashes)
 
 
 def _event(plan: GeneratePlan, column: ColumnPlan, of: CellSources) -> Longs:
-    """The change that last gave the column a value."""
+    """Return the change that last gave the column a value."""
     if not column.keyed:
         return of.version
     moved = of.version >= plan.all_rows
@@ -127,14 +129,14 @@ def _event(plan: GeneratePlan, column: ColumnPlan, of: CellSources) -> Longs:
 
 
 def _numbers(plan: GeneratePlan, column: ColumnPlan, of: CellSources) -> Longs:
-    """The numbers of a sequence: rows are numbered first, then changes, so all numbers are different."""
+    """Return the numbers of a sequence: rows are numbered first, then changes, so all are different."""
     if column.keyed:
         return of.version
     return np.where(of.version == first_event(plan, of.row), of.row, of.version + plan.all_rows)
 
 
 def _own(plan: GeneratePlan, column: ColumnPlan, of: CellSources, numbers: Longs | None) -> pa.Array:
-    """Values that are drawn, or made of the numbers of a sequence."""
+    """Return values that are drawn, or that print the numbers of a sequence."""
     if is_string(column.column):
         return _strings(plan, column, of.version, numbers)
     if column.column.type == T.JSON:
@@ -153,7 +155,7 @@ def _own(plan: GeneratePlan, column: ColumnPlan, of: CellSources, numbers: Longs
 
 
 def _referring(plan: GeneratePlan, column: ColumnPlan, reference: Reference, of: CellSources) -> pa.Array:
-    """The keys of existing rows of the referenced table."""
+    """Return keys of existing rows of the referenced table."""
     parent = reference.parent
     parent_rows = (
         row_count_at(parent, plan, _event(plan, column, of))
@@ -175,17 +177,17 @@ def _referring(plan: GeneratePlan, column: ColumnPlan, reference: Reference, of:
 def _with_nulls_and_boundaries(
     plan: GeneratePlan, column: ColumnPlan, version: Longs, values: pa.Array
 ) -> pa.Array:
-    """The values, replaced by NULL or a boundary value at their ratios."""
+    """Replace values by NULL or by a boundary value at their ratios."""
     if not (column.nulls or column.boundary_values):
         return values
-    drawn = draw(plan.salt(f"{column.offset}/varied"), version)
+    hashes = draw(plan.salt(f"{column.offset}/varied"), version)
     if column.boundary_values:
         ordinals = uniform(draw(plan.salt(f"{column.offset}/edge"), version), len(column.boundary_values))
         boundaries = _one_of(column.boundary_values, ordinals)
-        varied = pa.array(happens(column.nulls + column.boundary_share, drawn))
+        varied = pa.array(happens(column.nulls + column.boundary_share, hashes))
         values = pc.if_else(varied, boundaries, values)
     if column.nulls:
-        values = pc.if_else(pa.array(happens(column.nulls, drawn)), pa.scalar(None, pa.binary()), values)
+        values = pc.if_else(pa.array(happens(column.nulls, hashes)), pa.scalar(None, pa.binary()), values)
     return values
 
 
@@ -194,7 +196,7 @@ def _one_of(values: tuple[Value, ...], ordinals: Longs | Hashes) -> pa.Array:
 
 
 def _ordinals(plan: GeneratePlan, column: ColumnPlan, version: Longs, count: int) -> Longs | Hashes:
-    """Ordinals from 0 to ``count`` - 1, under the column's distribution."""
+    """Draw ordinals from 0 to ``count`` - 1, under the column's distribution."""
     salt = plan.salt(f"{column.offset}/value")
     if column.distribution == "zipf":
         return zipf(draw(salt, version), count, column.exponent)
@@ -204,19 +206,19 @@ def _ordinals(plan: GeneratePlan, column: ColumnPlan, version: Longs, count: int
 
 
 def _strings(plan: GeneratePlan, column: ColumnPlan, version: Longs, numbers: Longs | None) -> pa.Array:
-    """Texts, or bytes."""
+    """Draw texts or byte strings, or print the numbers of a sequence."""
     if numbers is not None:
         return _filled(column, integer_texts(numbers))
     least, most = column.length
-    drawn = octets if column.column.charset == "binary" else letters
+    draw_strings = octets if column.column.charset == "binary" else letters
     lengths = None
     if least < most:
         lengths = _ordinals(plan, column, version, most - least + 1).astype(np.int64) + least
-    return _filled(column, drawn(plan.salt(f"{column.offset}/text"), version, most, lengths))
+    return _filled(column, draw_strings(plan.salt(f"{column.offset}/text"), version, most, lengths))
 
 
 def _filled(column: ColumnPlan, values: pa.Array) -> pa.Array:
-    """BINARY(n) has n bytes."""
+    """Fill the values of BINARY(n) to n bytes with zeros; return values of other types unchanged."""
     if column.column.type != T.STRING or column.column.charset != "binary":
         return values
     width = column.column.length

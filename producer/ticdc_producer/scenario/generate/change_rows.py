@@ -27,30 +27,30 @@ from ticdc_producer.scenario.generate.row_history import RowChanges, Versions
 def change_rows(
     plan: GeneratePlan, table: TableInfo, changes: RowChanges, expressions: Expressions, *, net: bool
 ) -> pa.RecordBatch:
-    """Changes with their images (shape ``CHANGE_LOG``), in the order of ``changes``.
+    """Return changes with their images (shape ``CHANGE_LOG``), in the order of ``changes``.
 
-    :param table: the version of the table at the changes; also the row before is in this version, as TiCDC
+    :param table: the version of the table at the changes; the row before is in this version, too, as TiCDC
         decodes it.
-    :param net: leave out updates that leave all values as they are.
+    :param net: omit updates that change no value.
     """
-    drawn = [DrawnValues(plan, column, changes, expressions) for column in columns_of(plan, table)]
+    columns = [DrawnValues(plan, column, changes, expressions) for column in columns_of(plan, table)]
     if net:
         unchanged = changes.existed & changes.exists
-        for one in drawn:
-            unchanged &= one.unchanged()
+        for column in columns:
+            unchanged &= column.unchanged()
         if unchanged.any():
             remaining = np.flatnonzero(~unchanged)
-            changes, drawn = changes.take(remaining), [one.take(remaining) for one in drawn]
-    return _change_log(plan, table, changes, drawn)
+            changes, columns = changes.take(remaining), [column.take(remaining) for column in columns]
+    return _change_log(plan, table, changes, columns)
 
 
 def existing_rows(
     plan: GeneratePlan, table: TableInfo, rows: Longs, versions: Versions, expressions: Expressions
 ) -> pa.RecordBatch:
-    """Rows that exist (shape ``changes.ROWS``), in the order of their numbers in ``rows``.
+    """Return rows that exist (shape ``TABLE_ROWS``), in the order of their numbers in ``rows``.
 
     :param table: the version of the table whose images are returned.
-    :param versions: what the values of the rows come from.
+    :param versions: the changes that the values of the rows come from.
     """
     inserts = RowChanges.of_inserts(rows, versions)
     changes = change_rows(plan, table, inserts, expressions, net=False)
@@ -58,7 +58,7 @@ def existing_rows(
 
 
 def columns_of(plan: GeneratePlan, table: TableInfo) -> list[ColumnPlan]:
-    """The columns of an image of a table version."""
+    """Return the columns of an image of a table version."""
     by_name = {column.column.name: column for column in plan.columns}
     return [by_name[column.name] for column in table.sent_columns]
 
@@ -68,7 +68,8 @@ class DrawnValues:
 
     :ivar offset: of the column in the plan.
     :ivar values: all values, in no order that matters.
-    :ivar before: index of the value before each change, -1 if there is no row; ``after``: likewise.
+    :ivar before: index of the value before each change, -1 if there is no row.
+    :ivar after: index of the value after each change, -1 if there is no row.
     """
 
     def __init__(
@@ -89,22 +90,22 @@ class DrawnValues:
         self.before[old] = len(new) + np.arange(len(old))
 
     def take(self, indexes: Longs) -> DrawnValues:
-        """The values of some of the changes."""
-        found = DrawnValues.__new__(DrawnValues)
-        found.offset, found.values = self.offset, self.values
-        found.before, found.after = self.before[indexes], self.after[indexes]
-        return found
+        """Return the values of some of the changes."""
+        taken = DrawnValues.__new__(DrawnValues)
+        taken.offset, taken.values = self.offset, self.values
+        taken.before, taken.after = self.before[indexes], self.after[indexes]
+        return taken
 
     def unchanged(self) -> Flags:
-        """Whether the value before a change equals that after it; true if one of them does not exist."""
-        found = np.ones(len(self.before), bool)
+        """Return whether the value before each change equals that after it; true if one does not exist."""
+        unchanged = np.ones(len(self.before), bool)
         differing = np.flatnonzero((self.before != self.after) & (self.before >= 0) & (self.after >= 0))
         if len(differing):
             old, new = (self.values.take(pa.array(at[differing])) for at in (self.before, self.after))
             both_null = pc.and_(old.is_null(), new.is_null())
             equal = pc.if_else(both_null, True, pc.fill_null(pc.equal(old, new), False))
-            found[differing] = equal.to_numpy(zero_copy_only=False)
-        return found
+            unchanged[differing] = equal.to_numpy(zero_copy_only=False)
+        return unchanged
 
 
 def _both(after: CellSources, new: Longs, before: CellSources, old: Longs) -> CellSources:
@@ -119,13 +120,14 @@ def _both(after: CellSources, new: Longs, before: CellSources, old: Longs) -> Ce
 
 
 def _change_log(
-    plan: GeneratePlan, table: TableInfo, changes: RowChanges, drawn: Sequence[DrawnValues]
+    plan: GeneratePlan, table: TableInfo, changes: RowChanges, values: Sequence[DrawnValues]
 ) -> pa.RecordBatch:
+    """Build the change log; an update to another key has the old key in the ``old_`` columns."""
     existed, exists, rows = changes.existed, changes.exists, len(changes)
-    keys, ids = _stored_under(plan, drawn, np.where(exists, changes.after.made, changes.before.made))
+    keys, ids = _stored_under(plan, values, np.where(exists, changes.after.inserted, changes.before.inserted))
     old_keys, old_ids, moved = pa.nulls(rows, pa.binary()), pa.nulls(rows, pa.int64()), np.zeros(rows, bool)
     if plan.rows_move:
-        old_keys, old_ids = _stored_under(plan, drawn, changes.before.made, before=True)
+        old_keys, old_ids = _stored_under(plan, values, changes.before.inserted, before=True)
         differ = pc.fill_null(pc.not_equal(old_keys, keys), False).to_numpy(zero_copy_only=False)
         moved = existed & exists & differ
         old_keys, old_ids = (pc.if_else(pa.array(moved), of, None) for of in (old_keys, pa.array(old_ids)))
@@ -138,8 +140,8 @@ def _change_log(
         "row_key": keys,
         "row_id": ids,
         "op": op,
-        "before": _images(drawn, [one.before for one in drawn], existed),
-        "after": _images(drawn, [one.after for one in drawn], exists),
+        "before": _images(values, [column.before for column in values], existed),
+        "after": _images(values, [column.after for column in values], exists),
         "old_table_id": pc.if_else(pa.array(moved), table.table_id, None),
         "old_row_key": old_keys,
         "old_row_id": old_ids,
@@ -150,42 +152,48 @@ def _change_log(
 
 def _stored_under(
     plan: GeneratePlan,
-    drawn: Sequence[DrawnValues],
-    made: Longs,
+    columns: Sequence[DrawnValues],
+    inserted: Longs,
     *,
     before: bool = False,
 ) -> tuple[pa.Array, Longs]:
-    """Row keys and integer handles after changes, of deleted rows before them.
+    """Return row keys and integer handles after changes, for deleted rows before them.
 
     Without a clustered key a row has a hidden row id, which is new with each insert.
 
-    :param made: the change that inserted each row.
-    :param before: the keys before the changes; those of inserted rows mean nothing.
+    :param inserted: the change that inserted each row.
+    :param before: return the keys before the changes; those of inserted rows are undefined.
     """
     key = plan.table.clustered_key
     if key is None:
-        return int_keys(made + 1), made + 1
+        return int_keys(inserted + 1), inserted + 1
     values: dict[int, pa.Array] = {}
-    for one in drawn:
-        if one.offset in key.offsets:
-            at = np.maximum(one.before, 0) if before else np.where(one.after >= 0, one.after, one.before)
-            values[one.offset] = one.values.take(pa.array(at))
+    for column in columns:
+        if column.offset in key.offsets:
+            after = np.where(column.after >= 0, column.after, column.before)
+            at = np.maximum(column.before, 0) if before else after
+            values[column.offset] = column.values.take(pa.array(at))
     return handles(plan.table, key, values)
 
 
-def _images(drawn: Sequence[DrawnValues], indexes: Sequence[Longs], present: Flags) -> pa.ListArray:
-    """Row images, NULL where no row is present.
+def _images(columns: Sequence[DrawnValues], indexes: Sequence[Longs], present: Flags) -> pa.ListArray:
+    """Build row images, NULL where no row is present.
+
+    >>> from types import SimpleNamespace
+    >>> columns = [SimpleNamespace(values=pa.array([b"a", b"b"])), SimpleNamespace(values=pa.array([b"1"]))]
+    >>> _images(columns, [np.array([1, 0]), np.array([0, 0])], np.array([True, False])).to_pylist()
+    [[b'b', b'1'], None]
 
     :param indexes: by column, the index of each row's value.
     """
     rows = np.flatnonzero(present)
-    sources_of = np.empty((len(rows), len(drawn)), np.int64)
+    sources_of = np.empty((len(rows), len(columns)), np.int64)
     base = 0
-    for number, (one, at) in enumerate(zip(drawn, indexes, strict=True)):
+    for number, (column, at) in enumerate(zip(columns, indexes, strict=True)):
         sources_of[:, number] = at[rows] + base
-        base += len(one.values)
-    values = pa.concat_arrays([one.values for one in drawn]).take(pa.array(sources_of.ravel()))
-    offsets = np.concatenate([[0], np.cumsum(present * len(drawn))])
+        base += len(column.values)
+    values = pa.concat_arrays([column.values for column in columns]).take(pa.array(sources_of.ravel()))
+    offsets = np.concatenate([[0], np.cumsum(present * len(columns))])
     return pa.ListArray.from_arrays(
         pa.array(offsets, pa.int32()), values, type=IMAGE, mask=pa.array(~present)
     )
@@ -196,7 +204,7 @@ _INT, _UINT = 3, 4
 
 
 def handles(table: TableInfo, key: IndexInfo, values: Mapping[int, pa.Array]) -> tuple[pa.Array, Longs]:
-    """The row keys and the integer handles (0 without one) of rows.
+    """Return the row keys and the integer handles of rows; the handle is 0 if the key is not an integer.
 
     :param key: the table's clustered key.
     :param values: canonical values of the key columns, by offset.
@@ -215,18 +223,22 @@ def handles(table: TableInfo, key: IndexInfo, values: Mapping[int, pa.Array]) ->
 
 
 def int_keys(numbers: Longs | Hashes) -> pa.Array:
-    """``row_key.int_key`` of signed numbers, or of the same bits as unsigned ones."""
+    """Encode signed numbers, or the same bits as unsigned numbers, as ``row_key.int_key`` does.
+
+    >>> [key.hex() for key in int_keys(np.array([-1, 1])).to_pylist()]
+    ['7fffffffffffffff', '8000000000000001']
+    """
     return _eight_bytes(numbers.view(np.uint64) ^ _SIGN)
 
 
 def _numbers(column: ColumnInfo, values: pa.Array) -> Longs | Hashes:
     kind = pa.uint64() if column.unsigned else pa.int64()
-    found: Longs | Hashes = values.cast(pa.string()).cast(kind).to_numpy(zero_copy_only=False)
-    return found
+    numbers: Longs | Hashes = values.cast(pa.string()).cast(kind).to_numpy(zero_copy_only=False)
+    return numbers
 
 
 def _parts(column: ColumnInfo, values: pa.Array, length: int) -> pa.Array:
-    """One column of keys of several columns, or of another type."""
+    """Encode one column of keys that have several columns or are no integers."""
     if column.type not in INTEGERS | NUMBERED:
         # Keys of other types are rare, and each type has an order of its own.
         texts = values.to_pylist()
@@ -241,6 +253,6 @@ def _parts(column: ColumnInfo, values: pa.Array, length: int) -> pa.Array:
 
 
 def _eight_bytes(numbers: Longs | Hashes) -> pa.Array:
-    """Numbers as 8 bytes each, big-endian."""
+    """Encode numbers as 8 bytes each, big-endian."""
     data = numbers.astype(">u8").view(np.uint8)
     return binary_array(np.arange(len(numbers) + 1, dtype=np.int64) * 8, data)

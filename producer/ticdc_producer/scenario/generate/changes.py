@@ -1,4 +1,4 @@
-"""The changes of ``generate`` steps, and the rows that they leave.
+"""The changes of ``generate`` steps, and the rows that exist after them.
 
 Changes are drawn by spans: consecutive transactions whose changes are drawn together. The changes do not
 depend on where one span ends and the next begins.
@@ -14,7 +14,6 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.model.shapes import IMAGE
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.arrays import Flags, Longs
 from ticdc_producer.scenario.generate.cells import Expressions
@@ -31,7 +30,7 @@ from ticdc_producer.scenario.generate.row_history import RowChanges, RowFollower
 from ticdc_producer.scenario.generate.table_spec import ROWS_PER_LOAD
 
 _CHANGES, _VALUES, _BYTES = 1 << 16, 1 << 20, 32 << 20
-"""What a span may have at most: changes, values and bytes of new images; but at least one transaction."""
+"""Maximum of changes, values and bytes of new images in a span; a span has at least one transaction."""
 _OTHER_BYTES = 16
 MOST_CHANGES = 1 << 21
 """Maximum number of changes of a span, however small the part is that a task draws."""
@@ -50,13 +49,13 @@ class TableSpan:
     start: int
     stop: int
 
-    def events(self, wanted: RowFilter | None) -> GeneratedEvents:
-        """The row changes in order.
+    def events(self, row_filter: RowFilter | None) -> GeneratedEvents:
+        """Return the row changes in order.
 
-        :param wanted: whose changes are returned; None: all.
+        :param row_filter: the rows whose changes are returned; None: all.
         """
         draw = first_inserts if self.first else transaction_events
-        return draw(self.plan, self.start, self.stop, wanted)
+        return draw(self.plan, self.start, self.stop, row_filter)
 
     @property
     def table(self) -> TableInfo:
@@ -77,7 +76,7 @@ class TableSpan:
 class Span:
     """Consecutive commits.
 
-    :param stop: number of the commit behind them; DDLs of the step behind the last transaction are before it.
+    :param stop: number of the commit after them; DDLs of the step after the last transaction are before it.
     """
 
     start: int
@@ -86,11 +85,11 @@ class Span:
 
 
 def spans(plans: Sequence[GeneratePlan], until: int | None = None, *, share: int = 1) -> Iterator[Span]:
-    """The spans of all steps, in order.
+    """Yield the spans of all steps, in order.
 
-    :param plans: those of a step are adjacent; the steps are in the order of their commits.
+    :param plans: the plans of a step are adjacent; the steps are in the order of their commits.
     :param until: only commits with lower numbers; None: all.
-    :param share: how many times larger a span may be, because only a part of its changes are drawn.
+    :param share: factor by which a span may be larger, because only a part of its changes is drawn.
     """
     for _, step in groupby(plans, key=lambda plan: plan.step_commit):
         of_step = [*step]
@@ -120,13 +119,13 @@ def _transactions(plans: Sequence[GeneratePlan], until: int | None, share: int) 
         stop = min(start + most, count)
         if plan.ddl_every:  # all changes of a span have the same version of the table
             stop = min(stop, (start // plan.ddl_every + 1) * plan.ddl_every)
-        parts = tuple(TableSpan(one, False, start, stop) for one in plans)
+        parts = tuple(TableSpan(table_plan, False, start, stop) for table_plan in plans)
         yield Span(plan.commit_of(start), plan.commit_of(stop), parts)
         start = stop
 
 
 def changes_at_once(plans: Sequence[GeneratePlan]) -> int:
-    """How many changes may be drawn together, by the size of their images."""
+    """Return the number of changes that may be drawn together, by the size of their images."""
     columns = max(len(plan.columns) for plan in plans)
     size = max(map(_row_bytes, plans))
     return max(1, min(_CHANGES, _VALUES // columns, _BYTES // size))
@@ -140,35 +139,32 @@ def _row_bytes(plan: GeneratePlan) -> int:
 
 
 RowFilters: TypeAlias = Callable[[GeneratePlan], RowFilter | None]
-"""Returns the filter of a table's rows; None: the changes of all rows are wanted."""
+"""Returns the filter of a table's rows; None: the changes of all rows are drawn."""
 ChangeFilter: TypeAlias = Callable[[GeneratePlan, RowChanges], RowChanges]
-"""Returns those changes of a table that are wanted."""
-
-ROWS = pa.schema([("row_key", pa.binary()), ("row", IMAGE)])
-"""Rows of one table: their row key, and their image."""
+"""Returns the changes of a table that get images."""
 
 
 def every_table(_plan: GeneratePlan) -> bool:
-    """No filter of tables."""
+    """Accept every table."""
     return True
 
 
 def every_row(_plan: GeneratePlan) -> None:
-    """No filter of rows."""
+    """Accept every row of a table."""
 
 
 def part_of_rows(task: int, tasks: int) -> RowFilters:
-    """The filter of the rows that one of several tasks draws; every row belongs to one task."""
+    """Return the filter of the rows that one of several tasks draws; every row belongs to one task."""
 
     def is_mine(rows: Longs) -> Flags:
-        found: Flags = rows % tasks == task
-        return found
+        of_task: Flags = rows % tasks == task
+        return of_task
 
     return lambda _plan: is_mine
 
 
 def every_change(_plan: GeneratePlan, changes: RowChanges) -> RowChanges:
-    """No filter of changes."""
+    """Accept every change."""
     return changes
 
 
@@ -176,43 +172,43 @@ def every_change(_plan: GeneratePlan, changes: RowChanges) -> RowChanges:
 class ChangeSource:
     """Draws the changes of steps.
 
-    :param plans: those of one step are adjacent; the steps are in the order of their commits.
+    :param plans: the plans of one step are adjacent; the steps are in the order of their commits.
     :param expressions: computes the columns with an ``expression``.
-    :param drawn: the tables whose changes are drawn.
-    :param rows: whose changes are drawn; the changes of one row do not depend on others.
-    :param changes: which of their changes get images.
+    :param accepts: whether the changes of a table are drawn.
+    :param rows: the rows whose changes are drawn; the changes of one row do not depend on others.
+    :param changes: the changes of these rows that get images.
     :param share: the number of parts, similar in size, of which these filters choose one.
     :param net: one change per row and transaction, as it is stored; else every change.
     """
 
     plans: Sequence[GeneratePlan]
     expressions: Expressions
-    drawn: Callable[[GeneratePlan], bool] = every_table
+    accepts: Callable[[GeneratePlan], bool] = every_table
     rows: RowFilters = every_row
     changes: ChangeFilter = every_change
     share: int = 1
     net: bool = True
 
     def spans(self) -> Iterator[tuple[Span, list[pa.RecordBatch]]]:
-        """The changes of each span (shape ``CHANGE_LOG``): those of each table in the order of execution."""
-        histories = {id(plan): self._history(plan) for plan in self.plans if self.drawn(plan)}
+        """Yield each span with the changes of each table (shape ``CHANGE_LOG``) in the order of execution."""
+        histories = {id(plan): self._history(plan) for plan in self.plans if self.accepts(plan)}
         for span in spans(self.plans, share=self.share):
-            drawn = [(part, histories[id(part.plan)]) for part in span.tables if id(part.plan) in histories]
-            yield span, [self._batch(part, history.followed(part)) for part, history in drawn]
+            tables = [(part, histories[id(part.plan)]) for part in span.tables if id(part.plan) in histories]
+            yield span, [self._batch(part, history.followed(part)) for part, history in tables]
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The changes of all spans (shape ``CHANGE_LOG``), in the order of ``spans``."""
-        for _, found in self.spans():
-            yield from found
+        """Yield the changes of all spans (shape ``CHANGE_LOG``), in the order of ``spans``."""
+        for _, batches in self.spans():
+            yield from batches
 
     def _batch(self, part: TableSpan, changes: RowChanges) -> pa.RecordBatch:
-        wanted = self.changes(part.plan, changes)
-        return change_rows(part.plan, part.table, wanted, self.expressions, net=self.net)
+        selected = self.changes(part.plan, changes)
+        return change_rows(part.plan, part.table, selected, self.expressions, net=self.net)
 
     def existing_rows(self, plan: GeneratePlan, until: int | None = None) -> Iterator[pa.RecordBatch]:
-        """The rows of one table after the step (shape ``ROWS``), images of ``plan.step_table_after(until)``.
+        """Yield the rows of one table after the step (shape ``TABLE_ROWS``).
 
-        Their order is the same on every run.
+        Their images are those of ``plan.step_table_after(until)``, their order is the same on every run.
 
         :param until: after the commits with lower numbers; None: at the end.
         """
@@ -237,20 +233,20 @@ class ChangeSource:
 class _History:
     """The history of a table's rows in one pass over the spans."""
 
-    def __init__(self, plan: GeneratePlan, wanted: RowFilter | None, *, net: bool) -> None:
-        self._rows, self._wanted, self._net = RowFollower(plan), wanted, net
+    def __init__(self, plan: GeneratePlan, row_filter: RowFilter | None, *, net: bool) -> None:
+        self._rows, self._row_filter, self._net = RowFollower(plan), row_filter, net
         self._truncations = 0
         self.existing = self._rows.existing
 
     def followed(self, part: TableSpan) -> RowChanges:
-        """The changes of a span."""
+        """Return the changes of a span."""
         if part.truncations > self._truncations:
             self._truncations = part.truncations
             self._rows.forget()
-        return self._rows.changes(part.events(self._wanted), net=self._net)
+        return self._rows.changes(part.events(self._row_filter), net=self._net)
 
 
 def in_parts(count: int, most: int) -> Iterator[Longs]:
-    """The numbers below ``count``, at most ``most`` at once."""
+    """Yield the numbers below ``count``, at most ``most`` at once."""
     for start in range(0, count, most):
         yield np.arange(start, min(start + most, count))

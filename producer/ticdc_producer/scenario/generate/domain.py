@@ -34,7 +34,7 @@ _LONGEST = 1000
 
 
 def boundary_texts(column: ColumnInfo) -> tuple[str, ...]:
-    """The boundary values of the column's type."""
+    """Return the boundary values of the column's type."""
     code = column.type
     if code in INTEGERS:
         low, high = integer_range(code, unsigned=column.unsigned)
@@ -75,7 +75,7 @@ def _texts(column: ColumnInfo) -> tuple[str, ...]:
 REAL_STEPS = 1 << 53
 """Points on the grid of a FLOAT or DOUBLE: the resolution of a double."""
 DECIMAL_DIGITS = 18
-"""Maximum number of drawn digits of a DECIMAL; the other digits of longer ones are 0."""
+"""Maximum number of drawn digits of a DECIMAL; further digits are 0."""
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 _FROM, _TO = date(2000, 1, 1), date(2029, 12, 31)
 _LARGEST_REAL = 1e6
@@ -85,24 +85,27 @@ _ORDINAL_TYPES = INTEGERS | NUMBERED | TEMPORALS | {T.NEW_DECIMAL}
 
 
 def is_string(column: ColumnInfo) -> bool:
-    """Whether values are texts or byte strings."""
+    """Return whether values are texts or byte strings."""
     return column.type in STRINGS or column.type in LOBS
 
 
 def has_ordinals(column: ColumnInfo) -> bool:
-    """Whether the column supports ``min`` and ``max``."""
+    """Return whether the column supports ``min`` and ``max``."""
     return column.type in _ORDINAL_TYPES or column.type in FLOATS
 
 
 def reject_type(column: ColumnInfo) -> None:
-    """:raises UnsupportedSQL: for a type whose values cannot be generated."""
+    """Check that values of the column's type can be generated.
+
+    :raises UnsupportedSQL: for a type whose values cannot be generated.
+    """
     if not (has_ordinals(column) or is_string(column) or column.type == T.JSON):
         what = f"values of type {column.type_name} cannot be generated"
         raise UnsupportedSQL(what, column=column.name)
 
 
 def default_range(column: ColumnInfo) -> tuple[int, int]:
-    """Smallest and largest ordinal if the scenario sets none."""
+    """Return the smallest and largest ordinal if the scenario sets none."""
     code = column.type
     if code == T.YEAR:
         return 1901, 2155
@@ -132,12 +135,12 @@ def _default_times(column: ColumnInfo) -> tuple[int, int]:
 
 
 def _units(column: ColumnInfo) -> int:
-    """Units of the last digit per second."""
+    """Return the units of the last digit per second."""
     return int(10 ** max(column.decimal, 0))
 
 
 def default_reals(column: ColumnInfo) -> tuple[float, float]:
-    """Bounds of a FLOAT or DOUBLE if the scenario sets none."""
+    """Return the bounds of a FLOAT or DOUBLE if the scenario sets none."""
     largest = _LARGEST_REAL
     if column.type in FLOATS and column.decimal >= 0:
         largest = min(largest, float(10 ** (column.length - column.decimal) - 1))
@@ -145,13 +148,13 @@ def default_reals(column: ColumnInfo) -> tuple[float, float]:
 
 
 def default_length(column: ColumnInfo) -> tuple[int, int]:
-    """Minimum and maximum length of a string, in characters or bytes, if the scenario sets none."""
+    """Return the minimum and maximum length of a string if the scenario sets none."""
     longest = _DEFAULT_LENGTH if column.length < 0 else min(column.length, _DEFAULT_LENGTH)
     return min(1, longest), longest
 
 
 def canonical_of(column: ColumnInfo, text: str | None) -> Value:
-    """The canonical value of a value in the scenario file.
+    """Convert a value in the scenario file to its canonical value.
 
     :raises ScenarioError: if the column cannot hold it.
     """
@@ -161,7 +164,7 @@ def canonical_of(column: ColumnInfo, text: str | None) -> Value:
 
 
 def ordinal_of(column: ColumnInfo, value: bytes) -> int:
-    """The ordinal of a canonical value.
+    """Return the ordinal of a canonical value.
 
     :raises ScenarioError: for a date that does not exist, such as a zero date.
     """
@@ -199,11 +202,11 @@ def _whole(column: ColumnInfo, text: str) -> int:
 
 
 def boundary_values_of(column: ColumnInfo) -> tuple[Value, ...]:
-    """Canonical boundary values of a column's type, each once."""
-    found: dict[Value, None] = {}
+    """Return the canonical boundary values of a column's type, each once."""
+    values: dict[Value, None] = {}
     for text in boundary_texts(column):
         try:
-            found[canonical_of(column, text)] = None
+            values[canonical_of(column, text)] = None
         except ScenarioError:
             continue  # the list serves several types
-    return tuple(found)
+    return tuple(values)

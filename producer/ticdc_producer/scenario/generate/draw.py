@@ -1,6 +1,6 @@
-"""Seeded random draws: hashes of numbers, and distributions of them, as functions on NumPy columns.
+"""Seeded random draws: hashes of numbers, and distributions of the hashes, as functions on NumPy columns.
 
-Everything is integer arithmetic, or operations that IEEE 754 rounds correctly: the same bits everywhere.
+All steps are integer arithmetic, or operations that IEEE 754 rounds correctly: the same bits on every CPU.
 """
 
 from __future__ import annotations
@@ -43,7 +43,10 @@ _LETTERS = bytes(b"aehilmnoprstuvwy"[octet & 15] for octet in _OCTETS)
 
 
 def draw(salt: int, of: Longs, block: int = 0) -> Hashes:
-    """A hash of each number.
+    """Hash each number by SplitMix64.
+
+    >>> draw(5, np.array([0, 1])).tolist()
+    [13168350753275463132, 7134611160154358618]
 
     :param salt: separates the hashes of different purposes (``GeneratePlan.salt``).
     :param block: index among several hashes of one number.
@@ -58,67 +61,78 @@ def draw(salt: int, of: Longs, block: int = 0) -> Hashes:
     return mixed
 
 
-def share(drawn: Hashes) -> Reals:
-    """Hashes as doubles from 0 (inclusive) to 1 (exclusive)."""
-    return (drawn >> np.uint64(11)).astype(np.float64) * _UNIT
+def share(hashes: Hashes) -> Reals:
+    """Convert hashes to doubles from 0 (inclusive) to 1 (exclusive)."""
+    return (hashes >> np.uint64(11)).astype(np.float64) * _UNIT
 
 
-def happens(chance: float, drawn: Hashes) -> Flags:
-    """Whether events of probability ``chance`` happen."""
-    return (drawn >> np.uint64(11)) < np.uint64(ceil(chance * (1 << 53)))
+def happens(chance: float, hashes: Hashes) -> Flags:
+    """Return whether each event of probability ``chance`` happens."""
+    return (hashes >> np.uint64(11)) < np.uint64(ceil(chance * (1 << 53)))
 
 
-def uniform(drawn: Hashes, count: int) -> Hashes:
-    """0 … count-1, uniformly distributed; ``count`` is at most 2**64."""
-    return drawn if count == 1 << 64 else drawn % np.uint64(count)
+def uniform(hashes: Hashes, count: int) -> Hashes:
+    """Draw 0 … count-1, uniformly distributed; ``count`` is at most 2**64."""
+    return hashes if count == 1 << 64 else hashes % np.uint64(count)
 
 
-def uniform_of(drawn: Hashes, counts: Longs) -> Longs:
-    """0 … count-1, uniformly distributed; 0 if a count is 0."""
-    return (drawn % np.maximum(counts, 1).astype(np.uint64)).astype(np.int64)
+def uniform_of(hashes: Hashes, counts: Longs) -> Longs:
+    """Draw 0 … count-1, uniformly distributed; 0 if a count is 0."""
+    return (hashes % np.maximum(counts, 1).astype(np.uint64)).astype(np.int64)
 
 
-def zipf(drawn: Hashes, counts: Longs | int, exponent: float) -> Longs:
-    """0 … count-1; the frequency of ``n`` is about proportional to ``1 / (n + 1) ** exponent``.
+def zipf(hashes: Hashes, counts: Longs | int, exponent: float) -> Longs:
+    """Draw 0 … count-1; the frequency of ``n`` is about proportional to ``1 / (n + 1) ** exponent``.
 
-    It is the continuous distribution of that density from 1 to ``count + 1``, truncated to integers.
+    The distribution is the continuous one of that density from 1 to ``count + 1``, truncated to integers.
+
+    >>> quarters = np.array([0, 1 << 62, 1 << 63, 3 << 62], np.uint64)  # at 0, 1/4, 1/2 and 3/4
+    >>> zipf(quarters, 100, 1.0).tolist()
+    [0, 2, 9, 30]
     """
     ends = logarithm(np.atleast_1d(np.asarray(counts)).astype(np.float64) + 1.0)
-    chance = share(drawn)
+    chance = share(hashes)
     if exponent == 1:
-        found = exponential(ends * chance)
+        position = exponential(ends * chance)
     else:
         rest = 1.0 - exponent
         area = (exponential(ends * rest) - 1.0) * chance + 1.0
-        found = exponential(logarithm(area) / rest)
-    rows: Longs = np.clip(found.astype(np.int64) - 1, 0, np.maximum(np.asarray(counts) - 1, 0))
+        position = exponential(logarithm(area) / rest)
+    rows: Longs = np.clip(position.astype(np.int64) - 1, 0, np.maximum(np.asarray(counts) - 1, 0))
     return rows
 
 
 def normal(salt: int, of: Longs, counts: Longs | int) -> Longs:
-    """0 … count-1, normally distributed around the middle; the standard deviation is ``count / 12``."""
+    """Draw 0 … count-1, normally distributed around the middle; the standard deviation is ``count / 12``.
+
+    >>> normal(5, np.arange(8), 100).tolist()
+    [50, 54, 45, 51, 43, 43, 50, 56]
+    """
     total = np.zeros(len(of), np.uint64)
     for block in range(12 // _PARTS):
-        drawn = draw(salt, of, block)
+        hashes = draw(salt, of, block)
         for part in range(_PARTS):
-            total += (drawn >> np.uint64(_PART_BITS * part)) & np.uint64((1 << _PART_BITS) - 1)
+            total += (hashes >> np.uint64(_PART_BITS * part)) & np.uint64((1 << _PART_BITS) - 1)
     fine = share(draw(salt, of, -1)) * 12.0
     position = (total.astype(np.float64) + fine) / float(_BELL) * np.asarray(counts).astype(np.float64)
-    found: Longs = np.minimum(position.astype(np.int64), np.asarray(counts) - 1)
-    return found
+    rows: Longs = np.minimum(position.astype(np.int64), np.asarray(counts) - 1)
+    return rows
 
 
 def letters(salt: int, of: Longs, most: int, lengths: Longs | None = None) -> pa.Array:
-    """Texts of lower-case letters, as binary; they repeat after 256 letters.
+    """Draw texts of lower-case letters, as binary; they repeat after 256 letters.
 
-    :param most: their length.
-    :param lengths: the length of each, at most ``most``; None: all have that length.
+    >>> letters(5, np.array([0, 1]), 6, np.array([3, 6])).to_pylist()
+    [b'vhs', b'umhsrv']
+
+    :param most: the maximum length.
+    :param lengths: the length of each text, at most ``most``; None: all have that length.
     """
     return _texts(_LETTERS, salt, of, most, lengths)
 
 
 def octets(salt: int, of: Longs, most: int, lengths: Longs | None = None) -> pa.Array:
-    """Byte strings; as ``letters``."""
+    """Draw byte strings; the parameters are those of ``letters``."""
     return _texts(_OCTETS, salt, of, most, lengths)
 
 
@@ -133,14 +147,20 @@ def _texts(pool: bytes, salt: int, of: Longs, most: int, lengths: Longs | None) 
 
 
 def _fragments(pool: bytes, salt: int, of: Longs, most: int) -> Octets:
-    """For each number, ``most`` bytes: fragments of a pool at offsets given by hashes."""
+    """Draw ``most`` bytes for each number: fragments of a pool at offsets given by hashes.
+
+    A hash gives five offsets of 12 bits each.
+
+    >>> _fragments(bytes(range(64)) * 80, 5, np.array([0, 1]), 8).tolist()
+    [[28, 29, 30, 31, 52, 53, 54, 55], [26, 27, 28, 29, 28, 29, 30, 31]]
+    """
     size = next((size for longest, size in _FRAGMENTS if most <= longest), _LONG_FRAGMENT)
     offsets = np.empty((len(of), -(-most // size)), np.int64)
     for number in range(offsets.shape[1]):
         if number % _OFFSETS_PER_HASH == 0:
-            drawn = draw(salt, of, number // _OFFSETS_PER_HASH)
+            hashes = draw(salt, of, number // _OFFSETS_PER_HASH)
         shift = np.uint64(_OFFSET_BITS * (number % _OFFSETS_PER_HASH))
-        offsets[:, number] = (drawn >> shift) & np.uint64((1 << _OFFSET_BITS) - 1)
+        offsets[:, number] = (hashes >> shift) & np.uint64((1 << _OFFSET_BITS) - 1)
     if not offsets.size:
         return np.empty((len(of), most), np.uint8)
     fragments: Octets = _windows(pool, size).take(offsets).view(np.uint8)
@@ -149,13 +169,16 @@ def _fragments(pool: bytes, salt: int, of: Longs, most: int) -> Octets:
 
 @lru_cache
 def _windows(pool: bytes, size: int) -> npt.NDArray[np.void]:
-    """The fragment of a pool at each offset, as one element that is copied at once."""
+    """Return the fragment of a pool at each offset, as one element that is copied at once."""
     windows = np.lib.stride_tricks.sliding_window_view(np.frombuffer(pool, np.uint8), size)
     return np.ascontiguousarray(windows[: 1 << _OFFSET_BITS]).view(f"V{size}").ravel()
 
 
 def binary_array(ends: Longs, data: Octets) -> pa.Array:
-    """An Arrow array of byte strings.
+    """Build an Arrow array of byte strings.
+
+    >>> binary_array(np.array([0, 2, 3]), np.frombuffer(b"abc", np.uint8)).to_pylist()
+    [b'ab', b'c']
 
     :param ends: 0, and the end of each value in the data.
     """

@@ -1,4 +1,4 @@
-"""The rows of a generated table that SQL may have used behind its step."""
+"""The rows of a generated table that SQL may have used after its step."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.model.shapes import IMAGE
+from ticdc_producer.model.shapes import IMAGE, TABLE_ROWS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.arrays import Flags, Longs
 from ticdc_producer.scenario.generate.cells import no_expressions
-from ticdc_producer.scenario.generate.changes import ROWS, ChangeSource
+from ticdc_producer.scenario.generate.changes import ChangeSource
 from ticdc_producer.scenario.generate.edits import SQLRows
 from ticdc_producer.scenario.generate.events import RowFilter
 from ticdc_producer.scenario.generate.plan import GeneratePlan
@@ -21,13 +21,13 @@ from ticdc_producer.scenario.generate.plan import GeneratePlan
 def rows_of_table(
     source: ChangeSource, plan: GeneratePlan, commits: int | None, *, of_sql: bool = True
 ) -> Iterator[pa.RecordBatch]:
-    """All rows of a generated table (shape ``ROWS``), images of ``plan.table_after(commits)``.
+    """Yield all rows of a generated table (shape ``TABLE_ROWS``), images of ``plan.table_after(commits)``.
 
-    Those of SQL come first; the order is the same on every run.
+    The rows of SQL come first; the order is the same on every run.
 
-    :param source: draws the rows; its filter of rows counts for generated rows alone.
-    :param commits: the number of commits after which the rows are taken; None: after the last one.
-    :param of_sql: whether to return the rows of SQL, too: they are not divided among several sources.
+    :param source: draws the rows; its filter of rows applies to generated rows only.
+    :param commits: the number of commits after which the rows are taken; None: after the last commit.
+    :param of_sql: whether to return the rows of SQL as well: they are not divided among several sources.
     """
     edits = plan.edits
     if edits is None:
@@ -40,8 +40,10 @@ def rows_of_table(
     rows = _flags(plan, edits.looked_up_before(commits))
 
     def filter_of(of: GeneratePlan) -> RowFilter:
-        wanted = source.rows(of)
-        return lambda numbers: ~rows[numbers] if wanted is None else ~rows[numbers] & wanted(numbers)
+        row_filter = source.rows(of)
+        if row_filter is None:
+            return lambda numbers: ~rows[numbers]
+        return lambda numbers: ~rows[numbers] & row_filter(numbers)
 
     old, new = plan.step_table_after(commits), plan.table_after(commits)
     for batch in replace(source, rows=filter_of).existing_rows(plan, commits):
@@ -49,26 +51,30 @@ def rows_of_table(
 
 
 def generated_rows(plan: GeneratePlan, numbers: Sequence[int], table: TableInfo) -> SQLRows:
-    """Those generated rows with some numbers that exist after the step, of a table without expressions.
+    """Return the generated rows with the given numbers, if they exist after the step.
+
+    The table has no expressions.
 
     :param table: a later version of the table, whose images are returned.
     """
-    wanted = _flags(plan, numbers)
+    requested = _flags(plan, numbers)
     source = ChangeSource(
-        plans=[plan], expressions=no_expressions, rows=lambda _plan: lambda rows: wanted[rows]
+        plans=[plan], expressions=no_expressions, rows=lambda _plan: lambda rows: requested[rows]
     )
-    drawn = plan.step_table_after(None)
-    batches = [in_version(one, drawn, table) for one in source.existing_rows(plan)]
-    found = pa.Table.from_batches(batches, ROWS)
-    keys, images = (found.column(name).to_pylist() for name in ("row_key", "row"))
+    generated = plan.step_table_after(None)
+    batches = [in_version(batch, generated, table) for batch in source.existing_rows(plan)]
+    rows = pa.Table.from_batches(batches, TABLE_ROWS)
+    keys, images = (rows.column(name).to_pylist() for name in ("row_key", "row"))
     return tuple(zip(keys, map(tuple, images), strict=True))
 
 
 def in_version(rows: pa.RecordBatch, old: TableInfo, new: TableInfo) -> pa.RecordBatch:
-    """Rows after DDLs that added, dropped and renamed columns: an added column has its origin default.
+    """Convert rows to a table version after DDLs that added, dropped and renamed columns.
 
-    :param rows: shape ``ROWS``, images of ``old``.
-    :return: shape ``ROWS``, images of ``new``, in the same order.
+    An added column has its origin default.
+
+    :param rows: shape ``TABLE_ROWS``, images of ``old``.
+    :return: shape ``TABLE_ROWS``, images of ``new``, in the same order.
     """
     if old.version == new.version:
         return rows
@@ -84,16 +90,16 @@ def in_version(rows: pa.RecordBatch, old: TableInfo, new: TableInfo) -> pa.Recor
     values = pa.concat_arrays([rows.column("row").flatten(), defaults]).take(pa.array(sources.ravel()))
     offsets = pa.array(np.arange(count + 1) * len(defaults), pa.int32())
     images = pa.ListArray.from_arrays(offsets, values, type=IMAGE)
-    return pa.record_batch([rows.column("row_key"), images], schema=ROWS)
+    return pa.record_batch([rows.column("row_key"), images], schema=TABLE_ROWS)
 
 
 def _flags(plan: GeneratePlan, numbers: Sequence[int]) -> Flags:
-    """For each row of the table whether its number is among some; memory is used for these alone."""
-    found = np.zeros(plan.all_rows, bool)
-    found[np.array(numbers, np.int64)] = True
-    return found
+    """Return whether each row of the table has one of the numbers."""
+    flags = np.zeros(plan.all_rows, bool)
+    flags[np.array(numbers, np.int64)] = True
+    return flags
 
 
 def _batch(rows: SQLRows) -> pa.RecordBatch:
-    columns = [pa.array([row[part] for row in rows], field.type) for part, field in enumerate(ROWS)]
-    return pa.record_batch(columns, schema=ROWS)
+    columns = [pa.array([row[part] for row in rows], field.type) for part, field in enumerate(TABLE_ROWS)]
+    return pa.record_batch(columns, schema=TABLE_ROWS)

@@ -1,4 +1,4 @@
-"""What SQL did to a generated table behind its step."""
+"""The effects of SQL on a generated table after its step."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ SQLRows: TypeAlias = tuple[tuple[bytes, tuple[Value, ...]], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edits:
-    """What SQL did to a generated table behind its step.
+    """The effects of SQL on a generated table after its step.
 
     Statements use a few generated rows, which are looked up. From then on these rows are SQL's, like the rows
-    that it inserts; all other rows remain as the step left them.
+    that it inserts. All other rows remain unchanged.
 
     :param first: number of commits before the first statement that used the table.
-    :param last: number of commits after the last one.
+    :param last: number of commits after the last such statement.
     :param looked_up: numbers of rows, each time with the number of commits before.
     :param tables: the table after each DDL, with the number of commits then.
     :param truncated: the number of commits after the first TRUNCATE TABLE; None: never.
@@ -41,20 +41,20 @@ class Edits:
     lost_keys: frozenset[int] = frozenset()
 
     def table_after(self, commits: int | None) -> TableInfo | None:
-        """The table after a number of commits of the history; None: no DDL of SQL changed it by then."""
-        found = [table for since, table in self.tables if commits is None or since <= commits]
-        return found[-1] if found else None
+        """Return the table after a number of commits of the history; None: no DDL of SQL changed it."""
+        versions = [table for since, table in self.tables if commits is None or since <= commits]
+        return versions[-1] if versions else None
 
     def rows_after(self, commits: int | None) -> SQLRows:
-        """The rows of SQL after a number of commits that was requested; None: at the end."""
+        """Return the rows of SQL after a number of commits that was requested; None: at the end."""
         if commits is None or commits >= self.last:
             return self.rows
         return () if commits <= self.first else self.rows_at[commits]
 
     def looked_up_before(self, commits: int | None) -> list[int]:
-        """The numbers of the generated rows that are SQL's after a number of commits; None: at the end."""
+        """Return the numbers of the generated rows that are SQL's after some commits; None: at the end."""
         return [*chain.from_iterable(rows for at, rows in self.looked_up if commits is None or at < commits)]
 
     def is_truncated(self, commits: int | None) -> bool:
-        """Whether no generated row exists after a number of commits; None: at the end."""
+        """Return whether no generated row exists after a number of commits; None: at the end."""
         return self.truncated is not None and (commits is None or commits >= self.truncated)

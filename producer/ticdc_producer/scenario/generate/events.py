@@ -4,7 +4,7 @@
 
 Rows are numbered in the order of their first insert. Arithmetic on the number of a pick decides whether it
 inserts a new row, so the number of rows at each pick is known; every other pick takes one of these rows by a
-hash. What a change does to its row follows from the row's earlier changes (``row_history``).
+hash. The effect of a change on its row follows from the row's earlier changes (``row_history``).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ticdc_producer.scenario.generate.table_spec import ROWS_PER_LOAD
 
 
 def pick_of(plan: GeneratePlan, table_pick: Longs) -> Longs:
-    """Index in the step of the table's picks with indexes ``table_pick``."""
+    """Return the index in the step of the table's picks with indexes ``table_pick``."""
     table_schedule = plan.table_schedule
     if table_schedule == ALWAYS or not table_schedule.positions:
         return table_pick
@@ -33,7 +33,7 @@ def pick_of(plan: GeneratePlan, table_pick: Longs) -> Longs:
 
 
 def table_picks_before(plan: GeneratePlan, pick: Longs) -> Longs:
-    """Number of the table's picks before picks of the step."""
+    """Return the number of the table's picks before picks of the step."""
     table_schedule = plan.table_schedule
     if table_schedule == ALWAYS:
         return pick
@@ -43,19 +43,19 @@ def table_picks_before(plan: GeneratePlan, pick: Longs) -> Longs:
 
 
 def new_rows_before(plan: GeneratePlan, table_pick: Longs, pick: Longs) -> Longs:
-    """Number of new rows of the table before picks, given by both of their indexes."""
+    """Return the number of new rows of the table before picks, given by both of their indexes."""
     if not plan.each:
         # Evenly distributed over all picks of the table, beginning with the first.
         table_picks = max(plan.table_picks, 1)
         return (table_pick * plan.new_rows + (table_picks - 1)) // table_picks
-    inserts = {one.statement for one in plan.each if one.inserts}
+    inserts = {step.statement for step in plan.each if step.inserts}
     counts = [*accumulate((number in inserts for number in range(plan.picks_per_transaction)), initial=0)]
     transaction, statement = np.divmod(pick, plan.picks_per_transaction)
     return transaction * len(inserts) + np.array(counts[:-1], np.int64)[statement]
 
 
 def row_count_at(parent: GeneratePlan, plan: GeneratePlan, event: Longs) -> Longs:
-    """Number of rows of another table of the same step at events of the plan."""
+    """Return the number of rows of another table of the same step at events of the plan."""
     transaction, position = np.divmod(np.maximum(event - plan.rows, 0), plan.rows_per_transaction)
     pick = transaction * plan.picks_per_transaction + statement_at(plan, position)
     born = new_rows_before(parent, table_picks_before(parent, pick), pick)
@@ -63,17 +63,17 @@ def row_count_at(parent: GeneratePlan, plan: GeneratePlan, event: Longs) -> Long
 
 
 def statement_at(plan: GeneratePlan, position: Longs) -> Longs:
-    """Index of a change's pick within its transaction."""
+    """Return the index of a change's pick within its transaction."""
     if plan.each:
-        return np.array([one.statement for one in plan.each], np.int64)[position]
+        return np.array([step.statement for step in plan.each], np.int64)[position]
     return position // plan.changes_per_row
 
 
 def first_event(plan: GeneratePlan, row: Longs) -> Longs:
-    """The event that inserts a row for the first time."""
+    """Return the event that inserts a row for the first time."""
     new = np.maximum(row - plan.rows, 0)
     if plan.each:
-        positions = [number for number, one in enumerate(plan.each) if one.inserts]
+        positions = [number for number, step in enumerate(plan.each) if step.inserts]
         transaction, index = np.divmod(new, max(len(positions), 1))
         position = np.array(positions or [0], np.int64)[index]
     else:
@@ -85,7 +85,7 @@ def first_event(plan: GeneratePlan, row: Longs) -> Longs:
 
 
 RowFilter: TypeAlias = Callable[[Longs], Flags]
-"""Says of rows whether their changes are wanted."""
+"""Returns for each row whether its changes are drawn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,30 +109,30 @@ class GeneratedEvents:
         return len(self.event)
 
     def take(self, indexes: Longs) -> GeneratedEvents:
-        """Some of the changes."""
+        """Return some of the changes."""
         return GeneratedEvents(*(getattr(self, field.name)[indexes] for field in fields(self)))
 
 
 def first_inserts(
-    plan: GeneratePlan, start: int, stop: int, wanted: RowFilter | None = None
+    plan: GeneratePlan, start: int, stop: int, row_filter: RowFilter | None = None
 ) -> GeneratedEvents:
-    """The inserts of some of the rows that a step inserts first.
+    """Return the inserts of some of the rows that a step inserts first.
 
-    :param wanted: whose changes are returned; None: all.
+    :param row_filter: the rows whose changes are returned; None: all.
     """
     rows = np.arange(start, stop, dtype=np.int64)
-    if wanted is not None:
-        rows = rows[wanted(rows)]
+    if row_filter is not None:
+        rows = rows[row_filter(rows)]
     commit = rows // ROWS_PER_LOAD + plan.first_commit
     return GeneratedEvents(rows, rows, commit, rows % ROWS_PER_LOAD, np.zeros(len(rows), bool))
 
 
 def transaction_events(
-    plan: GeneratePlan, start: int, stop: int, wanted: RowFilter | None = None
+    plan: GeneratePlan, start: int, stop: int, row_filter: RowFilter | None = None
 ) -> GeneratedEvents:
-    """The row changes of some of a step's transactions, which are numbered from 0.
+    """Return the row changes of some of a step's transactions, which are numbered from 0.
 
-    :param wanted: whose changes are returned; None: all.
+    :param row_filter: the rows whose changes are returned; None: all.
     """
     picks = plan.picks_per_transaction
     bounds = (plan.table_schedule.count(transaction * picks) for transaction in (start, stop))
@@ -142,19 +142,23 @@ def transaction_events(
     is_new = new_rows_before(plan, table_pick + 1, pick + 1) > before
     existing = before + plan.rows
     row = np.where(is_new, existing, _picked(plan, table_pick, existing))
-    if wanted is not None:
-        remaining = wanted(row)
+    if row_filter is not None:
+        remaining = row_filter(row)
         pick, row, is_new = pick[remaining], row[remaining], is_new[remaining]
     return _changes_of_picks(plan, pick, row, is_new)
 
 
 def _picked(plan: GeneratePlan, table_pick: Longs, rows: Longs) -> Longs:
-    """One of the existing rows."""
-    drawn = draw(plan.salt("row"), table_pick)
-    return zipf(drawn, rows, plan.hot_keys) if plan.hot_keys else uniform_of(drawn, rows)
+    """Pick one of the existing rows."""
+    hashes = draw(plan.salt("row"), table_pick)
+    return zipf(hashes, rows, plan.hot_keys) if plan.hot_keys else uniform_of(hashes, rows)
 
 
 def _changes_of_picks(plan: GeneratePlan, pick: Longs, row: Longs, is_new: Flags) -> GeneratedEvents:
+    """Return the changes of picks: as many per pick as its statement has, the first of them an insert if new.
+
+    For example, the picks of rows 8 and 9 with two changes each are the changes of rows 8, 8, 9, 9.
+    """
     transaction, statement = np.divmod(pick, plan.picks_per_transaction)
     starts, sizes = _statements(plan)
     position, size = starts[statement], sizes[statement]
@@ -165,15 +169,15 @@ def _changes_of_picks(plan: GeneratePlan, pick: Longs, row: Longs, is_new: Flags
         position, is_new = position[of_pick] + nth, is_new[of_pick] & (nth == 0)
     event = transaction * plan.rows_per_transaction + position + plan.rows
     commit = transaction + plan.first_transaction
-    if plan.ddl_every:  # DDLs are commits as well
+    if plan.ddl_every:  # DDLs are commits, too
         commit += transaction // plan.ddl_every
     return GeneratedEvents(event, row, commit, position, _deletes(plan, event, position) & ~is_new)
 
 
 def _statements(plan: GeneratePlan) -> tuple[Longs, Longs]:
-    """Position of the first change of each pick of a transaction, and its number of changes."""
+    """Return the position of the first change of each pick of a transaction, and its number of changes."""
     if plan.each:
-        steps = np.array([one.statement for one in plan.each], np.int64)
+        steps = np.array([step.statement for step in plan.each], np.int64)
         _, starts, sizes = np.unique(steps, return_index=True, return_counts=True)
         return starts.astype(np.int64), sizes.astype(np.int64)
     starts = np.arange(0, plan.rows_per_transaction, plan.changes_per_row, dtype=np.int64)
@@ -182,7 +186,7 @@ def _statements(plan: GeneratePlan) -> tuple[Longs, Longs]:
 
 def _deletes(plan: GeneratePlan, event: Longs, position: Longs) -> Flags:
     if plan.each:
-        return np.array([one.deletes for one in plan.each])[position]
+        return np.array([step.deletes for step in plan.each])[position]
     if not plan.delete_chance:
         return np.zeros(len(event), bool)
     return happens(plan.delete_chance, draw(plan.salt("delete"), event))

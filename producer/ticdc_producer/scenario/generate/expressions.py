@@ -23,7 +23,7 @@ from ticdc_producer.scenario.generate.cells import Arguments, Expressions
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
 
 Draws: TypeAlias = Callable[[int, Expressions], Iterable[object]]
-"""Draws all that needs values of expressions, in a task with a number, a part at a time."""
+"""Draws everything that needs values of expressions, in a task with a number, a part at a time."""
 _NAMES = ("row", "version", "number", "draw")
 _ARGUMENTS = pa.schema(
     [("_task", pa.int32()), ("_column", pa.int32()), *((name, pa.int64()) for name in _NAMES)]
@@ -33,7 +33,7 @@ _NO_COLUMN = -1
 
 
 def expression_values(tasks: DataFrame, plans: Sequence[GeneratePlan], draws: Draws) -> DataFrame:
-    """The values that tasks need, in the order in which they need them; for ``ExpressionValues``.
+    """Compute the values that tasks need, in the order in which they need them; for ``ExpressionValues``.
 
     :param tasks: one column with the number of each task, one in a partition.
     :return: ``_task`` (int), and ``value`` (binary), the canonical value; a partition per task. The first row
@@ -64,7 +64,7 @@ def _batch(
 ) -> pa.RecordBatch:
     rows = len(arguments[0])
     numbers = [np.full(rows, task, np.int32), np.full(rows, column, np.int32), *arguments]
-    return pa.record_batch([pa.array(one) for one in numbers], schema=_ARGUMENTS)
+    return pa.record_batch([pa.array(column_numbers) for column_numbers in numbers], schema=_ARGUMENTS)
 
 
 class _Noted:
@@ -72,7 +72,7 @@ class _Noted:
 
     def __init__(self, task: int, columns: Sequence[tuple[GeneratePlan, ColumnPlan]]) -> None:
         self._task = task
-        self._numbers = {_identity(*one): number for number, one in enumerate(columns)}
+        self._numbers = {_identity(*column): number for number, column in enumerate(columns)}
         self._batches: list[pa.RecordBatch] = []
 
     def __call__(self, plan: GeneratePlan, column: ColumnPlan, of: Arguments) -> pa.Array:
@@ -82,8 +82,8 @@ class _Noted:
         return pa.nulls(len(of.row), pa.binary())
 
     def taken(self) -> list[pa.RecordBatch]:
-        found, self._batches = self._batches, []
-        return found
+        batches, self._batches = self._batches, []
+        return batches
 
 
 def _identity(plan: GeneratePlan, column: ColumnPlan) -> tuple[int, str, int]:
@@ -107,30 +107,30 @@ class ExpressionValues:
             self._rest = first.column(1).slice(1)
 
     def __call__(self, _plan: GeneratePlan, _column: ColumnPlan, of: Arguments) -> pa.Array:
-        wanted, parts = len(of.row), []
-        while wanted > len(self._rest):
+        missing, parts = len(of.row), []
+        while missing > len(self._rest):
             parts.append(self._rest)
-            wanted -= len(self._rest)
+            missing -= len(self._rest)
             self._rest = next(self._batches).column(1)
-        parts.append(self._rest.slice(0, wanted))
-        self._rest = self._rest.slice(wanted)
+        parts.append(self._rest.slice(0, missing))
+        self._rest = self._rest.slice(missing)
         return pa.concat_arrays(parts)
 
 
 def _value(frame: DataFrame, number: int, plan: GeneratePlan, column: ColumnPlan) -> Column:
-    """The canonical value of one column's expression; NULL in the rows of other columns."""
+    """Return the canonical value of one column's expression; NULL in the rows of other columns."""
     of_column = F.col("_column") == number
     value = F.when(of_column, F.expr(column.expression))
     try:
         kind = frame.select(*map(F.col, _NAMES)).select(F.expr(column.expression)).schema[0].dataType
-        found = canonical(column.column, value, kind, required=of_column)
-        _ = frame.select(found).schema  # analyses the expression
+        converted = canonical(column.column, value, kind, required=of_column)
+        _ = frame.select(converted).schema  # analyses the expression
     except PySparkException as error:
         what = f"the expression of column {column.column.name!r} is invalid: {_first_line(error)}"
         raise ScenarioError(what, file=plan.file, line=column.line, column=column.column.name) from None
     except ScenarioError as error:
         raise error.at(plan.file, column.line) from None
-    return found
+    return converted
 
 
 def _first_line(error: PySparkException) -> str:

@@ -21,10 +21,10 @@ _MOST_DIGITS = 20
 
 
 def numbered_columns(plan: GeneratePlan, table: TableInfo) -> dict[int, ColumnPlan]:
-    """The columns that hold the number of the row, by offset in a later version of the table."""
+    """Return the columns that hold the number of the row, by offset in a later version of the table."""
     numbered = {column.column.id: column for column in plan.columns if column.keyed and column.sequence}
-    found = {offset: numbered.get(column.id) for offset, column in enumerate(table.columns)}
-    return {offset: column for offset, column in found.items() if column is not None}
+    columns = {offset: numbered.get(column.id) for offset, column in enumerate(table.columns)}
+    return {offset: column for offset, column in columns.items() if column is not None}
 
 
 def check_rows_have_keys(plan: GeneratePlan, table: TableInfo) -> None:
@@ -36,7 +36,7 @@ def check_rows_have_keys(plan: GeneratePlan, table: TableInfo) -> None:
     computed = [column.column.name for column in plan.columns if column.expression]
     if computed:
         what = f"column {computed[0]!r} of {name} has an expression, which SQL cannot compute"
-        raise UnsupportedSQL(what, hint="the rows of this table cannot be used behind its generate step")
+        raise UnsupportedSQL(what, hint="the rows of this table cannot be used after its generate step")
     if plan.key_changes:
         what = f"the keys of {name} change in its generate step, so SQL cannot find its rows by key"
         raise UnsupportedSQL(what, hint="remove key-changes")
@@ -48,31 +48,31 @@ def check_rows_have_keys(plan: GeneratePlan, table: TableInfo) -> None:
 
 
 def last_id(plan: GeneratePlan) -> int:
-    """The largest AUTO_INCREMENT value or hidden row id that the step may have used; 0: none."""
-    used = [one.low + plan.all_rows - 1 for one in plan.columns if one.column.auto_increment]
+    """Return the largest AUTO_INCREMENT value or hidden row id that the step may have used; 0: none."""
+    used = [column.low + plan.all_rows - 1 for column in plan.columns if column.column.auto_increment]
     if plan.table.clustered_key is None:
         used.append(plan.rows + plan.transactions * plan.rows_per_transaction)
     return max(used, default=0)
 
 
 def numbers_in_conflict(plan: GeneratePlan, table: TableInfo, row: Sequence[Value]) -> set[int]:
-    """Numbers of the generated rows that may have a unique key in common with a row.
+    """Return the numbers of the generated rows that may have a unique key in common with a row.
 
     :param table: a later version of the table, whose columns ``row`` has.
     """
     numbered = numbered_columns(plan, table)
-    found: set[int] = set()
+    numbers: set[int] = set()
     for index in table.indexes:
         offset = next((offset for offset in index.offsets if offset in numbered), None)
         if index.unique and offset is not None:
             number = row_number(numbered[offset], _indexed(table, index, offset, row))
             if number is not None and number < plan.all_rows:
-                found.add(number)
-    return found
+                numbers.add(number)
+    return numbers
 
 
 def _indexed(table: TableInfo, index: IndexInfo, offset: int, row: Sequence[Value]) -> Value:
-    """The value of a row's column in an index."""
+    """Return the value of a row's column in an index."""
     value = row[offset]
     if value is None or not index.lengths:
         return value
@@ -80,7 +80,7 @@ def _indexed(table: TableInfo, index: IndexInfo, offset: int, row: Sequence[Valu
 
 
 def row_number(column: ColumnPlan, value: Value) -> int | None:
-    """The number of the only row that may have a value in its numbered key column; None: no row has it.
+    """Return the number of the only row that may have a value in its numbered key column; None: no row.
 
     :param value: canonical value, or the part of it that is indexed.
     """
@@ -98,18 +98,18 @@ def row_number(column: ColumnPlan, value: Value) -> int | None:
 
 
 def _digits(column: ColumnInfo, value: bytes) -> str | None:
-    """The digits that the column's collation cannot tell from a value; None if there are none."""
+    """Return the digits that equal a value under the column's collation; None if there are none."""
     if column.charset == "binary":
         text = value.rstrip(b"\0").decode("ascii", "replace")
         return text if text.isascii() and text.isdigit() else None
     digit_of = _weights(column.collation)
     size = len(next(iter(digit_of)))
     key = sort_key(value, column.collation)
-    found = [digit_of.get(key[at : at + size], "") for at in range(0, len(key), size)]
-    return "".join(found) if all(found) else None
+    digits = [digit_of.get(key[at : at + size], "") for at in range(0, len(key), size)]
+    return "".join(digits) if all(digits) else None
 
 
 @lru_cache
 def _weights(collation: str) -> dict[bytes, str]:
-    """The digits by their sort keys."""
+    """Return the digits by their sort keys."""
     return {sort_key(digit.encode(), collation): digit for digit in "0123456789"}

@@ -23,16 +23,17 @@ _MOST_BYTES_OF_OTHERS = 70
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnPlan:
-    """How the values of one column are generated.
+    """The plan of the values of one column.
 
     :param offset: offset in the table; columns that a DDL of the step adds follow.
     :param keyed: whether it belongs to a unique key; then it changes only with the key.
-    :param sequence: whether each value is made of a different number.
-    :param low: smallest ordinal (see ``domain``) that is drawn; ``high``: the largest.
+    :param sequence: whether each value comes from a different number.
+    :param low: smallest ordinal (see ``domain``) that is drawn.
+    :param high: largest ordinal that is drawn.
     :param real: bounds of FLOAT and DOUBLE values.
     :param length: minimum and maximum length of strings, in characters or bytes.
     :param choices: canonical values to choose from; empty: values of the type are drawn.
-    :param expression: Spark SQL of the value, instead of all that.
+    :param expression: Spark SQL of the value; the other settings of values then have no effect.
     :param adds: SQL of the number that each update adds to the inserted value.
     :param nulls: ratio of NULLs.
     :param boundary_share: ratio of the canonical values in ``boundary_values``.
@@ -63,7 +64,7 @@ class ColumnPlan:
 
     @property
     def most_bytes(self) -> int:
-        """An upper limit of the size of values, but for boundary values and those of an ``expression``."""
+        """An upper limit of the size of values, except boundary values and those of an ``expression``."""
         if self.choices:
             return max(len(choice or b"") for choice in self.choices)
         return self.length[1] if is_string(self.column) else _MOST_BYTES_OF_OTHERS
@@ -122,7 +123,7 @@ class GeneratePlan:
     :param columns: the columns of all versions of the table.
     :param ddl_every: number of transactions between two DDLs of the table; 0: no DDLs.
     :param versions: the table at the start of the step and after each of its DDLs; empty without DDLs.
-    :param edits: what SQL did to the table behind the step; None: nothing.
+    :param edits: the effects of SQL on the table after the step; None: there are none.
     """
 
     file: str
@@ -169,26 +170,29 @@ class GeneratePlan:
         return self.commit_of(self.transactions)
 
     def commit_of(self, transaction: int) -> int:
-        """Number of a transaction's commit; one behind the last: of the first commit after the step."""
+        """Return the number of a transaction's commit.
+
+        For the number of transactions, the result is the first commit after the step.
+        """
         ddls = min(transaction, self.transactions - 1) // self.ddl_every if self.ddl_every else 0
         return self.first_transaction + transaction + ddls
 
     def transactions_before(self, commit: int) -> int:
-        """Number of transactions before a commit."""
+        """Return the number of transactions before a commit."""
         before = min(max(0, commit - self.first_transaction), self.commits_after - self.first_transaction)
         return before - before // (self.ddl_every + 1) if self.ddl_every else before
 
     def table_after(self, commits: int | None) -> TableInfo:
-        """The table after a number of commits of the history; None: after the last one."""
+        """Return the table after a number of commits of the history; None: after the last commit."""
         edited = None if self.edits is None else self.edits.table_after(commits)
         return self.step_table_after(commits) if edited is None else edited
 
     def step_table_after(self, commits: int | None) -> TableInfo:
-        """The table after a number of commits, as the step left it; None: after the step."""
+        """Return the table after a number of commits, without changes by SQL; None: after the step."""
         return self.versions[self._version_after(commits)] if self.versions else self.table
 
     def truncations_before(self, commits: int | None) -> int:
-        """Number of truncations of the table in a number of commits of the history; None: in all."""
+        """Return the number of truncations in a number of commits of the history; None: in all commits."""
         return self.truncate_generation[self._version_after(commits)] if self.truncate_generation else 0
 
     def _version_after(self, commits: int | None) -> int:
@@ -201,7 +205,7 @@ class GeneratePlan:
     def truncate_generation(self) -> tuple[int, ...]:
         """Number of truncations before each version of the table; empty if it is never truncated."""
         ids = [table.table_id for table in self.versions]
-        counts = tuple(accumulate((one != other for one, other in pairwise(ids)), initial=0))
+        counts = tuple(accumulate((before != after for before, after in pairwise(ids)), initial=0))
         return counts if ids and counts[-1] else ()
 
     @property
@@ -218,11 +222,11 @@ class GeneratePlan:
         """Number of statements with two changes that fall to the table."""
         picks, cycle = self.picks_per_transaction, self.table_schedule.cycle
         whole, rest = divmod(self.transactions, cycle)
-        found = 0
-        for statement in (one.statement for one in self.each if one.deletes):
+        changes = 0
+        for statement in (step.statement for step in self.each if step.deletes):
             mine = [self.table_schedule.has(number * picks + statement) for number in range(cycle)]
-            found += whole * sum(mine) + sum(mine[:rest])
-        return found
+            changes += whole * sum(mine) + sum(mine[:rest])
+        return changes
 
     @property
     def picks_per_transaction(self) -> int:
@@ -247,11 +251,11 @@ class GeneratePlan:
         return self.delete_chance > 0 or self._second_changes > 0 or bool(self.truncate_generation)
 
     def new_rows_before(self, pick: int) -> int:
-        """Number of new rows in the transactions before a pick of the step."""
+        """Return the number of new rows in the transactions before a pick of the step."""
         if self.each:
-            inserts = [one.statement for one in self.each if one.inserts]
+            inserts = [step.statement for step in self.each if step.inserts]
             transaction, statement = divmod(pick, self.picks_per_transaction)
-            return transaction * len(inserts) + sum(one < statement for one in inserts)
+            return transaction * len(inserts) + sum(insert < statement for insert in inserts)
         table_picks = max(self.table_picks, 1)
         return (self.table_schedule.count(pick) * self.new_rows + table_picks - 1) // table_picks
 
@@ -261,16 +265,16 @@ class GeneratePlan:
         return tuple(column.offset for column in self.columns if not column.keyed and not column.since)
 
     def salt(self, purpose: str) -> int:
-        """A signed long that separates the hashes of different purposes."""
+        """Return a signed long that separates the hashes of different purposes."""
         return salt(f"{self.seed}/{self.step_commit}/{self.table.qualified_name}/{purpose}")
 
     def shared_salt(self, purpose: str) -> int:
-        """Like :meth:`salt`, but the same for all tables of the step."""
+        """Return a salt like :meth:`salt` that is the same for all tables of the step."""
         return salt(f"{self.seed}/{self.step_commit}/{purpose}")
 
 
 def salt(name: str) -> int:
-    """A signed long derived from a name."""
+    """Derive a signed long from a name."""
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest(), "big", signed=True)
 
 
@@ -295,11 +299,11 @@ def check_state_size(plan: GeneratePlan) -> None:
 
 
 def may_change(plan: GeneratePlan, column: ColumnPlan) -> bool:
-    """Whether updates may give a column a new value, other than by adding to it or changing keys."""
+    """Return whether updates may give a column a new value, other than by adding to it or changing keys."""
     if column.keyed or column.adds:
         return False
     if plan.each:
-        return any(column.offset in one.updates for one in plan.each)
+        return any(column.offset in step.updates for step in plan.each)
     return not plan.updates or column.offset in plan.updates
 
 

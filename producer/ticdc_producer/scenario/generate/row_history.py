@@ -1,4 +1,4 @@
-"""What each change does to its row, from the row's earlier changes: a state per row that runs on.
+"""The effect of each change on its row, from the row's earlier changes: a state per row that is updated.
 
 A change that would delete or update a deleted row inserts it again instead. A cell is a pure function of its
 version, the number of the change that last gave it a value. So the state of a row is a few numbers, however
@@ -14,12 +14,11 @@ import numpy as np
 
 from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.scenario.generate.amounts import evaluated, parsed
-from ticdc_producer.scenario.generate.arrays import Flags, Longs
+from ticdc_producer.scenario.generate.arrays import Flags, Longs, RowRuns
 from ticdc_producer.scenario.generate.domain import DECIMAL_DIGITS
 from ticdc_producer.scenario.generate.draw import draw, happens, uniform
 from ticdc_producer.scenario.generate.events import GeneratedEvents
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan, may_change
-from ticdc_producer.scenario.generate.runs import RowRuns
 
 _ALSO = 0.25
 """Probability of each further column to change in an update."""
@@ -30,21 +29,21 @@ NEVER = -1
 class Versions:
     """The numbers of the changes that the values of rows come from.
 
-    :param made: the change that last inserted the row.
+    :param inserted: the change that last inserted the row.
     :param keys: the change that last gave the row new keys; ``NEVER`` if it has its first keys.
     :param changed: by offset, the change that last gave the column a value; the columns that updates change.
-    :param added: by offset, what updates added since the insert, in units of the column's last digit.
+    :param added: by offset, the sum that updates added since the insert, in units of the column's last digit.
     """
 
-    made: Longs
+    inserted: Longs
     keys: Longs
     changed: Mapping[int, Longs] = field(default_factory=dict)
     added: Mapping[int, Longs] = field(default_factory=dict)
 
     def take(self, indexes: Longs) -> Versions:
-        """The versions of some rows."""
+        """Return the versions of some rows."""
         return Versions(
-            self.made[indexes],
+            self.inserted[indexes],
             self.keys[indexes],
             {offset: column[indexes] for offset, column in self.changed.items()},
             {offset: column[indexes] for offset, column in self.added.items()},
@@ -52,7 +51,7 @@ class Versions:
 
 
 def first_versions(rows: Longs) -> Versions:
-    """Versions of rows that have their first keys; only those of the keys are true."""
+    """Return versions of rows that have their first keys; only the versions of the keys are valid."""
     return Versions(np.zeros(len(rows), np.int64), np.full(len(rows), NEVER, np.int64))
 
 
@@ -60,7 +59,8 @@ def first_versions(rows: Longs) -> Versions:
 class RowChanges:
     """Changes with the versions of the row before and after each.
 
-    :param existed: whether the row existed before; ``exists``: whether it exists after.
+    :param existed: whether the row existed before the change.
+    :param exists: whether the row exists after the change.
     """
 
     row: Longs
@@ -73,7 +73,7 @@ class RowChanges:
 
     @staticmethod
     def of_inserts(rows: Longs, versions: Versions) -> RowChanges:
-        """The inserts of some rows, in a transaction of their own."""
+        """Return the inserts of rows, in a transaction of their own."""
         nothing = np.zeros(len(rows), np.int64)
         none, all_ = np.zeros(len(rows), bool), np.ones(len(rows), bool)
         return RowChanges(rows, nothing, nothing, none, all_, versions, versions)
@@ -82,7 +82,7 @@ class RowChanges:
         return len(self.row)
 
     def take(self, indexes: Longs) -> RowChanges:
-        """Some of the changes."""
+        """Return some of the changes."""
         return RowChanges(
             self.row[indexes],
             self.commit[indexes],
@@ -108,46 +108,48 @@ class RowFollower:
         """Begin with no rows, as after TRUNCATE TABLE."""
         self._exists = np.zeros(self._rows, bool)
         self._versions = Versions(
-            made=np.zeros(self._rows, np.int64),
+            inserted=np.zeros(self._rows, np.int64),
             keys=np.full(self._rows if self._plan.key_changes else 0, NEVER, np.int64),
             changed={offset: np.zeros(self._rows, np.int64) for offset in self._updated},
             added={column.offset: np.zeros(self._rows, np.int64) for column in self._adding},
         )
 
     def existing(self) -> tuple[Longs, Versions]:
-        """The existing rows and their versions; only if changes revisit rows."""
+        """Return the existing rows and their versions; only if changes revisit rows."""
         rows = np.flatnonzero(self._exists)
         return rows, self._state_of(rows)
 
     def changes(self, events: GeneratedEvents, *, net: bool) -> RowChanges:
-        """The changes of whole transactions, in the order of their execution.
+        """Return the changes of whole transactions, in the order of their execution.
+
+        With ``net``, an insert and an update of a row in one transaction are one insert of the updated row.
 
         :param net: one change per row and transaction, from the row before the transaction to the row after
-            it; rows that exist neither before nor after are left out.
+            it; rows that exist neither before nor after are omitted.
         """
         runs = RowRuns(events.row)
-        found = self._followed(events.take(runs.order), runs)
+        changes = self._followed(events.take(runs.order), runs)
         selected = np.arange(len(events))
         if net:
-            ends = runs.ends | (np.append(found.commit[1:], NEVER) != found.commit)
+            ends = runs.ends | (np.append(changes.commit[1:], NEVER) != changes.commit)
             begins = np.concatenate([[True], ends[:-1]])[: len(ends)]
             first = np.maximum.accumulate(np.where(begins, selected, 0))
-            found = RowChanges(
-                found.row, found.commit, found.position, found.existed[first], found.exists,
-                found.before.take(first), found.after,
+            changes = RowChanges(
+                changes.row, changes.commit, changes.position, changes.existed[first], changes.exists,
+                changes.before.take(first), changes.after,
             )  # fmt: skip
-            selected = np.flatnonzero(ends & (found.existed | found.exists))
-        return found.take(runs.in_first_order(selected))
+            selected = np.flatnonzero(ends & (changes.existed | changes.exists))
+        return changes.take(runs.in_first_order(selected))
 
     def _followed(self, events: GeneratedEvents, runs: RowRuns) -> RowChanges:
-        """The changes in the order of the runs; the states then are those after them."""
+        """Return the changes in the order of the runs, and store the states after them."""
         earlier, existed_before = self._earlier(events.row)
         exists = _existence(events.deletes, runs, existed_before)
         existed = runs.previous(exists, existed_before)
         inserts, updates = exists & ~existed, exists & existed
         after = self._after(events, runs, inserts, updates, earlier)
         before = Versions(
-            runs.previous(after.made, earlier.made),
+            runs.previous(after.inserted, earlier.inserted),
             runs.previous(after.keys, earlier.keys),
             {at: runs.previous(column, earlier.changed[at]) for at, column in after.changed.items()},
             {at: runs.previous(column, earlier.added[at]) for at, column in after.added.items()},
@@ -176,21 +178,22 @@ class RowFollower:
             )
             for column in self._adding
         }
-        return Versions(runs.latest(inserts, event, earlier.made), keys, changed, added)
+        return Versions(runs.latest(inserts, event, earlier.inserted), keys, changed, added)
 
     def _earlier(self, rows: Longs) -> tuple[Versions, Flags]:
-        """The states of rows before the changes, and whether the rows exist."""
+        """Return the states of rows before the changes, and whether the rows exist."""
         if self._rows:
             return self._state_of(rows), self._exists[rows]
         none = np.zeros(len(rows), np.int64)
         never = np.full(len(rows), NEVER, np.int64)
         unchanged = dict.fromkeys(self._updated, none)
-        return Versions(none, never, unchanged, {one.offset: none for one in self._adding}), none.astype(bool)
+        added = {column.offset: none for column in self._adding}
+        return Versions(none, never, unchanged, added), none.astype(bool)
 
     def _state_of(self, rows: Longs) -> Versions:
         state = self._versions
         return Versions(
-            state.made[rows],
+            state.inserted[rows],
             state.keys[rows] if len(state.keys) else np.full(len(rows), NEVER, np.int64),
             {offset: column[rows] for offset, column in state.changed.items()},
             {offset: column[rows] for offset, column in state.added.items()},
@@ -199,7 +202,7 @@ class RowFollower:
     def _store(self, rows: Longs, exists: Flags, versions: Versions) -> None:
         self._exists[rows] = exists
         state = self._versions
-        state.made[rows] = versions.made
+        state.inserted[rows] = versions.inserted
         if len(state.keys):
             state.keys[rows] = versions.keys
         for offset, column in versions.changed.items():
@@ -209,24 +212,28 @@ class RowFollower:
 
 
 def _existence(deletes: Flags, runs: RowRuns, existed_before: Flags) -> Flags:
-    """Whether rows exist after their changes.
+    """Return whether rows exist after their changes.
 
-    In a run of deleting changes every other one finds the row gone and inserts it; all other changes leave a
-    row that exists.
+    A change that deletes inserts the row again if the previous one deleted it, so consecutive deletes
+    alternate. After all other changes the row exists.
+
+    >>> deletes = np.array([False, True, True, True])  # one row
+    >>> _existence(deletes, RowRuns(np.zeros(4, np.int64)), np.zeros(4, bool)).tolist()
+    [True, False, True, False]
     """
     if not deletes.any():
         return np.ones(len(deletes), bool)
     since = runs.distance(~deletes)
     starts_absent = since.from_start & ~existed_before
-    found: Flags = (since.steps + starts_absent) % 2 == 0
-    return found
+    exist: Flags = (since.steps + starts_absent) % 2 == 0
+    return exist
 
 
 def _updates(plan: GeneratePlan, offset: int, events: GeneratedEvents) -> Flags:
-    """Whether changes give the column a new value if they are updates."""
+    """Return whether each change gives the column a new value if it is an update."""
     if plan.each:
-        named = np.array([offset in one.updates for one in plan.each])
-        positions = np.minimum(events.position, len(named) - 1)  # those of first inserts may be higher
+        named = np.array([offset in step.updates for step in plan.each])
+        positions = np.minimum(events.position, len(named) - 1)  # first inserts may have higher positions
         updated: Flags = named[positions]
         return updated
     if plan.updates:
@@ -235,21 +242,23 @@ def _updates(plan: GeneratePlan, offset: int, events: GeneratedEvents) -> Flags:
     if offset not in plan.updatable:  # not in all versions; an update must change a column that is
         return also
     first = uniform(draw(plan.salt("updated"), events.event), len(plan.updatable))
-    chosen: Flags = first == np.uint64(plan.updatable.index(offset))
-    return chosen | also
+    is_first: Flags = first == np.uint64(plan.updatable.index(offset))
+    return is_first | also
 
 
 def _added(plan: GeneratePlan, column: ColumnPlan, events: GeneratedEvents, updates: Flags) -> Longs:
-    """What changes add to the column."""
-    found = np.zeros(len(events), np.int64)
+    """Return the amount that each change adds to the column, in units of its last digit."""
+    amounts = np.zeros(len(events), np.int64)
     adding = np.flatnonzero(updates & _updates(plan, column.offset, events))
     if len(adding):
-        found[adding] = added_units(plan, column, events.take(adding))
-    return found
+        amounts[adding] = added_units(plan, column, events.take(adding))
+    return amounts
 
 
 def added_units(plan: GeneratePlan, column: ColumnPlan, updates: GeneratedEvents) -> Longs:
-    """What each of some updates adds, in units of the column's last digit, rounded half away from zero.
+    """Return the amount that each update adds, in units of the column's last digit.
+
+    Amounts are rounded half away from zero.
 
     The expression can use ``row``; ``transaction``, the number of the commit; ``place``, the position of the
     change in it; and ``draw``, a hash that all changes of a transaction share, in all tables. NULL adds
@@ -257,7 +266,7 @@ def added_units(plan: GeneratePlan, column: ColumnPlan, updates: GeneratedEvents
 
     :raises ScenarioError: for a condition that is not supported.
     """
-    found = evaluated(
+    amounts = evaluated(
         parsed(column.adds),
         {
             "row": updates.row,
@@ -266,11 +275,11 @@ def added_units(plan: GeneratePlan, column: ColumnPlan, updates: GeneratedEvents
             "draw": draw(plan.shared_salt("added"), updates.commit).view(np.int64),
         },
     ).at(added_scale(column))
-    return np.where(found.null, 0, found.units).astype(np.int64)
+    return np.where(amounts.null, 0, amounts.units).astype(np.int64)
 
 
 def added_scale(column: ColumnPlan) -> int:
-    """Number of fraction digits of sums."""
+    """Return the number of fraction digits of sums."""
     if column.column.type in INTEGERS:
         return 0
     return min(max(column.column.decimal, 0), DECIMAL_DIGITS)

@@ -90,7 +90,7 @@ class Generate(StrictModel):
     ddl: DDLMix | None = Field(default=None, description="DDLs of the table between its transactions.")
 
     def resolved_tables(self) -> tuple[ResolvedTableSpec, ...]:
-        """The settings of each table, with all defaults."""
+        """Return the settings of each table, with all defaults."""
         specs = self.tables or (TableSpec(table=self.table or ""),)
         return tuple(self._resolve(spec) for spec in specs)
 
@@ -162,7 +162,7 @@ class Generate(StrictModel):
             raise ValueError(f"{self.ddls} DDLs, more than {MOST_DDLS}; increase every")
 
     def _changes(self) -> int:
-        """Number of row changes of a transaction."""
+        """Return the number of row changes of a transaction."""
         if self.each is None:
             return self.rows_per_transaction
         return sum(2 if statement.does == "replace" else 1 for statement in self.each)
@@ -185,7 +185,7 @@ class Generate(StrictModel):
             raise ValueError("each names the tables, so they have no shares")
 
     def _given_keys(self) -> Iterator[str]:
-        """The keys that are set in the step and its tables."""
+        """Yield the keys that are set in the step and its tables."""
         yield from self.model_fields_set
         for spec in self.tables or ():
             yield from spec.model_fields_set
@@ -195,7 +195,8 @@ class Generate(StrictModel):
             return table_spec.share > 0 and table_spec.mix.insert == table_spec.mix.delete
         if not self.names_tables:
             return table_spec.share > 0 and self.each[0].does != "insert"
-        first = (one.does for one in self.each if (one.table or "").lower() == table_spec.table.lower())
+        table = table_spec.table.lower()
+        first = (statement.does for statement in self.each if (statement.table or "").lower() == table)
         return next(first, "insert") != "insert"
 
 
@@ -211,17 +212,17 @@ class SourceLines:
     above: tuple[str, ...] = ()
 
     def of_table(self, number: int) -> SourceLines:
-        """The lines for one of several tables."""
+        """Return the lines for one of several tables."""
         return SourceLines(self.lines, ("tables", str(number)))
 
     def of(self, *path: str) -> int:
-        """The line of a key, or of the nearest key above it; the table's keys precede the step's."""
-        found = self._lower_case
-        wanted = tuple(part.lower() for part in path)
-        for depth in range(len(wanted), -1, -1):
-            for candidate in (self.above + wanted[:depth], wanted[:depth]):
-                if candidate in found:
-                    return found[candidate]
+        """Return the line of a key, or of the nearest key above it; the table's keys precede the step's."""
+        lines = self._lower_case
+        lower_path = tuple(part.lower() for part in path)
+        for depth in range(len(lower_path), -1, -1):
+            for candidate in (self.above + lower_path[:depth], lower_path[:depth]):
+                if candidate in lines:
+                    return lines[candidate]
         return 0
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The schedule of a step: which picks belong to which table, and which operation each of them is.
+"""The schedule of a step: the table of each pick, and the rates of the operations.
 
 An event of an existing row deletes it with probability ``p``; an event of a deleted row inserts it again.
 After ``n`` events per row on average, the share ``p / (1 + p) * (1 - exp(-n * (1 + p)))`` of the rows is
@@ -29,7 +29,7 @@ class TableSchedule:
     positions: tuple[int, ...]
 
     def count(self, picks: int) -> int:
-        """Number of the table's picks among the first ``picks``."""
+        """Return the number of the table's picks among the first ``picks``."""
         whole, rest = divmod(picks, self.cycle)
         return whole * len(self.positions) + bisect_left(self.positions, rest)
 
@@ -42,7 +42,7 @@ ALWAYS = TableSchedule(1, (0,))
 
 
 def schedules_by_share(shares: Sequence[float], seed: str) -> list[TableSchedule]:
-    """Schedules by weight; a hash of the seed orders the positions.
+    """Build schedules by weight; a hash of the seed orders the positions.
 
     Each table gets its share of the cycle, rounded so that all positions are assigned; a table with a
     positive share gets at least one position.
@@ -52,16 +52,16 @@ def schedules_by_share(shares: Sequence[float], seed: str) -> list[TableSchedule
     order = sorted(
         range(CYCLE), key=lambda position: blake2b(f"{seed}/{position}".encode(), digest_size=8).digest()
     )
-    found: list[TableSchedule] = []
+    schedules: list[TableSchedule] = []
     first = 0
     for count in _counts(shares):
-        found.append(TableSchedule(CYCLE, tuple(sorted(order[first : first + count]))))
+        schedules.append(TableSchedule(CYCLE, tuple(sorted(order[first : first + count]))))
         first += count
-    return found
+    return schedules
 
 
 def schedules_by_statement(tables: Sequence[int], of: int) -> list[TableSchedule]:
-    """Schedules of ``of`` tables, if each statement of a transaction names its table by number."""
+    """Build the schedules of ``of`` tables, if each statement of a transaction names its table by number."""
     positions = range(len(tables))
     return [
         TableSchedule(len(tables), tuple(p for p in positions if tables[p] == number)) for number in range(of)
@@ -69,10 +69,10 @@ def schedules_by_statement(tables: Sequence[int], of: int) -> list[TableSchedule
 
 
 def _counts(shares: Sequence[float]) -> list[int]:
-    """Number of positions of each table, by the largest remainder method."""
+    """Return the number of positions of each table, by the largest remainder method."""
     least = [1 if share else 0 for share in shares]
     exact = [(CYCLE - sum(least)) * share / sum(shares) for share in shares]
-    counts = [one + int(part) for one, part in zip(least, exact, strict=True)]
+    counts = [minimum + int(part) for minimum, part in zip(least, exact, strict=True)]
     with_share = [number for number, share in enumerate(shares) if share]
     by_rest = sorted(with_share, key=lambda number: (int(exact[number]) - exact[number], number))
     for number in by_rest[: CYCLE - sum(counts)]:
@@ -98,7 +98,7 @@ class Rates:
 
 
 def operation_rates(insert: float, delete: float, rows: int, events: int) -> Rates:
-    """The rates that give a mix, in expectation.
+    """Return the rates that give a mix, in expectation.
 
     :param insert: share of all events, 0 to 1, not below that of ``delete``.
     :param rows: number of rows before the first event.
@@ -115,12 +115,12 @@ def operation_rates(insert: float, delete: float, rows: int, events: int) -> Rat
     return Rates(max(round(new_rows), least), round(chance, _DIGITS))
 
 
-def _chance(wanted: float, table_picks: float) -> float:
-    """The delete probability for ``wanted`` deletes of a row in ``table_picks`` events."""
+def _chance(deletes: float, table_picks: float) -> float:
+    """Return the delete probability for ``deletes`` deletes of a row in ``table_picks`` events."""
     low, high = 0.0, 1.0
     for _ in range(_ROUNDS):
         middle = (low + high) / 2
-        low, high = (middle, high) if _deletes(middle, table_picks) < wanted else (low, middle)
+        low, high = (middle, high) if _deletes(middle, table_picks) < deletes else (low, middle)
     return high
 
 
@@ -129,6 +129,6 @@ def _gone(chance: float, table_picks: float) -> float:
 
 
 def _deletes(chance: float, table_picks: float) -> float:
-    """Expected number of deletes of one row: the chance times the events at which it exists."""
+    """Return the expected number of deletes of one row: the chance times the events at which it exists."""
     settled = (1 - exp(-table_picks * (1 + chance))) / (1 + chance)
     return chance * (table_picks - chance / (1 + chance) * (table_picks - settled))

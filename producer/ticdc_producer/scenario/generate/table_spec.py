@@ -17,13 +17,13 @@ _SOURCES = ("values", "expression", "references", "faker")
 
 
 def _text_of(value: object) -> object:
-    """A number or date as text; the column's type reads it later."""
+    """Convert a number or date to text; the column's type reads it later."""
     plain = isinstance(value, int | float | date) and not isinstance(value, bool)
     return str(value) if plain else value
 
 
 def _length_of(value: object) -> object:
-    """A single length is both minimum and maximum."""
+    """Convert a single length to both minimum and maximum."""
     if isinstance(value, int):
         return (value, value)
     return tuple(value) if isinstance(value, list) else value
@@ -172,7 +172,7 @@ class ResolvedTableSpec:
 
 
 def load_commits(rows: int) -> int:
-    """Number of transactions that insert the first rows of a table."""
+    """Return the number of transactions that insert the first rows of a table."""
     return -(-rows // ROWS_PER_LOAD)
 
 
@@ -204,7 +204,7 @@ class DDLMix(StrictModel):
         return self
 
     def weights(self) -> dict[str, float]:
-        """Weights by the key of the scenario."""
+        """Return the weights by the key of the scenario."""
         return {
             "add-column": self.add_column,
             "drop-column": self.drop_column,
@@ -215,5 +215,5 @@ class DDLMix(StrictModel):
         }
 
     def count(self, transactions: int) -> int:
-        """Number of DDLs; a transaction follows the last one."""
+        """Return the number of DDLs; a transaction follows the last DDL."""
         return (transactions - 1) // self.every

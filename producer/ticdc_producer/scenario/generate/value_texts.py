@@ -20,12 +20,12 @@ _DATETIME_LENGTH = len("2021-12-20 13:30:49")
 
 
 def integer_texts(numbers: Longs | Hashes) -> pa.Array:
-    """Decimal numbers, as binary."""
+    """Print decimal numbers, as binary."""
     return pa.array(numbers).cast(pa.string()).cast(pa.binary())
 
 
 def ordinal_texts(column: ColumnInfo, ordinals: Longs) -> pa.Array:
-    """The values with some ordinals, for all types but strings, JSON, FLOAT and DOUBLE."""
+    """Print the values with the ordinals, for all types except strings, JSON, FLOAT and DOUBLE."""
     fsp = max(column.decimal, 0)
     if column.type == T.NEW_DECIMAL:
         return _decimal_texts(ordinals, fsp)
@@ -39,7 +39,7 @@ def ordinal_texts(column: ColumnInfo, ordinals: Longs) -> pa.Array:
 
 
 def real_texts(column: ColumnInfo, numbers: Reals) -> pa.Array:
-    """FLOAT and DOUBLE values."""
+    """Print FLOAT and DOUBLE values."""
     if column.decimal >= 0:
         # Source: tidb types.Round: scale up, round half to even, scale down.
         numbers = np.rint(numbers * 10.0**column.decimal) / 10.0**column.decimal
@@ -47,17 +47,25 @@ def real_texts(column: ColumnInfo, numbers: Reals) -> pa.Array:
 
 
 def _decimal_texts(units: Longs, scale: int) -> pa.Array:
-    """Numbers with exactly ``scale`` fraction digits, of which the first 18 are drawn."""
-    drawn = min(scale, DECIMAL_DIGITS)
-    if not drawn:
+    """Print numbers with exactly ``scale`` fraction digits, of which the first 18 are drawn.
+
+    >>> _decimal_texts(np.array([125, -7]), 2).to_pylist()
+    [b'1.25', b'-0.07']
+    """
+    digits = min(scale, DECIMAL_DIGITS)
+    if not digits:
         return integer_texts(units)
-    whole, fraction = np.divmod(np.abs(units), 10**drawn)
-    zeros = "0" * (scale - drawn)
-    return _joined(_signs(units), pa.array(whole).cast(pa.string()), ".", _padded(fraction, drawn), zeros)
+    whole, fraction = np.divmod(np.abs(units), 10**digits)
+    zeros = "0" * (scale - digits)
+    return _joined(_signs(units), pa.array(whole).cast(pa.string()), ".", _padded(fraction, digits), zeros)
 
 
 def _datetime_texts(units: Longs, fsp: int) -> pa.Array:
-    """Times since 1970 in units of the last digit."""
+    """Print times since 1970 in units of the last digit.
+
+    >>> _datetime_texts(np.array([10, -5]), 1).to_pylist()
+    [b'1970-01-01 00:00:01.0', b'1969-12-31 23:59:59.5']
+    """
     digits = 0 if fsp == 0 else 3 if fsp <= 3 else 6
     unit = {0: "s", 3: "ms", 6: "us"}[digits]
     texts = pa.array(units * 10 ** (digits - fsp)).cast(pa.timestamp(unit)).cast(pa.string())
@@ -66,7 +74,11 @@ def _datetime_texts(units: Longs, fsp: int) -> pa.Array:
 
 
 def _duration_texts(units: Longs, fsp: int) -> pa.Array:
-    """Times since midnight in units of the last digit; hours have at least two digits."""
+    """Print times since midnight in units of the last digit; hours have at least two digits.
+
+    >>> _duration_texts(np.array([-36610, 3600000]), 1).to_pylist()
+    [b'-01:01:01.0', b'100:00:00.0']
+    """
     seconds, fraction = np.divmod(np.abs(units), 10**fsp)
     hours = pa.array(seconds // 3600).cast(pa.string())
     hours = pc.if_else(pa.array(seconds < 100 * 3600), _padded(seconds // 3600 % 100, 2), hours)
@@ -79,7 +91,7 @@ def _signs(units: Longs) -> pa.Array:
 
 
 def _padded(numbers: Longs, digits: int) -> pa.Array:
-    """Numbers with leading zeros."""
+    """Print numbers with leading zeros."""
     return pc.utf8_slice_codeunits(pa.array(numbers + 10**digits).cast(pa.string()), 1)
 
 
@@ -88,5 +100,5 @@ def _joined(*parts: pa.Array | str) -> pa.Array:
 
 
 def joined_texts(parts: Sequence[pa.Array | str]) -> pa.Array:
-    """Texts, of which one at least is a column, one behind the other."""
+    """Join texts row by row; at least one of the parts is a column."""
     return pc.binary_join_element_wise(*parts, "")

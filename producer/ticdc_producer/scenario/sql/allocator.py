@@ -39,6 +39,11 @@ class RowIds:
     :param end: the last id of the cached range.
     :param limit: the largest id.
     :param cache: length of a range: AUTO_ID_CACHE.
+
+    >>> ids = RowIds(cache=10)
+    >>> ids.advance(5)
+    >>> ids.take(), ids.end
+    (6, 15)
     """
 
     base: int = 0
@@ -74,18 +79,18 @@ class RowIds:
         self.base = self.end = max(self.base, self.end)
 
     def resize(self, cache: int) -> None:
-        """``AUTO_ID_CACHE = cache``; 0 does not change it."""
+        """Apply ``AUTO_ID_CACHE = cache``; 0 does not change it."""
         self.forget_cache()
         self.cache = cache or self.cache
 
     def rebase(self, next_id: int) -> None:
-        """``AUTO_INCREMENT = next_id``: the counter never decreases, nor returns into the cached range."""
+        """Apply ``AUTO_INCREMENT = next_id``; the counter neither decreases nor enters the cached range."""
         self.forget_cache()
         self.base = self.end = max(self.base, next_id - 1)
 
 
 def ids_exhausted(column: ColumnInfo | None = None) -> ScenarioError:
-    """TiDB's error if no id is left.
+    """Return TiDB's error for exhausted ids.
 
     :param column: the column whose range is exhausted; None if it is the counter's own.
     """
@@ -94,7 +99,7 @@ def ids_exhausted(column: ColumnInfo | None = None) -> ScenarioError:
 
 
 def row_ids(table: TableInfo, *, next_id: int = 0, cache: int = 0) -> RowIds:
-    """The counter of a new table; for an unsigned AUTO_INCREMENT column its limit is twice as large.
+    """Return the counter of a new table, with twice the limit for an unsigned AUTO_INCREMENT column.
 
     :param next_id: AUTO_INCREMENT of the table; 0 without it.
     :param cache: AUTO_ID_CACHE; 0 without it.

@@ -14,9 +14,9 @@ from ticdc_producer.model.values.number_text import EXACT, as_number
 from ticdc_producer.model.values.sql_value import BinaryLiteral, Member, SQLMode, SQLValue, Unsigned
 
 MAX_SCALE = 30
-"""Most digits of a DECIMAL behind the point."""
+"""The largest number of fractional digits of a DECIMAL."""
 DIV_INCREMENT = 4
-"""Digits behind the point that a division adds: ``div_precision_increment``."""
+"""Fractional digits that a division adds: ``div_precision_increment``."""
 _MAX_SIGNED = (1 << 63) - 1
 _MAX_UNSIGNED = (1 << 64) - 1
 _WORD = 9  # decimal digits per word of TiDB's MyDecimal
@@ -26,7 +26,7 @@ Number = int | Decimal | float
 
 
 def operand(value: SQLValue) -> Number:
-    """A value as an operand: text is converted to DOUBLE."""
+    """Return a value as an operand: text is converted to DOUBLE."""
     if isinstance(value, str | bytes) and not isinstance(value, Member | BinaryLiteral):
         return float(as_number(value)[0])
     number, _ = as_number(value)
@@ -50,7 +50,12 @@ def multiply(left: SQLValue, right: SQLValue, _: SQLMode) -> SQLValue:
 
 
 def divide(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
-    """``/``: never an integer; the scale is the dividend's plus four, rounded up to words of nine digits."""
+    """Divide with ``/``; the result is never an integer.
+
+    >>> from decimal import Decimal
+    >>> divide(Decimal("1.5"), 2, SQLMode())
+    Decimal('0.750000000')
+    """
     a, b = operand(left), operand(right)
     if b == 0:
         refuse_zero(mode)
@@ -67,7 +72,7 @@ def divide(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
 
 
 def integer_divide(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
-    """``DIV``: the quotient cut towards zero."""
+    """Divide with ``DIV``: the quotient is cut towards zero."""
     a, b = operand(left), operand(right)
     if b == 0:
         refuse_zero(mode)
@@ -78,7 +83,7 @@ def integer_divide(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
 
 
 def modulo(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
-    """``%``: the sign is the dividend's."""
+    """Return the remainder (``%``); its sign is the dividend's."""
     a, b = operand(left), operand(right)
     if b == 0:
         refuse_zero(mode)
@@ -112,7 +117,7 @@ def refuse_zero(mode: SQLMode) -> None:
 
 
 def to_bits(value: SQLValue) -> int:
-    """A value as 64 unsigned bits, for ``& | ^ ~ << >>``."""
+    """Return a value as 64 unsigned bits, for ``& | ^ ~ << >>``."""
     number = operand(value)
     exact = Decimal(number)
     whole = int(exact.to_integral_value()) if exact.is_finite() and exact.adjusted() < 30 else _MAX_UNSIGNED
@@ -163,6 +168,14 @@ def _finite(number: float, sign: str) -> float:
 
 
 def _quotient_scale(dividend: int, divisor: int) -> int:
+    """Return the scale of a quotient, which fills words of nine digits.
+
+    It has the words of both scales, and one more if these have fewer than ``DIV_INCREMENT`` spare digits.
+
+    >>> [_quotient_scale(0, 0), _quotient_scale(1, 0), _quotient_scale(9, 9)]
+    [9, 9, 27]
+    """
+
     def in_words(digits: int) -> int:
         return -(-digits // _WORD) * _WORD
 

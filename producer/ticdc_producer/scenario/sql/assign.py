@@ -30,7 +30,7 @@ class SelectedValue:
 
 
 def is_default(node: exp.Expr) -> bool:
-    """Whether a node is the word DEFAULT instead of a value."""
+    """Return whether a node is the word DEFAULT instead of a value."""
     word = node.this if isinstance(node, exp.Column) else node
     return (
         isinstance(word, exp.Var | exp.Identifier) and not word.args.get("quoted") and _is_default_word(word)
@@ -42,7 +42,7 @@ def _is_default_word(word: exp.Expr) -> bool:
 
 
 def assigned_value(node: exp.Expr | SelectedValue, column: ColumnInfo, scope: Scope) -> Value:
-    """The canonical value that an assignment gives a column.
+    """Return the canonical value that an assignment gives a column.
 
     :raises ScenarioError: for a value that does not fit, or NULL for a NOT NULL column.
     """
@@ -58,7 +58,7 @@ def assigned_value(node: exp.Expr | SelectedValue, column: ColumnInfo, scope: Sc
 
 
 def default_value(column: ColumnInfo, mode: SQLMode) -> Value:
-    """The value of a column that a statement does not assign.
+    """Return the value of a column that a statement does not assign.
 
     :raises ScenarioError: in strict mode, for a NOT NULL column without DEFAULT.
     """
@@ -78,7 +78,7 @@ def default_value(column: ColumnInfo, mode: SQLMode) -> Value:
 
 
 def now_value(column: ColumnInfo, mode: SQLMode) -> Value:
-    """CURRENT_TIMESTAMP in the column's precision."""
+    """Return CURRENT_TIMESTAMP in the column's precision."""
     moment = datetime_from_python(mode.now.astimezone(mode.zone), max(column.decimal, 0))
     return coerce(column, moment, mode)
 
@@ -139,7 +139,7 @@ def assign_in_order(assignments: Iterable[exp.Expr], scope: Scope) -> set[int]:
 
 
 def _assigned(assignment: exp.Expr, scope: Scope) -> tuple[int, Value]:
-    """Offset of the assigned column, and its new value."""
+    """Return the offset of the assigned column, and its new value."""
     target = assignment.this
     name = target.name, target.text("table"), target.text("db")
     return scope.offset(*name), assigned_value(assignment.expression, scope.column(*name), scope)

@@ -1,4 +1,4 @@
-"""Normalizes function calls and aggregate functions, whatever their syntax or sqlglot's node.
+"""Normalizes function calls and aggregate functions, for any syntax and any of sqlglot's nodes.
 
 ``TRIM(LEADING 'x' FROM a)``, ``a->'$.b'`` and ``d + INTERVAL 1 DAY`` become calls by name; keywords among
 the arguments, such as units, become string literals.
@@ -24,9 +24,9 @@ class FunctionCall:
 
 
 def normalized_call(node: exp.Expr) -> FunctionCall | None:
-    """The function call that a node represents; None if it represents none.
+    """Return the function call that a node represents; None if it represents none.
 
-    :raises UnsupportedSQL: for a JSON path or INTERVAL of which sqlglot's tree has lost a part.
+    :raises UnsupportedSQL: for a JSON path or INTERVAL that sqlglot's tree does not contain as a whole.
     """
     rule = _RULES.get(type(node))
     return None if rule is None else rule(node)
@@ -51,7 +51,7 @@ def _by_name(node: exp.Expr) -> FunctionCall:
 
 
 def _shift(name: str, moment: exp.Expr, amount: exp.Expr) -> FunctionCall:
-    """``DATE_ADD(d, INTERVAL n unit)``; a bare number counts days."""
+    """Normalize ``DATE_ADD(d, INTERVAL n unit)``; a bare number counts days."""
     if not isinstance(amount, exp.Interval):
         return FunctionCall(name, (moment, amount, exp.Literal.string("DAY")))
     unit = amount.args.get("unit")
@@ -75,13 +75,13 @@ def _sum(node: exp.Expr) -> FunctionCall | None:
 
 
 def _interval(node: exp.Expr) -> FunctionCall | None:
-    """The function ``INTERVAL(n, a, b, …)``; None for ``INTERVAL n unit``, which is not a function."""
+    """Normalize ``INTERVAL(n, a, b, …)``; return None for ``INTERVAL n unit``, which is not a function."""
     is_function = isinstance(node.this, exp.Tuple) and node.args.get("unit") is None
     return FunctionCall("INTERVAL", tuple(node.this.expressions)) if is_function else None
 
 
 def _column(node: exp.Expr) -> FunctionCall | None:
-    """Functions without parentheses that sqlglot parses as column names."""
+    """Normalize a function without parentheses, which sqlglot parses as a column name."""
     if node.args.get("table") is not None or node.this.args.get("quoted"):
         return None
     name = node.name.upper()
@@ -119,7 +119,7 @@ def _json_extract_text(node: exp.Expr) -> FunctionCall:
 
 
 def _path(node: exp.Expr) -> exp.Expr:
-    """The JSON path as a string literal; sqlglot leaves a path that it cannot parse as it was."""
+    """Return the JSON path as a string literal; sqlglot does not change a path that it cannot parse."""
     if not isinstance(node, exp.JSONPath):
         return node
     return exp.Literal.string("".join(_leg(leg) for leg in node.expressions))
@@ -177,7 +177,7 @@ CHOOSING = frozenset({"COALESCE", "GREATEST", "IFNULL", "LEAST"})
 
 
 def choices_of(node: exp.Expr) -> tuple[exp.Expr, ...]:
-    """The expressions of which CASE, IF, COALESCE and the like take one; none for any other node."""
+    """Return the expressions of which CASE, IF, COALESCE or a similar node takes one; none for others."""
     if isinstance(node, exp.Case):
         return _present(*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default"))
     if isinstance(node, exp.If):
@@ -213,7 +213,7 @@ class Aggregate:
 
 
 def aggregate_of(node: exp.Expr) -> Aggregate | None:
-    """The aggregate call that a node represents; None if it represents none.
+    """Return the aggregate call that a node represents; None if it represents none.
 
     :raises ScenarioError: for a wrong number of arguments, or DISTINCT where TiDB does not accept it.
     """
@@ -232,12 +232,12 @@ def aggregate_of(node: exp.Expr) -> Aggregate | None:
 
 
 def own_nodes(tree: exp.Expr) -> Iterator[exp.Expr]:
-    """The nodes of an expression, without those inside its subqueries."""
+    """Iterate over the nodes of an expression, without those inside its subqueries."""
     return tree.walk(prune=lambda node: isinstance(node, exp.Query))
 
 
 def aggregates_in(tree: exp.Expr) -> Iterator[tuple[exp.Expr, Aggregate]]:
-    """The aggregate calls of an expression, without those inside its subqueries."""
+    """Yield the aggregate calls of an expression, without those inside its subqueries."""
     for node in own_nodes(tree):
         call = aggregate_of(node)
         if call is not None:
@@ -267,7 +267,7 @@ def _group_concat(node: exp.GroupConcat) -> Aggregate:
     if isinstance(inner, exp.Order):
         inner, order = inner.this, tuple(inner.expressions)
     parts, distinct = _without_distinct([inner])
-    # sqlglot makes a Concat node of several arguments; the function CONCAT remains a call by name.
+    # sqlglot turns several arguments into a Concat node; the function CONCAT remains a call by name.
     if len(parts) == 1 and isinstance(parts[0], exp.Concat):
         parts = tuple(parts[0].expressions)
     return Aggregate(

@@ -49,13 +49,13 @@ class CastType:
 
     @property
     def decimal_sizes(self) -> tuple[int, int]:
-        """Digits of a DECIMAL, and those behind the point."""
+        """Precision and scale of a DECIMAL."""
         precision, scale = (*self.sizes, *(10, 0)[len(self.sizes) :])
         return precision, scale
 
 
 def target_of(to: exp.DataType) -> CastType:
-    """The target of a CAST node.
+    """Return the target of a CAST node.
 
     :raises UnsupportedSQL: for a type that nothing can be cast to.
     """
@@ -82,14 +82,14 @@ def cast(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
 
 
 def _fail_if_strict(what: str, value: SQLValue, mode: SQLMode) -> None:
-    """Report a value that does not fit: TiDB warns, but fails a statement that writes in strict mode."""
+    """Raise an error for a value that does not fit, in strict mode; otherwise TiDB only warns."""
     if mode.strict:
         displayed = display_value(value)
         raise ScenarioError(f"{what}: {displayed!r}", value=displayed)
 
 
 def _signed(value: SQLValue, _: CastType, mode: SQLMode) -> SQLValue:
-    """Two's complement: a number above the signed range, but within the unsigned one, becomes negative."""
+    """Cast in two's complement: a number above the signed range, but within 64 bits, becomes negative."""
     number = _integer(value, mode)
     if 1 << 63 <= number < 1 << 64 and isinstance(value, int | str | bytes):
         return number - (1 << 64)
@@ -120,7 +120,7 @@ def _integer(value: SQLValue, mode: SQLMode) -> int:
 
 
 def _as_column(code: MySQLType) -> Callable[[SQLValue, CastType, SQLMode], SQLValue]:
-    """A cast that stores the value in a column of this type and reads it again."""
+    """Return a cast that stores the value in a column of this type and reads it again."""
 
     def rule(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
         length, scale = target.decimal_sizes if code == T.NEW_DECIMAL else (-1, -1)
@@ -194,7 +194,7 @@ def _time(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
 
 
 def _plain_text(value: SQLValue) -> SQLValue:
-    """A JSON string without its quotes; any other value as it is."""
+    """Return a JSON string without its quotes, and any other value unchanged."""
     return str(json_of(value)) if isinstance(value, JsonText) else value
 
 

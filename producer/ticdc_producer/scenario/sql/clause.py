@@ -18,12 +18,15 @@ _WORDS = {
 
 
 def clauses(node: exp.Expr) -> set[str]:
-    """sqlglot's names of the clauses that a node has."""
+    """Return sqlglot's names of the clauses that a node has."""
     return {name for name, part in node.args.items() if part}
 
 
 def refuse_other_clauses(node: exp.Expr, statement: str, *known: str) -> None:
-    """:raises UnsupportedSQL: for a clause that is not among the known ones."""
+    """Check that a node has only known clauses.
+
+    :raises UnsupportedSQL: for any other clause.
+    """
     others = sorted(clauses(node) - set(known))
     if others:
         word = _WORDS.get(others[0], others[0].upper())
@@ -46,28 +49,28 @@ _DELETED_TABLES = re.compile(
     re.IGNORECASE,
 )
 _ALL_COLUMNS = re.compile(r"\.\s*\*")
-"""What may follow the names of the tables that a DELETE of several tables names, and has no effect."""
+"""The suffix ``.*`` that a DELETE of several tables allows after their names; it has no effect."""
 
 
 def parse_modified_dml(statement: Statement) -> tuple[str, exp.Expr]:
-    """Parse a DML statement. Words about priority, and ``.*`` behind the tables of a DELETE, have no effect.
+    """Parse a DML statement. Words about priority, and ``.*`` after the tables of a DELETE, have no effect.
 
     :return: the verb, and sqlglot's tree; of UPDATE IGNORE the tree has the argument ``ignore``.
     :raises UnsupportedSQL: for DELETE IGNORE.
     :raises ScenarioError: if it does not parse.
     """
     sql, ignore = statement.sql, False
-    found = _PRIORITY.match(sql)
-    if found is not None:
-        start, end = found.span(found.lastgroup or 0)
-        ignore = found.lastgroup == "update" and "IGNORE" in found[0].upper().split()
+    priority = _PRIORITY.match(sql)
+    if priority is not None:
+        start, end = priority.span(priority.lastgroup or 0)
+        ignore = priority.lastgroup == "update" and "IGNORE" in priority[0].upper().split()
         sql = sql[:start] + " " * (end - start) + sql[end:]
     if re.match(rf"\s*DELETE{_BLANK}IGNORE\b", sql, re.IGNORECASE):
         raise UnsupportedSQL("DELETE IGNORE is not supported", line=statement.line)
     deleted = _DELETED_TABLES.match(sql)
     if deleted is not None:
         start, end = deleted.span("tables")
-        tables = _ALL_COLUMNS.sub(lambda one: " " * len(one[0]), sql[start:end])
+        tables = _ALL_COLUMNS.sub(lambda match: " " * len(match[0]), sql[start:end])
         sql = sql[:start] + tables + sql[end:]
     verb, tree = parse_dml(sql, statement.line)
     if ignore:

@@ -26,7 +26,7 @@ class Database:
     sequences: set[str] = field(default_factory=set)
 
     def holds(self, name: str) -> bool:
-        """Whether a table, view or sequence has this name; they share one name space."""
+        """Return whether a table, view or sequence has this name; they share one name space."""
         return any(name.lower() in names for names in (self.tables, self.views, self.sequences))
 
 
@@ -47,40 +47,46 @@ class TiDBCluster:
     profile: Profile = "classic"
 
     def database(self, name: str) -> Database:
-        """:raises ScenarioError: if no database has that name, or the name is empty."""
+        """Return the database of a name.
+
+        :raises ScenarioError: if no database has that name, or the name is empty.
+        """
         if not name:
             raise ScenarioError("No database selected", hint="USE one, or write database.table")
-        found = self.databases.get(name.lower())
-        if found is None:
-            names = [database.name for database in self.databases.values()]
+        database = self.databases.get(name.lower())
+        if database is None:
+            names = [other.name for other in self.databases.values()]
             raise ScenarioError(f"Unknown database {name!r}", value=name, hint=nearest(name, names))
-        return found
+        return database
 
     def find(self, schema: str, name: str) -> Table | None:
-        """The table, or None; the database must exist."""
+        """Return the table, or None; the database must exist."""
         return self.database(schema).tables.get(name.lower())
 
     def table(self, schema: str, name: str) -> Table:
-        """:raises ScenarioError: if no table has that name."""
-        found = self.find(schema, name)
-        if found is None and self.database(schema).holds(name):
+        """Return the table of a name.
+
+        :raises ScenarioError: if no table has that name.
+        """
+        table = self.find(schema, name)
+        if table is None and self.database(schema).holds(name):
             raise ScenarioError(
                 f"'{schema}.{name}' is not BASE TABLE",
                 value=f"{schema}.{name}",
                 hint="it is a view or a sequence, which hold no rows",
             )
-        if found is None:
-            names = [table.info.name for table in self.database(schema).tables.values()]
+        if table is None:
+            names = [other.info.name for other in self.database(schema).tables.values()]
             what = f"Table '{schema}.{name}' doesn't exist"
             raise ScenarioError(what, value=f"{schema}.{name}", hint=nearest(name, names) if names else "")
-        return found
+        return table
 
     def tables(self) -> Iterator[Table]:
-        """All tables of all databases."""
+        """Iterate over all tables of all databases."""
         return (table for database in self.databases.values() for table in database.tables.values())
 
     def new_version(self, info: TableInfo) -> TableInfo:
-        """Add a version of a table to the catalog; returns it with its number."""
+        """Add a version of a table to the catalog; return it with its number."""
         versioned = replace(with_column_ids(info), version=len(self.versions), profile=self.profile)
         self.versions.append(versioned)
         return versioned

@@ -1,4 +1,4 @@
-"""TiDB's column ids, and which DDL of one table lies between two of its versions.
+"""TiDB's column ids, and recognition of the DDL between two versions of a table.
 
 A column whose values MODIFY COLUMN rewrites is a new column to TiDB and gets a new id.
 Source: tidb ``pkg/ddl/modify_column.go`` (``needChangeColumnData``).
@@ -29,7 +29,7 @@ def with_column_ids(info: TableInfo) -> TableInfo:
 
 
 def is_rewritten(old: ColumnInfo, new: ColumnInfo) -> bool:
-    """Whether TiDB rewrites the values when a column gets a new definition."""
+    """Return whether TiDB rewrites the values when a column gets a new definition."""
     if old.type == new.type:
         return _is_rewritten_in_type(old, new)
     if {old.type, new.type} in _CHAR_AND_VARCHAR:
@@ -61,19 +61,19 @@ def _is_cut_or_toggled(old: ColumnInfo, new: ColumnInfo) -> bool:
 
 
 def is_truncated(old: TableInfo, new: TableInfo) -> bool:
-    """Whether TRUNCATE TABLE gave the table a new id, and changed nothing else."""
+    """Return whether TRUNCATE TABLE gave the table a new id, and changed nothing else."""
     return old.table_id != new.table_id and replace(old, table_id=new.table_id, version=new.version) == new
 
 
 def only_columns_changed(old: TableInfo, new: TableInfo) -> bool:
-    """Whether columns were added, dropped and renamed, and nothing else changed.
+    """Return whether columns were added, dropped and renamed, and nothing else changed.
 
-    With a column also the index of this column alone is dropped.
+    A dropped column takes the index of this column alone with it.
     """
     named = {column.id: column for column in new.columns}
-    remaining = [replace(one, name=named[one.id].name) for one in old.columns if one.id in named]
+    remaining = [replace(column, name=named[column.id].name) for column in old.columns if column.id in named]
     known = {column.id for column in old.columns}
-    indexes = [index for index, ids in _indexes(old) if any(one in named for one in ids)]
+    indexes = [index for index, ids in _indexes(old) if any(column_id in named for column_id in ids)]
     changed = replace(
         old,
         columns=new.columns,
@@ -89,7 +89,7 @@ def only_columns_changed(old: TableInfo, new: TableInfo) -> bool:
 
 
 def _indexes(table: TableInfo) -> Iterator[tuple[IndexInfo, tuple[int, ...]]]:
-    """The indexes with ids instead of offsets of columns, and these ids."""
+    """Yield each index with column ids in place of column offsets, and these ids."""
     for index in table.indexes:
         ids = tuple(table.columns[offset].id for offset in index.offsets)
         yield replace(index, offsets=ids), ids

@@ -71,7 +71,7 @@ def with_default(column: ColumnInfo, default: Default | None, mode: SQLMode, lin
 
 
 def _stored_expression(column: ColumnInfo, text: str, mode: SQLMode, line: int) -> str:
-    """The text that TiDB stores for a DEFAULT that is computed per row.
+    """Return the text that TiDB stores for a DEFAULT that is computed per row.
 
     :raises ScenarioError: for an expression that does not parse, or that TiDB or this tool does not compute.
     """
@@ -91,7 +91,7 @@ def _stored_expression(column: ColumnInfo, text: str, mode: SQLMode, line: int) 
 
 
 def _as_written(column: ColumnInfo, value: SQLValue, default: Value) -> bytes | None:
-    """The DEFAULT in TiDB's metadata, if it differs from the value that a row gets.
+    """Return the DEFAULT in TiDB's metadata, if it differs from the value that a row gets.
 
     It has the user's digits of a DECIMAL, a floating point type or a YEAR, the trailing blanks that a
     CHAR and the length of a VARCHAR cut off, and the leading zero bytes of a BIT.
@@ -110,7 +110,7 @@ def _as_written(column: ColumnInfo, value: SQLValue, default: Value) -> bytes | 
 
 
 def _is_constant(tree: exp.Expr) -> bool:
-    """Whether an expression consists of literals and signs only."""
+    """Return whether an expression consists of literals and signs only."""
     return all(isinstance(node, _CONSTANT_NODES) for node in tree.walk())
 
 

@@ -59,7 +59,7 @@ class ColumnDraft:
 
 
 def draft_column(column: Column) -> ColumnDraft:
-    """The draft of a column definition.
+    """Return the draft of a column definition.
 
     :raises UnsupportedSQL: for attributes, charsets and collations that this tool does not support.
     """
@@ -122,7 +122,7 @@ def _add_option(option: ColumnOption, draft: ColumnDraft) -> None:
 
 
 def known_charset(name: str, source: SourceText) -> str:
-    """The name of a charset.
+    """Check a charset, and return its name.
 
     :raises UnsupportedSQL: if TiDB does not know it.
     """
@@ -132,7 +132,7 @@ def known_charset(name: str, source: SourceText) -> str:
 
 
 def known_collation(name: str, source: SourceText) -> str:
-    """The name of a collation.
+    """Check a collation, and return its name.
 
     :raises UnsupportedSQL: if this tool cannot sort by it.
     """
@@ -144,7 +144,8 @@ def known_collation(name: str, source: SourceText) -> str:
 def make_column(draft: ColumnDraft, charset: str, collation: str, mode: SQLMode) -> ColumnInfo:
     """Build a column from its draft.
 
-    :param charset: charset of the table, for a column without its own; ``collation`` likewise.
+    :param charset: charset of the table, for a column without its own.
+    :param collation: collation of the table, for a column without its own.
 
     :raises ScenarioError: for attributes that do not fit the type.
     """
@@ -215,7 +216,7 @@ def _check(draft: ColumnDraft, column: ColumnInfo) -> None:
 
 
 def _check_elements(column: ColumnInfo, fail: Callable[[str], ScenarioError]) -> None:
-    """Members of ENUM and SET must differ under the column's collation."""
+    """Check that the members of ENUM and SET differ under the column's collation."""
     keys = [sort_key(name.encode("utf-8", "surrogateescape"), column.collation) for name in column.elements]
     for position, key in enumerate(keys):
         if key in keys[:position]:

@@ -59,7 +59,7 @@ _MAX_CHAR = 255
 
 
 def type_spec(kind: ColumnType) -> SQLType:
-    """A column type with TiDB's default lengths.
+    """Return a column type with TiDB's default lengths.
 
     :raises ScenarioError: for a length that the type cannot have.
     :raises UnsupportedSQL: for a collation by the word BINARY.
@@ -151,7 +151,7 @@ def _lob(kind: ColumnType, code: MySQLType, binary: bool) -> SQLType:
 
 
 def fitted_lob(spec: SQLType, charset: str) -> SQLType:
-    """TEXT(n) and BLOB(n) as the smallest type of the family that can hold n of the widest characters.
+    """Return TEXT(n) or BLOB(n) as the smallest type of its family that holds n of the widest characters.
 
     Source: tidb ``pkg/ddl/add_column.go`` (``adjustBlobTypesFlen``).
     """

@@ -2,7 +2,7 @@
 
 Rules: MySQL manual "Type Conversion in Expression Evaluation"; tidb ``pkg/expression/builtin_compare.go``.
 
-Rules: tidb ``pkg/expression/collation.go``, in short: an explicit COLLATE, otherwise a column's collation.
+Collations: tidb ``pkg/expression/collation.go``; in short, an explicit COLLATE, else a column's collation.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _FULL_FSP = 6
 
 
 def as_boolean(value: SQLValue) -> bool | None:
-    """A value as a condition: any number but zero is true; None for NULL."""
+    """Return a value as a condition: any number but zero is true; None for NULL."""
     return None if value is None else as_number(value)[0] != 0
 
 
 def compare(left: SQLValue, right: SQLValue, collation: str, mode: SQLMode) -> int | None:
-    """Negative, zero or positive; None if either is NULL.
+    """Compare two values; return a negative number, zero or a positive one, or None if either is NULL.
 
     :param collation: collation for the comparison of two texts.
     :raises ScenarioError: if one side is a date or time and the other cannot be read as one.
@@ -60,12 +60,18 @@ def compare(left: SQLValue, right: SQLValue, collation: str, mode: SQLMode) -> i
 
 
 def like(text: SQLValue, pattern: SQLValue, collation: str, escape: str = "\\") -> bool | None:
-    """``text LIKE pattern``; None if either is NULL. Linear in text times pattern."""
+    r"""Evaluate ``text LIKE pattern``; None if either is NULL.
+
+    The time is at most proportional to the length of the text times that of the pattern.
+
+    >>> like("tidb", "t%_b", DEFAULT_COLLATION), like("a%c", r"a\%_", DEFAULT_COLLATION)
+    (True, True)
+    """
     if text is None or pattern is None:
         return None
-    wanted = _pattern(to_bytes(pattern).decode("utf-8", "surrogateescape"), escape)
+    parts = _pattern(to_bytes(pattern).decode("utf-8", "surrogateescape"), escape)
     characters = to_bytes(text).decode("utf-8", "surrogateescape")
-    return _matches(list(characters), wanted, collation)
+    return _matches(list(characters), parts, collation)
 
 
 def _is_string(value: SQLValue) -> bool:
@@ -119,7 +125,7 @@ def _as_duration(value: SQLValue) -> Duration:
     return converted
 
 
-_ANY_ONE, _ANY_MANY = object(), object()
+_ANY_CHARACTER, _ANY_TEXT = object(), object()
 
 
 def _pattern(text: str, escape: str) -> list[object]:
@@ -131,31 +137,31 @@ def _pattern(text: str, escape: str) -> list[object]:
             index += 1
             parts.append(text[index])
         else:
-            parts.append({"_": _ANY_ONE, "%": _ANY_MANY}.get(character, character))
+            parts.append({"_": _ANY_CHARACTER, "%": _ANY_TEXT}.get(character, character))
         index += 1
     return parts
 
 
 def _matches(text: list[str], pattern: list[object], collation: str) -> bool:
-    """Greedy matching that backtracks to the last ``%`` only."""
+    """Match greedily; backtrack to the last ``%`` only."""
     position = index = 0
     star, resume = -1, 0
     while position < len(text):
-        if index < len(pattern) and pattern[index] is _ANY_MANY:
+        if index < len(pattern) and pattern[index] is _ANY_TEXT:
             star, resume = index, position
             index += 1
-        elif index < len(pattern) and _one_matches(text[position], pattern[index], collation):
+        elif index < len(pattern) and _character_matches(text[position], pattern[index], collation):
             position, index = position + 1, index + 1
         elif star >= 0:
             resume += 1
             position, index = resume, star + 1
         else:
             return False
-    return all(part is _ANY_MANY for part in pattern[index:])
+    return all(part is _ANY_TEXT for part in pattern[index:])
 
 
-def _one_matches(character: str, part: object, collation: str) -> bool:
-    return part is _ANY_ONE or (isinstance(part, str) and same_to_like(character, part, collation))
+def _character_matches(character: str, part: object, collation: str) -> bool:
+    return part is _ANY_CHARACTER or (isinstance(part, str) and same_to_like(character, part, collation))
 
 
 _BINARY = {"utf8mb4_bin", "utf8_bin", "ascii_bin", "latin1_bin", "gbk_bin"}
@@ -168,7 +174,7 @@ SUBQUERIES = (exp.Query, exp.Exists, exp.Any, exp.All)
 
 
 def collation_of(node: exp.Expr, scope: Scope) -> str:
-    """The collation that this operand gives a comparison; empty if it gives none.
+    """Return the collation that this operand gives a comparison; empty if it gives none.
 
     It is an explicit COLLATE, otherwise the collation of a column; literals have none.
     """
@@ -179,17 +185,17 @@ def collation_of(node: exp.Expr, scope: Scope) -> str:
     call = normalized_call(node)
     if call is None and isinstance(node, exp.Column):
         return scope.collation(node.name, node.text("table"), node.text("db"))
-    # The nodes of a call may have words that are no expressions, such as the unit of TIMESTAMPADD.
+    # The nodes of a call may contain words that are not expressions, such as the unit of TIMESTAMPADD.
     children = list(node.iter_expressions() if call is None else call.arguments)
     explicit = next((child for child in children if isinstance(child, exp.Collate)), None)
     if explicit is not None:
         return collation_of(explicit, scope)
-    found = [name for child in children if (name := collation_of(child, scope))]
-    return next((name for name in found if name in _BINARY), found[0] if found else "")
+    names = [name for child in children if (name := collation_of(child, scope))]
+    return next((name for name in names if name in _BINARY), names[0] if names else "")
 
 
 def shared_collation(node: exp.Expr, scope: Scope) -> str:
-    """The collation for comparing the two operands of a node.
+    """Return the collation for comparing the two operands of a node.
 
     :raises ScenarioError: if TiDB cannot choose one.
     """
@@ -197,7 +203,7 @@ def shared_collation(node: exp.Expr, scope: Scope) -> str:
 
 
 def collation_of_all(operands: Iterable[object], scope: Scope) -> str:
-    """The collation for comparing operands with each other; an explicit COLLATE has precedence.
+    """Return the collation for comparing operands with each other; an explicit COLLATE has precedence.
 
     :raises ScenarioError: if TiDB cannot choose one.
     """
@@ -211,26 +217,26 @@ def collation_of_all(operands: Iterable[object], scope: Scope) -> str:
     return explicit[0] if explicit else reduce(merged_collation, implicit, "") or DEFAULT_COLLATION
 
 
-def merged_collation(one: str, other: str) -> str:
-    """The collation for two operands without an explicit COLLATE. Source: tidb ``inferCollation``.
+def merged_collation(left: str, right: str) -> str:
+    """Return the collation for two operands without an explicit COLLATE. Source: tidb ``inferCollation``.
 
-    :param one: empty for an operand that gives none.
+    :param left: empty for an operand that gives none.
     :raises ScenarioError: if TiDB cannot choose one.
     """
-    if not one or not other or one == other:
-        return one or other
-    charsets = charset_of(one), charset_of(other)
+    if not left or not right or left == right:
+        return left or right
+    charsets = charset_of(left), charset_of(right)
     if charsets[0] == charsets[1]:
-        binary = [name for name in (one, other) if name in _BINARY]
+        binary = [name for name in (left, right) if name in _BINARY]
         if not binary:
-            raise _illegal_mix(one, other)
+            raise _illegal_mix(left, right)
         return binary[0]
     ranks = [_CONVERTIBLE.get(charset, 1) for charset in charsets]
     if ranks[0] == ranks[1]:
-        raise _illegal_mix(one, other)
-    return one if ranks[0] > ranks[1] else other
+        raise _illegal_mix(left, right)
+    return left if ranks[0] > ranks[1] else right
 
 
-def _illegal_mix(one: str, other: str) -> ScenarioError:
-    what = f"Illegal mix of collations {one} and {other}"
+def _illegal_mix(left: str, right: str) -> ScenarioError:
+    what = f"Illegal mix of collations {left} and {right}"
     return ScenarioError(what, hint="add COLLATE to one of the operands")

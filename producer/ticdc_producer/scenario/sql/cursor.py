@@ -34,11 +34,11 @@ class Cursor:
         return None if self.at_end else self._tokens[self.position]
 
     def word(self, ahead: int = 0) -> str:
-        """The current word (or one ahead) in upper case; empty if it is quoted or beyond the end."""
+        """Return the current word (or one ahead) in upper case; empty if it is quoted or beyond the end."""
         return self.statement.word(self.position + ahead)
 
     def accept(self, *expected: str) -> bool:
-        """Step over these words if they come next; returns whether they do."""
+        """Step over these words if they come next; return whether they do."""
         if any(self.word(ahead) != word for ahead, word in enumerate(expected)):
             return False
         self.position += len(expected)
@@ -46,9 +46,9 @@ class Cursor:
 
     def accept_any(self, *choices: str) -> str:
         """Step over one of these words and return it; empty if the next word is none of them."""
-        found = self.word() if self.word() in choices else ""
-        self.position += bool(found)
-        return found
+        word = self.word() if self.word() in choices else ""
+        self.position += bool(word)
+        return word
 
     def expect(self, *expected: str) -> None:
         """Step over these words.
@@ -76,7 +76,7 @@ class Cursor:
         return str(token.text)
 
     def column_names(self) -> tuple[str, ...]:
-        """``(name, …)``."""
+        """Read ``(name, …)``."""
         self.expect("(")
         names = [self.identifier("a column name")]
         while self.accept(","):
@@ -85,7 +85,7 @@ class Cursor:
         return tuple(names)
 
     def qualified_name(self, database: str) -> tuple[str, str]:
-        """``[database.]name``."""
+        """Read ``[database.]name``."""
         first = self.identifier("a table name")
         if self.accept("."):
             return first, self.identifier("a table name")
@@ -132,13 +132,13 @@ class Cursor:
         return self.since(start)
 
     def since(self, start: int) -> SourceText:
-        """The words from an earlier position to the current one."""
+        """Return the words from an earlier position to the current one."""
         return SourceText(self.statement, start, self.position)
 
     def end(self) -> None:
         """Require the end of the statement.
 
-        :raises ScenarioError: if words are left.
+        :raises ScenarioError: if words remain.
         """
         if not self.at_end:
             raise self.error("expected the end of the statement")
@@ -150,18 +150,18 @@ class Cursor:
         return self.statement.line if token is None else self.statement.line_of(token)
 
     def error(self, what: str) -> ScenarioError:
-        """An error at the current word."""
+        """Return an error at the current word."""
         near = "the end of the statement" if self.token is None else repr(str(self.token.text)[:60])
         return ScenarioError(f"SQL does not parse: {what} near {near}", line=self.line)
 
     def unsupported(self, what: str) -> UnsupportedSQL:
-        """An error for a construct that this tool does not support, at the current word."""
+        """Return an error for a construct that this tool does not support, at the current word."""
         return UnsupportedSQL(f"{what} is not supported", line=self.line)
 
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """Words of a statement, which a syntax tree holds as they are written.
+    """Words of a statement, which a syntax tree holds as text.
 
     :param start: index of the first word.
     :param end: index of the word after the last one.
@@ -190,11 +190,11 @@ class SourceText:
         return Cursor(self.statement, self.start)
 
     def error(self, what: str) -> ScenarioError:
-        """An error at the first word."""
+        """Return an error at the first word."""
         return self.cursor.error(what)
 
     def unsupported(self, what: str) -> UnsupportedSQL:
-        """An error for a construct that this tool does not support, at the first word."""
+        """Return an error for a construct that this tool does not support, at the first word."""
         return self.cursor.unsupported(what)
 
 

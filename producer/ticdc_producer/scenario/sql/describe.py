@@ -1,6 +1,6 @@
-"""Describes the columns that a DDL statement defines, for messages that have more of a DDL than its text.
+"""Describes the columns that a DDL statement defines, for messages that contain more of a DDL than its text.
 
-TiCDC's Debezium encoder parses the query once more; codecs here get from the syntax tree what it finds there.
+TiCDC's Debezium encoder parses the query again; the codecs here take the same facts from the syntax tree.
 Source: tiflow ``debezium/helper.go`` (``visiter``, ``parseType``, ``parseOptions``, ``extractValue``).
 """
 
@@ -19,7 +19,7 @@ _CONSTANTS = {"NULL": None, "TRUE": "1", "FALSE": "0"}
 
 
 def defined_columns(statement: DDL) -> tuple[ColumnDefinition, ...]:
-    """The columns that CREATE TABLE or ALTER TABLE defines; none for other statements.
+    """Return the columns that CREATE TABLE or ALTER TABLE defines; none for other statements.
 
     :param statement: a statement that ran, so that its DEFAULTs are known to be valid.
     """
@@ -63,17 +63,17 @@ def _temporal(column: Column) -> TemporalDefinition | None:
 
 
 def _values(default: Default) -> tuple[str | None, ...]:
-    """The text of a literal, the name of a function, or None for NULL; nothing for a number with a sign."""
+    """Return the text of a literal, the name of a function, or None for NULL; nothing for a signed number."""
     if default.now is not None:
         return (_NOW,)
     cursor = default.value.cursor
     while cursor.accept("("):
         pass
-    word, behind = cursor.word(), Cursor(cursor.statement, cursor.position + 1)
+    word, following = cursor.word(), Cursor(cursor.statement, cursor.position + 1)
     if word in _CONSTANTS:
         return (_CONSTANTS[word],)
-    if cursor.is_string() or (word.startswith("_") and behind.is_string()):
-        return ((cursor if cursor.is_string() else behind).string(),)
+    if cursor.is_string() or (word.startswith("_") and following.is_string()):
+        return ((cursor if cursor.is_string() else following).string(),)
     token = cursor.token
     if token is not None and token.token_type == TokenType.NUMBER:
         return (str(token.text),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -39,7 +40,7 @@ class TiDB(MySQL):
 
     class Parser(MySQLParser):
         # Every function remains a call by the name that the user wrote; our own table implements it.
-        FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        FUNCTIONS: ClassVar[dict[str, Callable[..., exp.Expr]]] = {}
 
         def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
             """Mark joins by comma: JOIN binds tighter, but sqlglot's trees do not distinguish them."""
@@ -63,7 +64,7 @@ class TiDBWords(MySQL):
 
 
 def words(text: str, line: int = 1) -> list[Token]:
-    """The tokens of a text.
+    """Return the tokens of a text.
 
     :param line: line of the file at which the text starts.
     :raises ScenarioError: where a quote or a comment is not closed.
@@ -75,7 +76,7 @@ def words(text: str, line: int = 1) -> list[Token]:
 
 
 def string_text(literal: str) -> str:
-    """The value of a string literal that is given with its quotes."""
+    """Return the value of a string literal that is given with its quotes."""
     return str(words(literal)[0].text)
 
 
@@ -135,7 +136,7 @@ def _tree(tokens: list[Token], text: str, line: int) -> exp.Expr:
 
 
 def _token_error(error: TokenError, text: str, line: int) -> ScenarioError:
-    """An unclosed quote or comment or an invalid digit: sqlglot's message, with the line where it starts."""
+    """Return sqlglot's error for an open quote, an open comment or an invalid digit, with its line."""
     if not isinstance(error.__cause__, TokenError):  # sqlglot reads past the end of an open comment
         return ScenarioError(
             "SQL does not parse: */ is missing", line=line + text.count("\n", 0, text.rfind("/*"))

@@ -30,7 +30,7 @@ _AGGREGATES = ("ANY_VALUE", "AVG", "MAX", "MIN", "SUM")
 
 
 def digits_of(node: exp.Expr, scope: Scope) -> Digits | None:
-    """The digits of an expression's type; None if this tool does not infer them."""
+    """Return the digits of an expression's type; None if this tool does not infer them."""
     aggregate = aggregate_of(node)
     if aggregate is not None:
         return _aggregate(aggregate, scope)
@@ -65,7 +65,7 @@ def _call(call: FunctionCall, scope: Scope) -> Digits | None:
 
 
 def _rounded_decimals(decimals: Sequence[exp.Expr], first: Digits) -> int:
-    """The decimals of ROUND and TRUNCATE: as many as are written, and those of the number if computed."""
+    """Return the decimals of ROUND and TRUNCATE: a literal number, or those of the first argument."""
     if not decimals:
         return 0
     (number,) = decimals

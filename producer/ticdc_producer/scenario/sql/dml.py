@@ -91,13 +91,13 @@ def _run_update(tree: exp.Update, verb: str, context: StatementContext, transact
 
 
 def _scope(node: exp.Expr, table: Table, context: StatementContext) -> Scope:
-    """The scope of a statement on one table."""
+    """Return the scope of a statement on one table."""
     alias = node.args.get("alias")
     return Scope(context.mode, table.info, context=context, alias=alias.name if alias is not None else "")
 
 
 def select_rows(tree: exp.Expr, table: Table, scope: Scope) -> list[Row]:
-    """The selected rows in the order of ORDER BY, otherwise of their locations.
+    """Return the selected rows in the order of ORDER BY, otherwise of their locations.
 
     :param scope: of the table; this function changes its row.
     """

@@ -1,4 +1,4 @@
-"""The types of expressions, as far as they decide how values are computed; TiDB calls them so, too.
+"""The types of expressions (TiDB's ``EvalType``), which decide how values are computed.
 
 Rules: tidb ``pkg/types/field_type.go`` (``AggFieldType``, ``AggregateEvalType``),
 ``pkg/expression/builtin_control.go`` (``InferType4ControlFuncs``).
@@ -62,7 +62,7 @@ _OF_COLUMN = {
 
 
 def type_of_column(column: ColumnInfo) -> EvalType:
-    """The type of a column's values."""
+    """Return the type of a column's values."""
     if column.type in INTEGERS:
         if not column.unsigned:
             return E.INTEGER
@@ -73,10 +73,10 @@ def type_of_column(column: ColumnInfo) -> EvalType:
 
 
 def type_of_value(value: SQLValue) -> EvalType:
-    """The type of a value that is not NULL, such as that of a literal."""
+    """Return the type of a value that is not NULL, such as that of a literal."""
     if isinstance(value, DateTimeValue):
         return E.DATE if value.fsp < 0 else E.DATETIME
-    return next((found for kind, found in _OF_VALUE if isinstance(value, kind)), E.UNKNOWN)
+    return next((eval_type for kind, eval_type in _OF_VALUE if isinstance(value, kind)), E.UNKNOWN)
 
 
 _OF_VALUE: tuple[tuple[type, EvalType], ...] = (
@@ -86,31 +86,31 @@ _OF_VALUE: tuple[tuple[type, EvalType], ...] = (
 
 
 def merged_type(types: Iterable[EvalType]) -> EvalType:
-    """The type of an expression whose values come from several ones, such as IF or a column of UNION."""
-    found: set[EvalType] = {one for one in types if one is not E.NULL}
-    if not found:
+    """Return the type of an expression that merges several types, such as IF or a column of UNION."""
+    distinct: set[EvalType] = {eval_type for eval_type in types if eval_type is not E.NULL}
+    if not distinct:
         return E.NULL
-    if E.UNKNOWN in found or (E.BIT in found and len(found) > 1):
+    if E.UNKNOWN in distinct or (E.BIT in distinct and len(distinct) > 1):
         return E.UNKNOWN
-    if found <= NUMBERS:
-        return _merged_number(found)
-    if len(found) == 1:
-        return found.pop()
-    if found <= TEMPORALS:
+    if distinct <= NUMBERS:
+        return _merged_number(distinct)
+    if len(distinct) == 1:
+        return distinct.pop()
+    if distinct <= TEMPORALS:
         return E.DATETIME
-    return E.BYTES if E.BYTES in found else E.TEXT
+    return E.BYTES if E.BYTES in distinct else E.TEXT
 
 
-def _merged_number(found: set[EvalType]) -> EvalType:
-    if E.DOUBLE in found:
+def _merged_number(types: set[EvalType]) -> EvalType:
+    if E.DOUBLE in types:
         return E.DOUBLE
-    if E.DECIMAL in found or {E.INTEGER, E.UNSIGNED} <= found:
+    if E.DECIMAL in types or {E.INTEGER, E.UNSIGNED} <= types:
         return E.DECIMAL
-    return next(one for one in (E.INTEGER, E.UNSIGNED, E.SHORT_UNSIGNED) if one in found)
+    return next(eval_type for eval_type in (E.INTEGER, E.UNSIGNED, E.SHORT_UNSIGNED) if eval_type in types)
 
 
 def converted(value: SQLValue, target: EvalType, mode: SQLMode) -> SQLValue:
-    """A value as one of the merged type of the expressions that it could have come from."""
+    """Convert a value to the merged type of the expressions that it could have come from."""
     if value is None:
         return None
     if target is E.DOUBLE:

@@ -56,10 +56,10 @@ SESSION_FUNCTIONS = {"LAST_INSERT_ID": 1, "ROW_COUNT": 0}
 
 
 def evaluate(node: exp.Expr, scope: Scope) -> SQLValue:
-    """The value of an expression for the scope's current row.
+    """Return the value of an expression for the scope's current row.
 
     :raises UnsupportedSQL: for a construct that this tool does not compute.
-    :raises ScenarioError: for an unknown column, a value out of range and the like.
+    :raises ScenarioError: for an unknown column, a value out of range and similar errors.
     """
     call = normalized_call(node)
     if call is not None:
@@ -82,7 +82,7 @@ def check_expression(node: exp.Expr, scope: Scope) -> None:
 
 
 def _checked_parts(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
-    """Check one node alone; returns its child nodes, which are still to be checked."""
+    """Check one node alone; return its child nodes, which remain to be checked."""
     call = normalized_call(node)
     if call is not None:
         return _checked_arguments(call, node, scope)
@@ -146,7 +146,7 @@ def _known_collation(name: str) -> None:
 
 
 def evaluate_constant(node: exp.Expr, mode: SQLMode) -> SQLValue:
-    """The value of an expression without columns."""
+    """Return the value of an expression without columns."""
     return evaluate(node, Scope(mode))
 
 
@@ -199,7 +199,7 @@ def _of_group(node: exp.Expr, scope: Scope) -> SQLValue:
 
 
 def _is_contextual(node: exp.Expr) -> bool:
-    """Whether a comparison is with ANY or ALL of a query, or compares rows of several columns."""
+    """Return whether a comparison is with ANY or ALL of a query, or compares rows of several columns."""
     return type(node.this) is exp.Tuple or type(node.expression) in (exp.Any, exp.All, exp.Tuple)
 
 
@@ -268,7 +268,7 @@ def _in(node: exp.Expr, scope: Scope) -> SQLValue:
         raise ScenarioError("SQL does not parse: IN () needs a value")
     value = evaluate(node.this, scope)
     collation = collation_of_all([node.this, *node.expressions], scope)
-    orders = [compare(value, evaluate(one, scope), collation, scope.mode) for one in node.expressions]
+    orders = [compare(value, evaluate(item, scope), collation, scope.mode) for item in node.expressions]
     if 0 in orders:
         return True
     return None if None in orders else False
@@ -285,12 +285,12 @@ def _between(node: exp.Expr, scope: Scope) -> SQLValue:
 
 
 def _like(node: exp.Expr, scope: Scope, escape: str = "\\") -> SQLValue:
-    found = like(
+    matches = like(
         evaluate(node.this, scope), evaluate(node.expression, scope), shared_collation(node, scope), escape
     )
-    if found is None:
+    if matches is None:
         return None
-    return found is not bool(node.args.get("negate"))
+    return matches is not bool(node.args.get("negate"))
 
 
 def _escape(node: exp.Expr, scope: Scope) -> SQLValue:
@@ -310,7 +310,9 @@ def _call(call: FunctionCall, node: exp.Expr, scope: Scope) -> SQLValue:
     if call.name not in CHOOSING:
         return function(call.name, arguments, scope.mode, collation)
     shared = noted_type(node, scope)
-    if function.collated and not any(isinstance(one, DateTimeValue | Duration) for one in arguments):
+    if function.collated and not any(
+        isinstance(argument, DateTimeValue | Duration) for argument in arguments
+    ):
         arguments = [converted(argument, shared, scope.mode) for argument in arguments]
     return converted(function(call.name, arguments, scope.mode, collation), shared, scope.mode)
 
@@ -338,25 +340,25 @@ def _cast(node: exp.Expr, scope: Scope) -> SQLValue:
 
 
 def _if(node: exp.Expr, scope: Scope) -> SQLValue:
-    chosen = node.args["true"] if as_boolean(evaluate(node.this, scope)) else node.args.get("false")
-    return _chosen(chosen, node, scope)
+    branch = node.args["true"] if as_boolean(evaluate(node.this, scope)) else node.args.get("false")
+    return _branch_value(branch, node, scope)
 
 
-def _chosen(branch: exp.Expr | None, node: exp.Expr, scope: Scope) -> SQLValue:
-    """The value of one branch, as one of the type of all branches."""
+def _branch_value(branch: exp.Expr | None, node: exp.Expr, scope: Scope) -> SQLValue:
+    """Evaluate a branch, and convert its value to the merged type of all branches."""
     if branch is None:
         return None
     return converted(evaluate(branch, scope), noted_type(node, scope), scope.mode)
 
 
 def _case(node: exp.Expr, scope: Scope) -> SQLValue:
-    chosen = node.args.get("default")
-    for branch in node.args["ifs"]:
-        condition = exp.EQ(this=node.this, expression=branch.this) if node.this else branch.this
+    branch = node.args.get("default")
+    for case in node.args["ifs"]:
+        condition = exp.EQ(this=node.this, expression=case.this) if node.this else case.this
         if as_boolean(evaluate(condition, scope)):
-            chosen = branch.args["true"]
+            branch = case.args["true"]
             break
-    return _chosen(chosen, node, scope)
+    return _branch_value(branch, node, scope)
 
 
 RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], SQLValue]] = {

@@ -31,7 +31,7 @@ class ForeignKeyInfo:
     line: int = 0
 
     def constraint_text(self, child: TableInfo) -> str:
-        """The constraint as TiDB's error messages display it."""
+        """Return the constraint as TiDB's error messages display it."""
         schema = "" if self.parent[0].lower() == child.schema.lower() else f"`{self.parent[0]}`."
         rules = [f" ON {event} {rule}" for event, rule in self._rules() if rule != NO_ACTION]
         return (
@@ -48,7 +48,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def make_foreign_key(node: syntax.ForeignKey, database: str) -> ForeignKeyInfo:
-    """A foreign key; its name is empty if the definition has none.
+    """Build a foreign key; its name is empty if the definition has none.
 
     :param database: the database of the referencing table.
     :raises ScenarioError: if it refers to another number of columns than it has.
@@ -81,17 +81,17 @@ def _names(parts: tuple[syntax.KeyPart, ...]) -> tuple[str, ...]:
 
 
 def missing_index(table: TableInfo, key: ForeignKeyInfo) -> KeyDraft | None:
-    """The index that must be added for a foreign key; None if an index begins with its columns."""
-    wanted = [name.lower() for name in key.columns]
+    """Return the index that must be added for a foreign key; None if an index begins with its columns."""
+    names = [name.lower() for name in key.columns]
     for index in table.indexes:
-        held = [table.columns[offset].name.lower() for offset in index.offsets]
-        if held[: len(wanted)] == wanted:
+        indexed = [table.columns[offset].name.lower() for offset in index.offsets]
+        if indexed[: len(names)] == names:
             return None
     parts = tuple(KeyPartDraft(name) for name in key.columns)
     return KeyDraft(kind="index", name=key.name, parts=parts, line=key.line)
 
 
 def free_name(taken: list[ForeignKeyInfo]) -> str:
-    """The name that TiDB gives a foreign key without a name."""
+    """Return the name that TiDB gives a foreign key without a name."""
     names = {key.name.lower() for key in taken}
     return next(f"fk_{n}" for n in range(1, len(names) + 2) if f"fk_{n}" not in names)

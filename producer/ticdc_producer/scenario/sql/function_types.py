@@ -21,7 +21,10 @@ _UNITS_OF_DATE = frozenset({"DAY", "WEEK", "MONTH", "QUARTER", "YEAR", "YEAR_MON
 
 
 def _rounded(_: FunctionCall, first: EvalType, digits: Digits | None) -> EvalType:
-    """CEIL and FLOOR of a DECIMAL: a BIGINT, if all values of its type fit (``getEvalTp4FloorAndCeil``)."""
+    """Return the type of CEIL and FLOOR: a BIGINT if all values of a DECIMAL fit it.
+
+    Source: tidb ``getEvalTp4FloorAndCeil``.
+    """
     if first is not E.DECIMAL:
         return first if first in NUMBERS else E.UNKNOWN
     if digits is None:
@@ -30,19 +33,19 @@ def _rounded(_: FunctionCall, first: EvalType, digits: Digits | None) -> EvalTyp
 
 
 def _shifted(call: FunctionCall, first: EvalType, _: Digits | None) -> EvalType:
-    """DATE_ADD and DATE_SUB: a string, unless the argument is a date or a time."""
+    """Return the type of DATE_ADD and DATE_SUB: a string, unless the argument is a date or a time."""
     if first is E.DATE:
         return E.DATE if call.arguments[2].name in _UNITS_OF_DATE else E.DATETIME
     return first if first in (E.DATETIME, E.TIME, E.UNKNOWN) else E.TEXT
 
 
 def _time_sum(_: FunctionCall, first: EvalType, __: Digits | None) -> EvalType:
-    """ADDTIME and SUBTIME: a string, also of a DATE (``getBf4TimeAddSub``)."""
+    """Return the type of ADDTIME and SUBTIME: a string, also for a DATE (``getBf4TimeAddSub``)."""
     return first if first in (E.DATETIME, E.TIME, E.UNKNOWN) else E.TEXT
 
 
 def _parsed_date(call: FunctionCall, _: EvalType, __: Digits | None) -> EvalType:
-    """STR_TO_DATE: what a literal format has; a DATETIME if the format is computed."""
+    """Return the type of STR_TO_DATE: that of a literal format, DATETIME if the format is computed."""
     layout = call.arguments[1]
     if not isinstance(layout, exp.Literal):
         return E.DATETIME
@@ -51,7 +54,10 @@ def _parsed_date(call: FunctionCall, _: EvalType, __: Digits | None) -> EvalType
 
 
 def _unix_timestamp(call: FunctionCall, first: EvalType, digits: Digits | None) -> EvalType:
-    """A DECIMAL if the type of the argument has a fraction of a second, as a computed string has."""
+    """Return the type of UNIX_TIMESTAMP: DECIMAL if the argument's type has a fraction of a second.
+
+    A computed string has one.
+    """
     literal = call.arguments[0]
     if isinstance(literal, exp.Literal) and literal.is_string:
         return E.DECIMAL if "." in str(literal.this) else E.INTEGER
@@ -61,7 +67,7 @@ def _unix_timestamp(call: FunctionCall, first: EvalType, digits: Digits | None) 
 
 
 def _char(call: FunctionCall, _: EvalType, __: Digits | None) -> EvalType:
-    """CHAR: the normalized call has its charset as first argument."""
+    """Return the type of CHAR; the first argument of the normalized call is the charset."""
     return E.BYTES if call.arguments[0].name == "binary" else E.TEXT
 
 

@@ -48,7 +48,7 @@ def fill_generated(scope: Scope) -> None:
 
 @lru_cache(maxsize=1024)
 def expression_of(text: str) -> exp.Expr:
-    """The syntax tree of the SQL text of a generated column or DEFAULT."""
+    """Return the syntax tree of the SQL text of a generated column or DEFAULT."""
     return parse_expression(text, 1)
 
 
@@ -76,7 +76,10 @@ def check_generated(table: TableInfo, mode: SQLMode, line: int) -> None:
 
 
 def _refuse_clock_functions(tree: exp.Expr, column: ColumnInfo, line: int) -> None:
-    """Source: tidb ``pkg/expression/builtin.go`` (``IllegalFunctions4GeneratedColumns``)."""
+    """Refuse functions of the clock.
+
+    Source: tidb ``pkg/expression/builtin.go`` (``IllegalFunctions4GeneratedColumns``).
+    """
     calls = (normalized_call(node) for node in tree.walk())
     if any(call is not None and call.name in _CLOCK_FUNCTIONS and not call.arguments for call in calls):
         what = f"Expression of generated column {column.name!r} contains a disallowed function"
@@ -84,19 +87,19 @@ def _refuse_clock_functions(tree: exp.Expr, column: ColumnInfo, line: int) -> No
 
 
 def columns_of(tree: exp.Expr) -> set[str]:
-    """Names of the columns in an expression, in lower case."""
+    """Return the names of the columns in an expression, in lower case."""
     return {node.name.lower() for node in tree.find_all(exp.Column)}
 
 
 def dependent_columns(table: TableInfo, name: str) -> list[ColumnInfo]:
-    """The generated columns whose expressions use a column."""
+    """Return the generated columns whose expressions use a column."""
     return [
         c for c in table.columns if c.generated and name.lower() in columns_of(expression_of(c.expression))
     ]
 
 
 def hidden_column(text: str, index: str, part: int, table: TableInfo, line: int) -> ColumnInfo:
-    """The hidden column that TiDB adds for an expression of an index.
+    """Return the hidden column that TiDB adds for an expression of an index.
 
     :param part: index of the expression among the parts of the index.
     :raises UnsupportedSQL: for an expression whose type this tool does not know.

@@ -1,4 +1,4 @@
-"""A table that a ``generate`` step filled, and that SQL uses behind the step.
+"""A table that a ``generate`` step filled, and that SQL uses after the step.
 
 The session holds only the rows that statements need: those that they change, and those whose keys they may
 repeat. The generator computes a row from its number alone, and the number follows from the row's key. So the
@@ -34,16 +34,18 @@ from ticdc_producer.scenario.sql.storage import Row, Table
 
 MOST_ROWS = 10_000
 """Maximum number of generated rows that one statement may look up."""
-POSSIBLE_DDL = "only ADD, DROP and RENAME COLUMN and TRUNCATE TABLE are"
 
 
 class GeneratedTable:
-    """The generated rows of a table, as far as statements use them.
+    """The generated rows of a table that statements use.
 
     :param plan: of the step.
     :param commits: returns the number of commits so far.
     :param mode: returns the current SQL mode.
+    :cvar POSSIBLE_DDL: the hint of an error about any other DDL.
     """
+
+    POSSIBLE_DDL = "only ADD, DROP and RENAME COLUMN and TRUNCATE TABLE are"
 
     def __init__(self, plan: GeneratePlan, commits: Callable[[], int], mode: Callable[[], SQLMode]) -> None:
         self._plan, self._commits, self._mode = plan, commits, mode
@@ -58,7 +60,7 @@ class GeneratedTable:
 
     @property
     def is_used(self) -> bool:
-        """Whether a statement used the table behind its step."""
+        """True if a statement used the table after its step."""
         return self._first >= 0
 
     def use(self, table: Table) -> None:
@@ -76,7 +78,7 @@ class GeneratedTable:
         self._last = last
 
     def announce(self, table: Table, where: exp.Expr) -> None:
-        """Note which rows a later statement will need, so that one pass finds the rows of many statements."""
+        """Note the rows that a later statement needs, so that one pass finds the rows of many statements."""
         if self._truncated is None:
             self._announced.update(self._selected(table.info, where) or ())
 
@@ -95,12 +97,12 @@ class GeneratedTable:
         self._load(table, numbers)
 
     def _selected(self, table: TableInfo, where: exp.Expr) -> set[int] | None:
-        """Numbers of the rows that a WHERE may select; None if they do not follow from it."""
+        """Return the numbers of the rows that a WHERE may select; None if they do not follow from it."""
         for offset, column in numbered_columns(self._plan, table).items():
             values = values_of_column(where, table.columns[offset], self._mode())
             if values is not None:
                 numbers = (row_number(column, value) for value in values)
-                return {one for one in numbers if one is not None and one < self._plan.all_rows}
+                return {number for number in numbers if number is not None and number < self._plan.all_rows}
         return None
 
     def load_conflicting(self, table: Table, rows: Iterable[Sequence[Value]]) -> None:
@@ -108,7 +110,8 @@ class GeneratedTable:
 
         :raises UnsupportedSQL: if they are too many.
         """
-        self._load(table, {one for row in rows for one in numbers_in_conflict(self._plan, table.info, row)})
+        numbers = {number for row in rows for number in numbers_in_conflict(self._plan, table.info, row)}
+        self._load(table, numbers)
 
     def _load(self, table: Table, numbers: set[int]) -> None:
         if len(numbers) > MOST_ROWS:
@@ -118,11 +121,11 @@ class GeneratedTable:
             return
         from ticdc_producer.scenario.generate.edited_rows import generated_rows  # needs Arrow
 
-        wanted = sorted((numbers | self._announced) - self._known)
-        for key, image in generated_rows(self._plan, wanted, table.info):
+        missing = sorted((numbers | self._announced) - self._known)
+        for key, image in generated_rows(self._plan, missing, table.info):
             table.put(self._row(table, key, image))
-        self._known.update(wanted)
-        self._looked_up.append((self._commits(), tuple(wanted)))
+        self._known.update(missing)
+        self._looked_up.append((self._commits(), tuple(missing)))
         self._announced.clear()
 
     def _row(self, table: Table, key: bytes, image: Sequence[Value]) -> Row:
@@ -142,7 +145,7 @@ class GeneratedTable:
         truncated = is_truncated(old, new)
         if not truncated and not only_columns_changed(old, new):
             what = f"DDL of {old.qualified_name} after its generate step is not supported"
-            raise UnsupportedSQL(what, hint=POSSIBLE_DDL)
+            raise UnsupportedSQL(what, hint=self.POSSIBLE_DDL)
         commits = self._commits()
         self._use(commits - 1, commits)
         self._tables.append((commits, new))
@@ -154,7 +157,7 @@ class GeneratedTable:
         self._rows_at.update(dict.fromkeys(counts, _rows(table)))
 
     def edits(self, table: Table) -> Edits:
-        """What SQL did so far."""
+        """Return the edits that SQL made so far."""
         return Edits(
             first=self._first,
             last=self._last,
@@ -167,7 +170,7 @@ class GeneratedTable:
         )
 
     def _lost_keys(self, table: Table) -> frozenset[int]:
-        """Ids of the numbered columns that lost a value, or do not exist any more."""
+        """Return the ids of the numbered columns that lost a value or no longer exist."""
         generated = {column.column.id for column in numbered_columns(self._plan, self._plan.table).values()}
         if self._truncated is not None:
             return frozenset(generated)

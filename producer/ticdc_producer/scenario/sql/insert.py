@@ -91,7 +91,7 @@ class _Source:
 
     :param offsets: the columns that they assign.
     :param scope: the names of a SELECT, which ON DUPLICATE KEY UPDATE can use; None if it has none.
-    :param combinations: per row, what the SELECT computed it from.
+    :param combinations: per row, the rows of the sources that the SELECT computed it from.
     """
 
     offsets: list[int]
@@ -100,14 +100,14 @@ class _Source:
     combinations: Sequence[Combination] = ()
 
     def scope_of(self, number: int, scope: Scope) -> Scope:
-        """The scope of ON DUPLICATE KEY UPDATE for a row."""
+        """Return the scope of ON DUPLICATE KEY UPDATE for a row."""
         if self.scope is not None:
             self.scope.combination = self.combinations[number]
         return scope
 
 
 def _fits(table: Table, values: Sequence[Value]) -> bool:
-    """Whether INSERT IGNORE stores a row: not if a unique key exists or no partition accepts the row."""
+    """Return whether INSERT IGNORE stores a row: if its unique keys are new and a partition accepts it."""
     if table.conflict(values) is not None:
         return False
     return table.partitioning is None or table.partitioning.accepts(table.info, values)
@@ -192,7 +192,7 @@ def _evaluated(
     lenient: bool,
     limit_ids: bool,
 ) -> list[Value]:
-    """One row's values; expressions see the columns to their left."""
+    """Evaluate the values of one row; expressions see the columns to their left."""
     columns, mode = table.info.columns, context.mode
     scope = Scope(mode, table.info, [None] * len(columns), None, lenient, context)
     given = set(offsets) if nodes else set()
@@ -213,7 +213,7 @@ def _evaluated(
 def _auto_increment(
     table: Table, column: ColumnInfo, value: Value, context: StatementContext, limit_ids: bool
 ) -> Value:
-    """The value of an AUTO_INCREMENT column: the next id for NULL, and for 0 by default.
+    """Return the value of an AUTO_INCREMENT column: the next id for NULL, and for 0 by default.
 
     Other values advance the counter.
 
@@ -241,7 +241,7 @@ def _new_row(table: Table, values: Sequence[Value]) -> Row:
 
 
 def _replace(table: Table, values: Sequence[Value], transaction: OpenTransaction) -> None:
-    """Delete every conflicting row, then insert; a row that is already identical is left alone."""
+    """Delete every conflicting row, then insert; a row that is already identical remains."""
     while (conflict := table.conflict(values)) is not None:
         _, row = conflict
         if table.read(row) == list(values):
@@ -270,7 +270,7 @@ def _insert_or_update(
 def update_row(
     table: Table, row: Row, scope: Scope, assigned: set[int], transaction: OpenTransaction
 ) -> Row | None:
-    """Store a row after assignments; returns it, or None if it did not change and is not written."""
+    """Store a row after assignments; return it, or None if it did not change and is not written."""
     before = tuple(table.read(row))
     touch_updated_columns(before, scope, assigned)
     fill_generated(scope)

@@ -47,8 +47,8 @@ class _Joined:
         self.scope.lenient_nulls = not context.mode.strict
         where = tree.args.get("where")
         condition = None if where is None else where.this
-        for one in (*from_clause.conditions, *([] if condition is None else [condition])):
-            check_expression(one, self.scope)
+        for expression in (*from_clause.conditions, *([] if condition is None else [condition])):
+            check_expression(expression, self.scope)
         self._plan = JoinPlan(from_clause.tree, condition, self.names)
 
     def combinations(self) -> Iterator[Combination]:
@@ -58,7 +58,7 @@ class _Joined:
         return self._plan.combinations(self.scope)
 
     def target(self, name: str, database: str, statement: str) -> int:
-        """The number of the source that a statement changes."""
+        """Return the number of the source that a statement changes."""
         numbers = {number for number, _ in self.names.columns_of(name, database)}
         if len(numbers) != 1:
             raise ScenarioError(f"Unknown table {name!r} in MULTI DELETE", value=name)
@@ -67,7 +67,7 @@ class _Joined:
         return number
 
     def table(self, number: int, statement: str) -> Table:
-        """The table of a source that a statement changes.
+        """Return the table of a source that a statement changes.
 
         :raises ScenarioError: if the source is a query.
         """
@@ -107,26 +107,26 @@ class _Update:
         self.assignments[number].append((offset, assignment.expression))
 
     def _check_keys(self) -> None:
-        """A table that is updated under two names must retain its key."""
+        """Check that a table that is updated under two names retains its key."""
         numbers: dict[int, int] = {}
         for number, assigned in self.assignments.items():
             table = self._joined.table(number, "UPDATE")
             other = numbers.setdefault(table.info.table_id, number)
             if other == number:
                 continue
-            offsets = {offset for one in (number, other) for offset, _ in self.assignments[one]}
+            offsets = {offset for source in (number, other) for offset, _ in self.assignments[source]}
             key = table.info.clustered_key
             if (key is not None and offsets & set(key.offsets)) or (
                 assigned and table.partitioning is not None
             ):
-                names = [self._joined.sources[one].name for one in (other, number)]
+                names = [self._joined.sources[source].name for source in (other, number)]
                 raise ScenarioError(
                     "Primary key/partition key update is not allowed since the table is updated both as"
                     f" {names[0]!r} and {names[1]!r}."
                 )
 
     def computed(self, combination: Combination) -> Iterator[tuple[int, Row, dict[int, Value]]]:
-        """The rows that a combination updates, with the new values of their assigned columns."""
+        """Yield the source, the stored row and the new values of each row that a combination updates."""
         scope = self._joined.scope
         scope.combination = combination
         for number, assigned in self.assignments.items():
@@ -145,7 +145,7 @@ def run_joined_update(tree: exp.Update, context: StatementContext, transaction: 
     """Run an UPDATE of joined tables. A row is updated by the first combination that changes it."""
     joined = _Joined(tree, tree.this, context)
     update = _Update(tree, joined)
-    changes = [change for one in joined.combinations() for change in update.computed(one)]
+    changes = [change for combination in joined.combinations() for change in update.computed(combination)]
     changed: dict[int, set[RowLocation]] = defaultdict(set)
     current: dict[tuple[int, RowLocation], Row] = {}
     for number, row, values in changes:
@@ -174,23 +174,23 @@ def run_joined_delete(tree: exp.Delete, context: StatementContext, transaction: 
         raise ScenarioError("SQL does not parse: FROM is missing")
     joined = _Joined(tree, first, context)
     numbers = [joined.target(table.name, table.db, "DELETE") for table in named or ()]
-    found: dict[int, dict[RowLocation, Row]] = {number: {} for number in numbers}
+    selected: dict[int, dict[RowLocation, Row]] = {number: {} for number in numbers}
     for combination in joined.combinations():
         for number in numbers:
             row = combination[number]
             if row is not None and row.stored is not None:
-                found[number].setdefault(row.stored.location, row.stored)
+                selected[number].setdefault(row.stored.location, row.stored)
     deleted: set[tuple[int, RowLocation]] = set()
     for number in numbers:
         table = joined.table(number, "DELETE")
-        for location, stored in found[number].items():
+        for location, stored in selected[number].items():
             if (table.info.table_id, location) not in deleted:
                 deleted.add((table.info.table_id, location))
                 transaction.delete(table, stored)
 
 
 def is_joined(tree: exp.Expr) -> bool:
-    """Whether an UPDATE or DELETE names more than one table, or uses the syntax for several."""
+    """Return whether an UPDATE or DELETE names more than one table, or uses the syntax for several."""
     target = tree.this
     if not isinstance(target, exp.Table):
         return True

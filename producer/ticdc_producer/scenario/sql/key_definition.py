@@ -54,7 +54,7 @@ class KeyDraft:
 
 
 def draft_key(key: Key) -> KeyDraft:
-    """The draft of a key; most options reach no consumer.
+    """Return the draft of a key; most options reach no consumer.
 
     :raises UnsupportedSQL: for kinds and options that this tool does not support.
     """
@@ -82,7 +82,7 @@ def _part(part: syntax.KeyPart) -> KeyPartDraft:
 
 
 def inline_keys(columns: Sequence[ColumnDraft]) -> list[KeyDraft]:
-    """The keys that column definitions declare inline."""
+    """Return the keys that column definitions declare inline."""
     return [
         KeyDraft(
             kind=kind,
@@ -183,7 +183,7 @@ def _resolve_parts(columns: Sequence[ColumnInfo], key: KeyDraft) -> tuple[tuple[
 
 
 def _check_prefix(column: ColumnInfo, length: int, line: int) -> None:
-    """Source: tidb ``pkg/ddl/index.go`` (``checkIndexColumn``)."""
+    """Check the prefix length of a key part. Source: tidb ``pkg/ddl/index.go`` (``checkIndexColumn``)."""
     if length == 0:
         raise ScenarioError(f"Key part {column.name!r} length cannot be 0", line=line, column=column.name)
     if length > 0 and (column.type not in (*LOBS, *_WITH_PREFIX) or length > column.length):
@@ -198,7 +198,7 @@ def _index_name(table: TableInfo, key: KeyDraft, keys: Sequence[KeyDraft]) -> st
 
 
 def _free_name(first: KeyPartDraft, table: TableInfo, keys: Sequence[KeyDraft]) -> str:
-    """The first column's name, with ``_2``, ``_3``… if that name is in use."""
+    """Return the first column's name, with ``_2``, ``_3``… if that name is in use."""
     real = {column.name.lower(): column.name for column in table.columns}
     base = "expression_index" if first.expression else real.get(first.name.lower(), first.name)
     taken = {key.name.lower() for key in keys} | {index.name.lower() for index in table.indexes}

@@ -3,7 +3,7 @@
 For speed the text between two literals is a single lexeme. Strings, quoted names and comments end where
 sqlglot's MySQL tokenizer ends them, because sqlglot parses the statements later.
 
-Dumps have it around stored programs, whose bodies contain ``;``.
+Dumps put ``DELIMITER`` around stored programs, whose bodies contain ``;``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Lexeme: TypeAlias = tuple[str, str, int]
 """Kind (a group name of the pattern below), text, and end offset in the script."""
 
 _AFTER = r"(?=[\s,;()=<>+*/%&|^\#-]|\Z)"
-"""What may follow a number; digits followed by anything else are part of a name."""
+"""The characters that may follow a number; digits followed by anything else are part of a name."""
 _NUMBER = rf"\d++(?:\.\d*+)?(?:[eE][+-]?\d++)?{_AFTER}"
 _HEX = rf"(?:[xX]'[0-9a-fA-F]*+'|0[xX][0-9a-fA-F]++{_AFTER})"
 _BITS = rf"(?:[bB]'[01]*+'|0[bB][01]++{_AFTER})"
@@ -45,25 +45,29 @@ _LEXEME = re.compile(
 
 
 def lexemes(text: str, line: int = 1, start: int = 0, end: int | None = None) -> Iterator[Lexeme]:
-    """The lexemes of a script; together they are the whole text.
+    """Yield the lexemes of a script; together they are the whole text.
 
     :param line: line of the file at which ``text`` starts.
-    :param start: and ``end``: offsets of the part of the text to read; the default is all of it.
+    :param start: offset of the first character to read.
+    :param end: offset after the last character to read; None for the end of the text.
     :raises ScenarioError: where a quote or comment is not closed.
+
+    >>> [(kind, lexeme) for kind, lexeme, _ in lexemes("SET @a = 0x1F;")]
+    [('plain', 'SET @a = '), ('hex', '0x1F'), ('end', ';')]
     """
     offset, match, end = start, _LEXEME.match, len(text) if end is None else end
     while offset < end:
-        found = match(text, offset, end)
-        if found is None:
+        lexeme = match(text, offset, end)
+        if lexeme is None:
             raise _not_closed(text, offset, line)
-        offset = found.end()
-        yield found.lastgroup or "", found.group(), offset
+        offset = lexeme.end()
+        yield lexeme.lastgroup or "", lexeme.group(), offset
 
 
 def is_utf8_outside_of_strings(text: str) -> bool:
-    """Whether only strings and comments have bytes that are not UTF-8: dumps write BLOBs as they are.
+    """Return whether only strings and comments have bytes that are not UTF-8: dumps write BLOBs as they are.
 
-    :param text: such bytes are surrogates in it.
+    :param text: the script, in which such bytes are surrogates.
     """
     try:
         return not any(
@@ -74,7 +78,7 @@ def is_utf8_outside_of_strings(text: str) -> bool:
 
 
 def is_utf8(text: str) -> bool:
-    """Whether a text has no surrogates, which represent bytes that are not UTF-8."""
+    """Return whether a text has no surrogates, which represent bytes that are not UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -101,7 +105,7 @@ class Section:
     delimiter: str
 
     def parts(self, text: str, line: int) -> Iterator[tuple[int, int]]:
-        """Start and end of each part between two delimiters; the delimiter ``;`` divides nothing here.
+        """Yield start and end of each part between two delimiters; the delimiter ``;`` divides nothing here.
 
         :param line: line of the file at which ``text`` starts.
         """
@@ -113,9 +117,9 @@ class Section:
             if kind in _QUOTED:
                 searched = offset
                 continue
-            while (found := text.find(self.delimiter, searched, offset)) >= 0:
-                yield part, found
-                part = searched = found + len(self.delimiter)
+            while (position := text.find(self.delimiter, searched, offset)) >= 0:
+                yield part, position
+                part = searched = position + len(self.delimiter)
         yield part, self.end
 
 
@@ -125,16 +129,16 @@ def sections(text: str, line: int) -> Iterator[Section]:
     :param line: line of the file at which ``text`` starts.
     """
     start, delimiter = 0, ";"
-    for found in _COMMAND.finditer(text):
-        section = Section(start, found.start(), delimiter)
+    for command in _COMMAND.finditer(text):
+        section = Section(start, command.start(), delimiter)
         if _ends_between_statements(text, line, section):
             yield section
-            start, delimiter = found.end(), found[1]
+            start, delimiter = command.end(), command[1]
     yield Section(start, len(text), delimiter)
 
 
 def _ends_between_statements(text: str, line: int, section: Section) -> bool:
-    """Whether no quote, comment or statement is open at the end of a section."""
+    """Return whether no quote, comment or statement is open at the end of a section."""
     try:
         if section.delimiter != ";":
             *_, (start, end) = section.parts(text, line)
@@ -148,5 +152,5 @@ def _ends_between_statements(text: str, line: int, section: Section) -> bool:
 
 
 def _is_blank(text: str, line: int, start: int, end: int) -> bool:
-    found = lexemes(text, line, start, end)
-    return all(kind in ("comment", "closing") or lexeme.isspace() for kind, lexeme, _ in found)
+    parts = lexemes(text, line, start, end)
+    return all(kind in ("comment", "closing") or lexeme.isspace() for kind, lexeme, _ in parts)

@@ -18,7 +18,7 @@ _MAX_LITERAL = 400  # characters of a number; DOUBLE's longest plain form has 30
 
 
 def literal_number(text: str) -> SQLValue:
-    """The value of a number literal: integer, DECIMAL, or DOUBLE if it has an exponent."""
+    """Return the value of a number literal: integer, DECIMAL, or DOUBLE if it has an exponent."""
     if len(text) > _MAX_LITERAL:
         raise ScenarioError("a number is too long", value=text[:40] + "…")
     if text.isascii() and text.isdigit():
@@ -47,7 +47,7 @@ def _plain(node: exp.Expr, _: SQLMode) -> SQLValue:
 
 
 def hex_value(digits: str) -> SQLValue:
-    """The value of ``x'…'`` or ``0x…``."""
+    """Return the value of ``x'…'`` or ``0x…``."""
     try:
         return BinaryLiteral(bytes.fromhex(digits.zfill(len(digits) + len(digits) % 2)))
     except ValueError:
@@ -55,14 +55,14 @@ def hex_value(digits: str) -> SQLValue:
 
 
 def bits_value(digits: str) -> SQLValue:
-    """The value of ``b'…'`` or ``0b…``."""
+    """Return the value of ``b'…'`` or ``0b…``."""
     if digits.strip("01"):
         raise ScenarioError(f"not binary digits: {digits!r}", value=digits)
     return BinaryLiteral(int(digits or "0", 2).to_bytes((len(digits) + 7) // 8, "big"))
 
 
 def _introduced(node: exp.Expr, mode: SQLMode) -> SQLValue:
-    """``_utf8mb4'…'``, ``_binary'…'``: the same bytes under another charset."""
+    """Return the same bytes under another charset, for ``_utf8mb4'…'`` and ``_binary'…'``."""
     charset = str(node.this).lstrip("_").lower()
     value = _octets(node.expression, mode)
     if charset == "binary":
@@ -75,16 +75,16 @@ def _introduced(node: exp.Expr, mode: SQLMode) -> SQLValue:
 
 
 def _concatenated(node: exp.Expr, mode: SQLMode) -> SQLValue:
-    """Adjacent string literals are concatenated."""
+    """Concatenate adjacent string literals."""
     if not all(isinstance(part, exp.Literal) for part in node.expressions):
         raise UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} is not supported")
     return "".join(str(_plain(part, mode)) for part in node.expressions)
 
 
 def is_typed_literal(node: exp.Expr) -> bool:
-    """Whether a CAST node is a literal ``DATE'…'``, ``TIME'…'`` or ``TIMESTAMP'…'``.
+    """Return whether a CAST node is a literal ``DATE'…'``, ``TIME'…'`` or ``TIMESTAMP'…'``.
 
-    sqlglot parses such a literal as a CAST, but without the options that a written CAST has.
+    sqlglot parses such a literal as a CAST, but without the options that a real CAST has.
     """
     text = node.this
     is_text = isinstance(text, exp.Literal) and text.is_string
@@ -92,7 +92,7 @@ def is_typed_literal(node: exp.Expr) -> bool:
 
 
 def typed_literal(node: exp.Expr, mode: SQLMode) -> SQLValue:
-    """The value of a typed literal.
+    """Return the value of a typed literal.
 
     :raises ScenarioError: if its text is not a date or time.
     """

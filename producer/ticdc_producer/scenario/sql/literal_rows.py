@@ -1,4 +1,4 @@
-"""INSERT of many rows of literals, as dumps have them, without a syntax tree of each row.
+"""INSERT of many rows of literals, as dumps contain them, without a syntax tree of each row.
 
 The rows of such a statement have few shapes. A shape is read once; the literals of each row are then
 converted one by one, to the values that evaluating a syntax tree gives.
@@ -48,19 +48,19 @@ def parse_literal_insert(statement: Statement) -> tuple[str, exp.Expr] | None:
         ``parse_dml`` can parse.
     """
     shape = statement.shape
-    found = _HEAD.match(shape) if len(shape) >= FEWEST_CHARACTERS else None
-    if found is None:
+    head = _HEAD.match(shape) if len(shape) >= FEWEST_CHARACTERS else None
+    if head is None:
         return None
-    plans = _plans(shape, found.end())
+    plans = _plans(shape, head.end())
     if plans is None or sum(plan.literals for plan in plans) != len(statement.literals):
         return None
-    verb, tree = parse_dml(f"{found[0]}(NULL)", statement.line)
+    verb, tree = parse_dml(f"{head[0]}(NULL)", statement.line)
     tree.args["expression"] = LiteralRows(rows=[*_rows(plans, statement.literals)])
     return verb, tree
 
 
 class _Plan(NamedTuple):
-    """How the values of a row come from its literals.
+    """The conversions of a row's literals to its values.
 
     :param values: per value a conversion of the next literal, or a constant in a tuple.
     :param literals: number of literals of the row.
@@ -71,27 +71,27 @@ class _Plan(NamedTuple):
 
 
 def _plans(shape: str, start: int) -> list[_Plan] | None:
-    """One plan per row; None if there is anything but rows of literals."""
+    """Return one plan per row; None if there is anything but rows of literals."""
     plans = []
     while start < len(shape):
-        found = _ROW.match(shape, start)
-        plan = _plan(found[1]) if found else None
-        if found is None or plan is None or (found[2] and found.end() == len(shape)):
+        row = _ROW.match(shape, start)
+        plan = _plan(row[1]) if row else None
+        if row is None or plan is None or (row[2] and row.end() == len(shape)):
             return None
         plans.append(plan)
-        start = found.end()
+        start = row.end()
     return plans
 
 
 def _rows(plans: Sequence[_Plan], literals: Sequence[tuple[str, str]]) -> Iterator[list[SQLValue]]:
     texts = iter(literals)
     for plan in plans:
-        yield [one[0] if isinstance(one, tuple) else one(next(texts)[1]) for one in plan.values]
+        yield [value[0] if isinstance(value, tuple) else value(next(texts)[1]) for value in plan.values]
 
 
 @lru_cache(maxsize=1024)
 def _plan(row: str) -> _Plan | None:
-    """The plan of a row's shape; None if it has anything but literals."""
+    """Return the plan of a row's shape; None if it has anything but literals."""
     if not row.strip():
         return None
     values = []
@@ -104,17 +104,21 @@ def _plan(row: str) -> _Plan | None:
 
 
 def string_value(literal: str) -> str:
-    """The text of a string literal that is given with its quotes."""
+    r"""Return the text of a string literal that is given with its quotes.
+
+    >>> string_value(r"'it''s 5\%'")
+    "it's 5\\%"
+    """
     quote, text = literal[0], literal[1:-1]
     if "\\" not in text and quote not in text:
         return text
-    return _ESCAPE.sub(lambda found: _unescaped(found, quote), text)
+    return _ESCAPE.sub(lambda match: _unescaped(match, quote), text)
 
 
-def _unescaped(found: re.Match[str], quote: str) -> str:
-    if found[1] is None:
-        return quote if found[0][0] == quote else found[0]
-    return _ESCAPED.get(found[1], found[1])
+def _unescaped(match: re.Match[str], quote: str) -> str:
+    if match[1] is None:
+        return quote if match[0][0] == quote else match[0]
+    return _ESCAPED.get(match[1], match[1])
 
 
 def _negative(literal: str) -> SQLValue:

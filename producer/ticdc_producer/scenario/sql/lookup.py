@@ -30,7 +30,7 @@ from ticdc_producer.scenario.sql.storage import Row, Table
 
 
 def joined_by_and(where: exp.Expr) -> Iterator[exp.Expr]:
-    """The conditions that a condition joins by AND."""
+    """Yield the conditions that a condition joins by AND."""
     pending = [where]
     while pending:
         condition = pending.pop()
@@ -43,7 +43,7 @@ def joined_by_and(where: exp.Expr) -> Iterator[exp.Expr]:
 
 
 def values_of_column(where: exp.Expr, column: ColumnInfo, mode: SQLMode) -> list[Value] | None:
-    """The values of a column that one of the conditions joined by AND allows.
+    """Return the values of a column that one of the conditions joined by AND allows.
 
     :return: canonical values; None if no condition gives them by ``=`` or ``IN`` with literals.
     """
@@ -66,7 +66,7 @@ def split_memberships(
 
     :return: for each ``column IN (literals)``, the offset and the encoded values; all other conditions.
     """
-    found: list[tuple[int, frozenset[bytes]]] = []
+    memberships: list[tuple[int, frozenset[bytes]]] = []
     others: list[exp.Expr] = []
     offsets = {column.name.lower(): offset for offset, column in enumerate(table.columns)}
     for condition in joined_by_and(where):
@@ -75,8 +75,10 @@ def split_memberships(
         if offset is None or values is None:
             others.append(condition)
         else:
-            found.append((offset, frozenset(encode_part(table.columns[offset], one) for one in values)))
-    return found, others
+            memberships.append(
+                (offset, frozenset(encode_part(table.columns[offset], value) for value in values))
+            )
+    return memberships, others
 
 
 def _is_membership(condition: exp.Expr) -> bool:
@@ -84,7 +86,7 @@ def _is_membership(condition: exp.Expr) -> bool:
 
 
 def _stored_values(column: ColumnInfo, condition: exp.Expr, mode: SQLMode) -> list[bytes] | None:
-    """The values of an integer or text column that equal literals; None if that takes a comparison."""
+    """Return the values of an integer or text column that equal literals; None if that takes a comparison."""
     is_text = column.type in STRINGS and column.charset != "binary"
     if not is_text and column.type not in INTEGERS:
         return None
@@ -99,7 +101,7 @@ def _stored_values(column: ColumnInfo, condition: exp.Expr, mode: SQLMode) -> li
 
 
 def _equal_value(column: ColumnInfo, node: exp.Expr, mode: SQLMode) -> Value:
-    """The only value of a column that may equal a literal; None if several may."""
+    """Return the only value of a column that may equal a literal; None if several may."""
     if column.type in INTEGERS:
         number = integer_of(node)
         return None if number is None else str(number).encode()
@@ -112,7 +114,7 @@ def _equal_value(column: ColumnInfo, node: exp.Expr, mode: SQLMode) -> Value:
 
 
 def _is_exact(column: ColumnInfo, node: exp.Expr) -> bool:
-    """Whether a column without a charset is compared with a literal in the column's type."""
+    """Return whether a column without a charset is compared with a literal in the column's type."""
     is_text = isinstance(node, exp.Literal) and node.is_string
     if column.type == MySQLType.NEW_DECIMAL:
         number = node.this if isinstance(node, exp.Neg) else node
@@ -124,7 +126,7 @@ def _is_exact(column: ColumnInfo, node: exp.Expr) -> bool:
 
 
 def equal_text_or_integer(column: ColumnInfo, node: exp.Expr) -> Value:
-    """The value of a column that equals a literal; None if several values may equal it."""
+    """Return the value of a column that equals a literal; None if several values may equal it."""
     if column.type in INTEGERS:
         number = integer_of(node)
         low, high = integer_range(column.type, unsigned=column.unsigned)
@@ -136,12 +138,12 @@ def equal_text_or_integer(column: ColumnInfo, node: exp.Expr) -> Value:
 
 
 def names_column(node: exp.Expr, name: str) -> bool:
-    """Whether a node is the column with a name in lower case."""
+    """Return whether a node is the column of a name in lower case."""
     return isinstance(node, exp.Column) and node.name.lower() == name
 
 
 def integer_of(node: exp.Expr) -> int | None:
-    """The value of an integer literal, with or without a minus; None for any other node."""
+    """Return the value of an integer literal, with or without a minus; None for any other node."""
     if isinstance(node, exp.Neg):
         number = integer_of(node.this)
         return None if number is None else -number
@@ -151,9 +153,9 @@ def integer_of(node: exp.Expr) -> int | None:
 
 
 def candidates(where: exp.Expr, table: Table) -> list[Row]:
-    """The rows that may satisfy a condition, in the order of their keys."""
+    """Return the rows that may satisfy a condition, in the order of their keys."""
     handle = _handle_column(table)
-    numbers = None if handle is None else _wanted(where, handle)
+    numbers = None if handle is None else _handles(where, handle)
     if numbers is None:
         return _by_unique_key(where, table)
     keys = sorted({int_key(number) for number in numbers})
@@ -162,7 +164,7 @@ def candidates(where: exp.Expr, table: Table) -> list[Row]:
 
 
 def rows_equal(table: Table, offset: int, value: SQLValue, collation: str) -> list[Row] | None:
-    """The rows whose column equals a value, in the order of their keys.
+    """Return the rows whose column equals a value, in the order of their keys.
 
     :param collation: of the comparison, if the values are texts.
     :return: None if an index cannot find them, because the comparison would convert the column's values.
@@ -193,20 +195,20 @@ def _is_text(column: ColumnInfo) -> bool:
 
 
 def _by_unique_key(where: exp.Expr, table: Table) -> list[Row]:
-    """The row of a unique key if the conditions joined by AND fix all of its columns; otherwise all rows."""
-    wanted = {
+    """Return the row of a unique key if the conditions joined by AND fix all its columns, else all rows."""
+    compared = {
         condition.this.name.lower(): condition.expression
         for condition in joined_by_and(where)
         if isinstance(condition, exp.EQ) and isinstance(condition.this, exp.Column)
     }
     columns = table.info.columns
-    for index in table.info.indexes if wanted else ():
+    for index in table.info.indexes if compared else ():
         names = [columns[offset].name.lower() for offset in index.offsets]
-        if not index.unique or not wanted.keys() >= set(names):
+        if not index.unique or not compared.keys() >= set(names):
             continue
         values: list[Value] = [None] * len(columns)
         for offset, name in zip(index.offsets, names, strict=True):
-            values[offset] = equal_text_or_integer(columns[offset], wanted[name])
+            values[offset] = equal_text_or_integer(columns[offset], compared[name])
         key = index_key(columns, index, values)
         if key is not None:
             location = table.entries.get(index.name, {}).get(key)
@@ -222,8 +224,8 @@ def _handle_column(table: Table) -> str | None:
     return column.name.lower() if column.type in INTEGERS else None
 
 
-def _wanted(where: exp.Expr, handle: str) -> list[int] | None:
-    """The handles that one of the conditions joined by AND allows; None if no condition limits them."""
+def _handles(where: exp.Expr, handle: str) -> list[int] | None:
+    """Return the handles that one of the conditions joined by AND allows; None if none limits them."""
     for condition in joined_by_and(where):
         if isinstance(condition, exp.EQ) and names_column(condition.this, handle):
             numbers = [integer_of(condition.expression)]

@@ -12,10 +12,10 @@ _TEMPORAL = frozenset({MySQLType.DATETIME, MySQLType.TIMESTAMP, MySQLType.DURATI
 
 
 class Digits(NamedTuple):
-    """The digits of a type; those behind the point are also the fraction of a second of a time.
+    """The digits of a type; those of the fraction of a second are decimals, too.
 
-    :param whole: before the point.
-    :param decimals: behind it.
+    :param whole: digits before the decimal point.
+    :param decimals: digits after it.
     """
 
     whole: int
@@ -28,7 +28,7 @@ _WHOLE_OF_DATETIME = 14
 
 
 def digits_of_column(column: ColumnInfo) -> Digits | None:
-    """The digits of a column's type; None for texts, floating point numbers and the like."""
+    """Return the digits of a column's type; None for a type without them, such as a text or DOUBLE."""
     if column.type == MySQLType.NEW_DECIMAL:
         return Digits(column.length - column.decimal, column.decimal)
     if column.type in INTEGERS:
@@ -38,12 +38,12 @@ def digits_of_column(column: ColumnInfo) -> Digits | None:
     return Digits(_WHOLE_OF_DATETIME, max(column.decimal, 0)) if column.type in _TEMPORAL else None
 
 
-def merged_digits(found: Iterable[Digits | None]) -> Digits | None:
-    """The digits of a type that holds the values of several ones; None if those of one are unknown."""
+def merged_digits(types: Iterable[Digits | None]) -> Digits | None:
+    """Return the digits of a type that holds the values of several types; None if any are unknown."""
     whole, decimals = [], []
-    for one in found:
-        if one is None:
+    for digits in types:
+        if digits is None:
             return None
-        whole.append(one.whole)
-        decimals.append(one.decimals)
+        whole.append(digits.whole)
+        decimals.append(digits.decimals)
     return Digits(max(whole), max(decimals)) if whole else None

@@ -15,7 +15,7 @@ from ticdc_producer.scenario.sql.compare import compare
 
 
 def row_count(node: exp.Expr) -> int:
-    """The number of LIMIT or OFFSET.
+    """Return the number of LIMIT or OFFSET.
 
     :raises ScenarioError: for anything but a whole number.
     """
@@ -48,15 +48,19 @@ class SortKey(Generic[RowT]):
 
 
 def sort_rows(rows: Iterable[RowT], keys: Sequence[SortKey[RowT]], mode: SQLMode) -> list[RowT]:
-    """Sort rows; rows with equal keys remain in their order, and NULLs are smallest."""
+    """Sort rows; rows with equal keys remain in their order, and NULLs are smallest.
+
+    >>> sort_rows([2, None, 1], [SortKey(lambda row: row, "", descending=True)], SQLMode())
+    [2, 1, None]
+    """
     sorted_rows = list(rows)
     for key in reversed(keys):
         values = [_sortable(key.value(row)) for row in sorted_rows]
 
         def order(a: int, b: int, values: Sequence[SQLValue] = values, collation: str = key.collation) -> int:
             left, right = values[a], values[b]
-            found = compare(left, right, collation, mode)
-            return (left is not None) - (right is not None) if found is None else found
+            comparison = compare(left, right, collation, mode)
+            return (left is not None) - (right is not None) if comparison is None else comparison
 
         positions = sorted(range(len(values)), key=cmp_to_key(order), reverse=key.descending)
         sorted_rows = [sorted_rows[position] for position in positions]
@@ -64,5 +68,5 @@ def sort_rows(rows: Iterable[RowT], keys: Sequence[SortKey[RowT]], mode: SQLMode
 
 
 def _sortable(value: SQLValue) -> SQLValue:
-    """ENUM and SET sort by their numbers."""
+    """Return the value to sort by: ENUM and SET sort by their numbers."""
     return value.number if isinstance(value, Member) else value

@@ -30,7 +30,7 @@ _INTO_VARIABLE = re.compile(r"\bINTO\s+@", re.IGNORECASE)
 
 
 def reads(statement: Statement) -> bool:
-    """Whether a statement changes nothing in the stream; a SELECT may be in parentheses."""
+    """Return whether a statement changes nothing in the stream; a SELECT may be in parentheses."""
     index = 0
     while statement.word(index) == "(":
         index += 1
@@ -39,7 +39,7 @@ def reads(statement: Statement) -> bool:
 
 
 def is_query(statement: Statement) -> bool:
-    """Whether a statement that ``reads`` is a query, which may be in parentheses."""
+    """Return whether a statement that ``reads`` is a query, which may be in parentheses."""
     return statement.verb == "(" or statement.verb in _QUERIES
 
 
@@ -69,7 +69,7 @@ class Administration:
 
 
 def administration(statement: Statement) -> Administration | None:
-    """A statement that changes users, rights or the server alone; None for any other.
+    """Describe a statement that changes only users, rights or the server; return None for any other.
 
     Changefeeds do not replicate the tables of users and rights. Source of the implicit commit: tidb
     ``SimpleExec.autoNewTxn``, ``GrantExec.Next`` and ``RevokeExec.Next``.
@@ -80,9 +80,9 @@ def administration(statement: Statement) -> Administration | None:
     if statement.verb == "FLUSH" and "READ LOCK" in " ".join(statement.shape.upper().split()):
         raise UnsupportedSQL("FLUSH TABLES WITH READ LOCK is not supported", line=statement.line)
     for known, commits in ((_ADMINISTRATION, True), (_ADMINISTRATION_IN_TRANSACTION, False)):
-        for found in (words, words[:1]):
-            if found in known:
-                return Administration(" ".join(found), commits)
+        for prefix in (words, words[:1]):
+            if prefix in known:
+                return Administration(" ".join(prefix), commits)
     return None
 
 
@@ -97,6 +97,6 @@ def pass_over_program(statement: Statement, kind: str, passed_over: PassedOver) 
     if "BEGIN" in words and "END" not in words[-2:]:  # a label may follow END
         raise UnsupportedSQL(
             f"CREATE {kind} with a body that ends at its first ';' is not supported",
-            hint="write DELIMITER // in a line before it, // behind it, then DELIMITER ; in a line",
+            hint="write DELIMITER // in a line before it, // after it, then DELIMITER ; in a line",
         )
     passed_over.note_program(kind, statement.verb, statement.line)

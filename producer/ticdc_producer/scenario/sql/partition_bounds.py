@@ -42,16 +42,16 @@ def make_partitioning(draft: PartitioningDraft, table: TableInfo, mode: SQLMode)
         scope.offset(name)
     if draft.expression:
         _check_function(parse_expression(draft.expression, draft.line), scope, draft.line)
-    made = Partitioning(
+    partitioning = Partitioning(
         kind=draft.kind, columns=draft.columns, expression=draft.expression, count=draft.count
     )
     _check_names(draft.names, draft.line)
-    check_keys(made, table, draft.line)
-    return with_partitions(made, draft.parts, table, mode)
+    check_keys(partitioning, table, draft.line)
+    return with_partitions(partitioning, draft.parts, table, mode)
 
 
 def _check_function(tree: exp.Expr, scope: Scope, line: int) -> None:
-    """A partition function must depend on columns and return integers."""
+    """Check that a partition function depends on columns and returns integers."""
     check_expression(tree, scope)
     column = scope.column(tree.name) if isinstance(tree, exp.Column) else None
     if column is not None and column.type not in (*INTEGERS, MySQLType.YEAR, MySQLType.BIT):
@@ -85,13 +85,13 @@ def bounds_of(
 
     :raises ScenarioError: if VALUES is missing, or does not belong to this kind of partitioning.
     """
-    wanted = BY_VALUES.get(partitioning.kind, "")
-    if part.values and part.values != wanted:
+    expected = BY_VALUES.get(partitioning.kind, "")
+    if part.values and part.values != expected:
         kind = next(kind for kind, values in BY_VALUES.items() if values == part.values)
         what = f"Only {kind} PARTITIONING can use VALUES {part.values} in partition definition"
         raise ScenarioError(what, line=part.line)
-    if part.values != wanted:
-        what = f"{partitioning.kind} PARTITIONING requires definition of VALUES {wanted} for each partition"
+    if part.values != expected:
+        what = f"{partitioning.kind} PARTITIONING requires definition of VALUES {expected} for each partition"
         raise ScenarioError(what, line=part.line)
     if part.bounds == ((DEFAULT_WORD,),):
         return ((),)
@@ -165,7 +165,10 @@ def _check_names(names: Sequence[str], line: int) -> None:
 
 
 def check_keys(partitioning: Partitioning, table: TableInfo, line: int) -> None:
-    """:raises ScenarioError: if a unique key lacks a column of the partition function."""
+    """Check that each unique key has all columns of the partition function.
+
+    :raises ScenarioError: if one lacks a column.
+    """
     needed = partitioning.uses()
     for index in table.indexes:
         has = {table.columns[offset].name.lower() for offset in index.offsets}

@@ -47,7 +47,7 @@ class PartitioningDraft:
 
 
 def draft_partitioning(node: PartitionBy) -> PartitioningDraft:
-    """The draft of a partitioning.
+    """Return the draft of a partitioning.
 
     :raises ScenarioError: for a number of partitions that TiDB does not accept.
     :raises UnsupportedSQL: for kinds of partitioning that this tool does not support.
@@ -71,7 +71,10 @@ def draft_partitioning(node: PartitionBy) -> PartitioningDraft:
 
 
 def _check_method(node: PartitionBy) -> None:
-    """:raises UnsupportedSQL: for kinds of partitioning that this tool does not support."""
+    """Check that this tool supports a kind of partitioning.
+
+    :raises UnsupportedSQL: if it does not.
+    """
     method, source = node.method, node.source
     if method.linear:
         raise source.unsupported("LINEAR partitioning")
@@ -89,7 +92,7 @@ def _check_method(node: PartitionBy) -> None:
 
 
 def checked_count(count: int, line: int) -> int:
-    """The number of ``PARTITIONS n``; 0 without it, which the grammar has as -1."""
+    """Check the number of ``PARTITIONS n``, and return it; 0 without it, for which the grammar has -1."""
     if count == 0:
         raise ScenarioError("Number of partitions = 0 is not an allowed value", line=line, value="0")
     if count > MOST_PARTITIONS:
@@ -99,7 +102,7 @@ def checked_count(count: int, line: int) -> int:
 
 
 def draft_partitions(parts: Iterable[Partition]) -> tuple[PartitionDraft, ...]:
-    """The drafts of ``(PARTITION name VALUES …, …)``.
+    """Return the drafts of ``(PARTITION name VALUES …, …)``.
 
     :raises UnsupportedSQL: for subpartitions and options that this tool does not support.
     """

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
@@ -26,7 +26,7 @@ from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.evaluate import evaluate
 from ticdc_producer.scenario.sql.scope import Scope
 
-Component: TypeAlias = tuple[int, Any]
+Component: TypeAlias = tuple[int, int | bytes]
 """One value of a partition key in comparable form: NULL sorts before all values, MAXVALUE after them."""
 Bound: TypeAlias = tuple[Component, ...]
 
@@ -38,7 +38,7 @@ _MODE = SQLMode(strict=False, zero_dates=True, zero_in_date=True)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partitioning:
-    """How a table is partitioned; partitions are in the order of ``TableInfo.partitions``.
+    """The partitioning of a table; partitions are in the order of ``TableInfo.partitions``.
 
     :param kind: LIST and RANGE compare with ``bounds``, HASH and KEY take the remainder by ``count``.
     :param columns: names of the columns of ``COLUMNS`` and ``KEY``.
@@ -56,7 +56,7 @@ class Partitioning:
     default: int = -1
 
     def locate(self, table: TableInfo, values: Sequence[Value]) -> int:
-        """The index of the partition that a row belongs to.
+        """Return the index of the partition that a row belongs to.
 
         :raises ScenarioError: if no partition accepts the row.
         """
@@ -65,22 +65,22 @@ class Partitioning:
         key = self._key(table, values)
         if self.kind == "HASH":
             rank, number = key[0]
-            return abs(_signed(number)) % self.count if rank else 0
-        found = self._range_partition(key) if self.kind == "RANGE" else self._list_partition(key)
-        if found < 0:
+            return abs(_signed(int(number))) % self.count if rank else 0
+        index = self._range_partition(key) if self.kind == "RANGE" else self._list_partition(key)
+        if index < 0:
             displayed = "NULL" if key[0] == NULL else display_value(self._displayed(table, values))
             raise ScenarioError(f"Table has no partition for value {displayed}", value=displayed)
-        return found
+        return index
 
     def accepts(self, table: TableInfo, values: Sequence[Value]) -> bool:
-        """Whether any partition accepts the row."""
+        """Return whether any partition accepts the row."""
         if self.kind in ("HASH", "KEY"):
             return True
         key = self._key(table, values)
         return (self._range_partition(key) if self.kind == "RANGE" else self._list_partition(key)) >= 0
 
     def uses(self) -> set[str]:
-        """Names of the columns that the partition of a row depends on, in lower case."""
+        """Return the names of the columns that the partition of a row depends on, in lower case."""
         if self.columns:
             return {name.lower() for name in self.columns}
         tree = _parsed(self.expression)
@@ -114,12 +114,18 @@ class Partitioning:
 
 
 def _signed(number: int) -> int:
-    """The signed 64-bit number with the bits of an unsigned one. Source: tidb ``locateHashPartition``."""
+    """Return the signed 64-bit number with the bits of an unsigned one.
+
+    Source: tidb ``locateHashPartition``.
+
+    >>> _signed((1 << 64) - 2)
+    -2
+    """
     return number - (1 << 64) if number >= 1 << 63 else number
 
 
 def component(column: ColumnInfo, value: Value) -> Component:
-    """A column's value as part of a partition key."""
+    """Return a column's value as part of a partition key."""
     return NULL if value is None else (1, encode_part(column, value))
 
 
@@ -128,7 +134,7 @@ def _column(table: TableInfo, name: str) -> int:
 
 
 def _key_hash(offsets: list[int], table: TableInfo, values: Sequence[Value]) -> int:
-    """CRC-32 over the values: text by its sort key, all else as text; NULL is one zero byte."""
+    """Return the CRC-32 over the values: text by its sort key, all else as text; NULL is one zero byte."""
     data = b""
     for offset in offsets:
         column, value = table.columns[offset], values[offset]

@@ -31,7 +31,7 @@ class _Prepared:
     parameters: tuple[Token, ...]
 
     def with_values(self, values: list[SQLValue], line: int) -> Statement:
-        """The statement with a literal for each ``?``.
+        """Return the statement with a literal for each ``?``.
 
         :param line: line of the EXECUTE.
         """
@@ -54,7 +54,7 @@ class PreparedStatements:
         self._prepared: dict[str, _Prepared] = {}
 
     def run(self, cursor: Cursor) -> Statement | None:
-        """Run one of these statements; returns the statement of an EXECUTE, which the session runs.
+        """Run one of these statements; return the statement of an EXECUTE, which the session runs.
 
         :raises ScenarioError: for a text that cannot be prepared, or an unknown name.
         """
@@ -67,7 +67,7 @@ class PreparedStatements:
         return None
 
     def _prepare(self, cursor: Cursor) -> None:
-        """``PREPARE name FROM 'text'``, or ``FROM @variable``.
+        """Run ``PREPARE name FROM 'text'``, or ``FROM @variable``.
 
         :raises ScenarioError: for a text that cannot be prepared.
         """
@@ -83,7 +83,7 @@ class PreparedStatements:
         self._prepared[name] = prepared
 
     def _execute(self, cursor: Cursor) -> Statement:
-        """``EXECUTE name [USING @variable, …]``; returns the statement to run.
+        """Read ``EXECUTE name [USING @variable, …]``; return the statement to run.
 
         :raises ScenarioError: for an unknown name, or a wrong number of variables.
         """
@@ -100,7 +100,7 @@ class PreparedStatements:
         return prepared.with_values(values, cursor.statement.line)
 
     def _deallocate(self, cursor: Cursor) -> None:
-        """``DEALLOCATE PREPARE name`` or ``DROP PREPARE name``."""
+        """Run ``DEALLOCATE PREPARE name`` or ``DROP PREPARE name``."""
         cursor.accept_any("DEALLOCATE", "DROP")
         cursor.expect("PREPARE")
         self._named(cursor)
@@ -120,7 +120,7 @@ class PreparedStatements:
 
 
 def concerns_prepared(statement: Statement) -> bool:
-    """Whether a statement is PREPARE, EXECUTE, DEALLOCATE PREPARE or DROP PREPARE."""
+    """Return whether a statement is PREPARE, EXECUTE, DEALLOCATE PREPARE or DROP PREPARE."""
     return statement.verb in _VERBS or (statement.verb == "DROP" and statement.word(1) == "PREPARE")
 
 
@@ -145,7 +145,7 @@ def _text(value: SQLValue) -> str:
 
 
 def _literal(value: SQLValue) -> str:
-    """The literal of a user variable's value, of the same type."""
+    """Return the literal of a user variable's value, of the same type."""
     if value is None:
         return "NULL"
     if isinstance(value, bytes):
@@ -162,5 +162,5 @@ def _literal(value: SQLValue) -> str:
 
 
 def _number(digits: str) -> str:
-    """A blank before a sign, so that no comment begins behind another sign."""
+    """Put a blank before a sign, so that two signs do not begin a comment."""
     return f" {digits}" if digits.startswith("-") else digits

@@ -1,4 +1,4 @@
-"""What a session has committed: row changes, DDL jobs, and the states of tables after some commits."""
+"""The history of a session: row changes, DDL jobs, and the states of tables after some commits."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RecordedHistory:
         self.commits += commits
 
     def history(self, passed_over: PassedOver) -> History:
-        """The history of all commits so far."""
+        """Return the history of all commits so far."""
         return History(
             catalog=Catalog(tuple(self._cluster.versions), tuple(self._ddls)),
             changes=list(self._changes),

@@ -57,18 +57,24 @@ class ResolvedForeignKey:
         return columns_key(self.parent.info.columns, self.parent_columns, row.values)
 
     def check_row(self, old: Row | None, new: Row) -> None:
-        """:raises ScenarioError: if a new or changed child row has no parent row."""
+        """Check that a new or changed child row has a parent row.
+
+        :raises ScenarioError: if it has none.
+        """
         key = self.key_of_child(new)
         if key is not None and key != self.key_of_child(old) and not self.has_parent(key):
             raise self.error("add or update a child", new, self.columns, self.child)
 
     def check_rows(self) -> None:
-        """:raises ScenarioError: if any child row has no parent row."""
+        """Check that every child row has a parent row.
+
+        :raises ScenarioError: if one has none.
+        """
         for row in self.child.scan():
             self.check_row(None, row)
 
     def error(self, what: str, row: Row, offsets: Sequence[int], table: Table) -> ScenarioError:
-        """The error for a row of one of the two tables."""
+        """Return the error for a row of one of the two tables."""
         values = [(row.values[offset] or b"").decode("utf-8", "replace") for offset in offsets]
         constraint = self.key.constraint_text(self.child.info)
         return RowConflict(
@@ -96,11 +102,11 @@ class ForeignKeys:
                 self.of_parent[_name(*key.parent)].append(reference)
 
     def _of_child(self, table: Table) -> Sequence[ResolvedForeignKey]:
-        """The foreign keys of a table; a temporary table has none, whatever the table that it hides has."""
+        """Return the foreign keys of a table; none for a temporary table, even if it hides one with some."""
         return () if table.temporary else self.of_child.get(_name(table.info.schema, table.info.name), ())
 
     def has_parents(self, child: Table, values: Sequence[Value]) -> bool:
-        """Whether each foreign key of a new row is NULL or has a parent row."""
+        """Return whether each foreign key of a new row is NULL or has a parent row."""
         for reference in self._of_child(child):
             key = columns_key(child.info.columns, reference.columns, values)
             if key is not None and not reference.has_parent(key):
@@ -197,7 +203,7 @@ def _cascade(
 def _converted_parent_value(
     reference: ResolvedForeignKey, offset: int, source: int, parent: Row, mode: SQLMode
 ) -> Value:
-    """A parent's value converted to the type of the child's column."""
+    """Convert a parent's value to the type of the child's column."""
     columns = reference.parent.info.columns if reference.parent else ()
     return coerce(
         reference.child.info.columns[offset], read(columns[source], parent.values[source], mode), mode
@@ -205,16 +211,16 @@ def _converted_parent_value(
 
 
 def resolve_reference(child: Table, key: ForeignKeyInfo, parent: Table | None) -> ResolvedForeignKey:
-    """A foreign key with the offsets of its columns."""
+    """Resolve a foreign key to the offsets of its columns."""
     parent_columns = () if parent is None else _offsets(parent, key.parent_columns)
     return ResolvedForeignKey(key, child, parent, _offsets(child, key.columns), parent_columns)
 
 
 def _offsets(table: Table, names: Iterable[str]) -> tuple[int, ...]:
-    """The offsets of columns; empty if a column does not exist."""
+    """Return the offsets of columns; empty if a column does not exist."""
     offsets = {column.name.lower(): offset for offset, column in enumerate(table.info.columns)}
-    found = tuple(offsets.get(name.lower(), -1) for name in names)
-    return () if -1 in found else found
+    resolved = tuple(offsets.get(name.lower(), -1) for name in names)
+    return () if -1 in resolved else resolved
 
 
 def _name(schema: str, name: str) -> tuple[str, str]:

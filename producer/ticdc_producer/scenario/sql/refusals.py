@@ -63,7 +63,7 @@ _ADVICE: tuple[tuple[str, str], ...] = (
 
 
 def with_advice(error: UnsupportedSQL) -> UnsupportedSQL:
-    """The error with a hint what to write instead, unless it has one."""
+    """Return the error with a hint about what to write instead, unless it has a hint."""
     if not error.hint:
         error.hint = next((advice for words, advice in _ADVICE if words in error.what), GENERAL)
     return error
@@ -71,7 +71,7 @@ def with_advice(error: UnsupportedSQL) -> UnsupportedSQL:
 
 @contextmanager
 def located(file: str, line: int) -> Iterator[None]:
-    """Context that adds file and line to errors, and what to write instead of what is not supported."""
+    """Add file and line to errors in the context, and advice to errors about unsupported SQL."""
     try:
         yield
     except UnsupportedSQL as error:
@@ -92,7 +92,8 @@ _BEFORE_NAME = frozenset({
 _BETWEEN = frozenset({
     "if", "not", "exists", "ignore", "low_priority", "high_priority", "into", "from", "table", "quick",
 })  # fmt: skip
-_FOUND = 80
+_LONGEST_EXCERPT = 80
+"""Characters of a refused statement that its error shows."""
 
 
 class Refusals:
@@ -100,7 +101,7 @@ class Refusals:
 
     A refused DDL leaves its table in another state than the scenario meant. Errors of later statements on
     this table follow from that, and are only counted. A refused INSERT, UPDATE or DELETE leaves other rows;
-    from that follow duplicate keys and violated foreign keys.
+    duplicate keys and violated foreign keys follow from that.
 
     :ivar problems: the errors.
     :ivar unchecked: number of statements whose errors follow from those.
@@ -119,8 +120,8 @@ class Refusals:
         if not _is_independent(error) and self._follows(error, words):
             self.unchecked += 1
         else:
-            words_found = " ".join(statement.text[: 2 * _FOUND].split())[:_FOUND]
-            error.found = error.found or words_found.encode("utf-8", "backslashreplace").decode()
+            excerpt = " ".join(statement.text[: 2 * _LONGEST_EXCERPT].split())[:_LONGEST_EXCERPT]
+            error.excerpt = error.excerpt or excerpt.encode("utf-8", "backslashreplace").decode()
             self.problems.append(error)
         if stored_program(statement):
             self._in_refused_body = True
@@ -129,7 +130,7 @@ class Refusals:
         (self._rows if is_dml else self._schemas).update(_names(words))
 
     def skips(self, statement: Statement) -> bool:
-        """Whether a statement belongs to the body of a refused stored program, which ends with ``END``."""
+        """Return whether a statement is in the body of a refused stored program, which ends with ``END``."""
         if not self._in_refused_body:
             return False
         self._in_refused_body = statement.shape[:3].upper() != "END"
@@ -151,17 +152,21 @@ class Refusals:
 
 
 def _is_independent(error: ScenarioError) -> bool:
-    """Whether an error is about the text of a statement alone, whatever was run before it."""
+    """Return whether an error is about the text of a statement alone, not about the statements before it."""
     return isinstance(error, UnsupportedSQL) or error.what.startswith("SQL does not parse")
 
 
 def _words(statement: Statement) -> list[str]:
-    found = _WORD.findall(statement.shape[:_LONGEST])
-    return [word.strip("`").replace("``", "`").lower() for word in found]
+    words = _WORD.findall(statement.shape[:_LONGEST])
+    return [word.strip("`").replace("``", "`").lower() for word in words]
 
 
 def _names(words: list[str]) -> set[str]:
-    """The names of the databases, tables and views that a statement is about."""
+    """Return the names of the databases, tables and views that a statement is about.
+
+    >>> _names(["insert", "into", "shop", ".", "orders", "select", "*", "from", "t"]) == {"orders", "t"}
+    True
+    """
     names = set()
     for position, word in enumerate(words):
         if word not in _BEFORE_NAME:

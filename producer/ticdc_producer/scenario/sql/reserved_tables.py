@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.cluster import TiDBCluster
-from ticdc_producer.scenario.sql.generated_table import POSSIBLE_DDL, GeneratedTable
 from ticdc_producer.scenario.sql.storage import Table
+
+if TYPE_CHECKING:
+    from ticdc_producer.scenario.sql.generated_table import GeneratedTable
 
 _HINT = "the SQL session does not hold its rows; put this before the step, or use another table"
 
@@ -26,7 +29,7 @@ class ReservedTables:
         self._altering = False
 
     def __contains__(self, name: tuple[str, str]) -> bool:
-        """Whether the table of that schema and name is reserved."""
+        """Return whether the table of that schema and name is reserved."""
         return (name[0].lower(), name[1].lower()) in self._reserved
 
     def add(self, table: Table, tables: Iterable[Table], *, enforced: bool = True) -> None:
@@ -51,24 +54,24 @@ class ReservedTables:
         self.check(tables)
 
     def open(self, table: Table, generated: GeneratedTable) -> None:
-        """Let statements behind a ``generate`` step use the rows of its table."""
+        """Let statements after a ``generate`` step use the rows of its table."""
         self._generated[_name(table.info)] = generated
         table.source = generated
 
     def generated(self, table: TableInfo) -> GeneratedTable:
-        """The table that was opened under the name of ``table``."""
+        """Return the table that was opened under the name of ``table``."""
         return self._generated[_name(table)]
 
     @property
     def has_generated(self) -> bool:
-        """Whether a ``generate`` step filled a table."""
+        """True if a ``generate`` step filled a table."""
         return bool(self._generated)
 
     @contextmanager
     def alteration_by_step(
         self, table: TableInfo, name: str, altered: Callable[[], TableInfo]
     ) -> Iterator[None]:
-        """Context in which the step itself may alter its table: both of its names are reserved.
+        """Let the step itself alter its table in the context: both of its names are reserved.
 
         :param name: name of the table after the DDL.
         :param altered: returns the table after the DDL.
@@ -84,7 +87,7 @@ class ReservedTables:
         self._reserved[new_name] = altered()
 
     def announce(self, table: Table, where: exp.Expr) -> None:
-        """Note which rows a later statement will select, if they were generated."""
+        """Note the rows that a later statement will select, if they were generated."""
         generated = self._generated.get(_name(table.info))
         if generated is not None:
             generated.announce(table, where)
@@ -108,13 +111,15 @@ class ReservedTables:
         if any(_lower(key.parent) in self._dumped for key in table.foreign_keys):
             return True
         name = _name(table.info)
-        return any(_lower(key.parent) == name for one in self._dumped.values() for key in one.foreign_keys)
+        return any(
+            _lower(key.parent) == name for dumped in self._dumped.values() for key in dumped.foreign_keys
+        )
 
     def check(self, tables: Iterable[Table]) -> None:
         """Check all tables after a DDL.
 
-        :raises UnsupportedSQL: if it made a foreign key to a reserved table, or changed one otherwise than
-            statements behind a ``generate`` step may.
+        :raises UnsupportedSQL: if it made a foreign key to a reserved table, or changed one in a way
+            that statements after a ``generate`` step may not.
         """
         if self._altering:
             return
@@ -132,7 +137,8 @@ class ReservedTables:
             return
         if new is None or name not in self._generated:
             what = f"DDL of {old.qualified_name} after its generate step is not supported"
-            raise UnsupportedSQL(what, hint=POSSIBLE_DDL if name in self._generated else _HINT)
+            generated = self._generated.get(name)
+            raise UnsupportedSQL(what, hint=_HINT if generated is None else generated.POSSIBLE_DDL)
         self._generated[name].follow_ddl(old, new)
         self._reserved[name] = new
 

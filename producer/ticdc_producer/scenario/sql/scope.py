@@ -1,4 +1,4 @@
-"""The values that an expression can use: columns of the current row, and what else its statement has."""
+"""The values that an expression can use: columns of the current row, and the context of its statement."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from ticdc_producer.scenario.sql.number_digits import Digits, digits_of_column
 
 
 class Context(Protocol):
-    """What the expressions of a statement can use besides a row: other tables and the session's values."""
+    """The values outside of the row that expressions can use: other tables and the session's values."""
 
     def evaluate(self, node: exp.Expr, scope: Scope) -> SQLValue:
-        """The value of a subquery, of a comparison with rows, or of a user variable."""
+        """Return the value of a subquery, of a comparison with rows, or of a user variable."""
 
     def check(self, node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
-        """Check such a node; returns its child nodes, which are still to be checked."""
+        """Check such a node; return its child nodes, which remain to be checked."""
 
     def collation(self, node: exp.Expr, scope: Scope) -> str:
-        """The collation that a subquery gives a comparison; empty if it gives none."""
+        """Return the collation that a subquery gives a comparison; empty if it gives none."""
 
     def type(self, node: exp.Expr, scope: Scope) -> EvalType:
-        """The type of a subquery or of a user variable."""
+        """Return the type of a subquery or of a user variable."""
 
     def digits(self, node: exp.Expr, scope: Scope) -> Digits | None:
-        """The digits of the type of a subquery; None if they are unknown."""
+        """Return the digits of the type of a subquery; None if they are unknown."""
 
     def function(self, name: str, arguments: list[SQLValue]) -> SQLValue:
-        """The result of a function of the session, such as ``LAST_INSERT_ID()``."""
+        """Return the result of a function of the session, such as ``LAST_INSERT_ID()``."""
 
     def note_generated(self, number: int) -> None:
         """Note that an INSERT generated the value of an AUTO_INCREMENT column."""
@@ -55,7 +55,7 @@ class Scope:
     :param context: None where neither subqueries nor variables are possible, as in a DEFAULT.
     :param alias: the name of the table in the statement; empty if it is the table's own.
     :param outer: the scope of the statement around a subquery.
-    :param types: inferred types by the identity of their nodes, with the nodes, so that no other one gets it.
+    :param types: inferred types by the ids of their nodes; the nodes prevent that an id is used again.
     """
 
     mode: SQLMode
@@ -69,14 +69,14 @@ class Scope:
     types: dict[int, tuple[exp.Expr, EvalType]] = field(default_factory=dict)
 
     def column(self, name: str, table: str = "", database: str = "") -> ColumnInfo:
-        """The column of that name in the scope's own table.
+        """Return the column of that name in the scope's own table.
 
         :raises ScenarioError: if the table has no such column.
         """
         return self._own_table(name).columns[self.offset(name, table, database)]
 
     def offset(self, name: str, table: str = "", database: str = "") -> int:
-        """Offset in ``row`` of a column of the scope's own table.
+        """Return the offset in ``row`` of a column of the scope's own table.
 
         :raises ScenarioError: if the table has no such column.
         """
@@ -86,7 +86,7 @@ class Scope:
         return offset
 
     def value(self, name: str, table: str = "", database: str = "") -> SQLValue:
-        """The current value of a column."""
+        """Return the current value of a column."""
         offset = self._offset(name, table, database)
         if offset >= 0 and self.table is not None:
             return read(self.table.columns[offset], self.row[offset], self.mode)
@@ -95,13 +95,13 @@ class Scope:
         return self.outer.value(name, table, database)
 
     def knows(self, name: str, table: str = "", database: str = "") -> bool:
-        """Whether a column has that name, in this scope or around it."""
+        """Return whether a column has that name, in this scope or around it."""
         if self._offset(name, table, database) >= 0:
             return True
         return self.outer is not None and self.outer.knows(name, table, database)
 
     def collation(self, name: str, table: str = "", database: str = "") -> str:
-        """The collation of a column; empty for numbers, times and binary strings."""
+        """Return the collation of a column; empty for numbers, times and binary strings."""
         offset = self._offset(name, table, database)
         if offset < 0 and self.outer is not None:
             return self.outer.collation(name, table, database)
@@ -109,33 +109,36 @@ class Scope:
         return "" if column.charset == "binary" else column.collation
 
     def type(self, name: str, table: str = "", database: str = "") -> EvalType:
-        """The type of a column."""
+        """Return the type of a column."""
         if self._offset(name, table, database) < 0 and self.outer is not None:
             return self.outer.type(name, table, database)
         return type_of_column(self.column(name, table, database))
 
     def digits(self, name: str, table: str = "", database: str = "") -> Digits | None:
-        """The digits of a column's type; None for texts and the like."""
+        """Return the digits of a column's type; None for a type without them, such as a text or DOUBLE."""
         if self._offset(name, table, database) < 0 and self.outer is not None:
             return self.outer.digits(name, table, database)
         return digits_of_column(self.column(name, table, database))
 
     def proposed_value(self, name: str) -> SQLValue:
-        """``VALUES(column)``; NULL outside of ON DUPLICATE KEY UPDATE."""
+        """Return ``VALUES(column)``; NULL outside of ON DUPLICATE KEY UPDATE."""
         offset = self.offset(name)
         return None if self.proposed is None else read(self.column(name), self.proposed[offset], self.mode)
 
     def check_aggregate(self) -> None:
-        """:raises ScenarioError: where a function of a group of rows is not possible."""
+        """Check that a function of a group of rows is possible here.
+
+        :raises ScenarioError: if it is not, as in every scope on one table.
+        """
         raise ScenarioError("Invalid use of group function")
 
     def aggregate(self, node: exp.Expr) -> SQLValue:
-        """The value of an aggregate function for the current group."""
+        """Return the value of an aggregate function for the current group."""
         self.check_aggregate()
         raise KeyError(node)
 
     def required_context(self, node: exp.Expr) -> Context:
-        """The context that evaluates a node.
+        """Return the context that evaluates a node.
 
         :raises UnsupportedSQL: if the scope has none.
         """
@@ -146,7 +149,7 @@ class Scope:
         return self.context
 
     def unknown_column(self, name: str, table: str, database: str) -> ScenarioError:
-        """The error for a column that neither this scope nor one around it has."""
+        """Return the error for a column that neither this scope nor one around it has."""
         info = self._own_table(name)
         if not self._is_named(table, database):
             qualifier = f"{database}.{table}" if database else table
@@ -155,7 +158,7 @@ class Scope:
         return ScenarioError(f"Unknown column {name!r} in table {info.name!r}", column=name, hint=hint)
 
     def _offset(self, name: str, table: str, database: str) -> int:
-        """Offset of a column of the scope's own table; -1 if it has none of that name."""
+        """Return the offset of a column of the scope's own table; -1 if it has none of that name."""
         if self.table is None or ((table or database) and not self._is_named(table, database)):
             return -1
         return self.table.visible_offsets.get(name.lower(), -1)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -14,13 +15,11 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import DEFAULT_NOW, SQLMode
-from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.history import History, PassedOver
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.dml import run_dml
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
-from ticdc_producer.scenario.sql.generated_table import GeneratedTable
 from ticdc_producer.scenario.sql.other_statements import (
     KNOWN_VERBS,
     Administration,
@@ -43,6 +42,10 @@ from ticdc_producer.scenario.sql.storage import Table
 from ticdc_producer.scenario.sql.transaction import TransactionControl
 
 _DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
+
+
+if TYPE_CHECKING:
+    from ticdc_producer.scenario.generate.plan import GeneratePlan
 
 
 class Session:
@@ -131,7 +134,7 @@ class Session:
             self._transaction.commit()
 
     def table(self, name: str, *, line: int) -> TableInfo:
-        """The table of a name, which may be qualified by its database.
+        """Return the table of a name, which may be qualified by its database.
 
         :raises ScenarioError: if no table has that name.
         """
@@ -180,13 +183,15 @@ class Session:
         return altered()
 
     def open_generated(self, plan: GeneratePlan) -> None:
-        """Let statements behind a ``generate`` step use the rows of one of its tables."""
+        """Let statements after a ``generate`` step use the rows of one of its tables."""
+        from ticdc_producer.scenario.sql.generated_table import GeneratedTable
+
         info = plan.step_table_after(None)
         generated = GeneratedTable(plan, lambda: self._recorded.commits, lambda: self._mode)
         self._tables.reserved.open(self._tables.cluster.table(info.schema, info.name), generated)
 
     def edited(self, plan: GeneratePlan) -> GeneratePlan:
-        """The plan with what SQL did to its table so far."""
+        """Return the plan with the edits that SQL made to its table so far."""
         info = plan.step_table_after(None)
         generated = self._tables.reserved.generated(info)
         if not generated.is_used:
@@ -198,7 +203,7 @@ class Session:
         self._recorded.skip(commits)
 
     def history(self) -> History:
-        """The history of all commits so far."""
+        """Return the history of all commits so far."""
         return self._recorded.history(self._passed_over)
 
     def _step(self, statement: Statement) -> None:
@@ -217,8 +222,8 @@ class Session:
             pass_over_program(statement, program, self._passed_over)
         elif concerns_prepared(statement):
             self._prepared_statement(Cursor(statement))
-        elif found := administration(statement):
-            self._administration(found)
+        elif command := administration(statement):
+            self._administration(command)
         elif is_ddl(word):
             self._ddl(statement)
         elif word == "SET":
@@ -235,11 +240,11 @@ class Session:
         else:
             self._control(statement, word)
 
-    def _administration(self, found: Administration) -> None:
+    def _administration(self, command: Administration) -> None:
         """Skip a statement about users, rights or the server."""
-        if found.commits:
+        if command.commits:
             self._transaction.commit()
-        self._passed_over.count(found.name)
+        self._passed_over.count(command.name)
         self._values.end_statement(0)
 
     def _set(self, cursor: Cursor) -> None:
@@ -265,7 +270,7 @@ class Session:
         self._values.end_statement(0 if statement.verb == "DO" else -1)
 
     def _with(self, statement: Statement) -> None:
-        """Run the UPDATE or DELETE behind a WITH; a SELECT is skipped."""
+        """Run the UPDATE or DELETE after a WITH; a SELECT is skipped."""
         _, tree = self._statements.parsed(statement)
         if isinstance(tree, exp.Update | exp.Delete):
             self._dml(statement)
@@ -313,17 +318,17 @@ class Session:
 
     @contextmanager
     def _collected(self, statement: Statement) -> Iterator[None]:
-        """Context that collects the error of a statement, if the session collects errors."""
+        """Collect the error of a statement, if the session collects errors."""
         try:
             yield
         except ScenarioError as error:
             if self._refusals is None:
                 raise
             self._refusals.add(error, statement)
-            self._go_on_without(statement)
+            self._continue_without(statement)
 
-    def _go_on_without(self, statement: Statement) -> None:
-        """Let the statements behind a refused one find the state in which they can be checked."""
+    def _continue_without(self, statement: Statement) -> None:
+        """Create the state in which the statements after a refused one can be checked."""
         words = statement.shape.lower().split()
         if words[:1] == ["commit"]:
             self._transaction.commit()

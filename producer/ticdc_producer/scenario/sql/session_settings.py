@@ -34,7 +34,7 @@ class SessionSettings:
 
     def __init__(self, zone: str, now: datetime | Callable[[int], datetime]) -> None:
         self._time_of = now if callable(now) else None
-        self._timed = -1  # the commit whose time the mode has
+        self._timed = -1  # the commit whose time is that of the mode
         first = now(0) if callable(now) else now
         self.mode = self._initial = SQLMode(zone=time_zone(zone), now=first, now_moves=callable(now))
         self._saved: dict[str, SQLMode] = {}
@@ -65,16 +65,16 @@ class SessionValues:
         self._row_count = 0
 
     def variable(self, name: str) -> SQLValue:
-        """The value of a user variable; NULL if it was never set."""
+        """Return the value of a user variable; NULL if it was never set."""
         return self._variables.get(name.lower())
 
     def assign(self, name: str, value: SQLValue) -> SQLValue:
-        """Set a user variable, which holds a number or a string; returns its value."""
+        """Set a user variable, which holds a number or a string; return its value."""
         self._variables[name.lower()] = _plain(value)
         return self._variables[name.lower()]
 
     def function(self, name: str, arguments: list[SQLValue]) -> SQLValue:
-        """``LAST_INSERT_ID([number])`` and ``ROW_COUNT()``."""
+        """Return the result of ``LAST_INSERT_ID([number])`` or ``ROW_COUNT()``."""
         if name == "ROW_COUNT":
             return self._row_count
         if arguments:

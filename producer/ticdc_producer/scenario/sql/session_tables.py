@@ -49,16 +49,16 @@ class SessionTables:
         self._force_replicate = force_replicate
 
     def named(self, name: str) -> Table:
-        """The table of the cluster with a name, which may be qualified by its database."""
+        """Return the table of the cluster with a name, which may be qualified by its database."""
         database, _, table = name.rpartition(".")
         return self.of_database(database, table)
 
     def of_database(self, database: str, name: str) -> Table:
-        """The table of the cluster with a name in a database; empty: the current one."""
+        """Return the table of the cluster with a name in a database, by default the current one."""
         return self.cluster.table(database or self.database, name)
 
     def target(self, node: exp.Expr | None, mode: SQLMode) -> Table:
-        """The table that a DML statement names; a reserved table is used behind its step from now on.
+        """Return the table that a DML statement names; a reserved table is in use after its step from now on.
 
         :raises UnsupportedSQL: for anything but one plain table.
         """
@@ -69,16 +69,16 @@ class SessionTables:
         name = table.db or self.database, table.name
         if (temporary := self._temporary.find(*name)) is not None:
             return temporary
-        found = self.cluster.table(*name)
-        self.reserved.use(found, enforced=mode.foreign_key_checks)
-        return found
+        stored = self.cluster.table(*name)
+        self.reserved.use(stored, enforced=mode.foreign_key_checks)
+        return stored
 
     def has_parents(self, child: Table, values: Sequence[Value], mode: SQLMode) -> bool:
-        """Whether the foreign keys of a new row have parent rows, or are not checked."""
+        """Return whether the foreign keys of a new row have parent rows, or are not checked."""
         return not mode.foreign_key_checks or self.foreign_keys.has_parents(child, values)
 
     def use(self, cursor: Cursor) -> None:
-        """``USE``: change the current database.
+        """Change the current database (``USE``).
 
         :raises ScenarioError: for an unknown database.
         """
@@ -114,11 +114,11 @@ class SessionTables:
             self.database = context.database
 
     def announce(self, text: str, cache: StatementCache) -> None:
-        """Tell generated tables which rows a script selects; whatever is wrong is found when it runs."""
+        """Announce the rows that a script selects to generated tables; errors appear when the script runs."""
         if not self.reserved.has_generated:
             return
         with suppress(ScenarioError, RecursionError):
-            selecting = [one for one in split_statements(text) if one.verb in ("UPDATE", "DELETE")]
+            selecting = [each for each in split_statements(text) if each.verb in ("UPDATE", "DELETE")]
             for statement in selecting if len(selecting) > 1 else ():
                 _, tree = cache.parsed(statement)
                 where, target = tree.args.get("where"), tree.this
@@ -126,7 +126,7 @@ class SessionTables:
                     self.reserved.announce(self.of_database(target.db, target.name), where.this)
 
     def after_refused(self, words: Sequence[str]) -> None:
-        """Create the database of a refused CREATE DATABASE, so that statements behind it can be checked.
+        """Create the database of a refused CREATE DATABASE, so that statements after it can be checked.
 
         :param words: the words of the refused statement in lower case.
         """

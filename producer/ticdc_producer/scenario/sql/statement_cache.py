@@ -3,7 +3,7 @@
 A statement's *shape* is its SQL with a placeholder for each literal. The tree of a shape is parsed once;
 for each statement of this shape its literals are written into the tree.
 
-Whether a literal can be exchanged is tested, not assumed: the shape is parsed with a marker in place of
+A test decides whether a literal can be exchanged: the shape is parsed with a marker in place of
 each literal. If a marker becomes exactly one literal node, that node is a *slot*. All other literals are
 *fixed* (sqlglot turns a JSON path, for example, into nodes of another kind): their texts are part of the
 cache key.
@@ -76,7 +76,7 @@ class StatementCache:
         self._template = lru_cache(maxsize=max_trees)(self._make_template)
 
     def parsed(self, statement: Statement) -> Parsed:
-        """The statement's verb and tree. The next call may change the tree: use it before.
+        """Return the statement's verb and tree. The next call may change the tree, so use it before.
 
         :raises ScenarioError: if the statement does not parse.
         """
@@ -95,7 +95,7 @@ class StatementCache:
         return template.parsed
 
     def _find_fixed_literals(self, shape: str) -> tuple[int, ...]:
-        """Ordinals of the literals that are not slots."""
+        """Return the ordinals of the literals that are not slots."""
         kinds = _kinds(shape)
         try:
             slots = self._template(shape, ()).slots  # in most shapes every literal is a slot
@@ -121,6 +121,11 @@ def _kinds(shape: str) -> list[str]:
 
 
 def _filled(shape: str, texts: Mapping[int, str]) -> str:
+    """Return the SQL of a shape with these literals.
+
+    >>> _filled("SELECT 0, ''", {0: "7", 1: "'a'"})
+    "SELECT 7, 'a'"
+    """
     filled, ordinal = [], 0
     for kind, text, _ in lexemes(shape):
         if kind in PLACEHOLDERS:
@@ -130,24 +135,24 @@ def _filled(shape: str, texts: Mapping[int, str]) -> str:
 
 
 def _literal_nodes(tree: exp.Expr) -> _LiteralNodes:
-    found: _LiteralNodes = defaultdict(list)
+    nodes: _LiteralNodes = defaultdict(list)
     for node in tree.walk():
         if type(node) in _LITERALS:
-            found[type(node), node.args["this"]].append(node)
-    return found
+            nodes[type(node), node.args["this"]].append(node)
+    return nodes
 
 
 def _slot(nodes: _LiteralNodes, kind: str, marker: str) -> exp.Expr | None:
-    """The literal node that a marker was parsed into; None unless it is exactly one, of the same kind."""
-    found = nodes.get((_TYPES[kind], _value(kind, marker)), ())
-    if len(found) != 1 or isinstance(found[0].parent, _UNDIVIDED):
+    """Return the literal node that a marker became; None unless it is exactly one, of the same kind."""
+    candidates = nodes.get((_TYPES[kind], _value(kind, marker)), ())
+    if len(candidates) != 1 or isinstance(candidates[0].parent, _UNDIVIDED):
         return None
-    # If sqlglot made a string of a number (or the reverse), an exchanged literal would change its type.
-    return found[0] if found[0].is_string == (kind == "string") else None
+    # If sqlglot turned a number into a string (or the reverse), an exchanged literal would change its type.
+    return candidates[0] if candidates[0].is_string == (kind == "string") else None
 
 
 def _value(kind: str, text: str) -> str:
-    """The content of a literal's node."""
+    """Return the content of a literal's node."""
     if kind == "number":
         return text
     if kind == "string":
@@ -156,7 +161,7 @@ def _value(kind: str, text: str) -> str:
 
 
 def shared_statements(max_trees: int = MAX_STATEMENTS) -> StatementCache:
-    """A cache of parsed DML statements, for sessions of one thread.
+    """Create a cache of parsed DML statements, for sessions of one thread.
 
     :param max_trees: number of syntax trees in it.
     """

@@ -47,7 +47,7 @@ class Statement:
         return first.upper() if first.isalpha() else self.word(0)
 
     def word(self, index: int) -> str:
-        """The word at an index, in upper case; empty for a quoted one and beyond the end."""
+        """Return the word at an index, in upper case; empty for a quoted one and beyond the end."""
         if index >= len(self.tokens) or self.tokens[index].token_type in (
             TokenType.STRING,
             TokenType.IDENTIFIER,
@@ -57,12 +57,15 @@ class Statement:
 
 
 def split_statements(text: str, line: int = 1) -> Iterator[Statement]:
-    """Yield the statements of a script; ``;`` inside quotes and comments does not end one.
+    r"""Yield the statements of a script; ``;`` inside quotes and comments does not end one.
 
     ``DELIMITER`` is a command of the mysql client, which dumps contain too.
 
     :param line: line of the file at which ``text`` starts.
     :raises ScenarioError: where a quote or comment is not closed, after the statements before it.
+
+    >>> [(statement.line, statement.shape) for statement in split_statements("USE a;\nSELECT ';' -- ;")]
+    [(1, 'USE a'), (2, "SELECT ''")]
     """
     draft = _Draft(text, line)
     for section in sections(text, line):
@@ -99,7 +102,7 @@ _KINDS_OF_PROGRAM = ("TRIGGER", "PROCEDURE", "FUNCTION", "EVENT")
 
 
 def stored_program(statement: Statement) -> str:
-    """The kind of stored program that a statement creates, alters or drops; empty for other statements."""
+    """Return the kind of stored program that a statement creates, alters or drops; empty for others."""
     if statement.verb not in ("CREATE", "ALTER", "DROP"):
         return ""
     index = 1
@@ -112,7 +115,7 @@ _BEFORE_KIND = ("OR", "REPLACE", "AGGREGATE", "DEFINER", "=", "@", "CURRENT_USER
 
 
 def _is_of_definer(statement: Statement, index: int) -> bool:
-    """Whether a word is the user or the host of ``DEFINER = user@host``."""
+    """Return whether a word is the user or the host of ``DEFINER = user@host``."""
     return (statement.word(index - 1) in ("=", "@") or statement.word(index + 1) == "@") and "DEFINER" in (
         statement.word(back) for back in range(1, index)
     )
@@ -162,7 +165,7 @@ class _Draft:
         self._end = end
 
     def take(self) -> Statement:
-        """The statement that was read."""
+        """Return the statement that was read."""
         typed = self._text[self._start : self._end]
         self._line += self._text.count("\n", self._counted, self._start)
         self._counted = self._start
@@ -180,7 +183,10 @@ class _Draft:
         return typed
 
     def check_closed(self) -> None:
-        """:raises ScenarioError: if an executable comment is still open at the end of the script."""
+        """Check that no executable comment is open at the end of the script.
+
+        :raises ScenarioError: if one is.
+        """
         if self._opened >= 0:
             line = self._line + self._text.count("\n", self._counted, self._opened)
             raise ScenarioError("SQL does not parse: */ is missing", line=line)

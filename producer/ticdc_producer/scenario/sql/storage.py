@@ -77,7 +77,7 @@ class Table:
     temporary: bool = False
 
     def read(self, row: Row) -> list[Value]:
-        """The values of a row as statements read them.
+        """Return the values of a row as statements read them.
 
         A CHAR column that was added later is stored with the trailing blanks of its DEFAULT until the row is
         written again. TiCDC sees these blanks, statements do not.
@@ -88,7 +88,7 @@ class Table:
         ]
 
     def scan(self) -> list[Row]:
-        """All rows in the order of their locations."""
+        """Return all rows in the order of their locations."""
         return [self.rows[location] for location in sorted(self.rows)]
 
     @property
@@ -98,7 +98,7 @@ class Table:
 
     @property
     def has_hidden_id(self) -> bool:
-        """Whether rows are stored under ``_tidb_rowid``."""
+        """True if rows are stored under ``_tidb_rowid``."""
         return self.info.clustered_key is None
 
     def make_row(self, values: Sequence[Value], row_id: int = 0) -> Row:
@@ -124,7 +124,7 @@ class Table:
     def conflict(
         self, values: Sequence[Value], ignoring: RowLocation | None = None
     ) -> tuple[IndexInfo, Row] | None:
-        """The first unique index where another row has the same key; the primary key is checked first.
+        """Return the first unique index where another row has the same key, the primary key first.
 
         :param ignoring: location of the row that is being updated; it does not conflict with itself.
         """
@@ -147,7 +147,7 @@ class Table:
             self.source.load_conflicting(self, rows)
 
     def rows_holding(self, offsets: tuple[int, ...], key: bytes) -> list[Row]:
-        """The rows whose columns have a key, in the order of their locations.
+        """Return the rows whose columns have a key, in the order of their locations.
 
         :param key: a result of ``columns_key`` for columns of the same types.
         """
@@ -191,11 +191,11 @@ class Table:
                 self.entries.get(index.name, {}).pop(key, None)
 
     def image(self, values: Sequence[Value]) -> RowImage:
-        """The part of a row that reaches the sink."""
+        """Return the part of a row that reaches the sink."""
         return tuple(values[offset] for offset in self.info.sent)
 
     def duplicate_error(self, index: IndexInfo, values: Sequence[Value]) -> ScenarioError:
-        """The error for a key that exists already."""
+        """Return the error for a key that exists already."""
         entry = "-".join(
             display_value((values[offset] or b"").decode("utf-8", "replace")) for offset in index.offsets
         )

@@ -65,7 +65,7 @@ class TableDraft:
 
 
 def draft_table(node: CreateTable, database: str) -> TableDraft:
-    """The draft of a table.
+    """Return the draft of a table.
 
     :param database: the database of the table.
     :raises UnsupportedSQL: for definitions and options that this tool does not support.
@@ -98,7 +98,7 @@ def _add_element(element: Element, draft: TableDraft, database: str) -> None:
 def _add_option(option: TableOption, draft: TableDraft) -> None:
     """Add one table option.
 
-    :raises UnsupportedSQL: for an option that changes what a consumer receives, in another way.
+    :raises UnsupportedSQL: for any other option that changes what a consumer receives.
     """
     match option.kind:
         case "CHARSET":
@@ -116,7 +116,7 @@ def _add_option(option: TableOption, draft: TableDraft) -> None:
 
 
 def whole_number(option: TableOption) -> int:
-    """The value of an option that counts.
+    """Return the whole number that is the value of an option.
 
     :raises ScenarioError: if it is the word DEFAULT.
     """
@@ -162,14 +162,17 @@ def make_table(
 
 
 def table_charset_of(charset: str, collation: str, inherited: tuple[str, str]) -> tuple[str, str]:
-    """Charset and collation of a database or table whose definition gives one, both or neither."""
+    """Return charset and collation of a database or table whose definition gives one, both or neither."""
     if collation:
         return charset_of(collation), collation
     return (charset, DEFAULT_COLLATIONS[charset]) if charset else inherited
 
 
 def check_names(columns: Sequence[ColumnInfo], line: int) -> None:
-    """:raises ScenarioError: if two columns have the same name, or one has a reserved name."""
+    """Check the names of columns.
+
+    :raises ScenarioError: if two columns have the same name, or one has a reserved name.
+    """
     seen: set[str] = set()
     for column in columns:
         if column.name.lower() in seen:
@@ -180,7 +183,7 @@ def check_names(columns: Sequence[ColumnInfo], line: int) -> None:
 
 
 def _check_auto_random(info: TableInfo, line: int) -> None:
-    """Source: tidb ``pkg/ddl/create_table.go`` (``setTableAutoRandomBits``)."""
+    """Check AUTO_RANDOM columns. Source: tidb ``pkg/ddl/create_table.go`` (``setTableAutoRandomBits``)."""
     for offset, column in enumerate(info.columns):
         if not column.auto_random:
             continue
@@ -196,7 +199,10 @@ def _check_auto_random(info: TableInfo, line: int) -> None:
 
 
 def check_auto_increment(info: TableInfo, line: int) -> None:
-    """:raises ScenarioError: for two AUTO_INCREMENT columns, or one that is not the first column of a key."""
+    """Check AUTO_INCREMENT columns.
+
+    :raises ScenarioError: for two of them, or one that is not the first column of a key.
+    """
     counters = [offset for offset, column in enumerate(info.columns) if column.auto_increment]
     if not counters:
         return

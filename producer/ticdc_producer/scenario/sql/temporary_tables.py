@@ -37,7 +37,7 @@ class TemporaryTables:
         self._tables: dict[_Name, Table] = {}
 
     def find(self, schema: str, name: str) -> Table | None:
-        """The temporary table of a name; None if there is none."""
+        """Return the temporary table of a name; None if there is none."""
         return self._tables.get((schema.lower(), name.lower()))
 
     def run(self, node: DDL, context: DDLContext) -> DDL | None:
@@ -79,7 +79,7 @@ class TemporaryTables:
         self._tables[database.name.lower(), name.lower()] = table
 
     def _drop_temporary(self, node: DropObjects, context: DDLContext) -> None:
-        """``DROP TEMPORARY TABLE`` drops all tables or, if one does not exist, none."""
+        """Run ``DROP TEMPORARY TABLE``: drop all tables or, if one does not exist, none."""
         names = [name.within(context.database) for name in node.names]
         unknown = [".".join(name) for name in names if self.find(*name) is None]
         if not unknown:
@@ -88,7 +88,7 @@ class TemporaryTables:
             raise ScenarioError(f"Unknown table '{','.join(unknown)}'", value=unknown[0])
 
     def _drop(self, node: DropObjects, context: DDLContext) -> DropObjects | None:
-        """``DROP TABLE`` drops the temporary tables of the names; returns the statement for the others."""
+        """Run ``DROP TABLE`` for the names of temporary tables; return the statement for the others."""
         others = tuple(name for name in node.names if self._find(name, context) is None)
         if len(others) == len(node.names):
             return node
@@ -111,7 +111,10 @@ class TemporaryTables:
         )
 
     def _check_altered(self, node: DDL, context: DDLContext) -> None:
-        """:raises ScenarioError: if a DDL changes a temporary table, or takes it as a pattern."""
+        """Check that a DDL neither changes a temporary table nor takes one as a pattern.
+
+        :raises ScenarioError: if it does.
+        """
         what, names = _altered(node)
         if any(self._find(name, context) is not None for name in names):
             if what == "LIKE":
@@ -120,7 +123,7 @@ class TemporaryTables:
 
 
 def _altered(node: DDL) -> tuple[str, Sequence[TableName]]:
-    """What a DDL does to existing tables, and their names; none for anything else."""
+    """Return the kind of change that a DDL makes to existing tables, and their names; empty for others."""
     match node:
         case AlterTable():
             return "ALTER TABLE", [node.table]

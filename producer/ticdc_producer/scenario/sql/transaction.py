@@ -1,4 +1,4 @@
-"""Transactions: one records its row changes and undoes them on rollback; BEGIN, COMMIT and SAVEPOINT."""
+"""Transactions, which record row changes and undo them on rollback; BEGIN, COMMIT and SAVEPOINT."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class OpenTransaction:
 
     @contextmanager
     def ignoring_conflicts(self, ignore: bool) -> Iterator[None]:
-        """Context of UPDATE IGNORE, in which a row whose new key exists is left as it was.
+        """Ignore conflicts in the context, as UPDATE IGNORE does: a row whose new key exists is not changed.
 
         :param ignore: False: the context has no effect.
         """
@@ -87,10 +87,10 @@ class OpenTransaction:
         del self.steps[to:], self.changes[sum(not table.temporary for table, _, _ in self.steps[:to]) :]
 
     def affected_rows(self, since: int, *, updates_count_twice: bool) -> int:
-        """Number of rows that a statement changed, as ``ROW_COUNT()`` returns it.
+        """Return the number of rows that a statement changed, as ``ROW_COUNT()`` returns it.
 
         :param since: number of steps before the statement.
-        :param updates_count_twice: as those of INSERT … ON DUPLICATE KEY UPDATE do.
+        :param updates_count_twice: whether updates count as two rows, as in ON DUPLICATE KEY UPDATE.
         """
         changes = len(self.steps) - since
         if not updates_count_twice:
@@ -163,7 +163,7 @@ class TransactionControl:
 
     @contextmanager
     def statement(self, line: int, *, autocommit: bool) -> Iterator[tuple[OpenTransaction, int]]:
-        """The transaction of a DML statement, and the number of its steps before the statement.
+        """Yield the transaction of a DML statement, and the number of its steps before the statement.
 
         A statement that fails is undone alone. Without an open transaction it is one of its own.
         """
@@ -180,7 +180,7 @@ class TransactionControl:
             self._recorded.add_transaction(transaction.changes)
 
     def run(self, cursor: Cursor) -> bool:
-        """Run BEGIN, COMMIT, ROLLBACK, or a statement about a savepoint; False for another statement."""
+        """Run BEGIN, COMMIT, ROLLBACK, or a statement about a savepoint; return False for others."""
         line = cursor.statement.line
         if cursor.accept("BEGIN") or cursor.accept("START", "TRANSACTION"):
             _read_begin(cursor)
@@ -203,7 +203,7 @@ class TransactionControl:
         return True
 
     def _chain(self, chained: bool, line: int) -> None:
-        """``AND CHAIN``: begin a transaction behind the one that ended."""
+        """Begin a transaction after the one that ended, for ``AND CHAIN``."""
         if chained:
             self.begin(line)
 
@@ -258,7 +258,7 @@ def _read_begin(cursor: Cursor) -> None:
 
 
 def _read_completion(cursor: Cursor) -> bool:
-    """Read the rest of COMMIT or ROLLBACK; whether ``AND CHAIN`` begins another transaction.
+    """Read the rest of COMMIT or ROLLBACK; return whether ``AND CHAIN`` begins another transaction.
 
     :raises UnsupportedSQL: for RELEASE, which ends the session, and for a savepoint.
     """

@@ -29,7 +29,7 @@ E = EvalType
 
 
 def type_of(node: exp.Expr, scope: Scope) -> EvalType:
-    """The type of an expression; UNKNOWN if its values alone show it."""
+    """Return the type of an expression; UNKNOWN if its values alone show it."""
     call = normalized_call(node)
     if call is not None:
         return _of_call(call, node, scope)
@@ -44,14 +44,14 @@ def type_of(node: exp.Expr, scope: Scope) -> EvalType:
 
 
 def noted_type(node: exp.Expr, scope: Scope) -> EvalType:
-    """The type of an expression, which is inferred once for all rows of a statement."""
+    """Return the type of an expression, which is inferred once for all rows of a statement."""
     noted = scope.types.get(id(node))
     if noted is None:
         noted = scope.types[id(node)] = node, type_of(node, scope)
     return noted[1]
 
 
-def _chosen(node: exp.Expr, scope: Scope) -> EvalType:
+def _merged_choices(node: exp.Expr, scope: Scope) -> EvalType:
     return merged_type(type_of(choice, scope) for choice in choices_of(node))
 
 
@@ -63,8 +63,8 @@ def _column(node: exp.Expr, scope: Scope) -> EvalType:
     return scope.type(node.name, node.text("table"), node.text("db"))
 
 
-def _fixed(found: EvalType) -> Callable[[exp.Expr, Scope], EvalType]:
-    return lambda *_: found
+def _fixed(eval_type: EvalType) -> Callable[[exp.Expr, Scope], EvalType]:
+    return lambda *_: eval_type
 
 
 def _operands(node: exp.Expr, scope: Scope) -> EvalType:
@@ -72,27 +72,27 @@ def _operands(node: exp.Expr, scope: Scope) -> EvalType:
 
 
 def _operand(node: exp.Expr, scope: Scope) -> EvalType:
-    """The type of an operand: ``x'…'`` is a number beside an operator."""
+    """Return the type of an operand; as an operand ``x'…'`` is a number."""
     is_number = isinstance(node.unnest(), exp.HexString | exp.BitString)
     return E.UNSIGNED if is_number else type_of(node, scope)
 
 
 def _of_numbers(types: Iterable[EvalType]) -> EvalType:
-    """The type of arithmetic on some operands: an integer is unsigned if one operand is."""
-    found = {_number(one) for one in types}
-    for one in (E.UNKNOWN, E.DOUBLE, E.DECIMAL, E.UNSIGNED):
-        if one in found:
-            return one
+    """Return the type of arithmetic on some operands: an integer is unsigned if one operand is."""
+    operands = {_number(operand) for operand in types}
+    for result in (E.UNKNOWN, E.DOUBLE, E.DECIMAL, E.UNSIGNED):
+        if result in operands:
+            return result
     return E.INTEGER
 
 
-def _number(found: EvalType) -> EvalType:
-    """The type of an operand of arithmetic."""
-    if found in TEMPORALS or found is E.UNKNOWN:
+def _number(operand: EvalType) -> EvalType:
+    """Return the type of an operand of arithmetic."""
+    if operand in TEMPORALS or operand is E.UNKNOWN:
         return E.UNKNOWN
-    if found in (E.SHORT_UNSIGNED, E.BIT):
+    if operand in (E.SHORT_UNSIGNED, E.BIT):
         return E.UNSIGNED
-    return found if found in NUMBERS or found is E.NULL else E.DOUBLE
+    return operand if operand in NUMBERS or operand is E.NULL else E.DOUBLE
 
 
 def _division(node: exp.Expr, scope: Scope) -> EvalType:
@@ -100,13 +100,13 @@ def _division(node: exp.Expr, scope: Scope) -> EvalType:
 
 
 def _whole_division(node: exp.Expr, scope: Scope) -> EvalType:
-    found = _operands(node, scope)
-    return found if found in (E.UNSIGNED, E.UNKNOWN) else E.INTEGER
+    operands = _operands(node, scope)
+    return operands if operands in (E.UNSIGNED, E.UNKNOWN) else E.INTEGER
 
 
 def _negative(node: exp.Expr, scope: Scope) -> EvalType:
-    found = _number(type_of(node.this, scope))
-    return E.UNKNOWN if found is E.UNSIGNED else found
+    operand = _number(type_of(node.this, scope))
+    return E.UNKNOWN if operand is E.UNSIGNED else operand
 
 
 def _cast(node: exp.Expr, scope: Scope) -> EvalType:
@@ -132,10 +132,10 @@ def _aggregate(node: exp.Expr, scope: Scope) -> EvalType:
         return fixed
     if call.name == "GROUP_CONCAT":
         return _text(call.arguments, scope)
-    found = type_of(call.arguments[0], scope)
+    argument = type_of(call.arguments[0], scope)
     if call.name not in ("SUM", "AVG"):
-        return found
-    return found if found in (E.NULL, E.UNKNOWN) else _of_numbers([found, E.DECIMAL])
+        return argument
+    return argument if argument in (E.NULL, E.UNKNOWN) else _of_numbers([argument, E.DECIMAL])
 
 
 _OF_AGGREGATE: Mapping[str, EvalType] = MappingProxyType({
@@ -149,12 +149,12 @@ def _of_call(call: FunctionCall, node: exp.Expr, scope: Scope) -> EvalType:
     if fixed is not None:
         return fixed
     if call.name in CHOOSING:
-        return _chosen(node, scope)
+        return _merged_choices(node, scope)
     if call.name in TEXT_FUNCTIONS:
         return _text(call.arguments, scope)
     if call.name in OF_FIRST:
-        found = type_of(call.arguments[0], scope)
-        return found if call.name == "NULLIF" else _number(found)
+        operand = type_of(call.arguments[0], scope)
+        return operand if call.name == "NULLIF" else _number(operand)
     if call.name in OF_ARGUMENTS and call.arguments:
         first = call.arguments[0]
         return OF_ARGUMENTS[call.name](call, type_of(first, scope), digits_of(first, scope))
@@ -170,9 +170,9 @@ def _of_call(call: FunctionCall, node: exp.Expr, scope: Scope) -> EvalType:
 
 
 def _text(arguments: Iterable[exp.Expr], scope: Scope) -> EvalType:
-    """A string, which is binary if an argument is; UNKNOWN if an argument is."""
+    """Return the type of a string: binary if an argument is binary, UNKNOWN if an argument is."""
     types = {type_of(argument, scope) for argument in arguments}
-    return next((one for one in (E.UNKNOWN, E.BYTES) if one in types), E.TEXT)
+    return next((result for result in (E.UNKNOWN, E.BYTES) if result in types), E.TEXT)
 
 
 _RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], EvalType]] = {
@@ -183,7 +183,7 @@ _RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], EvalType]] = {
     exp.Neg: _negative,
     exp.Div: _division,
     exp.IntDiv: _whole_division,
-    **dict.fromkeys((exp.Case, exp.If), _chosen),
+    **dict.fromkeys((exp.Case, exp.If), _merged_choices),
     **dict.fromkeys((exp.GroupConcat, exp.JSONObjectAgg), _aggregate),
     **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Mod), _operands),
     **dict.fromkeys(

@@ -89,7 +89,7 @@ def run_set(
 
 
 def _skip_charset(cursor: Cursor) -> None:
-    """Step over the charset of the connection: a scenario is UTF-8, whatever its name for that is."""
+    """Step over the charset of the connection, which has no effect: a scenario is always UTF-8."""
     if cursor.is_string():
         cursor.string()
     else:
@@ -157,13 +157,13 @@ def _assign(cursor: Cursor, mode: SQLMode, initial: SQLMode, saved: dict[str, SQ
 
 
 def _evaluated(node: exp.Expr, mode: SQLMode) -> SQLValue:
-    """The value of an expression, which may contain ``@@sql_mode`` and be in a SELECT without FROM."""
+    """Evaluate an expression, which may contain ``@@sql_mode`` and be in a SELECT without FROM."""
     query = node.this if isinstance(node, exp.Subquery) else None
     if isinstance(query, exp.Select) and [name for name, part in query.args.items() if part] == [
         "expressions"
     ]:
         node = query.expressions[0] if len(query.expressions) == 1 else node
-    node = node.transform(lambda one: exp.Literal.string(mode.sql_mode) if _is_sql_mode(one) else one)
+    node = node.transform(lambda part: exp.Literal.string(mode.sql_mode) if _is_sql_mode(part) else part)
     return evaluate_constant(node, mode)
 
 
@@ -176,7 +176,7 @@ def _is_sql_mode(node: exp.Expr) -> bool:
 
 
 def _read_scope(cursor: Cursor) -> bool:
-    """Step over ``SESSION``, ``@@GLOBAL.`` and the like; whether the scope is the whole cluster."""
+    """Step over a scope, such as ``SESSION`` or ``@@GLOBAL.``; return whether it is the whole cluster."""
     word = cursor.accept_any("SESSION", "LOCAL", "GLOBAL", "PERSIST")
     if cursor.accept("@@") and cursor.word() in ("SESSION", "LOCAL", "GLOBAL") and cursor.word(1) == ".":
         word = cursor.word()
@@ -185,7 +185,7 @@ def _read_scope(cursor: Cursor) -> bool:
 
 
 def _save(cursor: Cursor, mode: SQLMode, saved: dict[str, SQLMode]) -> None:
-    """``@name = @@variable``: dumps save a session variable this way, and restore it at their end.
+    """Run ``@name = @@variable``: dumps save a session variable this way, and restore it at their end.
 
     :raises UnsupportedSQL: for another value.
     """

@@ -9,7 +9,7 @@ from ticdc_producer.errors import ScenarioError
 
 
 def time_zone(name: str) -> tzinfo:
-    """The time zone of an offset (``+05:30``), ``UTC``, ``SYSTEM`` or a name of the tz database.
+    """Return the time zone of an offset (``+05:30``), ``UTC``, ``SYSTEM`` or a name of the tz database.
 
     :raises ScenarioError: for any other name.
     """

@@ -1,4 +1,4 @@
-"""Reads what a golden folder expects of its messages: events, rows and injected faults.
+"""Reads the expectations of a golden folder: events, rows and injected faults.
 
 The files may come from anywhere, so each line is checked before it is used.
 """
@@ -23,8 +23,8 @@ from ticdc_producer.targets.golden.read import Int, Long, Offset, Text, parsed_l
 
 EVENTS, EVENT_FILES, FAULTS = "events.jsonl", "events.parquet", "faults.jsonl"
 _HINT = "write the folder again: ticdc-producer run SCENARIO --out DIR"
-_REFUSED = (ValueError, ArithmeticError, LookupError, TypeError, RecursionError)
-"""What decoding raises for a line of another form (msgspec: ValueErrors), or a projection for a value."""
+_PARSE_ERRORS = (ValueError, ArithmeticError, LookupError, TypeError, RecursionError)
+"""Exceptions for a line of another form (msgspec raises ValueErrors), or for a value in a projection."""
 _T = TypeVar("_T")
 
 
@@ -38,7 +38,7 @@ _JSONValue: TypeAlias = str | _Bytes | None
 _Image: TypeAlias = dict[str, _JSONValue]
 _Described: TypeAlias = tuple[tuple[str, str, Int], ...]
 _BYTES = b'"b64"'
-"""In every line with such a value."""
+"""A part of every line that contains such a value."""
 
 
 class _EventLine(msgspec.Struct, gc=False):
@@ -77,7 +77,7 @@ class FaultLine(msgspec.Struct):
 
 
 def event_batches(path: Path) -> Iterator[pa.RecordBatch]:
-    """The expected events (shape ``EXPECTED_EVENTS``), in the order of the file.
+    """Yield the expected events (shape ``EXPECTED_EVENTS``), in the order of the file.
 
     :param path: an ``events.jsonl``.
     :raises FolderError: for a line that is no event, with its number.
@@ -87,13 +87,13 @@ def event_batches(path: Path) -> Iterator[pa.RecordBatch]:
             name: [*map(attrgetter(name), events)] for name in EXPECTED_EVENTS.names
         }
         columns["handle_key_only"] = [
-            int(one.handle_key_only) if one.kind == "row" else None for one in events
+            int(event.handle_key_only) if event.kind == "row" else None for event in events
         ]
         yield batch_of_columns(columns, EXPECTED_EVENTS)
 
 
 def _described(columns: bytes) -> Any:
-    """Column descriptions or None, parsed once for all rows of a table. Do not modify the result.
+    """Return column descriptions or None, parsed once for all rows of a table. Do not modify the result.
 
     :param columns: JSON.
     :raises ValueError: if it does not describe columns.
@@ -116,7 +116,7 @@ _parsed_once = lru_cache(maxsize=256)(_parsed_columns)
 
 
 def row_batches(path: Path, columns: Mapping[str, ValueProjection]) -> Iterator[list[tuple[Value, ...]]]:
-    """The expected rows of a table, some at a time, with their values in the order of the columns.
+    """Yield the expected rows of a table in lists, with their values in the order of the columns.
 
     :param path: a file of ``state/``.
     :param columns: the columns that each row must have, by name: what a value becomes.
@@ -124,16 +124,16 @@ def row_batches(path: Path, columns: Mapping[str, ValueProjection]) -> Iterator[
     """
 
     def row(line: bytes) -> tuple[Value, ...]:
-        found = _ROW.decode(line)
-        if found.keys() != columns.keys():
+        values = _ROW.decode(line)
+        if values.keys() != columns.keys():
             raise ValueError("its columns are not those of the table in the manifest")
-        return tuple(project(_value(found[name])) for name, project in columns.items())
+        return tuple(project(_value(values[name])) for name, project in columns.items())
 
     return _read(path, row, "a row of the table")
 
 
 def fault_lines(path: Path) -> Iterator[FaultLine]:
-    """The injected faults of a folder.
+    """Yield the injected faults of a folder.
 
     :param path: a ``faults.jsonl``.
     :raises FolderError: for a line that is no fault, with its number.
@@ -157,7 +157,10 @@ def _event(line: bytes) -> _EventLine:
 
 
 def _check_members(event: _EventLine) -> None:
-    """:raises ValueError: for an event without a member that all events of its kind have."""
+    """Check that an event has the members of its kind.
+
+    :raises ValueError: for an event without a member that all events of its kind have.
+    """
     needed: tuple[str, ...] = ()
     if event.kind == "row":
         needed = _ROW_MEMBERS[event.op]
@@ -186,4 +189,4 @@ def _value(value: _JSONValue) -> Value:
 
 
 def _read(path: Path, parse: Callable[[bytes], _T], what: str) -> Iterator[list[_T]]:
-    return parsed_lines(path, parse, what, _HINT, *_REFUSED)
+    return parsed_lines(path, parse, what, _HINT, *_PARSE_ERRORS)

@@ -1,20 +1,20 @@
 """The lines of a golden folder's files (``docs/design.md#commands-and-files``), by whole columns.
 
-The text is that of Python's ``json.dumps`` with ``ensure_ascii=False``; the line ends of Unicode are escaped
-as well, since many readers of text treat them as such.
+The text is that of Python's ``json.dumps`` with ``ensure_ascii=False``; the line separators of Unicode are
+escaped as well, because many readers of text treat them as line ends.
 """
 
 from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.event_line import json_line
+from ticdc_producer.model.shapes import ExpectedBatch, StoredMessageBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.arrow_text import (
     Fragments,
@@ -33,8 +33,8 @@ _LONG = {chr(code): f"\\u{code:04x}" for code in (*range(0x20), 0x85, 0x2028, 0x
 _STRINGS = JSONStrings({**_LONG, **_SHORT}, bad_byte=None)
 
 
-def message_lines(messages: pa.RecordBatch) -> bytes:
-    """Lines of ``messages.jsonl``: keys and values in Base64.
+def message_lines(messages: StoredMessageBatch) -> bytes:
+    """Return the lines of ``messages.jsonl``: keys and values in Base64.
 
     :param messages: shape ``MESSAGES``, in order.
     """
@@ -56,8 +56,8 @@ def message_lines(messages: pa.RecordBatch) -> bytes:
     )
 
 
-def event_lines(events: pa.RecordBatch) -> bytes:
-    """Lines of ``events.jsonl``, as ``event_line`` has them for one event.
+def event_lines(events: ExpectedBatch) -> bytes:
+    """Return the lines of ``events.jsonl``, as ``event_line`` has them for one event.
 
     :param events: shape ``EXPECTED_EVENTS``, in order; the members of an image are in column order.
     """
@@ -86,7 +86,7 @@ def event_lines(events: pa.RecordBatch) -> bytes:
 
 
 def state_lines(table: TableInfo, rows: pa.Array) -> bytes:
-    """Lines of a file of ``state/``: the rows of a table, one object of columns and values each.
+    """Return the lines of a file of ``state/``: the rows of a table, one object of columns and values each.
 
     :param rows: images (shape ``IMAGE``) of the table's columns that are sent, in order.
     """
@@ -97,7 +97,7 @@ def state_lines(table: TableInfo, rows: pa.Array) -> bytes:
 
 
 def _lines(rows: int, /, **fields: Fragments) -> bytes:
-    """One object for each row, with a line end."""
+    """Return one object for each row, with a line end."""
 
     def fragments() -> Iterator[bytes | pa.Array]:
         yield b"{"
@@ -122,21 +122,21 @@ def _base64(data: pa.Array) -> Fragments:
 
 
 def _columns(columns: pa.Array) -> Fragments:
-    """Lists of ``[name, type, flag]``."""
+    """Return lists of ``[name, type, flag]``."""
     child = columns.values
     names, types, flags = (child.field(name) for name in ("name", "type", "flag"))
-    one = concat((b"[", *_texts(names), b", ", *_texts(types), b", ", integers(flags), b"]"), len(child))
-    return surrounded(b"[", _joined_where(columns, one), b"]")
+    entries = concat((b"[", *_texts(names), b", ", *_texts(types), b", ", integers(flags), b"]"), len(child))
+    return surrounded(b"[", _joined_where(columns, entries), b"]")
 
 
 def _image(image: pa.Array) -> Fragments:
-    """Objects of column names and values."""
+    """Return objects of column names and values."""
     members = concat((*_texts(image.keys), b": ", _values(image.items)), len(image.keys))
     return surrounded(b"{", _joined_where(image, members), b"}")
 
 
 def _values(values: pa.Array) -> pa.Array:
-    """A string where the value is UTF-8, ``{"b64": …}`` where it is not, null for NULL."""
+    """Return a string where the value is UTF-8, ``{"b64": …}`` where it is not, null for NULL."""
     try:
         values.cast(pa.string())
     except pa.ArrowInvalid:
@@ -152,23 +152,27 @@ def _value(value: bytes) -> bytes:
 
 
 def _joined_where(lists: pa.Array, texts: pa.Array) -> pa.Array:
-    """The texts of each list, joined; null where the list is null."""
+    """Return the texts of each list, joined; null where the list is null.
+
+    >>> _joined_where(pa.array([[1, 2], None, [3]]), pa.array([b"1", b"2", b"3"])).to_pylist()
+    [b'1, 2', None, b'3']
+    """
     joined = _joined(lists.offsets, texts)
     return pc.if_else(lists.is_valid(), joined, None) if lists.null_count else joined
 
 
 def _joined(offsets: pa.Array, texts: pa.Array) -> pa.Array:
-    """The texts between consecutive offsets, joined with commas."""
+    """Return the texts between consecutive offsets, joined with commas."""
     return pc.binary_join(pa.ListArray.from_arrays(offsets, texts), pa.scalar(b", "))
 
 
-def lines(objects: Iterable[Mapping[str, Any]]) -> bytes:
-    """A ``.jsonl`` file: one object per line."""
-    return "".join(json_line(one) + "\n" for one in objects).encode()
+def lines(objects: Iterable[Mapping[str, object]]) -> bytes:
+    """Return a ``.jsonl`` file: one object per line."""
+    return "".join(json_line(entry) + "\n" for entry in objects).encode()
 
 
 def schema_lines(schemas: Mapping[int, str]) -> bytes:
-    """``schemas.jsonl``, the Avro schemas.
+    """Return ``schemas.jsonl``, the Avro schemas.
 
     :param schemas: by the schema id in the messages.
     """

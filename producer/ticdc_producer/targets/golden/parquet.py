@@ -1,4 +1,4 @@
-"""Rows in Parquet files: written by the parts of a dataset, a file each, and read by parts.
+"""Rows in Parquet files: each part of a dataset writes one file, and each row group is read by a part.
 
 ``pyarrow.parquet`` is imported where it is used: a small folder has none of these files.
 """
@@ -26,7 +26,7 @@ _GROUP_BYTES = 32 << 20
 def write_parquet(dataset: Dataset, folder: Path) -> None:
     """Write a dataset; each part writes one file.
 
-    :param folder: is created.
+    :param folder: created by this function.
     """
     folder.mkdir()
     schema = dataset.schema
@@ -38,9 +38,9 @@ def write_parquet(dataset: Dataset, folder: Path) -> None:
 
 
 def write_part(part: Part, batches: Iterable[pa.RecordBatch], folder: Path, schema: pa.Schema) -> None:
-    """Write the file of a part; one that was begun before is replaced.
+    """Write the file of a part; an incomplete file of an earlier attempt is replaced.
 
-    The name of a file that is not complete begins with a dot.
+    The name of an incomplete file begins with a dot.
     """
     import pyarrow.parquet as pq
 
@@ -53,6 +53,7 @@ def write_part(part: Part, batches: Iterable[pa.RecordBatch], folder: Path, sche
 
 
 def _groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Yield the rows of each row group."""
     held: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
@@ -114,7 +115,7 @@ def read_group(file: Path, number: int, schema: pa.Schema) -> Batches:
 def message_groups(path: Path) -> list[tuple[Path, int]] | None:
     """Return the row groups of messages in the order of their partitions and offsets.
 
-    None: the statistics of the files do not tell that each row group has a piece of one partition, in order.
+    None: the statistics of the files do not prove that each row group holds a range of one partition.
     """
     pieces = []
     for file, number in row_groups(path, MESSAGES):

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from hashlib import file_digest
-from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, TypeAlias, TypeVar
@@ -15,6 +14,7 @@ import msgspec
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import ChangefeedError, FolderError
+from ticdc_producer.installation import own_version
 from ticdc_producer.model.event import MAX_OFFSET, Record
 
 _T = TypeVar("_T")
@@ -29,7 +29,7 @@ Int: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)]
 Long: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 Offset: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=MAX_OFFSET)]
 NOT_SUCH_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What msgspec raises for a line of another form."""
+"""The exceptions of msgspec for a line of another form."""
 
 
 class MessageLine(msgspec.Struct, gc=False):
@@ -77,24 +77,24 @@ def manifest(folder: Path) -> dict[str, Any]:
 
 
 def _check_version(written: Mapping[str, Any], path: Path) -> None:
-    """Folders of earlier versions are read.
+    """Check the version of a folder; folders of earlier versions are read.
 
     :raises FolderError: if a later version wrote the folder.
     """
-    own = version("ticdc-producer")
+    own = own_version()
     if _numbers(str(written.get("tool", ""))) > _numbers(own):
         what = f"it was written by {written['tool']}, and this is {own}"
         raise FolderError(what, path=str(path), hint="update ticdc-producer, or write the folder again")
 
 
 def _numbers(text: str) -> list[int]:
-    """The numbers of a version; none if the text has no version."""
-    found = re.search(r"\d+(?:\.\d+)+", text)
-    return [int(number) for number in found[0].split(".")] if found else []
+    """Return the numbers of a version; none if the text has no version."""
+    match = re.search(r"\d+(?:\.\d+)+", text)
+    return [int(number) for number in match[0].split(".")] if match else []
 
 
 def changefeed(folder: Path, written: Mapping[str, Any]) -> Changefeed:
-    """The changefeed with which the messages of a golden folder were made.
+    """Return the changefeed of the messages of a golden folder.
 
     :param written: the manifest.
     :raises FolderError: if the manifest has no valid changefeed.
@@ -103,35 +103,35 @@ def changefeed(folder: Path, written: Mapping[str, Any]) -> Changefeed:
         return Changefeed.from_manifest(written.get("changefeed", {}))
     except ChangefeedError as error:
         what = f"its changefeed cannot be read: {error.what}"
-        own, tool = version("ticdc-producer"), str(written.get("tool", ""))
+        own, tool = own_version(), str(written.get("tool", ""))
         other = _numbers(tool) not in ([], _numbers(own))
         hint = f"it was written by {tool}, and this is {own}: write the folder again" if other else _DAMAGED
         raise FolderError(what, path=str(folder / "manifest.json"), hint=hint) from None
 
 
 def claims(folder: Path) -> str:
-    """The path of the claim-check objects of a golden folder; empty if it has none."""
+    """Return the path of the claim-check objects of a golden folder; empty if it has none."""
     path = folder / "claims"
     return str(path.absolute()) if path.is_dir() else ""
 
 
 def schemas(folder: Path) -> dict[int, str]:
-    """The Avro schemas of a golden folder by schema id; empty for other protocols.
+    """Return the Avro schemas of a golden folder by schema id; empty for other protocols.
 
     :raises FolderError: for a line that is not a schema.
     """
     path = folder / "schemas.jsonl"
     if not path.is_file():
         return {}
-    found = {}
+    by_id = {}
     with path.open("rb") as lines:
         for number, line in enumerate(lines, start=1):
             try:
                 entry = json.loads(line)
-                found[int(entry["id"])] = str(entry["schema"])
+                by_id[int(entry["id"])] = str(entry["schema"])
             except (ValueError, KeyError, TypeError, RecursionError):
                 raise FolderError("this line is not a schema", path=f"{path}:{number}") from None
-    return found
+    return by_id
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -167,12 +167,12 @@ def parsed_lines(
     parse: Callable[[bytes], _T],
     what: str,
     hint: str,
-    *refusals: type[Exception],
+    *errors: type[Exception],
 ) -> Iterator[list[_T]]:
-    """What each line of a file contains, in lists of bounded size.
+    """Yield the parsed lines of a file, in lists of bounded size.
 
-    :param what: what a line should be, for errors.
-    :param refusals: what ``parse`` raises for a line of another form.
+    :param what: the expected content of a line, for errors.
+    :param errors: the exceptions that ``parse`` raises for a line of another form.
     :raises FolderError: for the first such line, with its number, and for a file that cannot be read.
     """
     try:
@@ -186,7 +186,7 @@ def parsed_lines(
             try:
                 for line in lines:
                     parsed.append(parse(line))
-            except refusals as error:
+            except errors as error:
                 problem = f"this line is not {what}: {error}"
                 where = f"{path}:{number + len(parsed) + 1}"
                 raise FolderError(problem, path=where, hint=hint) from None
@@ -195,7 +195,7 @@ def parsed_lines(
 
 
 def _some_lines(file: BinaryIO) -> list[bytes]:
-    """The next lines of a file, none at its end."""
+    """Return the next lines of a file, none at its end."""
     lines: list[bytes] = []
     size = 0
     while len(lines) < _SOME_LINES and size < _SOME_BYTES and (line := file.readline(MAX_LINE_BYTES)):

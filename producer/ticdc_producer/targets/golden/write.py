@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import file_digest, sha256
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -38,14 +37,14 @@ CHANGEFEED = "changefeed.toml"
 MESSAGE_FILES = "messages.parquet"
 SCHEMAS = "schemas.jsonl"
 CLAIMS = "claims"
-"""Folder of the claim-check objects. They are stored here whatever storage the changefeed names."""
+"""Folder of the claim-check objects. They are stored here, even if the changefeed names another storage."""
 _MAX_NAME, _NAME_PREFIX = 240, 200
 _LINES = pa.schema([("lines", pa.binary())])
 
 
 @contextmanager
 def golden_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
-    """A context manager for a new folder: yields a temporary one, renamed on success and removed on failure.
+    """Yield a temporary folder, which is renamed on success and removed on failure.
 
     :param replace: remove the golden folder that has this path, when the new one is complete.
     :raises FolderError: if the path exists and is not an empty folder, or must not be replaced.
@@ -71,7 +70,7 @@ def golden_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
 
 
 def _install(partial: Path, path: Path) -> None:
-    """Give a complete folder its name; the folder that has it is removed."""
+    """Rename a complete folder; a folder of that name is removed first."""
     if not path.exists():
         partial.rename(path)
         return
@@ -83,7 +82,7 @@ def _install(partial: Path, path: Path) -> None:
 
 
 def is_empty(path: Path) -> bool:
-    """Whether a path is a folder without files."""
+    """Return whether a path is a folder without files."""
     return path.is_dir() and not path.is_symlink() and next(path.iterdir(), None) is None
 
 
@@ -179,13 +178,13 @@ def write_state(folder: Path, table: TableInfo, lines: Iterable[bytes]) -> Path:
 
 
 def table_file(schema: str, name: str) -> str:
-    """``SCHEMA.TABLE``, each name percent-encoded outside of ``[A-Za-z0-9_-]``.
+    """Return ``SCHEMA.TABLE``, each name percent-encoded outside of ``[A-Za-z0-9_-]``.
 
     Identifiers have up to 64 characters of up to 12 encoded bytes, file names up to 255 bytes: a longer
     name is cut, and a hash makes it unique.
     """
     whole = ".".join(
-        re.sub(r"[.~]", lambda found: f"%{ord(found[0]):02X}", quote(part, safe="_-"))
+        re.sub(r"[.~]", lambda match: f"%{ord(match[0]):02X}", quote(part, safe="_-"))
         for part in (schema, name)
     )
     if len(whole) <= _MAX_NAME:
@@ -194,11 +193,11 @@ def table_file(schema: str, name: str) -> str:
 
 
 def write_changefeed(folder: Path, changefeed: Changefeed) -> None:
-    """Write ``changefeed.toml``: what TiCDC's ``--config`` takes, and the sink URI in a comment."""
+    """Write ``changefeed.toml``: the input of TiCDC's ``--config``, with the sink URI in a comment."""
     (folder / CHANGEFEED).write_text(changefeed_toml(changefeed), "utf-8")
 
 
-def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
+def write_manifest(folder: Path, content: Mapping[str, object]) -> None:
     """Write ``manifest.json``: the content, and the sha256 of every file in the folder."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     sums = {path.relative_to(folder).as_posix(): _sha256(path) for path in files}
@@ -211,7 +210,7 @@ def _sha256(path: Path) -> str:
         return file_digest(file, "sha256").hexdigest()
 
 
-def write_lines(path: Path, lines: Iterable[Mapping[str, Any]]) -> None:
+def write_lines(path: Path, lines: Iterable[Mapping[str, object]]) -> None:
     """Write a ``.jsonl`` file: one object per line."""
     with path.open("w", encoding="utf-8") as file:
         file.writelines(json_line(line) + "\n" for line in lines)

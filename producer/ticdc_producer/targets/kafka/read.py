@@ -21,7 +21,7 @@ from ticdc_producer.targets.record_batches import record_batches
 _BATCH = 500
 _POLL_SECONDS = 1
 _SLICE = 100_000
-"""Ranges up to this number of messages are not cut: a consumer of its own would cost more."""
+"""Ranges up to this number of messages are not cut: another consumer would cost more."""
 # Messages can be as large as max-message-bytes; a fetch must hold at least one.
 _FETCH = {"fetch.message.max.bytes": 16 << 20, "queued.max.messages.kbytes": 64 << 10}
 
@@ -76,7 +76,7 @@ def read(brokers: Brokers, part: OffsetRange) -> Iterator[Record]:
 def read_at(brokers: Brokers, topic: str, partition: int, offsets: Sequence[int]) -> Iterator[Record]:
     """Read single messages of a partition.
 
-    :param offsets: in ascending order; those without a message, because it was compacted, are left out.
+    :param offsets: in ascending order; those of compacted messages are ignored.
     :raises BrokerError: if the broker stops answering.
     """
     consumer = Consumer(_properties(brokers) | _FETCH_FEW)
@@ -91,11 +91,11 @@ def read_at(brokers: Brokers, topic: str, partition: int, offsets: Sequence[int]
 
 
 def _next(consumer: Consumer, brokers: Brokers) -> list[Record]:
-    """The messages that have arrived, at least one."""
+    """Return the messages that have arrived, at least one."""
     try:
         # Short calls, because Python handles an interrupt between two of them.
         polls = (consumer.poll(_POLL_SECONDS) for _ in range(OUTAGE_TIMEOUT_S // _POLL_SECONDS))
-        first = next((found for found in polls if found is not None), None)
+        first = next((message for message in polls if message is not None), None)
         # consume(n, timeout) blocks for all n messages; poll one, then drain.
         messages = [] if first is None else [first, *consumer.consume(_BATCH, timeout=0)]
     except KafkaException as error:

@@ -64,23 +64,23 @@ class StartOffsets:
 
         :raises BrokerError: if no broker answers.
         """
-        wanted = [TopicPartition(topic, number) for topic in topics for number in range(partitions)]
+        requested = [TopicPartition(topic, number) for topic in topics for number in range(partitions)]
         client = self._client()
 
         def committed() -> list[TopicPartition]:
-            found = client.committed(wanted, timeout=CONNECT_SECONDS)
-            for one in found:
-                if one.error:
-                    raise KafkaException(one.error)
-            return found
+            positions = client.committed(requested, timeout=CONNECT_SECONDS)
+            for position in positions:
+                if position.error:
+                    raise KafkaException(position.error)
+            return positions
 
         try:
-            found = until_answered(committed)
+            positions = until_answered(committed)
         except KafkaException as error:
             raise broker_error(self.brokers, error) from None
         finally:
             client.close()
-        offsets = {(one.topic, one.partition): one.offset for one in found}
+        offsets = {(position.topic, position.partition): position.offset for position in positions}
         return None if any(offset < 0 for offset in offsets.values()) else offsets
 
     def _client(self) -> Consumer:
@@ -143,15 +143,15 @@ class PartitionResume:
         self, batches: Iterator[MessageBatch], count: int
     ) -> tuple[Message | None, Sequence[MessageBatch]]:
         """Skip the first ``count`` messages; return the last of them and the rest of its batch."""
-        left = count
-        while left:
+        remaining = count
+        while remaining:
             batch = next(batches, None)
             if batch is None:
-                raise self._more(count - left)
-            if left <= len(batch):
-                (last,) = batch.slice(left - 1, 1).messages()
-                return last, [batch.slice(left)] if left < len(batch) else []
-            left -= len(batch)
+                raise self._more(count - remaining)
+            if remaining <= len(batch):
+                (last,) = batch.slice(remaining - 1, 1).messages()
+                return last, [batch.slice(remaining)] if remaining < len(batch) else []
+            remaining -= len(batch)
         return None, []
 
     def _more(self, count: int) -> ForeignMessageError:
@@ -166,7 +166,7 @@ class PartitionResume:
 
     def _end(self, reader: Consumer) -> int:
         def end() -> int:
-            # A new client without metadata waits 0.7 s for the leader, once in some ten times.
+            # A new client without metadata waits 0.7 s for the leader, about once in ten times.
             reader.list_topics(self.topic, timeout=CONNECT_SECONDS)
             partition = TopicPartition(self.topic, self.partition)
             return int(reader.get_watermark_offsets(partition, timeout=CONNECT_SECONDS)[1])
@@ -177,7 +177,7 @@ class PartitionResume:
             raise self._failure(error.args[0]) from None
 
     def _at(self, reader: Consumer, offset: int) -> Delivered | None:
-        """The message at an offset; None if it no longer exists."""
+        """Return the message at an offset; None if it no longer exists."""
         reader.assign([TopicPartition(self.topic, self.partition, offset)])
         message = reader.poll(OUTAGE_TIMEOUT_S)
         if message is None:

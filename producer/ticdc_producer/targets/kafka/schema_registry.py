@@ -39,16 +39,16 @@ class SchemaRegistry:
         """
         from confluent_kafka.schema_registry import Schema as RegistrySchema
 
-        def register(one: Schema) -> int:
-            schema = RegistrySchema(one.schema, "AVRO")
+        def register(schema: Schema) -> int:
+            parsed = RegistrySchema(schema.schema, "AVRO")
             return self._request(
-                lambda: int(self._client.register_schema(one.subject, schema)), f"subject {one.subject}"
+                lambda: int(self._client.register_schema(schema.subject, parsed)), f"subject {schema.subject}"
             )
 
-        return {(one.part, one.schema): register(one) for one in schemas}
+        return {(schema.part, schema.schema): register(schema) for schema in schemas}
 
     def schema(self, number: int) -> str | None:
-        """The schema with an id; None if it does not exist.
+        """Return the schema with an id; None if it does not exist.
 
         :raises RegistryError: if the registry does not answer.
         """
@@ -80,7 +80,7 @@ class SchemaRegistry:
 
 @cache
 def _client(url: str) -> SchemaRegistryClient:
-    """One client per registry; an in-process registry exists only in its client."""
+    """Return the one client of a registry; an in-process registry exists only in its client."""
     try:
         from confluent_kafka.schema_registry import SchemaRegistryClient
     except ImportError as error:

@@ -53,7 +53,7 @@ class Topics:
             raise invalid_properties(error) from None
 
     def existing(self) -> dict[str, int]:
-        """The number of partitions of every topic.
+        """Return the number of partitions of every topic.
 
         :raises BrokerError: if no broker answers in time, or a broker rejects the client.
         :raises ChangefeedError: if the client's properties are invalid.
@@ -101,9 +101,9 @@ class Topics:
         :return: the end offset of each existing partition, and the missing topics.
         :raises TopicError: as ``prepare``.
         """
-        wanted, existing = sorted(topics), self.existing()
-        present = [topic for topic in wanted if topic in existing and not replace]
-        absent = [topic for topic in wanted if topic not in present]
+        names, existing = sorted(topics), self.existing()
+        present = [topic for topic in names if topic in existing and not replace]
+        absent = [topic for topic in names if topic not in present]
         for topic in present:
             _check_partitions(topic, existing[topic], changefeed.partition_num)
         ends = self.ends({topic: existing[topic] for topic in present})
@@ -114,11 +114,11 @@ class Topics:
         return ends, absent
 
     def ends(self, topics: Mapping[str, int]) -> dict[tuple[str, int], int]:
-        """End offset of every partition of the topics."""
+        """Return the end offset of every partition of the topics."""
         return self._offsets(topics, OffsetSpec.latest())
 
     def starts(self, topics: Mapping[str, int]) -> dict[tuple[str, int], int]:
-        """Offset of the first retained message of every partition."""
+        """Return the offset of the first retained message of every partition."""
         return self._offsets(topics, OffsetSpec.earliest())
 
     def _offsets(self, topics: Mapping[str, int], spec: OffsetSpec) -> dict[tuple[str, int], int]:
@@ -128,7 +128,7 @@ class Topics:
         admin = self._admin()  # its futures are cancelled when it is garbage-collected
 
         def offsets() -> dict[tuple[str, int], int]:
-            # A new client without metadata waits three seconds for the leaders, once in some thirty times.
+            # A new client without metadata waits three seconds for the leaders, about once in thirty times.
             for topic in topics:
                 admin.list_topics(topic, timeout=CONNECT_SECONDS)
             futures = admin.list_offsets(dict.fromkeys(partitions, spec), request_timeout=CONNECT_SECONDS)
@@ -158,9 +158,9 @@ class Topics:
             except BrokerError as error:
                 raise TopicError(f"cannot delete the topic: {error.what}", topic=topic) from None
         deadline = monotonic() + OUTAGE_TIMEOUT_S
-        while left := sorted(set(present) & self.existing().keys()):
+        while remaining := sorted(set(present) & self.existing().keys()):
             if monotonic() > deadline:
-                raise TopicError("the brokers do not delete the topic", topic=left[0])
+                raise TopicError("the brokers do not delete the topic", topic=remaining[0])
             admin.poll(_PAUSE_SECONDS)
 
     def _create(self, changefeed: Changefeed, topics: list[str]) -> None:
@@ -198,10 +198,10 @@ class Topics:
             raise broker_error(self.brokers, error) from None
 
 
-def _check_partitions(topic: str, existing: int, wanted: int) -> None:
-    if existing != wanted:
+def _check_partitions(topic: str, existing: int, expected: int) -> None:
+    if existing != expected:
         raise TopicError(
-            f"the topic has {existing} partitions, but the changefeed has partition-num={wanted}",
+            f"the topic has {existing} partitions, but the changefeed has partition-num={expected}",
             topic=topic,
             hint=f"set partition-num={existing}",
         )

@@ -34,7 +34,7 @@ _NOW = 0
 
 @dataclass(frozen=True, kw_only=True)
 class Delivery:
-    """How messages are written to Kafka.
+    """Settings for writing messages to Kafka.
 
     :param brokers: the Kafka cluster, sent to the tasks with its secrets.
     :param properties: librdkafka properties of the producer.
@@ -148,7 +148,7 @@ class PartitionWriter:
         self._check()
 
     def _records(self, part: MessageBatch) -> Iterable[tuple[Any, ...]]:
-        """The arguments of ``produce``: topic, value, key, partition, and headers if there are any."""
+        """Return the arguments of ``produce``: topic, value, key, partition, and headers if there are any."""
         rows, values = len(part), part.value.to_pylist()
         columns = (repeat(self._topic, rows), values, part.keys(), repeat(self._partition, rows))
         if not part.headers:

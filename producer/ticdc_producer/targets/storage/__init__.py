@@ -1,1 +1,1 @@
-"""TiCDC's storage sink: data files by table version, schema files, metadata; written, and read back."""
+"""TiCDC's storage sink: data files by table version, schema files, metadata."""

@@ -44,7 +44,7 @@ class StoragePlan:
     undescribed: Mapping[str, ChangefeedError] = field(default_factory=dict)
 
     def used(self, directories: Iterable[str]) -> dict[str, SchemaFile]:
-        """All schema files; those of ``data_only`` only for directories with rows.
+        """Return all schema files; those of ``data_only`` only for directories with rows.
 
         :param directories: the directories with rows.
         :raises ChangefeedError: where TiCDC would panic: for rows of a version of a table that has schema
@@ -58,7 +58,7 @@ class StoragePlan:
 
 
 def version_folder_of(directory: str) -> str:
-    """The version directory of a directory with rows: without partition and date."""
+    """Return the version directory of a directory with rows: without partition and date."""
     return "/".join(directory.split("/")[:3])
 
 

@@ -55,7 +55,7 @@ class DataFile:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """An inconsistency: the path, and what is wrong."""
+    """An inconsistency: the path, and the description."""
 
     path: str
     what: str
@@ -94,8 +94,8 @@ def list_storage(uri: str, protocol: str) -> Listing:
         if not folder_exists(system, folder):
             raise FolderError("there is no such folder", path=uri)
         sizes = {
-            str(path).removeprefix(folder).lstrip("/"): int(found.get("size") or 0)
-            for path, found in system.find(folder, detail=True).items()
+            str(path).removeprefix(folder).lstrip("/"): int(status.get("size") or 0)
+            for path, status in system.find(folder, detail=True).items()
         }
         return _Reader(system, folder, uri, protocol, sizes).listing()
     except failures() as error:
@@ -164,11 +164,11 @@ class _Reader:
             number = data_number(name)
             if number is None:
                 continue
-            found = _DIRECTORY.fullmatch(directory)
-            if found is None or not name.endswith(self._extension) or size > MAX_BYTES:
+            match = _DIRECTORY.fullmatch(directory)
+            if match is None or not name.endswith(self._extension) or size > MAX_BYTES:
                 self._wrong(path, f"not a data file of {self._extension[1:]}, by path, name or size")
                 continue
-            yield DataFile(directory, number, name, found[1])
+            yield DataFile(directory, number, name, match[1])
 
     def _check_directory(self, directory: str, files: list[DataFile]) -> None:
         numbers = [file.number for file in files]
@@ -202,7 +202,7 @@ FILE_BITS = 32
 def file_records(
     system: AbstractFileSystem, folder: str, file: DataFile, protocol: str, options: Options
 ) -> Iterator[Record]:
-    """The rows of one file, in order, with its directory as topic.
+    """Yield the rows of one file, in order, with its directory as topic.
 
     Content that cannot be split into rows is the last record; the decoder then reports the error.
 
@@ -226,7 +226,7 @@ Names: TypeAlias = Mapping[str, Collection[str]]
 
 
 def reading_options(listing: Listing, options: Options, names: Names | None = None) -> Options:
-    """The options of a decoder of the folder's rows; CSV is decoded with the schema files.
+    """Return the options of a decoder of the folder's rows; CSV is decoded with the schema files.
 
     :param names: columns in the rows; None: all columns of the schema files.
     """

@@ -1,4 +1,4 @@
-"""Writes row events to files, and schema files and metadata beside them.
+"""Writes row events to files, with schema files and metadata.
 
 TiCDC ends a file when a transaction has filled it to ``file-size``, and every ``flush-interval`` of its own
 clock. Here the interval refers to the commit clock, because no other clock is reproducible.
@@ -48,7 +48,7 @@ class FileRules:
 
 @dataclass
 class FileCounts:
-    """Counts of what was written; ``size`` in bytes."""
+    """Counts of written files and rows; ``size`` in bytes."""
 
     files: int = 0
     rows: int = 0
@@ -99,10 +99,12 @@ class DataFiles:
         self._last_ts = int(commit_ts[-1]) if len(commit_ts) else self._last_ts
 
     def _cuts(self, starts: Numbers, ends: Numbers, commit_ts: Numbers) -> list[int]:
-        """The rows before which a file ends; each is the first row of a transaction.
+        """Return the rows before which a file ends; each is the first row of a transaction.
 
         :param starts: first rows of the transactions in the batch.
         :param ends: bytes of the batch before each row.
+
+        Transactions of 60, 60 and 10 bytes, with a file size of 100 bytes, end a file before the third one.
         """
         by_flush = starts[self._ticks(starts, commit_ts)].tolist()
         held, before, cuts, by_time = self._size, 0, list[int](), set(by_flush)
@@ -114,7 +116,10 @@ class DataFiles:
         return cuts
 
     def _ticks(self, starts: Numbers, commit_ts: Numbers) -> npt.NDArray[np.bool_]:
-        """Which transactions are the first ones after a multiple of the flush interval."""
+        """Return a mask of the transactions that are the first after a multiple of the flush interval.
+
+        Transactions at 1 s, 6 s and 7 s, with an interval of 5 s, give ``[False, True, False]``.
+        """
         if self._rules.flush_ms is None or not len(starts):
             return np.zeros(len(starts), bool)
         before = np.concatenate([[self._last_ts], commit_ts])[starts]
@@ -221,7 +226,7 @@ def write_directory(
 
 
 def file_headers(plan: EncodePlan, folders: Mapping[int, str]) -> dict[str, bytes]:
-    """The first bytes of every file, by version directory; empty if files have none.
+    """Return the first bytes of every file, by version directory; empty if files have none.
 
     Table versions that share a directory have the same columns.
 

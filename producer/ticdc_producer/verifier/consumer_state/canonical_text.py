@@ -23,7 +23,7 @@ _EXACT = Context(prec=200)
 
 
 def canonical_integer(_: ColumnInfo, value: object) -> bytes:
-    """Integers, YEAR: a number of any type, or its text."""
+    """Convert a number of any type, or its text, for an integer column or YEAR."""
     number = _decimal(value)
     if number != number.to_integral_value(context=_EXACT):
         raise ValueError(value)
@@ -31,7 +31,7 @@ def canonical_integer(_: ColumnInfo, value: object) -> bytes:
 
 
 def canonical_bit(column: ColumnInfo, value: object) -> bytes:
-    """BIT: a number, its big-endian bytes, or ``0b`` and binary digits."""
+    """Convert a number, its big-endian bytes, or ``0b`` and binary digits for a BIT column."""
     if isinstance(value, str) and value.startswith("0b"):
         return str(int(value, 2)).encode()
     if isinstance(value, bytes):
@@ -40,7 +40,7 @@ def canonical_bit(column: ColumnInfo, value: object) -> bytes:
 
 
 def canonical_decimal(column: ColumnInfo, value: object) -> bytes:
-    """DECIMAL: with the column's number of fraction digits, unless that would lose digits."""
+    """Convert a DECIMAL, with the column's number of fraction digits unless that would lose digits."""
     number = _decimal(value)
     unit = Decimal(1).scaleb(-max(column.decimal, 0))
     scaled = number.quantize(unit, context=_EXACT)
@@ -50,7 +50,7 @@ def canonical_decimal(column: ColumnInfo, value: object) -> bytes:
 
 
 def canonical_float(column: ColumnInfo, value: object) -> bytes:
-    """FLOAT and DOUBLE: shortest digits of the column's width."""
+    """Convert a FLOAT or DOUBLE to the shortest digits of the column's width."""
     number = narrow(float(_decimal(value)), column.type)
     if not isfinite(number):
         raise ValueError(value)
@@ -91,14 +91,14 @@ _MIDNIGHT = re.compile(r"(\d{4}-\d\d-\d\d)(?:[ T]00:00:00(?:\.0+)?)?", re.ASCII)
 
 
 def canonical_date(_: ColumnInfo, value: object) -> bytes:
-    """DATE: a date, a datetime at midnight, or text of either."""
+    """Convert a date, a datetime at midnight, or text of either for a DATE column."""
     text = str(value) if isinstance(value, date) else _text(value)
-    found = _MIDNIGHT.fullmatch(text)
-    return (found[1] if found else text).encode()
+    match = _MIDNIGHT.fullmatch(text)
+    return (match[1] if match else text).encode()
 
 
 def canonical_datetime(zone: tzinfo) -> Callable[[ColumnInfo, object], bytes]:
-    """Returns the function for DATETIME and TIMESTAMP.
+    """Return the function for DATETIME and TIMESTAMP.
 
     :param zone: values with a zone are converted to it; for TIMESTAMP the changefeed's time zone.
     """
@@ -110,10 +110,10 @@ def canonical_datetime(zone: tzinfo) -> Callable[[ColumnInfo, object], bytes]:
             text = f"{value.isoformat()} 00:00:00"
         else:
             text = _text(value)
-        found = _DATETIME.fullmatch(text)
-        if found is None:
+        match = _DATETIME.fullmatch(text)
+        if match is None:
             return text.encode()
-        day, clock, fraction, offset = found.groups(default="")
+        day, clock, fraction, offset = match.groups(default="")
         if offset:
             local = datetime.fromisoformat(f"{day} {clock}{offset}").astimezone(zone)
             day, clock = local.date().isoformat(), local.time().isoformat()
@@ -127,12 +127,12 @@ CANONICAL_DATETIME = canonical_datetime(UTC)
 
 
 def canonical_duration(column: ColumnInfo, value: object) -> bytes:
-    """TIME: a duration, a time of day, or text of either."""
+    """Convert a duration, a time of day, or text of either for a TIME column."""
     text = _duration(value) if isinstance(value, timedelta) else _text(value)
-    found = _DURATION.fullmatch(text)
-    if found is None:
+    match = _DURATION.fullmatch(text)
+    if match is None:
         return text.encode()
-    sign, hours, minutes, seconds, fraction = found.groups(default="")
+    sign, hours, minutes, seconds, fraction = match.groups(default="")
     whole = f"{int(hours):02}:{minutes}:{seconds or '00'}{_fraction(fraction, column)}"
     return f"{sign if whole.strip('0:.') else ''}{whole}".encode()
 
@@ -161,7 +161,7 @@ def _text(value: object) -> str:
 
 
 def canonical_enum(column: ColumnInfo, value: object) -> bytes:
-    """ENUM: a member's name, or its number from 1; the empty error value is 0."""
+    """Convert a member's name, or its number from 1, for an ENUM column. The empty error value is 0."""
     text = value.decode() if isinstance(value, bytes) else value
     if not isinstance(text, str):
         return canonical_integer(column, value)
@@ -171,7 +171,7 @@ def canonical_enum(column: ColumnInfo, value: object) -> bytes:
 
 
 def canonical_set(column: ColumnInfo, value: object) -> bytes:
-    """SET: members separated by commas, a collection of members, or the bitmask as a number."""
+    """Convert the members of a SET: text with commas, a collection, or the bitmask as a number."""
     text = value.decode() if isinstance(value, bytes) else value
     if isinstance(text, str):
         names: Iterable[str] = text.split(",") if text else ()
@@ -186,7 +186,7 @@ def canonical_set(column: ColumnInfo, value: object) -> bytes:
 
 
 def canonical_json(_: ColumnInfo, value: object) -> bytes:
-    """JSON: the document with sorted keys; equal numbers have equal text, such as 1 and 1.0."""
+    """Convert a JSON document to text with sorted keys; equal numbers such as 1 and 1.0 have equal text."""
     text = value.decode() if isinstance(value, bytes) else value
     document = json.loads(text, parse_float=Decimal, parse_int=Decimal) if isinstance(text, str) else text
     return _rendered(document).encode("utf-8", "surrogatepass")
@@ -201,7 +201,7 @@ def _rendered(value: object) -> str:
         case str():
             return json.dumps(value, ensure_ascii=False)
         case dict():
-            parts = (f"{_rendered(str(name))}: {_rendered(one)}" for name, one in sorted(value.items()))
+            parts = (f"{_rendered(str(name))}: {_rendered(member)}" for name, member in sorted(value.items()))
             return f"{{{', '.join(parts)}}}"
         case list() | tuple():
             return f"[{', '.join(map(_rendered, value))}]"
@@ -216,10 +216,10 @@ def _number(number: Decimal) -> str:
 
 
 def canonical_vector(_: ColumnInfo, value: object) -> bytes:
-    """VECTOR: its numbers as 32-bit floats."""
+    """Convert a VECTOR to its numbers as 32-bit floats."""
     text = value.decode() if isinstance(value, bytes) else value
     numbers = json.loads(text) if isinstance(text, str) else text
     if not isinstance(numbers, list | tuple):
         raise ValueError(value)
     code = MySQLType.FLOAT
-    return b"[" + b",".join(plain_text(narrow(float(one), code), code) for one in numbers) + b"]"
+    return b"[" + b",".join(plain_text(narrow(float(number), code), code) for number in numbers) + b"]"

@@ -40,7 +40,7 @@ _T = MySQLType
 
 
 def actual_reader(column: ColumnInfo, zone: tzinfo, fidelity: Fidelity) -> Reader:
-    """Returns a function from a value of a database driver, Arrow or JSON to its comparable form.
+    """Return a function from a value of a database driver, Arrow or JSON to its comparable form.
 
     :param zone: the changefeed's time zone; TIMESTAMP values with a zone are converted to it.
     :param fidelity: the protocol's; values that its readers cannot distinguish are equal.
@@ -60,7 +60,7 @@ def actual_reader(column: ColumnInfo, zone: tzinfo, fidelity: Fidelity) -> Reade
 
 
 def expected_reader(column: ColumnInfo, fidelity: Fidelity) -> Callable[[Value], Value]:
-    """Returns a function from canonical text to the comparable form."""
+    """Return a function from canonical text to the comparable form."""
     project = _projection(column, fidelity)
     normalize = {_T.JSON: canonical_json, _T.VECTOR_FLOAT32: canonical_vector}.get(column.type)
 
@@ -71,7 +71,7 @@ def expected_reader(column: ColumnInfo, fidelity: Fidelity) -> Callable[[Value],
 
 
 def _projection(column: ColumnInfo, fidelity: Fidelity) -> Callable[[Value], Value]:
-    """The part of a value that the protocol carries. Base64 is decoded, because it loses nothing."""
+    """Return the function to the part of a value that the protocol carries; Base64 is decoded."""
     project = fidelity.full_projection(column)
     if _projected(project, _NOT_UTF8) != b64encode(_NOT_UTF8):
         return project
@@ -84,7 +84,7 @@ def _projection(column: ColumnInfo, fidelity: Fidelity) -> Callable[[Value], Val
 
 
 def _projected(project: Callable[[Value], Value], value: Value) -> Value:
-    """The projection of a value; a value that the upstream cannot have is returned unchanged."""
+    """Return the projection of a value; a value that the upstream cannot have is returned unchanged."""
     try:
         return project(value)
     except (ValueError, TypeError, ArithmeticError, IndexError, AttributeError):
@@ -105,7 +105,7 @@ def _canonical_function(column: ColumnInfo, zone: tzinfo) -> Callable[[ColumnInf
 
 
 def canonical_text(_: ColumnInfo, value: object) -> bytes:
-    """Text as UTF-8, bytes unchanged, documents as JSON, other types as Python prints them."""
+    """Convert text to UTF-8, documents to JSON, other types as Python prints them; bytes are unchanged."""
     match value:
         case bytes():
             return value
@@ -119,7 +119,7 @@ def canonical_text(_: ColumnInfo, value: object) -> bytes:
 
 
 def _canonical_char(column: ColumnInfo, value: object) -> bytes:
-    """CHAR: some databases pad it with spaces, which MySQL removes."""
+    """Convert a CHAR without the trailing spaces that some databases add and MySQL removes."""
     return canonical_text(column, value).rstrip(b" ")
 
 

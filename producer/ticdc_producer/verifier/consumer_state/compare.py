@@ -1,4 +1,4 @@
-"""Rows of both sides in one shape, compared by buckets, and row by row within buckets that differ.
+"""Compares the rows of both sides by buckets, and row by row within buckets that differ.
 
 Rows are assigned to buckets by their key. Buckets with equal counts and checksums are equal; only the rows
 of the others are paired. The same plan serves ten rows and a billion.
@@ -26,7 +26,7 @@ BATCH_ROWS = 5_000
 
 
 def row_batches(number: int, rows: Iterable[Comparable]) -> Iterator[pa.RecordBatch]:
-    """Rows as Arrow batches of the shape ``COMPARABLE_ROWS``."""
+    """Yield rows as Arrow batches of the shape ``COMPARABLE_ROWS``."""
     rows = iter(rows)
     while chunk := list(islice(rows, BATCH_ROWS)):
         keys, others = zip(*chunk, strict=True)
@@ -35,14 +35,14 @@ def row_batches(number: int, rows: Iterable[Comparable]) -> Iterator[pa.RecordBa
 
 
 def expected_rows(spark: SparkSession, plan: TablePlan) -> DataFrame:
-    """The rows of a state file (shape ``COMPARABLE_ROWS``), in no order."""
+    """Return the rows of a state file (shape ``COMPARABLE_ROWS``), in no order."""
     return json_lines(spark, str(plan.table.file.absolute())).mapInArrow(
         _read_expected(plan), COMPARABLE_ROWS
     )
 
 
 def json_lines(spark: SparkSession, path: str) -> DataFrame:
-    """The lines of JSON files, in the column ``value``; only a line feed ends a line."""
+    """Return the lines of JSON files, in the column ``value``; only a line feed ends a line."""
     return spark.read.option("lineSep", "\n").text(path)
 
 
@@ -128,8 +128,8 @@ def _chunks(both: DataFrame, counts: dict[int, TableCounts]) -> list[tuple[int, 
 
 def _pairs(both: DataFrame, counts: dict[int, TableCounts], max_examples: int) -> None:
     """Remove equal rows, and pair the remaining rows by key."""
-    left = both.groupBy("number", "key", "row").agg(sf.sum("sign").alias("copies")).where("copies <> 0")
-    single = left.withColumn("copy", sf.explode(sf.sequence(sf.lit(1), sf.abs("copies"))))
+    unequal = both.groupBy("number", "key", "row").agg(sf.sum("sign").alias("copies")).where("copies <> 0")
+    single = unequal.withColumn("copy", sf.explode(sf.sequence(sf.lit(1), sf.abs("copies"))))
     same_side = Window.partitionBy("number", "key", sf.signum("copies")).orderBy("row", "copy")
     paired = single.withColumn("turn", sf.row_number().over(same_side)).groupBy("number", "key", "turn")
     rows = paired.agg(
@@ -148,7 +148,7 @@ def _pairs(both: DataFrame, counts: dict[int, TableCounts], max_examples: int) -
 
 
 def _numbers_in_order() -> Column:
-    """Shorter values first, so that 9 comes before 10."""
+    """Return the sort key by which shorter values come first, so that 9 comes before 10."""
     return sf.transform("key", lambda value: sf.struct(sf.length(value), value))
 
 

@@ -22,9 +22,9 @@ from ticdc_producer.errors import StateError, StateSourceError
 from ticdc_producer.installation import install_command
 from ticdc_producer.verifier.consumer_state.compare import BATCH_ROWS, COMPARABLE_ROWS, row_batches
 from ticdc_producer.verifier.consumer_state.plan import (
+    ActualTable,
     BatchReader,
     ExpectedTable,
-    FoundTable,
     TablePlan,
     default_names,
 )
@@ -80,7 +80,7 @@ class DatabaseSource:
             # A Spark worker does not run in the current directory.
             self._url = self._url.set(database=str(file.absolute()))
 
-    def find(self, table: ExpectedTable, name: str | None, *, unique_name: bool) -> FoundTable | None:
+    def find(self, table: ExpectedTable, name: str | None, *, unique_name: bool) -> ActualTable | None:
         with self._engine() as engine, warnings.catch_warnings():
             warnings.simplefilter("ignore", sa.exc.SAWarning)  # of types that SQLAlchemy does not know
             inspector = sa.inspect(engine)
@@ -90,7 +90,7 @@ class DatabaseSource:
                     columns = tuple(
                         column["name"] for column in inspector.get_columns(relation, schema=schema)
                     )
-                    return FoundTable(name=f"{schema}.{relation}" if schema else relation, columns=columns)
+                    return ActualTable(name=f"{schema}.{relation}" if schema else relation, columns=columns)
         return None
 
     def rows(self, spark: SparkSession, plan: TablePlan) -> DataFrame:
@@ -102,8 +102,10 @@ class DatabaseSource:
             with self._engine() as engine, engine.connect() as connection:
                 _prepare(connection)
                 query = _query(engine, plan)
-                found = connection.execution_options(stream_results=True, yield_per=BATCH_ROWS).execute(query)
-                yield from row_batches(plan.number, (row(values) for values in found))
+                result = connection.execution_options(stream_results=True, yield_per=BATCH_ROWS).execute(
+                    query
+                )
+                yield from row_batches(plan.number, (row(values) for values in result))
 
         return read
 
@@ -118,14 +120,14 @@ class DatabaseSource:
             engine.dispose()
 
     def _masked(self, error: SQLAlchemyError) -> str:
-        """The message of the driver, in one line and without the password."""
+        """Return the message of the driver, in one line and without the password."""
         text = " ".join(str(getattr(error, "orig", None) or error).split())
         secret = self._url.password
         return text.replace(str(secret), "***") if secret else text
 
 
 def _masked_url(url: URL) -> str:
-    """The URL without its password and other secrets."""
+    """Return the URL without its password and other secrets."""
     query = {
         name: "***" if any(word in name.lower() for word in _SECRET_WORDS) else value
         for name, value in url.query.items()
@@ -137,7 +139,7 @@ def _masked_url(url: URL) -> str:
 def _candidates(
     table: ExpectedTable, name: str | None, schemas: set[str], *, unique_name: bool
 ) -> Iterator[tuple[str | None, str]]:
-    """Possible schemas and names of the table, the most likely first."""
+    """Yield possible schemas and names of the table, the most likely first."""
     if name is not None:
         schema, _, relation = name.rpartition(".")
         if schema in schemas:
@@ -181,7 +183,7 @@ def _query(engine: Engine, plan: TablePlan) -> sa.Select[Any]:
 
 
 def _plain(column: sa.ColumnElement[Any], kind: Any, dialect: str) -> sa.ColumnElement[Any]:
-    """The value in a form that the driver returns without loss."""
+    """Return the value in a form that the driver returns without loss."""
     name = str(getattr(kind, "__visit_name__", "")).lower()
     if dialect in ("mysql", "mariadb") and name == "float":
         return column + sa.literal_column("0e0")  # a plain FLOAT is printed with six digits

@@ -12,7 +12,7 @@ from pyspark.sql import functions as sf
 from ticdc_producer.errors import StateError
 from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
 from ticdc_producer.verifier.consumer_state.compare import COMPARABLE_ROWS, row_batches
-from ticdc_producer.verifier.consumer_state.plan import BatchReader, ExpectedTable, FoundTable, TablePlan
+from ticdc_producer.verifier.consumer_state.plan import ActualTable, BatchReader, ExpectedTable, TablePlan
 
 PREFIX = "spark:"
 _NOT_FOUND = ("TABLE_OR_VIEW_NOT_FOUND", "PATH_NOT_FOUND")
@@ -20,7 +20,7 @@ _PATTERN = "spark:FORMAT:PATH with {schema} and {table} in it, or spark:table:{s
 
 
 def dataframe_rows(frame: DataFrame, plan: TablePlan) -> DataFrame:
-    """Rows of a DataFrame, in the shape ``COMPARABLE_ROWS``.
+    """Return the rows of a DataFrame, in the shape ``COMPARABLE_ROWS``.
 
     :param frame: with the columns ``plan.actual_columns``, in any order.
     """
@@ -61,11 +61,11 @@ class SparkTables:
         name: str | None,
         *,
         unique_name: bool,  # noqa: ARG002  # the name includes the schema
-    ) -> FoundTable | None:
+    ) -> ActualTable | None:
         schema, _, relation = (name or table.qualified_name).rpartition(".")
         location = self._template.replace("{schema}", schema).replace("{table}", relation)
         try:
-            return FoundTable(name=location, columns=tuple(self._read(location).columns))
+            return ActualTable(name=location, columns=tuple(self._read(location).columns))
         except READ_ERRORS as error:
             if isinstance(error, PySparkException) and error.getCondition() in _NOT_FOUND:
                 return None
@@ -100,10 +100,12 @@ class DataFrameTables:
         name: str | None,
         *,
         unique_name: bool,  # noqa: ARG002  # the name includes the schema
-    ) -> FoundTable | None:
+    ) -> ActualTable | None:
         name = name or table.qualified_name
         return (
-            FoundTable(name=name, columns=tuple(self._frames[name].columns)) if name in self._frames else None
+            ActualTable(name=name, columns=tuple(self._frames[name].columns))
+            if name in self._frames
+            else None
         )
 
     def rows(self, spark: SparkSession, plan: TablePlan) -> DataFrame:  # noqa: ARG002  # they have theirs

@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 from pyarrow import csv
@@ -22,10 +21,10 @@ from ticdc_producer.verifier.consumer_state.canonical_value import UNREADABLE
 from ticdc_producer.verifier.consumer_state.compare import COMPARABLE_ROWS, json_lines, row_batches
 from ticdc_producer.verifier.consumer_state.dataframes import dataframe_rows
 from ticdc_producer.verifier.consumer_state.plan import (
+    ActualTable,
     BatchReader,
     Comparable,
     ExpectedTable,
-    FoundTable,
     TablePlan,
     default_names,
 )
@@ -34,7 +33,7 @@ _FORMAT = csv.ParseOptions(newlines_in_values=True)
 
 
 def csv_columns(files: Sequence[Path]) -> tuple[str, ...]:
-    """The column names in the first line.
+    """Return the column names in the first line.
 
     :raises StateError: if it cannot be read.
     """
@@ -53,7 +52,7 @@ def _names(file: Path) -> list[str]:
 
 
 def csv_reader(files: Sequence[Path], plan: TablePlan) -> BatchReader:
-    """Returns the function with which one Spark task reads the files."""
+    """Return the function with which one Spark task reads the files."""
 
     def read(_: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         row = plan.actual_row()
@@ -77,7 +76,7 @@ def _open(file: Path) -> csv.CSVStreamingReader:
 
 
 def _text(value: bytes | None) -> str | bytes | None:
-    """Text if possible, so that digits are not read as the bytes of a BIT."""
+    """Return a value as text if possible, so that digits are not read as the bytes of a BIT."""
     try:
         return None if value is None else value.decode()
     except UnicodeDecodeError:
@@ -111,12 +110,12 @@ class Files:
         """The path."""
         return str(self._root)
 
-    def find(self, table: ExpectedTable, name: str | None, *, unique_name: bool) -> FoundTable | None:
+    def find(self, table: ExpectedTable, name: str | None, *, unique_name: bool) -> ActualTable | None:
         path = self._path(table, name, unique_name=unique_name)
         if path is None:
             return None
         columns = self._columns(path)
-        return FoundTable(name=str(path), columns=columns)
+        return ActualTable(name=str(path), columns=columns)
 
     def _path(self, table: ExpectedTable, name: str | None, *, unique_name: bool) -> Path | None:
         if self._single_table:
@@ -124,8 +123,8 @@ class Files:
         names = (
             [name] if name is not None else [table.file.stem, *default_names(table, unique_name=unique_name)]
         )
-        found = (self._root / f"{one}{suffix}" for one in names for suffix in ("", *FORMATS))
-        return next((path for path in found if path.exists() and path != self._root), None)
+        paths = (self._root / f"{stem}{suffix}" for stem in names for suffix in ("", *FORMATS))
+        return next((path for path in paths if path.exists() and path != self._root), None)
 
     def _columns(self, path: Path) -> tuple[str, ...] | None:
         match _format(path):
@@ -151,7 +150,7 @@ class Files:
 
 
 def _format(path: Path) -> str:
-    """The format of a file, or of the files in a folder."""
+    """Return the format of a file, or of the files in a folder."""
     first = path if path.is_file() else next(iter(_parts(path)), path)
     if first.suffix not in FORMATS:
         hint = f"supported: {', '.join(FORMATS)}; others with spark:FORMAT:PATH"
@@ -171,7 +170,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _line_columns(path: Path) -> tuple[str, ...] | None:
-    """The columns in the first lines; None for empty files."""
+    """Return the columns in the first lines; None for empty files."""
     names: dict[str, None] = {}
     for file in _files(path):
         with file.open(encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
@@ -189,7 +188,9 @@ def _read_lines(plan: TablePlan) -> BatchReader:
     return read
 
 
-def _row(row: Any, names: list[str], line: Mapping[str, Any]) -> Comparable:
+def _row(
+    row: Callable[[Sequence[object]], Comparable], names: list[str], line: Mapping[str, object]
+) -> Comparable:
     key, rest = row([_value(line.get(name)) for name in names])
     width = len(key)
     for index, name in enumerate(names):
@@ -200,8 +201,8 @@ def _row(row: Any, names: list[str], line: Mapping[str, Any]) -> Comparable:
     return key, rest
 
 
-def _value(value: Any) -> Any:
-    """Bytes have the form ``{"b64": …}``, as in a golden folder."""
+def _value(value: object) -> object:
+    """Return a JSON value; ``{"b64": …}`` is read as bytes, as in a golden folder."""
     if isinstance(value, dict) and value.keys() == {"b64"}:
         try:
             return from_json(value)
@@ -210,7 +211,7 @@ def _value(value: Any) -> Any:
     return value
 
 
-def _object(line: str, source: str) -> dict[str, Any]:
+def _object(line: str, source: str) -> dict[str, object]:
     try:
         content = json.loads(line, parse_float=str)
     except (ValueError, RecursionError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.event_line import to_json
@@ -21,7 +21,8 @@ class RowDifference:
     :param key: values of the handle key; all columns without a handle key.
     :param expected: expected values of the other columns: all for ``missing``, those that differ for
         ``different``.
-    :param actual: actual values of the other columns, likewise.
+    :param actual: actual values of the other columns: all for ``extra``, those that differ for
+        ``different``.
     """
 
     kind: Kind
@@ -29,8 +30,8 @@ class RowDifference:
     expected: Mapping[str, Value]
     actual: Mapping[str, Value]
 
-    def to_json(self) -> dict[str, Any]:
-        """The fields; values as in a golden folder's state."""
+    def to_json(self) -> dict[str, object]:
+        """Return the fields, with values as in a golden folder's state."""
         sides = {"key": self.key, "expected": self.expected, "actual": self.actual}
         return {"kind": self.kind} | {
             side: {name: json_value(value) for name, value in values.items()}
@@ -38,8 +39,8 @@ class RowDifference:
         }
 
 
-def json_value(value: Value) -> Any:
-    """The JSON form; ``{"unreadable": …}`` for a value that is not of its column's type."""
+def json_value(value: Value) -> object:
+    """Return a value as JSON; ``{"unreadable": …}`` for a value that is not of its column's type."""
     if value is not None and value.startswith(UNREADABLE):
         return {"unreadable": to_json(value.removeprefix(UNREADABLE))}
     return to_json(value)
@@ -73,10 +74,10 @@ class TableOutcome:
         rows = self.missing or self.extra or self.different
         return bool(self.actual) and not (rows or self.missing_columns or self.extra_columns)
 
-    def to_json(self) -> dict[str, Any]:
-        """The fields as keys, and ``ok``."""
+    def to_json(self) -> dict[str, object]:
+        """Return the fields as keys, and ``ok``."""
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        examples = [one.to_json() for one in self.examples]
+        examples = [example.to_json() for example in self.examples]
         columns = {name: list(fields[name]) for name in ("missing_columns", "extra_columns")}
         return {"ok": self.ok, **fields, **columns, "examples": examples}
 
@@ -101,8 +102,8 @@ class StateOutcome:
     def ok(self) -> bool:
         return all(table.ok for table in self.tables)
 
-    def to_json(self) -> dict[str, Any]:
-        """The fields as keys, and ``ok``."""
+    def to_json(self) -> dict[str, object]:
+        """Return the fields as keys, and ``ok``."""
         return {
             "ok": self.ok,
             "source": self.source,

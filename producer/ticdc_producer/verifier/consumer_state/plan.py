@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from datetime import tzinfo
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
 
 from ticdc_producer.errors import FolderError, StateError
 from ticdc_producer.hints import nearest
@@ -20,6 +19,9 @@ from ticdc_producer.model.event_line import from_json
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.table import column_from_json
 from ticdc_producer.verifier.consumer_state.canonical_value import actual_reader, expected_reader
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 _WRITE_AGAIN = "write it again: ticdc-producer run SCENARIO --out DIR"
 
@@ -46,8 +48,10 @@ class ExpectedTable:
         return f"{self.schema}.{self.name}"
 
 
-def expected_tables(folder: Path, manifest: Mapping[str, Any], at: int | None = None) -> list[ExpectedTable]:
-    """All tables of a state, sorted by name.
+def expected_tables(
+    folder: Path, manifest: Mapping[str, object], at: int | None = None
+) -> list[ExpectedTable]:
+    """Return all tables of a state, sorted by name.
 
     :param manifest: the manifest of the folder.
     :param at: time stamp (TSO) of a state in the folder; None: the end.
@@ -60,10 +64,10 @@ def expected_tables(folder: Path, manifest: Mapping[str, Any], at: int | None = 
         raise FolderError(what, path=str(folder / "manifest.json"), hint=_WRITE_AGAIN)
     if not (folder / state).is_dir():
         raise FolderError("the folder has no such state", path=str(folder / state), hint=_states(folder))
-    found = [
+    of_state = [
         _table(folder / str(name), table) for name, table in tables.items() if str(Path(name).parent) == state
     ]
-    return sorted(found, key=lambda table: table.qualified_name)
+    return sorted(of_state, key=lambda table: table.qualified_name)
 
 
 def _states(folder: Path) -> str:
@@ -93,7 +97,7 @@ def _table(file: Path, content: Mapping[str, Any]) -> ExpectedTable:
 def select_tables(
     tables: Sequence[ExpectedTable], patterns: Sequence[str], *, option: str = "--table"
 ) -> list[ExpectedTable]:
-    """The tables whose names match one of the patterns.
+    """Return the tables whose names match one of the patterns.
 
     :param patterns: ``SCHEMA.TABLE``, in which ``*`` matches any characters; empty: all tables.
     :param option: the command line option to name in errors.
@@ -141,14 +145,14 @@ class TablePlan:
     zone: tzinfo
     fidelity: Fidelity
 
-    def expected_row(self) -> Callable[[Mapping[str, Any]], Comparable]:
-        """Returns the conversion of a row of a state file, given by column name."""
+    def expected_row(self) -> Callable[[Mapping[str, object]], Comparable]:
+        """Return the conversion of a row of a state file, given by column name."""
         key, rest = (
             [(column.name, expected_reader(column, self.fidelity)) for column in columns]
             for columns in (self.key, self.rest)
         )
 
-        def row(values: Mapping[str, Any]) -> Comparable:
+        def row(values: Mapping[str, object]) -> Comparable:
             return (
                 [read(from_json(values[name])) for name, read in key],
                 [read(from_json(values[name])) for name, read in rest],
@@ -156,15 +160,15 @@ class TablePlan:
 
         return row
 
-    def actual_row(self) -> Callable[[Sequence[Any]], Comparable]:
-        """Returns the conversion of a row of the consumer, with values in the order of ``actual_columns``."""
+    def actual_row(self) -> Callable[[Sequence[object]], Comparable]:
+        """Return the conversion of a row of the consumer, with values in the order of ``actual_columns``."""
         key, rest = (
             [actual_reader(column, self.zone, self.fidelity) for column in columns]
             for columns in (self.key, self.rest)
         )
         width = len(key)
 
-        def row(values: Sequence[Any]) -> Comparable:
+        def row(values: Sequence[object]) -> Comparable:
             return (
                 [read(value) for read, value in zip(key, values[:width], strict=True)],
                 [read(value) for read, value in zip(rest, values[width:], strict=True)],
@@ -193,9 +197,9 @@ def plan_table(
     :param columns: columns of the consumer's table; None: unknown, all are assumed to exist.
     :param ignored: ``COLUMN`` or ``SCHEMA.TABLE.COLUMN`` in lower case.
     """
-    wanted = [column for column in table.columns if not _ignored(table, column.name, ignored)]
-    names = _match_names([column.name for column in wanted], columns)
-    compared = [column for column in wanted if column.name in names]
+    expected = [column for column in table.columns if not _ignored(table, column.name, ignored)]
+    names = _match_names([column.name for column in expected], columns)
+    compared = [column for column in expected if column.name in names]
     taken = {*names.values(), *(column.name for column in table.columns)}
     known = {name.lower() for name in (*taken, *table.virtual)}
     extra = [
@@ -212,7 +216,7 @@ def plan_table(
         key=tuple(key),
         rest=tuple(column for column in compared if column not in key),
         names=names,
-        missing=tuple(column.name for column in wanted if column.name not in names),
+        missing=tuple(column.name for column in expected if column.name not in names),
         extra=tuple(extra),
         zone=zone,
         fidelity=fidelity,
@@ -223,14 +227,14 @@ def _ignored(table: ExpectedTable, column: str, ignored: frozenset[str]) -> bool
     return not ignored.isdisjoint({column.lower(), f"{table.qualified_name}.{column}".lower()})
 
 
-def _match_names(wanted: Sequence[str], columns: Iterable[str] | None) -> dict[str, str]:
+def _match_names(expected: Sequence[str], columns: Iterable[str] | None) -> dict[str, str]:
     if columns is None:
-        return {name: name for name in wanted}
+        return {name: name for name in expected}
     existing = list(columns)
     by_lower_case = {name.lower(): name for name in existing}
     return {
         name: name if name in existing else by_lower_case[name.lower()]
-        for name in wanted
+        for name in expected
         if name in existing or name.lower() in by_lower_case
     }
 
@@ -239,7 +243,7 @@ BatchReader: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Record
 
 
 @dataclass(frozen=True, kw_only=True)
-class FoundTable:
+class ActualTable:
     """A table of the consumer.
 
     :param name: its name in the source.
@@ -257,7 +261,7 @@ class StateSource(Protocol):
     def label(self) -> str:
         """The location of the source without passwords, for messages."""
 
-    def find(self, table: ExpectedTable, name: str | None, *, unique_name: bool) -> FoundTable | None:
+    def find(self, table: ExpectedTable, name: str | None, *, unique_name: bool) -> ActualTable | None:
         """Find the consumer's table for an expected table; None if it does not exist.
 
         :param name: name given by the user; None: one of the default names.
@@ -267,11 +271,11 @@ class StateSource(Protocol):
         """
 
     def rows(self, spark: SparkSession, plan: TablePlan) -> DataFrame:
-        """The rows of a table, in the shape ``COMPARABLE_ROWS`` and in no order; Spark reads them lazily."""
+        """Return the rows of a table (shape ``COMPARABLE_ROWS``), in no order; Spark reads them lazily."""
 
 
 def default_names(table: ExpectedTable, *, unique_name: bool) -> list[str]:
-    """Names that a consumer may give a table in a source without schemas."""
+    """Return the names that a consumer may give a table in a source without schemas."""
     whole = table.qualified_name
     names = [whole, f"{table.schema}_{table.name}", *([table.name] if unique_name else [])]
     return list(dict.fromkeys([*names, *(name.lower() for name in names)]))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from functools import cache, lru_cache
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -70,7 +70,7 @@ def _error(feature: Feature, what: str, hint: str = "") -> FaultError:
     return FaultError(what, where=where, hint=hint)
 
 
-def _compiled(node: Any, names: Collection[str]) -> Condition:
+def _compiled(node: exp.Expr, names: Collection[str]) -> Condition:
     """Return the function that evaluates a part of a condition.
 
     :param names: the columns of the view.
@@ -106,7 +106,7 @@ def _compiled(node: Any, names: Collection[str]) -> Condition:
     return _call(_FUNCTIONS[name], [_compiled(operand, names) for operand in node.iter_expressions()])
 
 
-def _unsupported(node: Any) -> _Refused:
+def _unsupported(node: exp.Expr) -> _Refused:
     return _Refused(f"{node.sql('spark')!r} is not supported")
 
 
@@ -120,14 +120,14 @@ def _column(name: str, names: Collection[str]) -> Condition:
     return lambda columns: columns[name]
 
 
-def _constant(node: Any) -> Condition:
+def _constant(node: exp.Expr) -> Condition:
     if node.is_number and not node.this.isdigit():
         raise _unsupported(node)
     value = constant(int(node.this) if node.is_number else node.this)
     return lambda _columns: value
 
 
-def _with_texts(node: Any) -> Callable[[Operand], Operand]:
+def _with_texts(node: exp.Expr) -> Callable[[Operand], Operand]:
     """Return a function whose further operands are texts."""
     function, texts = _WITH_TEXTS[type(node)], [_text(text) for text in [*node.iter_expressions()][1:]]
     try:
@@ -137,7 +137,7 @@ def _with_texts(node: Any) -> Callable[[Operand], Operand]:
     return lambda values: function(values, *texts)
 
 
-def _text(node: Any) -> str:
+def _text(node: exp.Expr) -> str:
     if not isinstance(node, exp.RawString) and not node.is_string:
         raise _Refused(f"{node.sql('spark')!r} must be a text in quotes")
     text: str = node.this
@@ -177,8 +177,8 @@ def _bit_count(numbers: pa.Array) -> pa.Array:
     return pa.array(bits, pa.int32())
 
 
-def _arrays_overlap(one: pa.Array, other: pa.Array) -> pa.Array:
-    pairs = zip(one.to_pylist(), other.to_pylist(), strict=True)
+def _arrays_overlap(first: pa.Array, second: pa.Array) -> pa.Array:
+    pairs = zip(first.to_pylist(), second.to_pylist(), strict=True)
     return pa.array(
         [None if None in pair else not set(pair[0]).isdisjoint(pair[1]) for pair in pairs], pa.bool_()
     )

@@ -23,8 +23,8 @@ from ticdc_producer.model.column_functions import whole_groups
 from ticdc_producer.model.fidelity import replace_invalid
 from ticdc_producer.model.trap_coverage import Feature, View
 from ticdc_producer.verifier.coverage.occurrences import Constants, FeatureCounts, Position, ViewEvents
+from ticdc_producer.verifier.event_layouts import EventLayout, Images
 from ticdc_producer.verifier.fingerprint import Numbers
-from ticdc_producer.verifier.forms import Form, Images
 
 DDLS = pa.schema(
     [
@@ -100,7 +100,7 @@ def _statement(ddls: _Rows) -> dict[str, Any]:
 
 @dataclass
 class Variants:
-    """What differs between the events of a table or topic: columns, physical ids, or kinds of DDL.
+    """The variants among the events of a table or topic: columns, physical ids, or kinds of DDL.
 
     :ivar variants: the variants by topic, schema and table.
     :ivar first: the position of the first event.
@@ -186,7 +186,7 @@ class CellValues:
 
     @cached_property
     def different_bytes(self) -> pa.Array:
-        """How many different bytes each value has."""
+        """The number of different bytes of each value."""
         values = self.value.to_pylist()
         return pa.array([None if value is None else len(set(value)) for value in values], pa.int32())
 
@@ -210,14 +210,14 @@ class ColumnCells:
             list
         )
 
-    def add(self, form: Form) -> None:
-        """Add the cells of a form."""
-        starts = (self._old if form.deletes else self._new).lists.starts[form.rows]
-        for column in form.columns:
-            if column.name in form.key_image:
-                scope = f"{form.schema}.{form.table}.{column.name}"
-                key = scope, _plain_type(column.type), column.flag, form.deletes
-                self._cells[key].append((form.rows, starts + form.key_image[column.name]))
+    def add(self, layout: EventLayout) -> None:
+        """Add the cells of a layout."""
+        starts = (self._old if layout.deletes else self._new).lists.starts[layout.rows]
+        for column in layout.columns:
+            if column.name in layout.key_image:
+                scope = f"{layout.schema}.{layout.table}.{column.name}"
+                key = scope, _plain_type(column.type), column.flag, layout.deletes
+                self._cells[key].append((layout.rows, starts + layout.key_image[column.name]))
 
     def add_to(self, counts: FeatureCounts, events: ViewEvents) -> None:
         """Count the features of all cells.

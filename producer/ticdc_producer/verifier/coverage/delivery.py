@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Order, Part, Tagged
-from ticdc_producer.model.column_functions import whole_groups
+from ticdc_producer.model.column_functions import starts_of, whole_groups
 from ticdc_producer.model.trap_coverage import Feature
 from ticdc_producer.verifier.coverage.keys import OPS
 from ticdc_producer.verifier.coverage.occurrences import FeatureCounts, ViewEvents
@@ -28,7 +28,6 @@ from ticdc_producer.verifier.coverage.ordered_events import (
     indexes,
 )
 from ticdc_producer.verifier.events import NOTHING, EventKind, Rule
-from ticdc_producer.verifier.passes.key_groups import starts_of
 
 _EVENT = "event"
 _PARTITION = ("topic", "partition")

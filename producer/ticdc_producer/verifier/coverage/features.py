@@ -36,8 +36,8 @@ from ticdc_producer.verifier.coverage.occurrences import (
     trap_occurrences,
 )
 from ticdc_producer.verifier.coverage.ordered_events import DeliveredEvents, delivered
+from ticdc_producer.verifier.event_layouts import Descriptions, Images, group_by_layout
 from ticdc_producer.verifier.events import EventKind
-from ticdc_producer.verifier.forms import Descriptions, Images, row_forms
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.key_groups import first_deliveries
 from ticdc_producer.verifier.passes.observe import Observation, Observer
@@ -69,7 +69,7 @@ class Visibility:
     claim_check: bool = False
 
     def lacks(self, need: Need) -> bool:
-        """Whether readers cannot observe this property."""
+        """Return whether readers cannot observe this property."""
         visible = {
             "resolved": self.options.fidelity.resolved,
             "types": self.types,
@@ -131,7 +131,7 @@ def _feature_counts(
 
 @dataclass
 class _Observed:
-    """What the events of a part show, each by itself.
+    """The features and variants of single events of a part.
 
     :param tables: the tables that have rows.
     :param columns, ids: their sets of columns and physical ids.
@@ -165,23 +165,23 @@ class _Observed:
         described = Descriptions(decoded.column("columns"))
         positions, plain = ViewEvents.of_events(events), decoded.select(["op", "handle_key_only"])
         cells, key_rows = ColumnCells(old, new), keys.KeyRows(events, old, self.counts)
-        for form in row_forms(decoded, old, new, described):
-            of_form = positions.take(form.rows)
-            key_size = len(keys.handle_names(form)) if described.lists.present[form.rows[0]] else None
-            row = plain.take(pa.array(form.rows))
-            self.counts.add("row", of_form, row, {"key_size": key_size, "claim_check": claims})
-            cells.add(form)
-            name = form.schema, form.table
-            self.tables.add([], of_form, *name)
+        for layout in group_by_layout(decoded, old, new, described):
+            of_layout = positions.take(layout.rows)
+            key_size = len(keys.handle_names(layout)) if described.lists.present[layout.rows[0]] else None
+            row = plain.take(pa.array(layout.rows))
+            self.counts.add("row", of_layout, row, {"key_size": key_size, "claim_check": claims})
+            cells.add(layout)
+            name = layout.schema, layout.table
+            self.tables.add([], of_layout, *name)
             # Deletes and too large rows may have the handle key only.
-            op = events.op[form.rows]
-            whole = ~observation.reduced[form.rows] & ((op == Op.INSERT) | (op == Op.UPDATE))
-            names = tuple(sorted(column.name for column in form.columns))
-            self.columns.add([names], of_form.take(np.flatnonzero(whole)), *name)
-            ids = events.table_id[form.rows]
+            op = events.op[layout.rows]
+            whole = ~observation.reduced[layout.rows] & ((op == Op.INSERT) | (op == Op.UPDATE))
+            names = tuple(sorted(column.name for column in layout.columns))
+            self.columns.add([names], of_layout.take(np.flatnonzero(whole)), *name)
+            ids = events.table_id[layout.rows]
             for table_id in np.unique(ids[ids > 0]).tolist():
-                self.ids.add([table_id], of_form.take(np.flatnonzero(ids == table_id)), *name)
-            key_rows.add(form)
+                self.ids.add([table_id], of_layout.take(np.flatnonzero(ids == table_id)), *name)
+            key_rows.add(layout)
         cells.add_to(self.counts, positions)
         yield from key_rows.batches()
 

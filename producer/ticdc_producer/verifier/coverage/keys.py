@@ -15,8 +15,10 @@ import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Sides, Tagged
 from ticdc_producer.model.column import ColumnFlag
+from ticdc_producer.model.column_functions import starts_of
 from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.coverage.occurrences import FeatureCounts, ViewEvents
+from ticdc_producer.verifier.event_layouts import EventLayout, Images, null_pair
 from ticdc_producer.verifier.events import (
     EventColumns,
     Events,
@@ -28,9 +30,7 @@ from ticdc_producer.verifier.events import (
     numbered_pairs,
 )
 from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, text_hashes
-from ticdc_producer.verifier.forms import Form, Images, null_pair
-from ticdc_producer.verifier.passes.key_groups import starts_of
-from ticdc_producer.verifier.row_facts import row_key
+from ticdc_producer.verifier.row_digests import row_key
 
 OPS = ["", *(op.label for op in Op)]
 _NONE = np.iinfo(np.int64).max
@@ -42,12 +42,12 @@ class RowImages(KeyedEvents):
 
     :param row: hash of table and handle key in this image.
     :param before: it is the old image.
-    :param left: the row left its old handle key.
+    :param moved_away: the row left its old handle key.
     """
 
     row: Int64Column
     before: FlagColumn
-    left: FlagColumn
+    moved_away: FlagColumn
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,9 +83,9 @@ IMAGE, ROW_COMMIT, KNOWN_ROW, MOVED_ROW = "image", "row-commit", "known-row", "m
 KEY_ROWS: Mapping[str, type[KeyedEvents]] = {IMAGE: RowImages, ROW_COMMIT: RowCommits, KNOWN_ROW: KnownRows}
 
 
-def handle_names(form: Form) -> list[str]:
+def handle_names(layout: EventLayout) -> list[str]:
     """Return the names of the columns that belong to the handle key."""
-    return [column.name for column in form.columns if column.flag & ColumnFlag.HANDLE_KEY]
+    return [column.name for column in layout.columns if column.flag & ColumnFlag.HANDLE_KEY]
 
 
 class KeyRows:
@@ -103,48 +103,50 @@ class KeyRows:
         self._has_value: Flags = old.values.is_valid().to_numpy(zero_copy_only=False)
         self._rows: defaultdict[str, list[KeyedEvents]] = defaultdict(list)
 
-    def add(self, form: Form) -> None:
-        """Add the rows of a form."""
-        handle, events = handle_names(form), self._events.take(form.rows)
+    def add(self, layout: EventLayout) -> None:
+        """Add the rows of a layout."""
+        handle, events = handle_names(layout), self._events.take(layout.rows)
         if not handle:
             return
-        key, op = _pairs(form, form.deletes, handle), self._op[form.rows]
+        key, op = _pairs(layout, layout.deletes, handle), self._op[layout.rows]
         if self._counts.needs("row-commit"):
-            group = _group(key, self._transactions[form.rows])
+            group = _group(key, self._transactions[layout.rows])
             self._rows[ROW_COMMIT].append(RowCommits.part_of(events, **group, op=op))
         if self._counts.needs("known-row"):
-            names = pa.repeat(json.dumps([column.name for column in form.columns]), len(op))
-            group = _group(key, self._partitions[form.rows])
-            known = KnownRows.part_of(events, **group, op=op, names=names, old_names=self._old_names(form))
+            names = pa.repeat(json.dumps([column.name for column in layout.columns]), len(op))
+            group = _group(key, self._partitions[layout.rows])
+            known = KnownRows.part_of(events, **group, op=op, names=names, old_names=self._old_names(layout))
             self._rows[KNOWN_ROW].append(known)
         if self._counts.needs("moved-row", "swapped-keys"):
-            self._rows[IMAGE] += self._images(form, handle, events)
+            self._rows[IMAGE] += self._images(layout, handle, events)
 
     def batches(self) -> Iterator[Tagged]:
-        """Yield the rows of all forms."""
+        """Yield the rows of all layouts."""
         for kind, rows in self._rows.items():
             if rows:
                 yield kind, KEY_ROWS[kind].joined(rows).to_batch()
 
-    def _images(self, form: Form, handle: list[str], events: EventColumns) -> Iterator[RowImages]:
-        images = {True: form.old_images, False: form.new_images}
-        present = [before for before, of in images.items() if of.lists.present[form.rows[0]]]
-        tables, transactions = self._tables[form.rows], self._transactions[form.rows]
-        row = {before: row_key(_pairs(form, before, handle), tables)[0] for before in present}
-        left = np.full(len(events), form.deletes) | (len(row) == 2 and row[True] != row[False])
+    def _images(self, layout: EventLayout, handle: list[str], events: EventColumns) -> Iterator[RowImages]:
+        images = {True: layout.old_images, False: layout.new_images}
+        present = [before for before, of in images.items() if of.lists.present[layout.rows[0]]]
+        tables, transactions = self._tables[layout.rows], self._transactions[layout.rows]
+        row = {before: row_key(_pairs(layout, before, handle), tables)[0] for before in present}
+        moved_away = np.full(len(events), layout.deletes) | (len(row) == 2 and row[True] != row[False])
         for before in present:
-            others = [name for name in _names(form, before) if name not in handle]
+            others = [name for name in _names(layout, before) if name not in handle]
             if others:  # without other columns a row cannot be recognised
-                group = _group(_pairs(form, before, others), transactions)
+                group = _group(_pairs(layout, before, others), transactions)
                 of_image = np.full(len(events), before)
-                yield RowImages.part_of(events, **group, row=row[before], before=of_image, left=left)
+                yield RowImages.part_of(
+                    events, **group, row=row[before], before=of_image, moved_away=moved_away
+                )
 
-    def _old_names(self, form: Form) -> pa.Array:
+    def _old_names(self, layout: EventLayout) -> pa.Array:
         """Return for each row the names of the columns with a value in the old image, as a JSON array."""
-        starts, names = form.old_images.lists.starts[form.rows], [*form.before]
+        starts, names = layout.old_images.lists.starts[layout.rows], [*layout.before]
         if not names:
-            return pa.repeat("[]" if form.old_images.lists.present[form.rows[0]] else "", len(starts))
-        has_value = self._has_value[starts[:, np.newaxis] + np.array([*form.before.values()], np.int64)]
+            return pa.repeat("[]" if layout.old_images.lists.present[layout.rows[0]] else "", len(starts))
+        has_value = self._has_value[starts[:, np.newaxis] + np.array([*layout.before.values()], np.int64)]
         different, codes = np.unique(has_value, axis=0, return_inverse=True)
         texts = [json.dumps([name for name, has in zip(names, row, strict=True) if has]) for row in different]
         return pa.array(texts, pa.string()).take(pa.array(codes.reshape(-1)))
@@ -156,15 +158,16 @@ def _transactions(events: EventColumns) -> Hashes:
     )
 
 
-def _names(form: Form, before: bool) -> Mapping[str, int]:
-    return form.before if before else form.after
+def _names(layout: EventLayout, before: bool) -> Mapping[str, int]:
+    return layout.before if before else layout.after
 
 
-def _pairs(form: Form, before: bool, names: Iterable[str]) -> list[Hashes]:
+def _pairs(layout: EventLayout, before: bool, names: Iterable[str]) -> list[Hashes]:
     """Return the hashes of names with their values in an image; a column that it lacks counts as NULL."""
-    pair, present = form.old_pair if before else form.new_pair, _names(form, before)
+    pair, present = layout.old_pair if before else layout.new_pair, _names(layout, before)
     return [
-        pair(name) if name in present else np.broadcast_to(null_pair(name), len(form.rows)) for name in names
+        pair(name) if name in present else np.broadcast_to(null_pair(name), len(layout.rows))
+        for name in names
     ]
 
 
@@ -224,7 +227,7 @@ def _moved_rows(counts: FeatureCounts, images: RowImages) -> MovedRows:
     several rows with equal other columns, the one with the lowest hash counts.
     """
     order, starts = _grouped(images, images.partition, images.position)
-    left = np.logical_or.reduceat(images.left[order], starts)
+    moved_away = np.logical_or.reduceat(images.moved_away[order], starts)
     by_row = images.take(_grouped(images, images.row)[0])
     of_row = np.flatnonzero(starts_of(by_row.key, by_row.key_check, by_row.row))
     rows = by_row.take(of_row)
@@ -236,7 +239,7 @@ def _moved_rows(counts: FeatureCounts, images: RowImages) -> MovedRows:
     )
     moved = np.flatnonzero((old != _NONE) & (new != _NONE))
     old, new, first = old[moved], new[moved], images.take(order[starts][moved])
-    counts.add("moved-row", ViewEvents.of_events(first), {"left": pa.array(left[moved])})
+    counts.add("moved-row", ViewEvents.of_events(first), {"left": pa.array(moved_away[moved])})
     lower, upper, transactions = np.minimum(old, new), np.maximum(old, new), _transactions(first)
     return MovedRows.part_of(
         first,

@@ -42,7 +42,7 @@ class TrapOccurrences:
 
 @dataclass(frozen=True)
 class ViewEvents:
-    """Where the rows of a view are: the position of their event, or of the first event of their group.
+    """The locations of the rows of a view: the position of their event, or of the first event of their group.
 
     :param names: the topics.
     :param topic: number of each row's topic in ``names``, in the order of the names.

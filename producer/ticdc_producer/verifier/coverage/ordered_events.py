@@ -13,6 +13,7 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from ticdc_producer.model.column_functions import starts_of
 from ticdc_producer.verifier.events import (
     INDEX_BITS,
     NOTHING,
@@ -26,7 +27,6 @@ from ticdc_producer.verifier.events import (
     TextColumn,
 )
 from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined
-from ticdc_producer.verifier.passes.key_groups import starts_of
 
 PartitionName: TypeAlias = tuple[str, int]
 """Topic and partition."""
@@ -110,7 +110,7 @@ def by_partition(events: Ordered) -> Iterator[tuple[PartitionName, Ordered]]:
 
 @dataclass
 class OrderedPartition:
-    """What came before in a partition.
+    """The state of a partition after the events so far.
 
     :param first: position of its first event.
     :param rows, resolved: numbers of events.
@@ -198,7 +198,9 @@ class OrderedPartition:
 def _highest_before(values: Numbers, before: int) -> tuple[Numbers, int]:
     """Return the highest value before each one, and the highest of all.
 
-    ``[5, 7, 6]`` after 4 gives ``[4, 5, 7]`` and 7.
+    >>> before, highest = _highest_before(np.array([5, 7, 6]), 4)
+    >>> before.tolist(), highest
+    ([4, 5, 7], 7)
 
     :param before: the highest value before the first one.
     """
@@ -209,7 +211,8 @@ def _highest_before(values: Numbers, before: int) -> tuple[Numbers, int]:
 def _sums(flags: Flags, starts: Numbers) -> Numbers:
     """Return for each row how many rows of its group have a flag.
 
-    ``[True, True, False]`` with groups at ``[0, 2]`` gives ``[2, 2, 0]``.
+    >>> _sums(np.array([True, True, False]), np.array([0, 2])).tolist()
+    [2, 2, 0]
     """
     sums = np.add.reduceat(flags.astype(np.int64), starts)
     return np.repeat(sums, np.diff(starts, append=len(flags)))

@@ -20,18 +20,21 @@ from ticdc_producer.verifier.violations import EventPositions, Violations
 
 
 def _check_ddl_broadcast(checks: KeyChecks) -> Violations:
-    """A partition with later events continued without the DDL; a partition without them may be truncated."""
-    found = []
-    for one in checks.incomplete(EventKind.DDL, to_all=checks.groups.options.ddl_broadcast):
-        newest = checks.groups.facts.newest(one.topic, EventKind.ROW, EventKind.DDL, EventKind.RESOLVED)
-        found += [
-            in_partition(one, lacking, newest, "DDL with ts", unless="warning") for lacking in one.lacking
+    """Report an error for a partition that continued without the DDL.
+
+    Without later events the partition may be truncated, which is a warning.
+    """
+    violations = []
+    for event in checks.incomplete(EventKind.DDL, to_all=checks.groups.options.ddl_broadcast):
+        newest = checks.groups.stats.newest(event.topic, EventKind.ROW, EventKind.DDL, EventKind.RESOLVED)
+        violations += [
+            in_partition(event, lacking, newest, "DDL with ts", unless="warning") for lacking in event.lacking
         ]
-        for partition in one.surplus:
-            what = f"DDL with ts {one.commit_ts} does not belong in"
-            detail = violation_text(one, what, partition)
-            found.append(BroadcastViolation(one, partition, "error", NOTHING, detail))
-    return broadcast_violations(found)
+        for partition in event.surplus:
+            what = f"DDL with ts {event.commit_ts} does not belong in"
+            detail = violation_text(event, what, partition)
+            violations.append(BroadcastViolation(event, partition, "error", NOTHING, detail))
+    return broadcast_violations(violations)
 
 
 DDL_BROADCAST = Invariant(
@@ -46,7 +49,7 @@ DDL_BROADCAST = Invariant(
 
 
 def _check_ddl_same(checks: KeyChecks) -> Violations:
-    """Partitions that lack some of the DDLs violate INV-DDL-BROADCAST instead."""
+    """Compare the partitions with equally many DDLs at a ts; the others violate INV-DDL-BROADCAST."""
     groups = checks.groups
     ddls = groups.events.take(groups.first_of(EventKind.DDL))
     codes, topics = ddls.topics
@@ -60,16 +63,18 @@ def _check_ddl_same(checks: KeyChecks) -> Violations:
         example = int(ddls.partition[rows[0]]), int(ddls.position[rows[0]])
         copies = versions.setdefault(name, {})
         copies[content] = min(example, copies.get(content, example))
-    found = [(name, sorted(copies.values())) for name, copies in versions.items() if len(copies) > 1]
+    differing = [(name, sorted(copies.values())) for name, copies in versions.items() if len(copies) > 1]
     return Violations(
         "error",
-        np.array([name[0] for name, _ in found], np.int64),
+        np.array([name[0] for name, _ in differing], np.int64),
         topics,
         tuple(
-            EventPositions(*(np.array([refs[which][part] for _, refs in found], np.int64) for part in (0, 1)))
+            EventPositions(
+                *(np.array([refs[which][part] for _, refs in differing], np.int64) for part in (0, 1))
+            )
             for which in (0, 1)
         ),
-        lambda number: f"copies of the DDL with ts {found[number][0][1]} differ between partitions",
+        lambda number: f"copies of the DDL with ts {differing[number][0][1]} differ between partitions",
     )
 
 
@@ -89,7 +94,7 @@ DDL_SAME = Invariant(
 
 
 def _check_ddl_order(checks: KeyChecks) -> Violations:
-    """A DDL of several tables gives equal ts."""
+    """Allow equal ts, which a DDL of several tables gives."""
     events = checks.groups.events
     return Violations.of_events(
         events,
@@ -114,8 +119,9 @@ DDL_ORDER = Invariant(
 
 
 def _check_ddl_barrier_before(checks: KeyChecks) -> Violations:
-    """An error for the DDL's own tables. For other tables it is a warning, because only classic TiCDC holds
-    back the rows of every table.
+    """Report an error for the DDL's own tables, and a warning for other tables.
+
+    Only classic TiCDC holds back the rows of every table.
 
     Within one millisecond the order of row and DDL is unknown.
     """
@@ -146,7 +152,7 @@ DDL_BARRIER_BEFORE = Invariant(
 
 
 def _check_ddl_barrier_after(checks: KeyChecks) -> Violations:
-    """One violation per DDL; its example is the newest row before it."""
+    """Report one violation per DDL; its example is the newest row before it."""
     events = checks.groups.events
     return Violations.of_events(
         events,

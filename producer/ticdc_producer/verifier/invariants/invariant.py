@@ -1,4 +1,4 @@
-"""What an invariant is: a rule that every legal stream satisfies, and the check for it."""
+"""An invariant: a rule that every legal stream satisfies, and the check for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.batch_groups import BatchGroups
 from ticdc_producer.verifier.passes.partition_marks import MarkedEvents
 from ticdc_producer.verifier.passes.row_history import KeyChecks
-from ticdc_producer.verifier.stream_facts import StreamFacts
+from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.violations import Violations
 
 EventCheck: TypeAlias = Callable[[MarkedEvents], Violations]
@@ -27,7 +27,7 @@ class Invariant:
     :param severity: the usual severity; a check may report a milder one.
     :param statement: what must hold, as a sentence.
     :param hint: usual cause of a violation.
-    :param preconditions: yields what cannot be checked, given what one pass over the stream shows.
+    :param preconditions: yields the unmet ones, given the statistics of one pass over the stream.
     :param by_event: check of single events, in the order of their partition.
     :param by_key: check of the events of a row key or time.
     :param by_batch: check of the rows that TiCDC's batcher orders.
@@ -46,13 +46,13 @@ class Invariant:
     enabled: Callable[[VerifyOptions], bool] = lambda _options: True
     without_row_commit_ts: bool = False
 
-    def unmet(self, facts: StreamFacts) -> Iterator[Unmet]:
-        """The preconditions that this stream does not meet."""
-        if not (self.without_row_commit_ts or facts.options.rows_have_commit_ts):
+    def unmet(self, stats: StreamStats) -> Iterator[Unmet]:
+        """Yield the preconditions that this stream does not meet."""
+        if not (self.without_row_commit_ts or stats.options.rows_have_commit_ts):
             yield Unmet("the rows carry no commit-ts")
         else:
-            yield from self.preconditions(facts)
+            yield from self.preconditions(stats)
 
-    def is_checked(self, facts: StreamFacts) -> bool:
-        """Whether it is enabled and can be checked, at least for some rows."""
-        return self.enabled(facts.options) and all(unmet.rows for unmet in self.unmet(facts))
+    def is_checked(self, stats: StreamStats) -> bool:
+        """Return whether it is enabled and can be checked, at least for some rows."""
+        return self.enabled(stats.options) and all(unmet.rows for unmet in self.unmet(stats))

@@ -20,7 +20,7 @@ from ticdc_producer.verifier.violations import EventPositions, Violations
 
 
 def _check_order_table(checks: KeyChecks) -> Violations:
-    """Batching groups rows by dispatch key, so only table dispatch guarantees it for a whole table."""
+    """Report errors under table dispatch only: batching by dispatch key may reorder the rows of a table."""
     events = checks.groups.events
     guaranteed = checks.groups.options.strict_table_order | (events.rule == Rule.TABLE)
     return Violations.of_events(
@@ -44,7 +44,7 @@ ORDER_TABLE = Invariant(
 
 
 def _check_row_order(checks: KeyChecks) -> Violations:
-    """Batching may swap changes of a row that have different dispatch keys, and only those."""
+    """Report a warning where batching may swap changes of a row, which have different dispatch keys then."""
     events = checks.groups.events
     late, ts, position = checks.groups.late_in_key
     several_keys = np.isin(events.rule, (Rule.TS, Rule.COLUMNS))
@@ -134,8 +134,10 @@ _NEVER = np.iinfo(np.int64).max
 
 
 def _check_collapse(checks: KeyChecks) -> Violations:
-    """TiKV stores one mutation per row key; only the split of an update that leaves the handle unchanged
-    makes two events of it.
+    """Check that a commit-ts has one event of a row.
+
+    TiKV stores one mutation per row key. Only the split of an update that leaves the handle unchanged makes
+    two events of it.
     """
     events = checks.groups.events
     order, starts = checks.groups.transactions()
@@ -166,8 +168,8 @@ def _check_collapse(checks: KeyChecks) -> Violations:
     )
 
 
-def _positions_of(chosen: Flags, position: Numbers) -> Numbers:
-    return np.where(chosen, position, _NEVER)
+def _positions_of(flags: Flags, position: Numbers) -> Numbers:
+    return np.where(flags, position, _NEVER)
 
 
 COLLAPSE = Invariant(
@@ -181,7 +183,9 @@ COLLAPSE = Invariant(
 
 
 def _check_txn_delete_first(groups: BatchGroups) -> Violations:
-    """Table partitions are physical tables of their own. If rows do not name theirs, partitioned tables are
+    """Check that the deletes of a transaction come before its inserts.
+
+    Table partitions are physical tables of their own. If rows do not name theirs, partitioned tables are
     not checked; if the partitioned tables are unknown, a violation is a warning.
     """
     options, (rows, starts) = groups.options, groups.transactions
@@ -193,8 +197,8 @@ def _check_txn_delete_first(groups: BatchGroups) -> Violations:
     codes, tables = rows.tables
     partitioned = np.array([f"{'.'.join(table)}" in (options.partitioned or ()) for table in tables], bool)
     wrong = np.flatnonzero((inserted < deleted) & ~partitioned[codes[starts]])
-    unverifiable = not options.fidelity.has_table_ids and options.partitioned is None
-    uncertain = unverifiable | (rows.rule[starts] == Rule.UNKNOWN) | (sizes > FRAGMENT)
+    unknown_tables = not options.fidelity.has_table_ids and options.partitioned is None
+    uncertain = unknown_tables | (rows.rule[starts] == Rule.UNKNOWN) | (sizes > FRAGMENT)
     at = starts[wrong]
 
     def detail(number: int) -> str:
@@ -204,7 +208,7 @@ def _check_txn_delete_first(groups: BatchGroups) -> Violations:
         np.where(uncertain, "warning", "error")[wrong],
         rows.topics[0][at],
         rows.topics[1],
-        tuple(EventPositions(rows.partition[at], found[wrong]) for found in (inserted, deleted)),
+        tuple(EventPositions(rows.partition[at], positions[wrong]) for positions in (inserted, deleted)),
         detail,
     )
 

@@ -6,9 +6,11 @@ from functools import cache
 from importlib.metadata import EntryPoint
 
 from ticdc_producer.errors import ProducerError
-from ticdc_producer.model.entry_points import INVARIANTS as POINTS
-from ticdc_producer.model.entry_points import installed
-from ticdc_producer.verifier.invariants import ddl, framing, order, resolved, row_state, rows
+from ticdc_producer.installation import INVARIANTS as POINTS
+from ticdc_producer.installation import installed
+from ticdc_producer.verifier.invariants import ddl, order, resolved, row_state
+from ticdc_producer.verifier.invariants import events as framing
+from ticdc_producer.verifier.invariants import events as rows
 from ticdc_producer.verifier.invariants import (
     order as duplicates,
 )

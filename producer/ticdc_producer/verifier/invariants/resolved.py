@@ -35,7 +35,7 @@ class BroadcastViolation:
 def in_partition(
     event: Occurrences, partition: int, newest: Mapping[int, tuple[int, int]], what: str, *, unless: str
 ) -> BroadcastViolation:
-    """A partition that lacks an event: an error if the partition went on without it.
+    """Return the violation of a partition that lacks an event; an error if the partition continued.
 
     :param newest: commit-ts and position of the newest event by partition.
     :param what: names the event.
@@ -49,33 +49,36 @@ def in_partition(
 
 
 def violation_text(event: Occurrences, what: str, partition: int) -> str:
-    """What is wrong in a partition, and where the event is."""
+    """Return what is wrong in a partition, and where the event is."""
     return f"{what} partition {partition}; found in partitions {', '.join(map(str, event.found_in))}"
 
 
-def broadcast_violations(found: Sequence[BroadcastViolation]) -> Violations:
-    """The violations as columns; examples are the first copy, and what shows that a partition continued."""
-    topics = sorted({one.event.topic for one in found})
+def broadcast_violations(violations: Sequence[BroadcastViolation]) -> Violations:
+    """Return the violations as columns.
+
+    Their examples are the first copy, and the event that shows that a partition continued.
+    """
+    topics = sorted({violation.event.topic for violation in violations})
     return Violations(
-        np.array([one.severity for one in found], str),
-        np.array([topics.index(one.event.topic) for one in found], np.int64),
+        np.array([violation.severity for violation in violations], str),
+        np.array([topics.index(violation.event.topic) for violation in violations], np.int64),
         topics,
         (
             EventPositions(
-                np.array([one.event.first[0] for one in found], np.int64),
-                np.array([one.event.first[1] for one in found], np.int64),
+                np.array([violation.event.first[0] for violation in violations], np.int64),
+                np.array([violation.event.first[1] for violation in violations], np.int64),
             ),
             EventPositions(
-                np.array([one.partition for one in found], np.int64),
-                np.array([one.later for one in found], np.int64),
+                np.array([violation.partition for violation in violations], np.int64),
+                np.array([violation.later for violation in violations], np.int64),
             ),
         ),
-        lambda number: found[number].detail,
+        lambda number: violations[number].detail,
     )
 
 
 def _check_resolved(checks: KeyChecks) -> Violations:
-    """An equal ts is information."""
+    """Report an equal ts as information, a lower one as an error."""
     events = checks.groups.events
     after = checks.groups.first_rows & (events.commit_ts <= events.resolved_ts)
     severity = np.where(events.commit_ts < events.resolved_ts, "error", "info")
@@ -93,7 +96,7 @@ RESOLVED = Invariant(
 
 
 def _check_resolved_ddl(checks: KeyChecks) -> Violations:
-    """An equal ts is the rule at a barrier."""
+    """Allow an equal ts, which is the rule at a barrier."""
     events = checks.groups.events
     after = checks.groups.first_of(EventKind.DDL) & (events.commit_ts < events.resolved_ts)
     return _after_resolved(events, after, "error")
@@ -110,7 +113,7 @@ RESOLVED_DDL = Invariant(
 
 
 def _check_resolved_mono(checks: KeyChecks) -> Violations:
-    """Classic TiCDC may send them after a restart."""
+    """Report a warning: classic TiCDC may send lower resolved-ts after a restart."""
     events = checks.groups.events
     after = checks.groups.first_of(EventKind.RESOLVED) & (events.commit_ts < events.resolved_ts)
     return _after_resolved(events, after, "warning")
@@ -162,17 +165,19 @@ def _after_resolved(events: Events, wrong: Flags, severity: str | np.ndarray) ->
 
 
 def _check_resolved_broadcast(checks: KeyChecks) -> Violations:
-    """Sending can be interrupted, so the newest resolved-ts of a topic may be in some partitions only; a
-    partition that lacks older ones at its end is reported as information.
+    """Ignore the newest resolved-ts of a topic, which is in some partitions only if sending was interrupted.
+
+    A partition that lacks older ones at its end is reported as information.
     """
-    found = []
-    for one in checks.incomplete(EventKind.RESOLVED, to_all=True):
-        newest = checks.groups.facts.newest(one.topic, EventKind.RESOLVED)
-        if one.commit_ts < max(ts for ts, _ in newest.values()):
-            found += [
-                in_partition(one, lacking, newest, "resolved-ts", unless="info") for lacking in one.lacking
+    violations = []
+    for event in checks.incomplete(EventKind.RESOLVED, to_all=True):
+        newest = checks.groups.stats.newest(event.topic, EventKind.RESOLVED)
+        if event.commit_ts < max(ts for ts, _ in newest.values()):
+            violations += [
+                in_partition(event, lacking, newest, "resolved-ts", unless="info")
+                for lacking in event.lacking
             ]
-    return broadcast_violations(found)
+    return broadcast_violations(violations)
 
 
 RESOLVED_BROADCAST = Invariant(

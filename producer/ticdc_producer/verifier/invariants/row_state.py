@@ -17,7 +17,7 @@ from ticdc_producer.verifier.violations import EventPositions, Violations
 
 
 def history_severity(options: VerifyOptions) -> str:
-    """A warning where filters or the start-ts may hide events; an error in a stream from its beginning."""
+    """Return ``warning`` where filters or the start-ts may hide events, otherwise ``error``."""
     return "error" if options.from_beginning else "warning"
 
 
@@ -40,7 +40,9 @@ def _violations(
 
 
 def _check_row_state(checks: KeyChecks) -> Violations:
-    """At the start of a stream a row is unknown until its first event, unless the stream is
+    """Check that inserts target absent rows, and updates and deletes existing ones.
+
+    At the start of a stream a row is unknown until its first event, unless the stream is
     ``from_beginning``.
     """
     history = checks.history
@@ -92,8 +94,9 @@ DUP_CONTENT = Invariant(
 
 
 def _check_key_partition(checks: KeyChecks) -> Violations:
-    """Dispatch by ``ts`` or by columns other than the handle key does so by design; it is a warning if the
-    rule is unknown.
+    """Check that the partition of a row stays; it is a warning if the dispatch rule is unknown.
+
+    Dispatch by ``ts`` or by columns other than the handle key changes partitions by design.
     """
     changes = checks.history.changes
     before = checks.history.previous(changes.partition)
@@ -130,4 +133,4 @@ SCHEMA = Invariant(
     hint="a DDL is missing, or rows were encoded with another schema version",
     preconditions=preconditions.tracked_tables(preconditions.events_of_kind(EventKind.ROW)),
 )
-"""Checked over all groups, see ``verifier.passes.table_shapes``."""
+"""Checked over all groups, see ``verifier.passes.key_pass``."""

@@ -14,10 +14,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ticdc_producer.model.column_functions import highest_before, starts_of
 from ticdc_producer.verifier.events import INDEX_BITS, NOTHING, EventColumns, Int8Column, Int64Column
 from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined, text_hashes
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.passes.key_groups import highest_before, late_in_groups, starts_of
+from ticdc_producer.verifier.passes.key_groups import late_in_groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,9 +36,9 @@ class GroupedRows(EventColumns):
         texts = (text_hashes(getattr(self, name)) for name in ("topic", "schema", "table"))
         return combined(*texts, self.partition, self.table_id, self.batch_value).view(np.int64)
 
-    def to_groups(self, chosen: Flags) -> pa.RecordBatch:
+    def to_groups(self, selection: Flags) -> pa.RecordBatch:
         """Return some of the rows with the hash of their group (:data:`GROUPED`)."""
-        return self.take(chosen).to_batch().append_column("batch_group", pa.array(self.group[chosen]))
+        return self.take(selection).to_batch().append_column("batch_group", pa.array(self.group[selection]))
 
     @classmethod
     def of_groups(cls, rows: pa.RecordBatch) -> GroupedRows:
@@ -55,9 +56,9 @@ class Runs:
 
     A row's step is the ordinal of its commit-ts in its batching group. Rows of one commit-ts may therefore
     swap, and a copy has the step of its original. A run of copies within one message is a retry of a
-    producer, which can occur anywhere, and is left out.
+    producer, which can occur anywhere, and does not count.
 
-    :param step: of the first row; ``commit_ts`` and ``position`` likewise.
+    :param step, commit_ts, position: of the first row.
     :param reached: the highest step of the group before the run.
     :param last_step_before, last_position_before: of the replay before the run.
     """
@@ -117,19 +118,23 @@ class BatchGroups:
 
     @cached_property
     def runs_after_replay(self) -> Runs:
-        """The runs that follow a replay in their group."""
+        """The runs that follow a replay in their group.
+
+        With ``'`` for copies, the steps ``0 1 2 1' 2' 3`` of one group are three runs: ``0 1 2``, the replay
+        ``1' 2'``, and ``3``, which follows the replay. Its ``reached`` is 2, and ``last_step_before`` is 2.
+        Had the replay ended after ``1'``, the latter would be 1: the replay is incomplete.
+        """
         rows, group, step, first = _steps(self.events, self.first_delivery)
         if not len(rows):
             return _NO_RUNS
         starts = starts_of(group)
-        before_first, before_step = np.roll(first, 1), np.roll(step, 1)
-        follows = (first == before_first) & (first | (step == before_step) | (step == before_step + 1))
-        at = np.flatnonzero(starts | ~follows)
+        at = np.flatnonzero(_starts_of_runs(step, first, starts))
         end = np.append(at[1:], len(rows)) - 1
         highest = np.maximum.reduceat(step, at)
         reached, _ = highest_before(highest, starts[at])
         new_message = starts_of(rows.position >> INDEX_BITS).astype(np.int64)
         several_messages = np.add.reduceat(new_message, at) - new_message[at] > 0
+        # Copies within one message are retries of a producer, not a replay.
         lasting = np.flatnonzero(first[at] | several_messages)
         previous = np.roll(lasting, 1)
         replayed = ~first[at][previous] & ~starts_of(group[at][lasting])
@@ -155,8 +160,8 @@ _SLOTS = 1 << 20
 class SuspectedGroups:
     """Batching groups that may violate an invariant.
 
-    They are marked in a table of fixed size by their hash, so a group can be among them by chance. Such one
-    is checked without need; if there are many more groups than slots, all are.
+    They are marked in a table of fixed size by their hash, so a group can be among them by chance. It is then
+    checked without need; if there are many more groups than slots, all are.
     """
 
     def __init__(self) -> None:
@@ -181,37 +186,42 @@ class SuspectedGroups:
             self._marked |= other._marked
 
     def contain(self, rows: GroupedRows) -> Flags:
-        """Which rows are in these groups."""
-        found: Flags = self._marked[rows.group % _SLOTS]
-        return found
+        """Return which rows are in these groups."""
+        flags: Flags = self._marked[rows.group % _SLOTS]
+        return flags
 
 
-MARKS = pa.schema([("batch_group", pa.int64()), ("batch_position", pa.int64()), ("batch_mark", pa.int8())])
-"""What is known of a row by its row key; group and position identify the row."""
-_UNMARKED, _COPY, _LATE_IN_KEY = 0, 1, 2
+DUPLICATE_FLAGS = pa.schema(
+    [("batch_group", pa.int64()), ("batch_position", pa.int64()), ("batch_mark", pa.int8())]
+)
+"""Flags that are known by the row key: the row is a copy, or late. Group and position identify the row."""
+_UNFLAGGED, _COPY, _LATE_IN_KEY = 0, 1, 2
 
 
-def marks(groups: BatchGroups) -> pa.RecordBatch:
-    """The rows that are copies, or late in their row key (:data:`MARKS`)."""
-    mark = np.where(groups.first_delivery, _UNMARKED, _COPY) + _LATE_IN_KEY * groups.late_in_key
-    marked = np.flatnonzero(mark)
-    rows = groups.events.take(marked)
-    columns = (rows.group, rows.position, mark[marked].astype(np.int8))
-    return pa.record_batch([pa.array(column) for column in columns], schema=MARKS)
+def duplicate_flags(groups: BatchGroups) -> pa.RecordBatch:
+    """Return the rows that are copies, or late in their row key (:data:`DUPLICATE_FLAGS`)."""
+    flags = np.where(groups.first_delivery, _UNFLAGGED, _COPY) + _LATE_IN_KEY * groups.late_in_key
+    flagged = np.flatnonzero(flags)
+    rows = groups.events.take(flagged)
+    columns = (rows.group, rows.position, flags[flagged].astype(np.int8))
+    return pa.record_batch([pa.array(column) for column in columns], schema=DUPLICATE_FLAGS)
 
 
-def with_marks(rows: GroupedRows, marks_of: pa.RecordBatch, options: VerifyOptions) -> BatchGroups:
-    """Return rows in whole groups with their marks.
+def with_duplicate_flags(rows: GroupedRows, flags: pa.RecordBatch, options: VerifyOptions) -> BatchGroups:
+    """Return rows in whole groups with their flags.
 
-    :param marks_of: :data:`MARKS` of these groups. A mark lacks its row if the group is not suspected.
+    Rows of one group at positions ``[4, 5, 6]``, and the flag ``(group, 5, _COPY)``, give the first
+    deliveries ``[True, False, True]``.
+
+    :param flags: :data:`DUPLICATE_FLAGS` of these groups. A flag lacks its row if the group is not suspected.
     """
-    group = np.append(rows.group, marks_of.column("batch_group").to_numpy())
-    position = np.append(rows.position, marks_of.column("batch_position").to_numpy())
-    mark = np.append(np.full(len(rows), _UNMARKED, np.int8), marks_of.column("batch_mark").to_numpy())
-    order = np.lexsort((mark, position, group))  # a mark follows its row
+    group = np.append(rows.group, flags.column("batch_group").to_numpy())
+    position = np.append(rows.position, flags.column("batch_position").to_numpy())
+    flag = np.append(np.full(len(rows), _UNFLAGGED, np.int8), flags.column("batch_mark").to_numpy())
+    order = np.lexsort((flag, position, group))  # a flag follows its row
     follows = ~starts_of(group[order], position[order])
     of_row = np.zeros(len(rows), np.int8)
-    of_row[order[:-1][follows[1:]]] = mark[order[1:][follows[1:]]]
+    of_row[order[:-1][follows[1:]]] = flag[order[1:][follows[1:]]]
     return BatchGroups(rows, of_row & _COPY == 0, of_row & _LATE_IN_KEY != 0, options)
 
 
@@ -219,16 +229,42 @@ def _group_columns(rows: GroupedRows) -> tuple[Numbers, ...]:
     return (rows.topics[0], rows.partition, rows.tables[0], rows.table_id, rows.batch_value)
 
 
-def _steps(events: GroupedRows, first_delivery: Flags) -> tuple[GroupedRows, Numbers, Numbers, Flags]:
-    """The rows of the groups with copies in the order of their position: number of the group, and step."""
-    columns = _group_columns(events)
-    by_ts = np.lexsort((events.commit_ts, *reversed(columns)))
+def _starts_of_runs(step: Numbers, first_delivery: Flags, starts: Flags) -> Flags:
+    """Return which rows begin a run; copies are one run while their step stays or grows by one.
+
+    >>> copies = np.array([0, 0, 1, 1, 1, 0], bool)
+    >>> _starts_of_runs(np.array([0, 2, 0, 1, 3, 4]), ~copies, np.arange(6) == 0).astype(int).tolist()
+    [1, 0, 1, 0, 1, 1]
+
+    :param starts: which rows begin a batching group.
+    """
+    before_first, before_step = np.roll(first_delivery, 1), np.roll(step, 1)
+    in_sequence = first_delivery | (step == before_step) | (step == before_step + 1)
+    begins: Flags = starts | (first_delivery != before_first) | ~in_sequence
+    return begins
+
+
+def _ordinals(commit_ts: Numbers, columns: tuple[Numbers, ...]) -> tuple[Numbers, Numbers]:
+    """Return the number of each row's group, from 1, and the ordinal of its commit-ts in the group, from 0.
+
+    >>> group, step = _ordinals(np.array([50, 70, 60, 60, 60]), (np.array([8, 8, 8, 8, 9]),))
+    >>> group.tolist(), step.tolist()
+    ([1, 1, 1, 1, 2], [0, 2, 1, 1, 0])
+
+    :param columns: the columns that the rows of a group share.
+    """
+    by_ts = np.lexsort((commit_ts, *reversed(columns)))
     starts = starts_of(*(column[by_ts] for column in columns))
-    group, step = np.empty((2, len(events)), np.int64)
+    group, step = np.empty((2, len(commit_ts)), np.int64)
     group[by_ts] = np.cumsum(starts)
-    distinct = np.cumsum(starts | starts_of(events.commit_ts[by_ts]))
-    base = distinct[starts][group[by_ts] - 1]
-    step[by_ts] = distinct - base
+    distinct = np.cumsum(starts | starts_of(commit_ts[by_ts]))
+    step[by_ts] = distinct - distinct[starts][group[by_ts] - 1]
+    return group, step
+
+
+def _steps(events: GroupedRows, first_delivery: Flags) -> tuple[GroupedRows, Numbers, Numbers, Flags]:
+    """Return the rows of the groups with copies, by group and position, each with its group and step."""
+    group, step = _ordinals(events.commit_ts, _group_columns(events))
     repeated = np.zeros(int(group.max(initial=0)) + 1, bool)
     repeated[group[~first_delivery]] = True
     rows = np.flatnonzero(repeated[group])

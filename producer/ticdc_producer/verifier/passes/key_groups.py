@@ -7,50 +7,23 @@ from functools import cached_property
 
 import numpy as np
 
+from ticdc_producer.model.column_functions import highest_before, starts_of
 from ticdc_producer.verifier.events import NOTHING, EventColumns, EventKind, Events, KeyedEvents
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.options import VerifyOptions
-from ticdc_producer.verifier.stream_facts import StreamFacts
-
-
-def starts_of(*keys: Numbers) -> Flags:
-    """Which rows begin a group of equal keys; those of a group are consecutive."""
-    first = np.zeros(len(keys[0]), bool)
-    first[:1] = True
-    for key in keys:
-        first[1:] |= key[1:] != key[:-1]
-    return first
-
-
-def highest_before(values: Numbers, starts: Flags) -> tuple[Numbers, Numbers]:
-    """The highest value before each row in its group, and its row; -1 at the start of a group.
-
-    The last of equal values counts.
-
-    :param values: not negative.
-    """
-    if not len(values):
-        return values, values
-    group = np.cumsum(starts)
-    # A step of all ranks from group to group makes the maximum of all rows that of the row's group.
-    ranks = np.unique(values, return_inverse=True)[1]
-    lifted = ranks + group * (int(ranks.max()) + 1)
-    highest = np.maximum.accumulate(lifted)
-    newest = np.maximum.accumulate(np.where(lifted == highest, np.arange(len(values)), 0))
-    rows = np.where(starts, NOTHING, np.concatenate([[0], newest[:-1]]))
-    return np.where(rows < 0, NOTHING, values[rows]), rows
+from ticdc_producer.verifier.stream_stats import StreamStats
 
 
 @dataclass(frozen=True)
 class KeyGroups:
     """Delivered events in whole groups of equal ``key``.
 
-    :param facts: what is known of the whole stream.
+    :param stats: what is known of the whole stream.
     """
 
     events: Events
     options: VerifyOptions
-    facts: StreamFacts
+    stats: StreamStats
 
     @cached_property
     def first_delivery(self) -> Flags:
@@ -64,31 +37,31 @@ class KeyGroups:
         return self.first_of(EventKind.ROW)
 
     def first_of(self, kind: EventKind) -> Flags:
-        """First deliveries of events of a kind."""
-        found: Flags = self.first_delivery & (self.events.kind == kind)
-        return found
+        """Return the first deliveries of events of a kind."""
+        flags: Flags = self.first_delivery & (self.events.kind == kind)
+        return flags
 
     @cached_property
     def late_in_key(self) -> tuple[Flags, Numbers, Numbers]:
         """Rows older than an earlier one of their row key in the partition, with commit-ts and position of
         the newest earlier one.
 
-        A dispatch key that hashes the handle key covers the row key; the batching groups have it.
+        Rows whose dispatch key hashes the handle key are checked by their batching groups instead.
         """
         events = self.events
         covered = (events.batch_value != NOTHING) & events.hashes_handle
         rows = np.flatnonzero(self.first_rows & events.keyed & ~covered)
-        chosen = events.take(rows)
+        candidates = events.take(rows)
         late, newest_ts, newest_position = late_in_groups(
-            chosen, (chosen.topics[0], chosen.partition, chosen.key, chosen.key_check)
+            candidates, (candidates.topics[0], candidates.partition, candidates.key, candidates.key_check)
         )
-        found = np.zeros(len(events), bool)
+        late_events = np.zeros(len(events), bool)
         ts, position = np.full((2, len(events)), NOTHING)
-        found[rows], ts[rows], position[rows] = late, newest_ts, newest_position
-        return found, ts, position
+        late_events[rows], ts[rows], position[rows] = late, newest_ts, newest_position
+        return late_events, ts, position
 
     def transactions(self) -> tuple[Numbers, Numbers]:
-        """First deliveries of rows with handle key, by row and commit-ts, and where each group starts."""
+        """Return the first deliveries of rows with handle key by row and commit-ts, and the group starts."""
         events = self.events
         rows = np.flatnonzero(self.first_rows & events.keyed)
         keys = [events.topics[0], events.key, events.key_check, events.commit_ts]
@@ -100,6 +73,9 @@ class KeyGroups:
 
 def first_deliveries(events: KeyedEvents, kind: Numbers, identity: Numbers, options: VerifyOptions) -> Flags:
     """Return the events before which no identical one came in the partition.
+
+    Identities ``[7, 8, 7]`` of one group and partition, in the order of their position, give
+    ``[True, True, False]``.
 
     :param events: in whole groups of equal ``key``.
     :param kind, identity: see ``Events``.
@@ -114,7 +90,10 @@ def first_deliveries(events: KeyedEvents, kind: Numbers, identity: Numbers, opti
 
 
 def late_in_groups(rows: EventColumns, keys: tuple[Numbers, ...]) -> tuple[Flags, Numbers, Numbers]:
-    """Rows older than an earlier one of their group.
+    """Return the rows older than an earlier one of their group.
+
+    Commit-ts ``[5, 9, 6]`` of one group, in the order of their position, give late ``[False, False, True]``
+    and, as the newest before each, ``[-1, 5, 9]``.
 
     :param keys: the columns that the rows of a group share, among them topic and partition.
     :return: which ones, and commit-ts and position of the newest row before each one.
@@ -128,6 +107,11 @@ def late_in_groups(rows: EventColumns, keys: tuple[Numbers, ...]) -> tuple[Flags
 
 
 def op_rank(op: Numbers) -> Numbers:
-    """The order of operations within a transaction: deletes come before updates and inserts."""
+    """Return the order of operations within a transaction: deletes come before updates and inserts.
+
+    >>> from ticdc_producer.model.event import Op
+    >>> op_rank(np.array([Op.DELETE, Op.UPDATE, Op.INSERT])).tolist()
+    [0, 1, 2]
+    """
     ranks: Numbers = np.array([0, 2, 1, 0])[op]  # by the numbers of model.event.Op
     return ranks

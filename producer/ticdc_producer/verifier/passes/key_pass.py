@@ -1,24 +1,103 @@
-"""All that is found in groups of equal key: what a task adds up over its groups."""
+"""The findings of groups of equal key, and the columns of a table's rows between two DDLs (INV-SCHEMA)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TypeAlias
 
+import numpy as np
+
+from ticdc_producer.model.column_functions import starts_of
 from ticdc_producer.verifier.events import EventKind
 from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants.invariant import Invariant
+from ticdc_producer.verifier.invariants.row_state import history_severity
+from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.batch_groups import BatchGroups, GroupedRows, SuspectedGroups
 from ticdc_producer.verifier.passes.key_groups import KeyGroups
 from ticdc_producer.verifier.passes.row_history import KeyChecks
-from ticdc_producer.verifier.passes.table_shapes import TableShapes
 from ticdc_producer.verifier.passes.uncovered import UncoveredRows
-from ticdc_producer.verifier.violations import ViolationCounts
+from ticdc_producer.verifier.violations import EventPositions, ViolationCounts, Violations
+
+Epoch: TypeAlias = tuple[str, str, str, int]
+"""Topic, schema, table, and commit-ts of the DDL before."""
+_First: TypeAlias = tuple[int, int, int]
+"""Commit-ts, partition and position of an event."""
+
+
+@dataclass
+class TableShapes:
+    """For each table and epoch the shapes of its rows, each with its first event."""
+
+    seen: dict[Epoch, dict[int, _First]] = field(default_factory=dict)
+
+    def merge(self, others: Iterable[TableShapes]) -> None:
+        """Add the shapes of other events."""
+        for other in others:
+            for epoch, shapes in other.seen.items():
+                for shape, first in shapes.items():
+                    self._see(epoch, shape, first)
+
+    def add(self, groups: KeyGroups) -> None:
+        """Add the shapes of whole rows. Rows with the handle key only do not count."""
+        events = groups.events
+        rows = groups.first_rows & events.whole & (events.shape != 0) & ~events.untracked
+        whole_rows = events.take(rows)
+        epoch_ts, _ = groups.stats.epochs.before(whole_rows)
+        if groups.options.fidelity.commit_ts != "exact":  # within a millisecond, row and DDL have no order
+            later = (epoch_ts < 0) | (whole_rows.commit_ts > epoch_ts)
+            whole_rows, epoch_ts = whole_rows.take(later), epoch_ts[later]
+        (topic_codes, topics), (table_codes, tables) = whole_rows.topics, whole_rows.tables
+        keys = (topic_codes, table_codes, epoch_ts, whole_rows.shape)
+        order = np.lexsort((whole_rows.position, whole_rows.partition, whole_rows.commit_ts, *reversed(keys)))
+        for row in order[starts_of(*(key[order] for key in keys))].tolist():
+            epoch = topics[topic_codes[row]], *tables[table_codes[row]], int(epoch_ts[row])
+            first = (
+                int(whole_rows.commit_ts[row]),
+                int(whole_rows.partition[row]),
+                int(whole_rows.position[row]),
+            )
+            self._see(epoch, int(whole_rows.shape[row]), first)
+
+    def _see(self, epoch: Epoch, shape: int, first: _First) -> None:
+        shapes = self.seen.setdefault(epoch, {})
+        shapes[shape] = min(first, shapes.get(shape, first))
+
+    def violations(self, options: VerifyOptions) -> Violations:
+        """Return the rows whose columns differ from those of earlier rows, without a DDL between them."""
+        changes = [
+            (epoch, before, first)
+            for epoch, shapes in sorted(self.seen.items())
+            for in_turn in [sorted(shapes.values())]
+            for before, first in pairwise(in_turn)
+        ]
+        topics = sorted({epoch[0] for epoch, *_ in changes})
+
+        def detail(number: int) -> str:
+            _, schema, table, _ = changes[number][0]
+            return (
+                f"columns of {schema}.{table} differ from those of its earlier rows, in names, types or flags"
+            )
+
+        return Violations(
+            history_severity(options),
+            np.array([topics.index(epoch[0]) for epoch, *_ in changes], np.int64),
+            topics,
+            tuple(
+                EventPositions(
+                    *(np.array([change[event][part] for change in changes], np.int64) for part in (1, 2))
+                )
+                for event in (1, 2)
+            ),
+            detail,
+        )
 
 
 @dataclass
 class KeyFindings:
-    """What was found in groups of equal key.
+    """The findings of groups of equal key.
 
     :param duplicates: number of events identical to an earlier one of their partition.
     :param suspected: number of events whose images must be compared for INV-OLD-IMAGE.
@@ -46,7 +125,7 @@ class KeyFindings:
         self.batch_suspected.add(GroupedRows.part_of(groups.events).take(batch_suspected(groups)))
 
     def merge(self, others: Iterable[KeyFindings]) -> None:
-        """Add what was found in other groups."""
+        """Add the findings of other groups."""
         for other in others:
             self.violations.merge([other.violations])
             self.shapes.merge([other.shapes])
@@ -57,18 +136,20 @@ class KeyFindings:
 
 
 def batch_suspected(groups: KeyGroups) -> Flags:
-    """Rows without which the batching groups need no check: copies, rows that are older than an earlier one
-    of their table, and deletes that are not newer than an insert before them.
+    """Return the rows whose batching groups must be checked.
+
+    These are copies, rows that are older than an earlier one of their table, and deletes that are not newer
+    than an insert before them.
     """
     events = groups.events
     late = events.commit_ts < events.table_ts
     after_insert = events.commit_ts <= events.insert_ts
-    found: Flags = (events.kind == EventKind.ROW) & (~groups.first_delivery | late | after_insert)
-    return found
+    flags: Flags = (events.kind == EventKind.ROW) & (~groups.first_delivery | late | after_insert)
+    return flags
 
 
 def batch_groups(groups: KeyGroups) -> BatchGroups:
-    """The rows of these groups, to be grouped by batching group."""
+    """Return the rows of these groups, to be grouped by batching group."""
     rows = groups.events.kind == EventKind.ROW
     return BatchGroups(
         GroupedRows.part_of(groups.events).take(rows),

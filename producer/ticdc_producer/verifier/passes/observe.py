@@ -11,12 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.event import Op
+from ticdc_producer.verifier.event_layouts import Descriptions, EventLayout, Images, group_by_layout
 from ticdc_producer.verifier.events import NOTHING, EventKind, Events, Rule, numbered_pairs, positions
 from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, text_hashes, value_hashes
-from ticdc_producer.verifier.forms import Descriptions, Form, Images, row_forms
 from ticdc_producer.verifier.options import ExpectedDispatch, VerifyOptions
-from ticdc_producer.verifier.routing import RULES, TableRules
-from ticdc_producer.verifier.row_facts import RowFacts
+from ticdc_producer.verifier.row_digests import RULES, RowDigests, TableRules
 from ticdc_producer.verifier.table_epochs import ddl_effect
 
 _KINDS = {kind.name.lower(): int(kind) for kind in EventKind}
@@ -79,9 +78,9 @@ class _Batch:
 
     def observation(self) -> Observation:
         columns = self._empty_columns()
-        for form in row_forms(self.decoded, self.old, self.new, self.described):
-            for name, column in self._facts(form).columns().items():
-                columns[name][form.rows] = column
+        for layout in group_by_layout(self.decoded, self.old, self.new, self.described):
+            for name, column in self._digests(layout).columns().items():
+                columns[name][layout.rows] = column
         return Observation(
             events=self._events(columns),
             options=self.options,
@@ -96,7 +95,7 @@ class _Batch:
         )
 
     def _empty_columns(self) -> dict[str, Any]:
-        """The columns of ``Events`` and ``Observation`` for events other than rows."""
+        """Return the columns of ``Events`` and ``Observation`` for events other than rows."""
         rows, schema = self.decoded.num_rows, Events.arrow_schema()
         flags = [column.name for column in schema if pa.types.is_boolean(column.type)]
         numbers = [column.name for column in schema if pa.types.is_integer(column.type)]
@@ -107,10 +106,12 @@ class _Batch:
         columns["certain"][:] = True
         return columns
 
-    def _facts(self, form: Form) -> RowFacts:
-        rule = self.rules.of(form.schema, form.table)
-        rows = form.rows
-        return RowFacts(form, self.tables[rows], self.commit_ts[rows], self.reduced[rows], rule, self.options)
+    def _digests(self, layout: EventLayout) -> RowDigests:
+        rule = self.rules.of(layout.schema, layout.table)
+        rows = layout.rows
+        return RowDigests(
+            layout, self.tables[rows], self.commit_ts[rows], self.reduced[rows], rule, self.options
+        )
 
     @cached_property
     def kind(self) -> Numbers:
@@ -150,8 +151,8 @@ class _Batch:
 
     @cached_property
     def reduced(self) -> Flags:
-        found: Flags = _integers(self.decoded, "handle_key_only") != 0
-        return found
+        flags: Flags = _integers(self.decoded, "handle_key_only") != 0
+        return flags
 
     @cached_property
     def tables(self) -> Hashes:
@@ -184,18 +185,18 @@ class _Batch:
         return Events(**{field.name: columns[field.name] for field in fields(Events)})
 
     def _keys(self, columns: dict[str, Any], row: Flags) -> dict[str, Numbers]:
-        """Key of the group, and what identical events of it share."""
+        """Return the key of each event's group, and what identical events of the group share."""
         ddl_type, images = _integers(self.decoded, "ddl_type"), combined(self.old.hashes, self.new.hashes)
         query = np.where(self.kind == EventKind.DDL, value_hashes(self.decoded.column("query")), 0)
         identity = combined(self.tables, self.kind, self.op, self.commit_ts, ddl_type, query, images)
-        found = {"identity": identity.view(np.int64)}
+        keys = {"identity": identity.view(np.int64)}
         # Rows without a handle key are in a group with their copies; other events with those of their time.
         for name, salt in (("key", _KEY_SALT), ("key_check", _CHECK_SALT)):
             salts = np.broadcast_to(salt, len(row))
             content, moment = combined(salts, identity), combined(salts, self.kind, self.commit_ts)
             other = np.where(row, content, moment).view(np.int64)
-            found[name] = np.where(columns["keyed"], columns[name], other)
-        return found
+            keys[name] = np.where(columns["keyed"], columns[name], other)
+        return keys
 
     def _effects(self) -> Numbers:
         effects = np.zeros(len(self.kind), np.int64)
@@ -210,8 +211,8 @@ class _Batch:
             return np.ones(len(self.kind), bool)
         names = pc.binary_join_element_wise(self.schema, self.table, ".")
         listed = pc.is_in(names, pa.array(sorted(untracked), pa.string()))
-        found: Flags = listed.to_numpy(zero_copy_only=False)
-        return found
+        flags: Flags = listed.to_numpy(zero_copy_only=False)
+        return flags
 
     @cached_property
     def _table_rules(self) -> tuple[Numbers, list[ExpectedDispatch | None]]:
@@ -226,7 +227,7 @@ class _Batch:
 
 
 def with_left_keys(events: Events, observation: Observation) -> Events:
-    """The events, and one more at the old key of each update that changes the handle key.
+    """Return the events, and one more at the old key of each update that changes the handle key.
 
     :param events: those of the observation, with their marks.
     """
@@ -250,16 +251,20 @@ def _code(rule: ExpectedDispatch | None) -> int:
 
 
 def _coded(texts: pa.Array, codes: dict[str, int]) -> Numbers:
-    """The number of each text; 0 for NULL."""
+    """Return the number of each text; 0 for NULL.
+
+    >>> _coded(pa.array(["ddl", None, "row"]), {"row": 1, "ddl": 2}).tolist()
+    [2, 0, 1]
+    """
     numbers = pc.index_in(texts, pa.array(list(codes), pa.string()))
     values = np.array([0, *codes.values()], np.int64)
-    found: Numbers = values[pc.fill_null(numbers, -1).to_numpy(zero_copy_only=False) + 1]
-    return found
+    coded: Numbers = values[pc.fill_null(numbers, -1).to_numpy(zero_copy_only=False) + 1]
+    return coded
 
 
 def _integers(batch: pa.RecordBatch, name: str) -> Numbers:
-    """A column of integers, NULL as 0; zeros if the batch has no such column."""
+    """Return a column of integers, NULL as 0; zeros if the batch has no such column."""
     if name not in batch.schema.names:
         return np.zeros(batch.num_rows, np.int64)
-    found: Numbers = pc.fill_null(batch.column(name), 0).to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
+    numbers: Numbers = pc.fill_null(batch.column(name), 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    return numbers

@@ -40,7 +40,7 @@ SUSPECTED = pa.schema(
 
 
 def suspected(history: RowHistory) -> pa.RecordBatch:
-    """The events whose images must be compared (:data:`SUSPECTED`)."""
+    """Return the events whose images must be compared (:data:`SUSPECTED`)."""
     rows = np.flatnonzero(history.wrong_old)
     changes = history.changes
     topics = changes.topic.take(pa.array(rows))
@@ -56,7 +56,7 @@ def _location(partition: Numbers, position: Numbers) -> list[pa.Array]:
 
 
 def event_pair(row: Mapping[str, Any]) -> tuple[EventID, EventID]:
-    """The previous event and the suspected one of a row of :data:`SUSPECTED`."""
+    """Return the previous event and the suspected one of a row of :data:`SUSPECTED`."""
     names = ("partition", "offset", "index")
     return (
         (row["topic"], *(row[f"previous_{name}"] for name in names)),
@@ -68,7 +68,7 @@ def with_images(
     candidates: Sequence[Mapping[str, Any]],
     rows_at: Callable[[Iterable[EventID]], Mapping[EventID, Mapping[str, Any]]],
 ) -> Iterator[dict[str, Any]]:
-    """Few suspected events with what ``old_image_violations`` compares.
+    """Yield a few suspected events with the images that ``old_image_violations`` compares.
 
     :param candidates: rows of :data:`SUSPECTED`.
     :param rows_at: returns the decoded events at some positions.
@@ -80,30 +80,32 @@ def with_images(
 
 
 def old_image_violations(rows: Iterable[Mapping[str, Any]], options: VerifyOptions) -> Violations:
-    """The suspected events whose images really differ.
+    """Return the suspected events whose images really differ.
 
     :param rows: :data:`SUSPECTED` with ``op``, ``columns``, ``before`` and ``after`` of the event, and
         ``previous_after``.
     """
-    found = [(event_pair(row), detail) for row in rows if (detail := difference(row, options))]
-    topics = sorted({event[0] for (_, event), _ in found})
+    differing = [(event_pair(row), detail) for row in rows if (detail := difference(row, options))]
+    topics = sorted({event[0] for (_, event), _ in differing})
     return Violations(
         history_severity(options),
-        np.array([topics.index(event[0]) for (_, event), _ in found], np.int64),
+        np.array([topics.index(event[0]) for (_, event), _ in differing], np.int64),
         topics,
         tuple(
             EventPositions(
-                np.array([pair[which][1] for pair, _ in found], np.int64),
-                np.array([(pair[which][2] << INDEX_BITS) + pair[which][3] for pair, _ in found], np.int64),
+                np.array([pair[which][1] for pair, _ in differing], np.int64),
+                np.array(
+                    [(pair[which][2] << INDEX_BITS) + pair[which][3] for pair, _ in differing], np.int64
+                ),
             )
             for which in (0, 1)
         ),
-        lambda number: found[number][1],
+        lambda number: differing[number][1],
     )
 
 
 def difference(event: Mapping[str, Any], options: VerifyOptions) -> str:
-    """The columns in which an event's old image differs from the new image of the previous event."""
+    """Return the columns in which an event's old image differs from the new image of the previous event."""
     old, new = image_of(event["before"]), image_of(event["previous_after"])
     if options.fidelity.old_values == "updated" and event["op"] == "update":
         old = image_of(event["after"]) | old
@@ -168,8 +170,8 @@ def suspected_violations(
     marked = np.bitwise_or.reduce(pairs.results(_marked_buckets))
 
     def images(batches: Batches) -> Batches:
-        chosen = (batch.filter(pa.array(_is_marked(marked, batch))) for batch in batches)
-        for decoded in decode(batch for batch in chosen if batch.num_rows):
+        selected = (batch.filter(pa.array(_is_marked(marked, batch))) for batch in batches)
+        for decoded in decode(batch for batch in selected if batch.num_rows):
             yield _images(decoded)
 
     def check(sides: Iterator[Sides]) -> ViolationCounts:
@@ -209,9 +211,9 @@ def _with_previous(sides: Iterator[Sides]) -> Batches:
 def _by_location(
     images: pa.RecordBatch, pairs: pa.RecordBatch, names: Sequence[str]
 ) -> dict[EventID, dict[str, Any]]:
-    """Return the events of some pairs by their location, as far as they are among the images."""
-    wanted = np.isin(images.column(_BUCKET).to_numpy(), _buckets(pairs, names))
-    rows = images.filter(pa.array(wanted)).to_pylist()
+    """Return the events of some pairs that are among the images, by their location."""
+    in_pairs = np.isin(images.column(_BUCKET).to_numpy(), _buckets(pairs, names))
+    rows = images.filter(pa.array(in_pairs)).to_pylist()
     return {tuple(row[name] for name in _LOCATION): row for row in rows}
 
 

@@ -1,13 +1,15 @@
-"""Marks each event with the newest earlier events of its partition: what order and barriers hang on."""
+"""Computes per partition the running maxima (resolved-ts, DDL ts, row ts) before each event."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import numpy as np
 
+from ticdc_producer.engine.shuffle_codec import numbered_texts
+from ticdc_producer.model.column_functions import highest_before, starts_of
 from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.events import INDEX_BITS, NOTHING, EventKind, Events, Rule
 from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined, text_hashes
@@ -38,7 +40,7 @@ class PartitionState:
     last: int = NOTHING
 
     def followed_by(self, later: PartitionState) -> PartitionState:
-        """The newest events of this slice and the next one together."""
+        """Return the newest events of this slice and the next one together."""
         return PartitionState(
             resolved=max(self.resolved, later.resolved),
             ddl=max(self.ddl, later.ddl),
@@ -50,21 +52,21 @@ class PartitionState:
         )
 
     def newest_ddl(self, table: Table) -> Newest:
-        """The newest DDL of a table or of its database."""
+        """Return the newest DDL of a table or of its database."""
         return max(self.ddls.get(table, _NONE), self.ddls.get((table[0], ""), _NONE))
 
     def newest_row(self, ddl: Table) -> Newest:
-        """The newest row of the tables that a DDL concerns."""
+        """Return the newest row of the tables that a DDL concerns."""
         return max(
             (newest for (table, _), newest in self.rows.items() if _concerns(ddl, table)), default=_NONE
         )
 
 
 def _newest_of(earlier: Mapping[_Name, Newest], later: Mapping[_Name, Newest]) -> dict[_Name, Newest]:
-    found = dict(earlier)
+    merged = dict(earlier)
     for name, newest in later.items():
-        found[name] = max(newest, found.get(name, _NONE))
-    return found
+        merged[name] = max(newest, merged.get(name, _NONE))
+    return merged
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class MarkedEvents:
 
     @property
     def options(self) -> VerifyOptions:
-        """What is known of the stream."""
+        """The options of the verification."""
         return self.observation.options
 
 
@@ -118,17 +120,20 @@ _MARKS = (
 
 
 def partitions_of(events: Events) -> Iterator[tuple[tuple[str, int], Numbers]]:
-    """Each (topic, partition) with the numbers of its events."""
+    """Yield each (topic, partition) with the numbers of its events."""
     codes, topics = events.topics
     most = int(events.partition.max(initial=0)) + 1
-    found, numbers = np.unique(codes * most + events.partition, return_inverse=True)
-    for number, code in enumerate(found.tolist()):
+    partition_codes, numbers = np.unique(codes * most + events.partition, return_inverse=True)
+    for number, code in enumerate(partition_codes.tolist()):
         topic, partition = divmod(code, most)
         yield (topics[topic], partition), np.flatnonzero(numbers == number)
 
 
 def newest_before(events: Events, members: Flags, before: Newest) -> tuple[Numbers, Numbers, Newest]:
-    """Commit-ts and position of the newest member before each event, and of the newest one of all.
+    """Return commit-ts and position of the newest member before each event, and of the newest one of all.
+
+    Members with commit-ts ``[5, 9, 6]`` at positions ``[0, 1, 2]`` after ``(7, -3)`` give the commit-ts
+    ``[7, 7, 9]``, the positions ``[-3, -3, 1]`` and ``(9, 1)``.
 
     :param before: the newest one before the first event.
     """
@@ -138,8 +143,41 @@ def newest_before(events: Events, members: Flags, before: Newest) -> tuple[Numbe
     numbers = np.maximum.accumulate(
         np.concatenate([[NOTHING], np.where(newest, np.arange(len(ts)), NOTHING)])
     )
-    found = np.where(numbers < 0, before[1], events.position[numbers] if len(ts) else before[1])
-    return highest[:-1], found[:-1], (int(highest[-1]), int(found[-1]))
+    position = np.where(numbers < 0, before[1], events.position[numbers] if len(ts) else before[1])
+    return highest[:-1], position[:-1], (int(highest[-1]), int(position[-1]))
+
+
+def _newest_in_groups(
+    group: Numbers, members: Flags, ts: Numbers, position: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Return commit-ts and position of the newest member before each event in its group; -1 for none.
+
+    >>> group, members = np.array([0, 1, 0, 0]), np.array([1, 1, 1, 0], bool)
+    >>> ts, position = _newest_in_groups(group, members, np.array([5, 9, 4, 8]), np.array([10, 11, 12, 13]))
+    >>> ts.tolist(), position.tolist()
+    ([-1, -1, 5, 5], [-1, -1, 10, 10])
+
+    :param ts, position: of all events, in the order of their position.
+    """
+    order = np.argsort(group, kind="stable")
+    highest, rows = highest_before(np.where(members, ts, NOTHING)[order], starts_of(group[order]))
+    newest_ts, newest_position = np.full((2, len(group)), NOTHING)
+    newest_ts[order] = highest
+    newest_position[order] = np.where(highest == NOTHING, NOTHING, position[order][rows])
+    return newest_ts, newest_position
+
+
+def _newest_per_group(group: Numbers, ts: Numbers, position: Numbers) -> Iterator[tuple[int, Newest]]:
+    """Yield each group with commit-ts and position of its newest event.
+
+    >>> list(_newest_per_group(np.array([3, 4, 3]), np.array([9, 5, 6]), np.array([0, 1, 2])))
+    [(3, (9, 0)), (4, (5, 1))]
+    """
+    order = np.lexsort((position, ts, group))
+    last = order[np.append(group[order][1:] != group[order][:-1], True)] if len(order) else order
+    yield from zip(
+        group[last].tolist(), zip(ts[last].tolist(), position[last].tolist(), strict=True), strict=True
+    )
 
 
 def _mark(state: PartitionState, events: Events, rows: Numbers, columns: dict[str, Numbers]) -> None:
@@ -159,32 +197,49 @@ def _mark(state: PartitionState, events: Events, rows: Numbers, columns: dict[st
 
 def _mark_tables(state: PartitionState, events: Events, rows: Numbers, columns: dict[str, Numbers]) -> None:
     """Mark the newest rows and DDLs of the event's own table."""
+    row, ddl = np.flatnonzero(events.kind == EventKind.ROW), events.kind == EventKind.DDL
+    _mark_own_ddls(state, events, row, rows, columns)
+    if ddl.any():
+        _mark_ddl_tables(state, events, np.flatnonzero(ddl), rows, columns)
+    _mark_own_rows(state, events, row, rows, columns)
     codes, tables = events.tables
-    row, ddl = events.kind == EventKind.ROW, events.kind == EventKind.DDL
-    _mark_ddl_tables(state, events, np.flatnonzero(ddl), rows, columns)
-    for code, table in enumerate(tables):
-        of_table = row & (codes == code)
-        for table_id in np.unique(events.table_id[of_table]).tolist():
-            members = of_table & (events.table_id == table_id)
-            name = table, table_id
-            ts, position, newest = newest_before(events, members, state.rows.get(name, _NONE))
-            chosen = rows[members]
-            columns["table_ts"][chosen], columns["table_position"][chosen] = ts[members], position[members]
-            state.rows[name] = newest
-        before = state.newest_ddl(table)
-        own = ddl & np.isin(codes, [number for number, other in enumerate(tables) if _concerns(other, table)])
-        ts, position, _ = newest_before(events, own, before)
-        chosen = rows[of_table]
-        columns["own_ddl_ts"][chosen], columns["own_ddl_position"][chosen] = ts[of_table], position[of_table]
-    for number in np.flatnonzero(ddl).tolist():
-        found = int(events.commit_ts[number]), int(events.position[number])
-        table = tables[codes[number]]
-        state.ddls[table] = max(state.ddls.get(table, _NONE), found)
+    for code, newest in _newest_per_group(codes[ddl], events.commit_ts[ddl], events.position[ddl]):
+        state.ddls[tables[code]] = max(state.ddls.get(tables[code], _NONE), newest)
 
 
-def _concerns(ddl: Table, table: Table) -> bool:
-    """Whether a DDL concerns a table; one without table concerns all tables of its database."""
-    return ddl[0] == table[0] and ddl[1] in ("", table[1])
+def _mark_own_rows(
+    state: PartitionState, events: Events, row: Numbers, rows: Numbers, columns: dict[str, Numbers]
+) -> None:
+    """Mark the newest row of its table partition before each row, and add the rows to the state.
+
+    :param row: numbers of the row events.
+    """
+    partitions, group = _table_partitions(events, row)
+    ts, position = events.commit_ts[row], events.position[row]
+    newest = _newest_in_groups(group, np.ones(len(row), bool), ts, position)
+    before = [state.rows.get(name, _NONE) for name in partitions]
+    newest = _newer(newest, _columns(before, group))
+    columns["table_ts"][rows[row]], columns["table_position"][rows[row]] = newest
+    for number, last in _newest_per_group(group, ts, position):
+        state.rows[partitions[number]] = max(before[number], last)
+
+
+def _mark_own_ddls(
+    state: PartitionState, events: Events, row: Numbers, rows: Numbers, columns: dict[str, Numbers]
+) -> None:
+    """Mark the newest DDL of its table or of its database before each row.
+
+    :param row: numbers of the row events.
+    """
+    codes, tables = events.tables
+    newest = _columns([state.newest_ddl(table) for table in tables], codes)
+    ddl = events.kind == EventKind.DDL
+    if ddl.any():
+        of_database = ddl & np.array([not table for _, table in tables], bool)[codes]
+        for group, members in ((codes, ddl & ~of_database), (_schemas(events), of_database)):
+            own = _newest_in_groups(group, members, events.commit_ts, events.position)
+            newest = _newer(own, newest)
+    columns["own_ddl_ts"][rows[row]], columns["own_ddl_position"][rows[row]] = newest[0][row], newest[1][row]
 
 
 def _mark_ddl_tables(
@@ -193,21 +248,58 @@ def _mark_ddl_tables(
     """Mark the newest row before each DDL in the tables that it concerns."""
     codes, tables = events.tables
     row = events.kind == EventKind.ROW
-    for number in ddls.tolist():
-        ddl = tables[codes[number]]
-        own = row[:number] & np.isin(
-            codes[:number], [n for n, table in enumerate(tables) if _concerns(ddl, table)]
-        )
-        found = state.newest_row(ddl)
-        if own.any():
-            newest = events.commit_ts[:number][own].max()
-            last = events.position[:number][own & (events.commit_ts[:number] == newest)].max()
-            found = max(found, (int(newest), int(last)))
-        columns["table_ts"][rows[number]], columns["table_position"][rows[number]] = found
+    before = {int(code): state.newest_row(tables[code]) for code in np.unique(codes[ddls])}
+    newest = _columns([before.get(code, _NONE) for code in range(len(tables))], codes[ddls])
+    of_database = np.array([not table for _, table in tables], bool)[codes[ddls]]
+    for group, concerned in ((codes, ~of_database), (_schemas(events), of_database)):
+        ts, position = _newest_in_groups(group, row, events.commit_ts, events.position)
+        own = np.where(concerned, ts[ddls], NOTHING), np.where(concerned, position[ddls], NOTHING)
+        newest = _newer(own, newest)
+    columns["table_ts"][rows[ddls]], columns["table_position"][rows[ddls]] = newest
+
+
+def _newer(first: tuple[Numbers, Numbers], second: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
+    """Return the newer of two events per row, given by commit-ts and position."""
+    newer = (first[0] > second[0]) | ((first[0] == second[0]) & (first[1] > second[1]))
+    return np.where(newer, first[0], second[0]), np.where(newer, first[1], second[1])
+
+
+def _columns(newest: Sequence[Newest], group: Numbers) -> tuple[Numbers, Numbers]:
+    """Return commit-ts and position of the event of each row's group.
+
+    >>> ts, position = _columns([(5, 1), (7, 3)], np.array([1, 0, 1]))
+    >>> ts.tolist(), position.tolist()
+    ([7, 5, 7], [3, 1, 3])
+    """
+    table = np.array(newest, np.int64).reshape(-1, 2)
+    return table[group, 0], table[group, 1]
+
+
+def _table_partitions(events: Events, row: Numbers) -> tuple[list[tuple[Table, int]], Numbers]:
+    """Return the table partitions of row events, and for each of these events the number of its own.
+
+    :param row: numbers of the row events.
+    """
+    codes, tables = events.tables
+    ids, id_codes = np.unique(events.table_id[row], return_inverse=True)
+    width = max(len(ids), 1)
+    pairs, group = np.unique(codes[row] * width + id_codes, return_inverse=True)
+    names = [divmod(pair, width) for pair in pairs.tolist()]
+    return [(tables[code], int(ids[number])) for code, number in names], group
+
+
+def _schemas(events: Events) -> Numbers:
+    """Return for each event the number of its database."""
+    return numbered_texts(events.schema)[0]
+
+
+def _concerns(ddl: Table, table: Table) -> bool:
+    """Return whether a DDL concerns a table; one without table concerns all tables of its database."""
+    return ddl[0] == table[0] and ddl[1] in ("", table[1])
 
 
 def _batches(events: Events) -> Numbers:
-    """The value that rows of a message share; -1 if unknown.
+    """Return the value that rows of a message share; -1 if unknown.
 
     Rules by value dispatch by the hash alone, and rows of two tables may have the same hash.
     """
@@ -219,7 +311,10 @@ def _batches(events: Events) -> Numbers:
 
 
 def _mixed(events: Events, batch: Numbers) -> Numbers:
-    """Events whose kind or dispatch key differs from that of the previous event in the message."""
+    """Return the events whose kind or dispatch key differs from that of the previous event in the message.
+
+    Rows with dispatch keys ``[7, 8, 8]`` in one message give ``[False, True, False]`` in the second line.
+    """
     offset, row = events.position >> INDEX_BITS, events.kind == EventKind.ROW
     same = np.zeros(len(events), bool)
     same[1:] = (offset[1:] == offset[:-1]) & (events.kind[1:] != EventKind.ERROR)
@@ -228,8 +323,8 @@ def _mixed(events: Events, batch: Numbers) -> Numbers:
     return np.stack([same & ~rows, same & rows & known & (batch != np.roll(batch, 1))])
 
 
-def carried_marks(events: Events, before: Mapping[tuple[int, str, int], PartitionState]) -> Events:
-    """The events of several slices, with marks that count the slices before their own as well.
+def marks_across_slices(events: Events, before: Mapping[tuple[int, str, int], PartitionState]) -> Events:
+    """Return the events of several slices, with marks that count the slices before their own as well.
 
     :param before: by slice, topic and partition the state at the start of the slice; nothing for the first
         slice of a partition.
@@ -241,28 +336,30 @@ def carried_marks(events: Events, before: Mapping[tuple[int, str, int], Partitio
         of_slice = events.take(in_slice)
         for (topic, partition), rows in partitions_of(of_slice):
             if state := before.get((number, topic, partition)):
-                _carry(state, of_slice.take(rows), in_slice[rows], columns)
+                _raise_marks(state, of_slice.take(rows), in_slice[rows], columns)
     return replace(events, **columns)
 
 
-def _carry(state: PartitionState, events: Events, rows: Numbers, columns: dict[str, Numbers]) -> None:
-    def raise_to(name: str, chosen: Numbers, newest: Newest) -> None:
-        older = chosen[columns[f"{name}_ts"][chosen] < newest[0]]
-        columns[f"{name}_ts"][older] = newest[0]
+def _raise_marks(state: PartitionState, events: Events, rows: Numbers, columns: dict[str, Numbers]) -> None:
+    """Raise the marks of a slice to the newest events before it.
+
+    :param rows: of ``columns``, one for each event.
+    """
+
+    def raise_to(name: str, numbers: Numbers, ts: Numbers, position: Numbers) -> None:
+        older = columns[f"{name}_ts"][rows[numbers]] < ts
+        columns[f"{name}_ts"][rows[numbers[older]]] = ts[older]
         if f"{name}_position" in columns:
-            columns[f"{name}_position"][older] = newest[1]
+            columns[f"{name}_position"][rows[numbers[older]]] = position[older]
 
     for name in ("resolved", "ddl", "insert"):
-        raise_to(name, rows, getattr(state, name))
+        newest = _columns([getattr(state, name)], np.zeros(len(events), np.int64))
+        raise_to(name, np.arange(len(events)), *newest)
     codes, tables = events.tables
-    for code, table in enumerate(tables):
-        of_table = codes == code
-        of_rows, of_ddls = (
-            of_table & (events.kind == EventKind.ROW),
-            of_table & (events.kind == EventKind.DDL),
-        )
-        raise_to("own_ddl", rows[of_rows], state.newest_ddl(table))
-        raise_to("table", rows[of_ddls], state.newest_row(table))
-        for table_id in np.unique(events.table_id[of_rows]).tolist():
-            newest = state.rows.get((table, table_id), _NONE)
-            raise_to("table", rows[of_rows & (events.table_id == table_id)], newest)
+    of_rows, of_ddls = (np.flatnonzero(events.kind == kind) for kind in (EventKind.ROW, EventKind.DDL))
+    raise_to("own_ddl", of_rows, *_columns([state.newest_ddl(table) for table in tables], codes[of_rows]))
+    concerned = {int(code): state.newest_row(tables[code]) for code in np.unique(codes[of_ddls])}
+    newest_rows = [concerned.get(code, _NONE) for code in range(len(tables))]
+    raise_to("table", of_ddls, *_columns(newest_rows, codes[of_ddls]))
+    partitions, group = _table_partitions(events, of_rows)
+    raise_to("table", of_rows, *_columns([state.rows.get(name, _NONE) for name in partitions], group))

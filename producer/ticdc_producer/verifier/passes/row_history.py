@@ -12,10 +12,11 @@ from typing import TypeVar
 
 import numpy as np
 
+from ticdc_producer.model.column_functions import starts_of
 from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.events import EventKind, Events, Rule
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
-from ticdc_producer.verifier.passes.key_groups import KeyGroups, op_rank, starts_of
+from ticdc_producer.verifier.passes.key_groups import KeyGroups, op_rank
 
 UNKNOWN, ABSENT, PRESENT = -1, 0, 1
 _Column = TypeVar("_Column", Numbers, Flags)
@@ -34,7 +35,7 @@ class RowHistory:
     has_previous: Flags
 
     def previous(self, column: _Column) -> _Column:
-        """A column's values of the previous change; of the change itself where there is none."""
+        """Return a column's values of the previous change; of the change itself where there is none."""
         return column[np.arange(len(column)) - self.has_previous]
 
     @cached_property
@@ -49,17 +50,17 @@ class RowHistory:
         apart = changes.commit_ts > before
         if self.groups.options.fidelity.commit_ts != "exact":
             apart |= changes.partition == self.previous(changes.partition)
-        found: Flags = self.has_previous & (before > epoch_ts) & apart
-        return found
+        flags: Flags = self.has_previous & (before > epoch_ts) & apart
+        return flags
 
     @cached_property
     def epoch(self) -> tuple[Numbers, Flags]:
         """See ``TableEpochs.before``."""
-        return self.groups.facts.epochs.before(self.changes)
+        return self.groups.stats.epochs.before(self.changes)
 
     @cached_property
     def state(self) -> Numbers:
-        """Whether the row exists before each change: ``UNKNOWN``, ``ABSENT`` or ``PRESENT``."""
+        """The state of the row before each change: ``UNKNOWN``, ``ABSENT`` or ``PRESENT``."""
         changes, (epoch_ts, empty) = self.changes, self.epoch
         fresh = ~self.has_previous | (self.previous(changes.commit_ts) <= epoch_ts)
         absent = empty & (changes.commit_ts > epoch_ts) & fresh
@@ -80,17 +81,17 @@ class RowHistory:
         wrong = ~inserts & (self.state == ABSENT)
         if self.groups.options.fidelity.distinguishes_updates:
             wrong |= inserts & (self.state == PRESENT)
-        found: Flags = wrong & ~self.changes.untracked
-        return found
+        flags: Flags = wrong & ~self.changes.untracked
+        return flags
 
     @cached_property
     def wrong_old(self) -> Flags:
         """Old images with another fingerprint than the previous new image."""
-        changes, left = self.changes, self.previous(self.changes.new)
-        differs = (changes.old != 0) & (left != 0) & (changes.old != left)
+        changes, previous_new = self.changes, self.previous(self.changes.new)
+        differs = (changes.old != 0) & (previous_new != 0) & (changes.old != previous_new)
         tracked = ~changes.untracked & self.since_previous & (self.state == PRESENT)
-        found: Flags = tracked & (changes.op != Op.INSERT) & differs
-        return found
+        flags: Flags = tracked & (changes.op != Op.INSERT) & differs
+        return flags
 
     @cached_property
     def wrong_copy(self) -> Flags:
@@ -104,8 +105,8 @@ class RowHistory:
         differs = changes.partition == self.previous(changes.partition)
         for column in (changes.old, changes.new):
             differs |= column != self.previous(column)
-        found: Flags = same & differs
-        return found
+        flags: Flags = same & differs
+        return flags
 
     @cached_property
     def wrong_partition(self) -> Flags:
@@ -117,27 +118,27 @@ class RowHistory:
             | ((changes.rule == Rule.INDEX_VALUE) & changes.hashes_handle)
         )
         moved = changes.partition != self.previous(changes.partition)
-        found: Flags = fixed & moved & self.has_previous & self.stays
-        return found
+        flags: Flags = fixed & moved & self.has_previous & self.stays
+        return flags
 
 
 def row_history(groups: KeyGroups) -> RowHistory:
-    """The history of all rows with handle key."""
+    """Return the history of all rows with handle key."""
     events = groups.events
     leaves = events.kind == EventKind.LEFT_KEY
     rows = np.flatnonzero(groups.first_delivery & (events.keyed & (events.kind == EventKind.ROW) | leaves))
-    found = events.take(rows)
-    arrives = found.moves & (found.kind == EventKind.ROW)
-    found = replace(
-        found,
-        op=np.where(arrives, int(Op.INSERT), found.op),
-        old=np.where(arrives, 0, found.old),
+    changes = events.take(rows)
+    arrives = changes.moves & (changes.kind == EventKind.ROW)
+    changes = replace(
+        changes,
+        op=np.where(arrives, int(Op.INSERT), changes.op),
+        old=np.where(arrives, 0, changes.old),
     )
-    keys = (found.key, found.key_check, found.topics[0])
-    inside = (op_rank(found.op),) if groups.options.fidelity.commit_ts == "exact" else ()
+    keys = (changes.key, changes.key_check, changes.topics[0])
+    inside = (op_rank(changes.op),) if groups.options.fidelity.commit_ts == "exact" else ()
     # If transactions of one millisecond cannot be distinguished, the position in the partition decides.
-    order = np.lexsort((found.partition, found.position, *inside, found.commit_ts, *keys))
-    return RowHistory(groups, found.take(order), ~starts_of(*(key[order] for key in keys)))
+    order = np.lexsort((changes.partition, changes.position, *inside, changes.commit_ts, *keys))
+    return RowHistory(groups, changes.take(order), ~starts_of(*(key[order] for key in keys)))
 
 
 @dataclass(frozen=True)
@@ -170,48 +171,51 @@ class KeyChecks:
         return row_history(self.groups)
 
     def incomplete(self, kind: EventKind, *, to_all: bool) -> list[Occurrences]:
-        """Events of a kind that some partition lacks, or has although it should not.
+        """Return the events of a kind that some partition lacks, or has although it should not.
 
         :param to_all: the events belong in all partitions of their topic; otherwise in partition 0.
         """
         events = self.groups.events
-        chosen = events.take(np.flatnonzero(events.kind == kind))
-        if not len(chosen):
+        copies = events.take(np.flatnonzero(events.kind == kind))
+        if not len(copies):
             return []
-        codes, topics = chosen.topics
-        keys = (codes, chosen.commit_ts, chosen.identity)
-        order = np.lexsort((chosen.position, chosen.partition, *reversed(keys)))
+        codes, topics = copies.topics
+        keys = (codes, copies.commit_ts, copies.identity)
+        order = np.lexsort((copies.position, copies.partition, *reversed(keys)))
         starts = starts_of(*(key[order] for key in keys))
-        once = starts | starts_of(chosen.partition[order])
+        once = starts | starts_of(copies.partition[order])
         group = np.cumsum(starts) - 1
         counts = self.groups.options.partitions
         due = np.array([counts.get(topic, 0) for topic in topics], np.int64)[codes[order]]
-        belongs = chosen.partition[order] < (due if to_all else np.minimum(due, 1))
-        found = np.bincount(group, weights=once & belongs).astype(np.int64)
+        belongs = copies.partition[order] < (due if to_all else np.minimum(due, 1))
+        present = np.bincount(group, weights=once & belongs).astype(np.int64)
         surplus = np.bincount(group, weights=once & ~belongs).astype(np.int64)
-        wanted = due[starts] if to_all else np.minimum(due[starts], 1)
-        wrong = np.flatnonzero((due[starts] > 0) & ((found < wanted) | (surplus > 0)))
+        required = due[starts] if to_all else np.minimum(due[starts], 1)
+        wrong = np.flatnonzero((due[starts] > 0) & ((present < required) | (surplus > 0)))
         bounds = [*np.flatnonzero(starts).tolist(), len(order)]
         return [
-            _occurrences(chosen.take(order[bounds[number] : bounds[number + 1]]), int(wanted[number]))
+            _occurrences(copies.take(order[bounds[number] : bounds[number + 1]]), int(required[number]))
             for number in wrong.tolist()
         ]
 
 
 def _occurrences(copies: Events, due: int) -> Occurrences:
-    """:param copies: in the order of partition and position."""
-    found = sorted(set(copies.partition.tolist()))
+    """Return where the copies of an event are.
+
+    :param copies: in the order of partition and position.
+    """
+    partitions = sorted(set(copies.partition.tolist()))
     return Occurrences(
         topic=copies.topic[0].as_py(),
         commit_ts=int(copies.commit_ts[0]),
-        found_in=tuple(found),
-        lacking=tuple(partition for partition in range(due) if partition not in found),
-        surplus=tuple(partition for partition in found if partition >= due),
+        found_in=tuple(partitions),
+        lacking=tuple(partition for partition in range(due) if partition not in partitions),
+        surplus=tuple(partition for partition in partitions if partition >= due),
         first=(int(copies.partition[0]), int(copies.position[0])),
     )
 
 
 def sorted_copies(events: Events, keys: tuple[Numbers, ...]) -> tuple[Numbers, Numbers]:
-    """The order of events by some keys, then partition and position, and where each group starts."""
+    """Return the order of events by some keys, then partition and position, and where each group starts."""
     order = np.lexsort((events.position, events.partition, *reversed(keys)))
     return order, np.flatnonzero(starts_of(*(key[order] for key in keys)))

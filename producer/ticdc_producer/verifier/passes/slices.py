@@ -16,7 +16,7 @@ from ticdc_producer.verifier.invariants.registry import invariants
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.observe import Observer, with_left_keys
 from ticdc_producer.verifier.passes.partition_marks import PartitionMarks, PartitionState
-from ticdc_producer.verifier.stream_facts import StreamFacts
+from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.violations import ViolationCounts
 
 EVENT = "event"
@@ -27,14 +27,14 @@ SliceStates: TypeAlias = Mapping[tuple[int, str, int], PartitionState]
 
 @dataclass
 class Slices:
-    """What is known of one part of the stream.
+    """The results of one part of the stream.
 
     :param number: of the part, which is the number of its slices.
     :param states: by topic and partition the newest events of the slice.
     """
 
     number: int
-    facts: StreamFacts
+    stats: StreamStats
     violations: ViolationCounts
     states: dict[tuple[str, int], PartitionState]
 
@@ -43,15 +43,15 @@ def observed_slices(options: VerifyOptions, part: Part, batches: Batches) -> Gen
     """Observe the events of a part, and check what a single event shows.
 
     :param batches: shape ``DECODED``, in the order of the offsets.
-    :return: yields ``Events``, and returns what is known of the slices.
+    :return: yields ``Events``, and returns the results of the slices.
     """
-    slices = Slices(part.index, StreamFacts(options), ViolationCounts(options.examples), {})
+    slices = Slices(part.index, StreamStats(options), ViolationCounts(options.examples), {})
     observer, marks = Observer(options), PartitionMarks()
     for decoded in batches:
         if not decoded.num_rows:
             continue
         marked = marks.mark(observer.observe(decoded))
-        slices.facts.add(marked)
+        slices.stats.add(marked)
         for invariant in invariants():
             if invariant.by_event:
                 slices.violations.add(invariant.id, invariant.by_event(marked))
@@ -64,17 +64,17 @@ def observed_slices(options: VerifyOptions, part: Part, batches: Batches) -> Gen
 def states_before(slices: Iterable[Slices]) -> SliceStates:
     """Return the state of each partition at the start of each slice but its first."""
     by_partition: dict[tuple[str, int], list[tuple[PartitionState, int]]] = defaultdict(list)
-    for one in slices:
-        for name, state in one.states.items():
-            by_partition[name].append((state, one.number))
-    found = {}
+    for part in slices:
+        for name, state in part.states.items():
+            by_partition[name].append((state, part.number))
+    before_slice = {}
     for (topic, partition), states in by_partition.items():
         in_order = sorted(states, key=lambda state: state[0].first)
         before = in_order[0][0]
         for state, number in in_order[1:]:
-            found[number, topic, partition] = before
+            before_slice[number, topic, partition] = before
             before = before.followed_by(state)
-    return found
+    return before_slice
 
 
 Offset: TypeAlias = tuple[str, int, int]

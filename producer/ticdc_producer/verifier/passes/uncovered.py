@@ -34,7 +34,7 @@ class UncoveredRows:
         for code, topic in enumerate(topics):
             if topic not in groups.options.partitions:
                 continue
-            covered = groups.facts.covered(topic)
+            covered = groups.stats.covered(topic)
             rows = np.flatnonzero(first & (codes == code) & (events.commit_ts > covered))
             if len(rows):
                 order = rows[
@@ -51,13 +51,13 @@ class UncoveredRows:
         self.rows[topic] = before + count, min(first, oldest), max(last, newest), covered
 
     def violations(self) -> Violations:
-        """One violation per topic."""
+        """Return one violation per topic."""
         topics = sorted(self.rows)
-        found = [self.rows[topic] for topic in topics]
-        ends = [(oldest, newest) for _, oldest, newest, _ in found]
+        uncovered = [self.rows[topic] for topic in topics]
+        ends = [(oldest, newest) for _, oldest, newest, _ in uncovered]
 
         def detail(number: int) -> str:
-            count, oldest, newest, covered = found[number]
+            count, oldest, newest, covered = uncovered[number]
             span = (newest[0] >> 18) - (oldest[0] >> 18)
             return (
                 f"{count} rows in {span} ms after resolved-ts {covered}, the highest that all partitions have"

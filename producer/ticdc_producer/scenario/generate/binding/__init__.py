@@ -1,1 +1,1 @@
-"""Binds a ``generate`` step to its tables: columns, references, DDLs; settings that do not fit are refused."""
+"""Binds a ``generate`` step to its tables: columns, references, DDLs. Invalid settings are refused."""

@@ -59,9 +59,9 @@ class Alterations:
         if not ways:
             what = f"DDL {self._number} of {self._first.qualified_name}: all columns have an index already"
             raise ScenarioError(what, hint="give drop-index or add-column a weight, or configure fewer DDLs")
-        return ways[self._drawn({kind: self._weights[kind] for kind in ways})]()
+        return ways[self._draw_kind({kind: self._weights[kind] for kind in ways})]()
 
-    def _drawn(self, weights: Mapping[str, float]) -> str:
+    def _draw_kind(self, weights: Mapping[str, float]) -> str:
         position = self._hash("kind") / (1 << 64) * sum(weights.values())
         for kind, weight in weights.items():
             position -= weight
@@ -73,7 +73,7 @@ class Alterations:
         return salt(f"{self._seed}/ddl/{self._number}/{purpose}") % (1 << 64)
 
     def _ways(self, table: TableInfo) -> dict[str, Callable[[], DrawnDDL]]:
-        """The possible DDLs, by key of the scenario."""
+        """Return the possible DDLs, by key of the scenario."""
         ways: dict[str, Callable[[], DrawnDDL]] = {
             "add-column": lambda: self._add_column(table),
             "rename-table": lambda: self._rename(table),
@@ -90,7 +90,7 @@ class Alterations:
         return ways
 
     def _not_indexed(self, table: TableInfo) -> Iterator[str]:
-        """Columns that can be indexed and that are not the first column of an index."""
+        """Yield the columns that can be indexed and that are not the first column of an index."""
         first = {index.offsets[0] for index in table.indexes}
         for offset in table.sent:
             if offset not in first and _short(table.columns[offset]):
@@ -128,7 +128,7 @@ class Alterations:
 
 
 def _short(column: ColumnInfo) -> bool:
-    """Whether the whole column fits into an index with every charset."""
+    """Return whether the whole column fits into an index with every charset."""
     is_short_text = column.type in (MySQLType.VARCHAR, MySQLType.STRING) and column.length <= 64
     return (column.type in _INDEXED or is_short_text) and not column.is_virtual
 

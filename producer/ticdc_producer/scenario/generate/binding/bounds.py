@@ -1,10 +1,11 @@
-"""The bounds of a Spark SQL expression, computed from its syntax; those of sums fit their column."""
+"""The bounds of a Spark SQL expression, computed from its syntax, and a check that sums fit their column."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from math import ceil, floor
 
 from sqlglot import exp, parse_one
@@ -37,7 +38,7 @@ class Bounds:
     high: Fraction
 
     def outward(self, steps: int) -> Bounds:
-        """The bounds rounded outward to multiples of 1/steps."""
+        """Round the bounds outward to multiples of 1/steps."""
         return Bounds(Fraction(floor(self.low * steps), steps), Fraction(ceil(self.high * steps), steps))
 
     def or_else(self, other: Bounds) -> Bounds:
@@ -50,7 +51,7 @@ class Bounds:
 
 
 def bounds_of(text: str, names: Mapping[str, Bounds]) -> Bounds:
-    """The bounds of an expression.
+    """Compute the bounds of an expression.
 
     :param names: bounds of the names that it may use.
     :raises ScenarioError: for an invalid expression, or if its bounds cannot be determined.
@@ -73,7 +74,7 @@ def _of(node: exp.Expr, names: Mapping[str, Bounds]) -> Bounds:
     if isinstance(node, exp.Cast):
         return _cast(node, names)
     if isinstance(node, exp.Case):
-        branches = [one.args["true"] for one in node.args["ifs"]]
+        branches = [branch.args["true"] for branch in node.args["ifs"]]
         return _any([*branches, node.args.get("default")], names)
     if isinstance(node, exp.If):
         return _any([node.args["true"], node.args.get("false")], names)
@@ -83,38 +84,35 @@ def _of(node: exp.Expr, names: Mapping[str, Bounds]) -> Bounds:
 
 
 def _computed(node: exp.Expr, names: Mapping[str, Bounds]) -> Bounds:
-    two = _BINARY.get(type(node))
-    if two is not None:
-        return two(_of(node.this, names), _of(node.args["expression"], names))
+    binary = _BINARY.get(type(node))
+    if binary is not None:
+        return binary(_of(node.this, names), _of(node.args["expression"], names))
     if isinstance(node, exp.Coalesce):
         return _any([node.this, *node.expressions], names)
     if isinstance(node, exp.Least | exp.Greatest):
         parts = [_of(part, names) for part in (node.this, *node.expressions)]
         pick = min if isinstance(node, exp.Least) else max
         return Bounds(pick(part.low for part in parts), pick(part.high for part in parts))
-    one = _UNARY.get(type(node))
-    if one is not None:
-        return one(_of(node.this, names))
+    unary = _UNARY.get(type(node))
+    if unary is not None:
+        return unary(_of(node.this, names))
     raise _unknown(node)
 
 
 def _named(node: exp.Column, names: Mapping[str, Bounds]) -> Bounds:
-    found = names.get(node.name.lower())
-    if found is None:
+    bounds = names.get(node.name.lower())
+    if bounds is None:
         hint = nearest(node.name, names) or f"available: {', '.join(names)}"
         raise ScenarioError(f"the expression uses the unknown name {node.sql('spark')}", hint=hint)
-    return found
+    return bounds
 
 
 def _any(nodes: Sequence[exp.Expr | None], names: Mapping[str, Bounds]) -> Bounds:
-    """One of several values; an absent branch is NULL and adds nothing."""
-    found = [_of(node, names) for node in nodes if node is not None and not isinstance(node, exp.Null)]
-    if len(found) < len(nodes):
-        found.append(Bounds(Fraction(0), Fraction(0)))
-    total = found[0]
-    for one in found[1:]:
-        total = total.or_else(one)
-    return total
+    """Return the bounds of one of several values; an absent branch is NULL and adds nothing."""
+    alternatives = [_of(node, names) for node in nodes if node is not None and not isinstance(node, exp.Null)]
+    if len(alternatives) < len(nodes):
+        alternatives.append(Bounds(Fraction(0), Fraction(0)))
+    return reduce(Bounds.or_else, alternatives)
 
 
 def _cast(node: exp.Cast, names: Mapping[str, Bounds]) -> Bounds:
@@ -141,8 +139,10 @@ def _function(node: exp.Anonymous, names: Mapping[str, Bounds]) -> Bounds:
 
 
 def _product(left: Bounds, right: Bounds) -> Bounds:
-    ends = [one * other for one in (left.low, left.high) for other in (right.low, right.high)]
-    return Bounds(min(ends), max(ends))
+    products = [
+        left_end * right_end for left_end in (left.low, left.high) for right_end in (right.low, right.high)
+    ]
+    return Bounds(min(products), max(products))
 
 
 def _quotient(left: Bounds, right: Bounds) -> Bounds:
@@ -213,10 +213,10 @@ def check_added(plan: GeneratePlan, column: ColumnPlan) -> None:
 
 
 def _updates(plan: GeneratePlan, column: ColumnPlan) -> int:
-    """Maximum number of updates of a row."""
+    """Return the maximum number of updates of a row."""
     if not plan.each:
         return plan.events - plan.rows
-    named = sum(column.offset in one.updates for one in plan.each)
+    named = sum(column.offset in step.updates for step in plan.each)
     return min(plan.transactions * named, plan.table_picks)
 
 

@@ -49,7 +49,7 @@ def bind_column(
     line: int,
     seed: int,
 ) -> ColumnPlan:
-    """The plan of a column.
+    """Build the plan of a column.
 
     :param keyed: whether it belongs to a unique key.
     :param last_number: the largest number of a sequence; -1 if the column has no sequence.
@@ -86,7 +86,7 @@ def bind_column(
 
 
 def numbers_fit(column: ColumnInfo, spec: ColumnSpec, last: int, prefix: int) -> bool:
-    """Whether a column can hold a value of its own for each number from 0 to ``last``.
+    """Return whether a column can hold a value of its own for each number from 0 to ``last``.
 
     :param prefix: number of characters in an index; -1: all.
     """
@@ -100,7 +100,7 @@ def numbers_fit(column: ColumnInfo, spec: ColumnSpec, last: int, prefix: int) ->
 
 
 def _range(column: ColumnInfo, spec: ColumnSpec, *, sequence: bool) -> tuple[int, int, tuple[float, float]]:
-    """Smallest and largest ordinal, and the bounds of FLOAT and DOUBLE values."""
+    """Return the smallest and largest ordinal, and the bounds of FLOAT and DOUBLE values."""
     low, high = default_range(column)
     real = default_reals(column)
     if sequence and column.type in _COUNTED:
@@ -146,8 +146,8 @@ def _length(column: ColumnInfo, spec: ColumnSpec) -> tuple[int, int]:
 
 def _choices(column: ColumnInfo, spec: ColumnSpec, seed: int) -> tuple[Value, ...]:
     if spec.faker is not None:
-        made = fake_values(spec.faker, spec.locale, spec.pool, seed)
-        return tuple(canonical_of(column, text) for text in made)
+        texts = fake_values(spec.faker, spec.locale, spec.pool, seed)
+        return tuple(canonical_of(column, text) for text in texts)
     choices = tuple(canonical_of(column, text) for text in spec.values or ())
     if None in choices and not column.nullable:
         raise ScenarioError(f"column {column.name!r} cannot be null", column=column.name)
@@ -162,9 +162,9 @@ def _adds(column: ColumnInfo, spec: ColumnSpec, *, keyed: bool) -> str:
 
 
 def _deterministic(column: ColumnInfo, text: str) -> str:
-    found = _NON_DETERMINISTIC.search(text)
-    if found:
-        what = f"{found[1].lower()} in the expression of column {column.name!r} differs from run to run"
+    match = _NON_DETERMINISTIC.search(text)
+    if match:
+        what = f"{match[1].lower()} in the expression of column {column.name!r} differs from run to run"
         raise ScenarioError(what, column=column.name, hint="use draw, a hash, for random values")
     return text
 
@@ -187,7 +187,7 @@ def _nulls(column: ColumnInfo, spec: ColumnSpec, *, keyed: bool) -> float:
 
 
 def _boundary_values(column: ColumnInfo, spec: ColumnSpec) -> tuple[Value, ...]:
-    """The boundary values: min and max if set, otherwise those of the type."""
+    """Return the boundary values: min and max if set, otherwise those of the type."""
     if not spec.edges:
         return ()
     named = [text for text in (spec.min, spec.max) if text is not None]
@@ -198,7 +198,7 @@ _DEFAULT_SPEC = ColumnSpec()
 
 
 def with_table_versions(plan: GeneratePlan, versions: Sequence[TableInfo]) -> GeneratePlan:
-    """The plan with the columns that DDLs of its step add.
+    """Add the columns that DDLs of its step add to a plan.
 
     :param versions: the table at the start of the step, and after each of its DDLs.
     """
@@ -220,5 +220,5 @@ def _added(plan: GeneratePlan, versions: Sequence[TableInfo]) -> Iterator[Column
 
 
 def _first_event(plan: GeneratePlan, version: int) -> int:
-    """The first event that may belong to a version of the table."""
+    """Return the first event that may belong to a version of the table."""
     return plan.rows + version * plan.ddl_every * plan.rows_per_transaction

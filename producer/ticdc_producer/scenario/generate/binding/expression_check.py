@@ -1,9 +1,9 @@
 """Checks the Spark SQL of ``expression:`` before Spark reads it.
 
 Spark SQL can run Java methods (``reflect``, ``java_method``), read files and query tables. An expression may
-therefore contain listed words, functions and shapes of syntax only. Text that two parsers could read
-differently (comments, quoted names, raw strings) is rejected, so that Spark runs the tree that is checked
-here.
+therefore contain only words, functions and shapes of syntax that are listed here. Text that two parsers could
+read differently (comments, quoted names, raw strings) is rejected, so that Spark runs the tree that is
+checked here.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FUNCTIONS = frozenset({
     "ucase", "unbase64", "unhex", "unix_date", "unix_micros", "unix_millis", "unix_seconds", "upper",
     "weekday", "weekofyear", "width_bucket", "xxhash64", "year",
 })  # fmt: skip
-"""Spark's functions whose result depends on their arguments alone and that reach nothing outside of them."""
+"""Spark's functions whose result depends on their arguments alone and that access nothing else."""
 _WORDS = frozenset({
     "and", "array", "as", "at", "between", "bigint", "binary", "boolean", "both", "case",
     "cast", "char", "date", "day", "days", "dec", "decimal", "div", "double", "else",
@@ -114,15 +114,15 @@ def _check_tokens(text: str) -> None:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
-    """Kind and text of each token but blanks."""
+    """Yield kind and text of each token except blanks."""
     position = 0
     while position < len(text):
-        found = _TOKEN.match(text, position)
-        if found is None:
+        token = _TOKEN.match(text, position)
+        if token is None:
             raise _not_allowed(text[position])
-        if found.lastgroup != "blank":
-            yield str(found.lastgroup), found[0]
-        position = found.end()
+        if token.lastgroup != "blank":
+            yield str(token.lastgroup), token[0]
+        position = token.end()
 
 
 def _not_allowed(what: str) -> ScenarioError:

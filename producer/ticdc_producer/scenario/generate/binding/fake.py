@@ -1,4 +1,4 @@
-"""Pools of values of the faker library, made once on the driver; rows draw from them."""
+"""Pools of values of the faker library, computed once on the driver; rows draw from them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
@@ -27,14 +27,14 @@ class _ClockDependentError(Exception):
 
 @lru_cache(maxsize=256)
 def fake_values(provider: str, locale: str, pool: int, seed: int) -> tuple[str, ...]:
-    """``pool`` values as SQL literals; they depend on the version of the library.
+    """Return ``pool`` values as SQL literals; they depend on the version of the library.
 
     :raises ScenarioError: for an unknown locale or provider, and for values that are not scalars or depend
         on the current day.
     """
     fake = _seeded(locale, seed)
     make = _provider(fake, provider, locale)
-    found: list[str] = []
+    texts: list[str] = []
     for _ in range(pool):
         try:
             value = make()
@@ -45,8 +45,8 @@ def fake_values(provider: str, locale: str, pool: int, seed: int) -> tuple[str, 
         if isinstance(value, bool) or not isinstance(value, _PLAIN):
             what = f"faker's {provider} gives a {type(value).__name__}, which is not a value of a column"
             raise ScenarioError(what, hint="use a provider of texts or numbers")
-        found.append(str(value))
-    return tuple(found)
+        texts.append(str(value))
+    return tuple(texts)
 
 
 def _seeded(locale: str, seed: int) -> Generator:
@@ -63,10 +63,10 @@ def _seeded(locale: str, seed: int) -> Generator:
     return fake
 
 
-def _provider(fake: Generator, name: str, locale: str) -> Callable[[], Any]:
+def _provider(fake: Generator, name: str, locale: str) -> Callable[[], object]:
     from faker.providers import BaseProvider
 
-    found: dict[str, Callable[[], Any]] = {}
+    methods: dict[str, Callable[[], object]] = {}
     clock_dependent: set[str] = set(_CLOCK_DEPENDENT_METHODS)
     for provider in fake.get_providers():
         part = type(provider).__module__.removeprefix("faker.providers.").partition(".")[0]
@@ -77,13 +77,13 @@ def _provider(fake: Generator, name: str, locale: str) -> Callable[[], Any]:
                 clock_dependent.add(method)
                 setattr(fake, method, _refuse_clock)  # other providers call it
             else:
-                found[method] = getattr(provider, method)
+                methods[method] = getattr(provider, method)
     if name in clock_dependent:
         raise _clock_dependent_error(name)
-    if name not in found:
+    if name not in methods:
         what = f"faker has no provider {name!r} in locale {locale}"
-        raise ScenarioError(what, hint=nearest(name, found, listed="the documentation of faker"))
-    return found[name]
+        raise ScenarioError(what, hint=nearest(name, methods, listed="the documentation of faker"))
+    return methods[name]
 
 
 def _refuse_clock(*_args: object, **_kwargs: object) -> NoReturn:

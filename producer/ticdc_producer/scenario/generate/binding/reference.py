@@ -29,9 +29,9 @@ def bind_reference(
     first: tuple[int, int],
     table_schedule: TableSchedule,
 ) -> Reference | None:
-    """The reference of a column; None if its spec has none.
+    """Bind the reference of a column; None if its spec has none.
 
-    :param earlier: the plans before that of the table.
+    :param earlier: the plans of earlier tables.
     :param first: number of the step's first commit, and number of rows that the table gets first.
     :raises ScenarioError: for a table or column that cannot be referenced.
     """
@@ -53,28 +53,28 @@ def bind_reference(
 
 
 def _parent(name: str, column: ColumnInfo, table: TableInfo, earlier: Sequence[GeneratePlan]) -> GeneratePlan:
-    wanted = name if "." in name else f"{table.schema}.{name}"
+    parent_name = name if "." in name else f"{table.schema}.{name}"
     parents = {plan.table.qualified_name.lower(): plan for plan in earlier}
-    if wanted.lower() not in parents:
-        what = f"column {column.name!r}: no earlier generate step fills a table {wanted}"
-        raise ScenarioError(what, column=column.name, hint=nearest(wanted, parents))
-    return parents[wanted.lower()]
+    if parent_name.lower() not in parents:
+        what = f"column {column.name!r}: no earlier generate step fills a table {parent_name}"
+        raise ScenarioError(what, column=column.name, hint=nearest(parent_name, parents))
+    return parents[parent_name.lower()]
 
 
 def _key(name: str, column: ColumnInfo, parent: GeneratePlan) -> ColumnPlan:
-    """The referenced column: a key column whose values number the rows."""
+    """Return the referenced column: a key column whose values number the rows."""
     table = parent.table.qualified_name
-    names = {one.id: one.name.lower() for one in parent.table_after(None).columns}
-    columns = {names[one.column.id]: one for one in parent.columns if one.column.id in names}
-    found = columns.get(name.lower())
-    if found is None:
+    names = {info.id: info.name.lower() for info in parent.table_after(None).columns}
+    columns = {names[plan.column.id]: plan for plan in parent.columns if plan.column.id in names}
+    key = columns.get(name.lower())
+    if key is None:
         what = f"column {column.name!r}: table {table} has no column {name!r}"
         raise ScenarioError(what, column=column.name, hint=nearest(name, columns))
-    if not (found.keyed and found.sequence):
+    if not (key.keyed and key.sequence):
         what = f"column {column.name!r}: {name} is not a numbered key column of {table}"
-        numbered = [one.column.name for one in parent.columns if one.keyed and one.sequence]
+        numbered = [plan.column.name for plan in parent.columns if plan.keyed and plan.sequence]
         raise ScenarioError(what, column=column.name, hint=f"use {' or '.join(numbered)}")
-    return found
+    return key
 
 
 def _check_rows_exist(parent: GeneratePlan, column: ColumnInfo) -> None:
@@ -90,15 +90,15 @@ def _check_rows_exist(parent: GeneratePlan, column: ColumnInfo) -> None:
 
 
 def _check_keys_remain(parent: GeneratePlan, named: ColumnPlan, column: ColumnInfo) -> None:
-    """Check that SQL behind the step of the referenced table left all keys that it generated."""
+    """Check that SQL after the step of the referenced table removed none of the generated keys."""
     if parent.edits is not None and named.column.id in parent.edits.lost_keys:
         name = f"{parent.table.qualified_name}.{named.column.name}"
         what = f"column {column.name!r}: SQL removed values of {name}, so a reference may name an absent row"
-        raise ScenarioError(what, column=column.name, hint="put that SQL behind this step")
+        raise ScenarioError(what, column=column.name, hint="put that SQL after this step")
 
 
 def _rows_before(parent: GeneratePlan, rows: int, table_schedule: TableSchedule, *, same_step: bool) -> int:
-    """Rows of the parent before the first change of the table that refers to it."""
+    """Return the number of rows of the parent before the first change of the table that refers to it."""
     if not same_step:
         return parent.all_rows
     if rows or not table_schedule.positions:

@@ -1,4 +1,4 @@
-"""Binds a ``generate`` step to its tables; settings that do not fit are rejected with their line."""
+"""Binds a ``generate`` step to its tables. Settings that do not fit are rejected with their line."""
 
 from __future__ import annotations
 
@@ -47,19 +47,20 @@ def bind(
     lines: SourceLines,
     earlier: Sequence[GeneratePlan] = (),
 ) -> tuple[GeneratePlan, ...]:
-    """The plans of a step, one for each table.
+    """Build the plans of a step, one for each table.
 
     :param spec: the keys of the step.
     :param tables: the tables of the step, in the order of ``spec``.
     :param first_commit: number of the step's first transaction.
     :param seed: random seed of the scenario.
-    :param file: the scenario file, for messages; ``lines``: the lines of the step's keys.
+    :param file: the scenario file, for messages.
+    :param lines: the lines of the step's keys.
     :param earlier: plans of the earlier steps.
     :raises ScenarioError: for settings that do not fit the tables, with file and line.
     """
     resolved_tables = spec.resolved_tables()
     loads = [load_commits(table_spec.rows) for table_spec in resolved_tables]
-    found: list[GeneratePlan] = []
+    plans: list[GeneratePlan] = []
     for number, (table_spec, table_schedule) in enumerate(
         zip(resolved_tables, _table_schedules(spec, seed, first_commit), strict=True)
     ):
@@ -74,10 +75,10 @@ def bind(
             seed=seed,
             file=file,
             lines=lines.of_table(number) if spec.tables else lines,
-            earlier=(*earlier, *found),
+            earlier=(*earlier, *plans),
         )
-        found.append(binder.plan())
-    return tuple(found)
+        plans.append(binder.plan())
+    return tuple(plans)
 
 
 def _table_schedules(spec: Generate, seed: int, first_commit: int) -> list[TableSchedule]:
@@ -85,7 +86,7 @@ def _table_schedules(spec: Generate, seed: int, first_commit: int) -> list[Table
     if spec.each is not None and spec.names_tables:
         numbers = {table_spec.table.lower(): number for number, table_spec in enumerate(resolved_tables)}
         return schedules_by_statement(
-            [numbers[(one.table or "").lower()] for one in spec.each], len(resolved_tables)
+            [numbers[(statement.table or "").lower()] for statement in spec.each], len(resolved_tables)
         )
     return schedules_by_share([table_spec.share for table_spec in resolved_tables], f"{seed}/{first_commit}")
 
@@ -107,9 +108,9 @@ class _Binder:
     def plan(self) -> GeneratePlan:
         self._check_table()
         specs = self._column_specs()
-        found = self._rates()
-        sequences = self._sequences(specs, self._last_number(found, keyed=True))
-        columns = self._columns(specs, sequences, found)
+        rates = self._rates()
+        sequences = self._sequences(specs, self._last_number(rates, keyed=True))
+        columns = self._columns(specs, sequences, rates)
         plan = GeneratePlan(
             file=self.file,
             line=self.lines.of(),
@@ -123,8 +124,8 @@ class _Binder:
             rows_per_transaction=self._rows_per_transaction(),
             changes_per_row=self.step.changes_per_row,
             table_schedule=self.table_schedule,
-            new_rows=found.new_rows,
-            delete_chance=found.delete,
+            new_rows=rates.new_rows,
+            delete_chance=rates.delete,
             hot_keys=self.table_spec.hot_keys,
             updates=self._updates(columns),
             key_changes=self.table_spec.key_changes,
@@ -160,7 +161,7 @@ class _Binder:
                 raise error.at(self.file, self.lines.of("table")) from None
 
     def _column_specs(self) -> dict[int, ColumnSpec]:
-        """The specs of columns, by offset."""
+        """Return the specs of columns, by offset."""
         offsets = {self.table.columns[offset].name.lower(): offset for offset in self.table.sent}
         specs: dict[int, ColumnSpec] = {}
         for name, spec in self.table_spec.columns.items():
@@ -188,36 +189,38 @@ class _Binder:
             return Rates(0, 0.0)
         alone = self.table_schedule == ALWAYS
         events = self.step.transactions * self.step.rows_per_transaction if alone else table_picks * per_row
-        found = operation_rates(mix.insert / total, mix.delete / total, self.table_spec.rows, events)
-        if found.new_rows > table_picks:
-            what = f"{found.new_rows} new rows are needed, but only {table_picks} rows are picked"
+        rates = operation_rates(mix.insert / total, mix.delete / total, self.table_spec.rows, events)
+        if rates.new_rows > table_picks:
+            what = f"{rates.new_rows} new rows are needed, but only {table_picks} rows are picked"
             raise self._error(what, "mix", hint="changes-per-row leaves room for fewer inserts")
-        return found
+        return rates
 
     def _statements(self) -> list[StatementSpec]:
-        """The statements that may be of this table."""
-        each = self.step.each or ()
+        """Return the statements that may be of this table."""
+        table = self.table_spec.table.lower()
         return [
-            one for one in each if one.table is None or one.table.lower() == self.table_spec.table.lower()
+            statement
+            for statement in self.step.each or ()
+            if statement.table is None or statement.table.lower() == table
         ]
 
-    def _last_number(self, found: Rates, *, keyed: bool) -> int:
-        """The largest number of a sequence: rows are numbered first, then changes."""
-        rows = self.table_spec.rows + found.new_rows
+    def _last_number(self, rates: Rates, *, keyed: bool) -> int:
+        """Return the largest number of a sequence: rows are numbered first, then changes."""
+        rows = self.table_spec.rows + rates.new_rows
         if keyed and not self.table_spec.key_changes:
             return rows - 1
         return rows + self.table_spec.rows + self.step.transactions * self._rows_per_transaction() - 1
 
     def _sequences(self, specs: Mapping[int, ColumnSpec], last: int) -> set[int]:
-        """Offsets of the columns with different values: at least one per unique key."""
-        chosen = {offset for offset, spec in specs.items() if spec.distribution == "sequence"}
+        """Return the offsets of the columns with different values: at least one per unique key."""
+        offsets = {offset for offset, spec in specs.items() if spec.distribution == "sequence"}
         for index in self._unique_keys():
-            if not chosen & set(index.offsets):
-                chosen.add(self._numbered(index, specs, last))
-        return chosen
+            if not offsets & set(index.offsets):
+                offsets.add(self._numbered(index, specs, last))
+        return offsets
 
     def _numbered(self, index: IndexInfo, specs: Mapping[int, ColumnSpec], last: int) -> int:
-        """The column of a unique key that holds the number."""
+        """Return the column of a unique key that holds the number."""
         lengths = index.lengths or (-1,) * len(index.offsets)
         for offset, length in zip(index.offsets, lengths, strict=True):
             column = self.table.columns[offset]
@@ -237,7 +240,7 @@ class _Binder:
         return [index for index in self.table.indexes if index.unique]
 
     def _columns(
-        self, specs: Mapping[int, ColumnSpec], sequences: Collection[int], found: Rates
+        self, specs: Mapping[int, ColumnSpec], sequences: Collection[int], rates: Rates
     ) -> tuple[ColumnPlan, ...]:
         keyed = {offset for index in self._unique_keys() for offset in index.offsets}
         columns: list[ColumnPlan] = []
@@ -246,7 +249,7 @@ class _Binder:
             line = self.lines.of("columns", column.name)
             spec, last = specs.get(offset, _DEFAULT_SPEC), -1
             if offset in sequences:
-                last = self._last_number(found, keyed=offset in keyed)
+                last = self._last_number(rates, keyed=offset in keyed)
             try:
                 plan = bind_column(
                     column,
@@ -275,7 +278,7 @@ class _Binder:
         steps: list[TxnStep] = []
         mine = self._statements()
         for number, statement in enumerate(self.step.each or ()):
-            is_mine = any(statement is one for one in mine)
+            is_mine = any(statement is of_table for of_table in mine)
             names = statement.columns if is_mine else ()
             updates = self._updated(names, columns, "each", str(number))
             if statement.does == "replace":
@@ -284,15 +287,15 @@ class _Binder:
         return tuple(steps)
 
     def _updated(self, names: Sequence[str], columns: tuple[ColumnPlan, ...], *path: str) -> tuple[int, ...]:
-        """Offsets of the columns that updates change."""
+        """Return the offsets of the columns that updates change."""
         offsets = {column.column.name.lower(): column.offset for column in columns}
         keyed = {column.offset for column in columns if column.keyed}
-        found = tuple(self._offset(offsets, name, *path) for name in names)
-        for name, offset in zip(names, found, strict=True):
+        updated = tuple(self._offset(offsets, name, *path) for name in names)
+        for name, offset in zip(names, updated, strict=True):
             if offset in keyed:
                 what = f"column {name!r} belongs to a unique key"
                 raise self._error(what, *path, hint="key-changes sets the ratio of updates that change keys")
-        return found
+        return updated
 
     def _updates(self, columns: tuple[ColumnPlan, ...]) -> tuple[int, ...]:
         keyed = {column.offset for column in columns if column.keyed}

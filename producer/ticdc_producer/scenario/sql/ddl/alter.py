@@ -30,7 +30,7 @@ from ticdc_producer.scenario.sql.syntax.statement import AlterTable, CreateIndex
 
 
 def alter_table(node: AlterTable, context: DDLContext) -> None:
-    """``ALTER TABLE``. Several parts are one job of the kind MULTI_SCHEMA_CHANGE."""
+    """Run ``ALTER TABLE``. Several parts are one job of the kind MULTI_SCHEMA_CHANGE."""
     name = node.table.within(context.database)
     if node.if_exists and context.cluster.find(*name) is None:
         return
@@ -105,7 +105,7 @@ def _record(context: DDLContext, alteration: Alteration, *, several: bool) -> No
 
 
 def create_index(node: CreateIndex, context: DDLContext) -> None:
-    """``CREATE [UNIQUE] INDEX name ON table (…)``.
+    """Run ``CREATE [UNIQUE] INDEX name ON table (…)``.
 
     :raises UnsupportedSQL: for an index of another kind.
     """
@@ -119,7 +119,7 @@ def create_index(node: CreateIndex, context: DDLContext) -> None:
 
 
 def drop_index(node: DropIndex, context: DDLContext) -> None:
-    """``DROP INDEX name ON table``."""
+    """Run ``DROP INDEX name ON table``."""
     table = context.cluster.table(*node.table.within(context.database))
     alteration = Alteration(table, context, context.line)
     keys.drop_index_named(alteration, node.name, lenient=node.if_exists)

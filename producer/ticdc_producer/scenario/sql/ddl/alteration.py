@@ -63,7 +63,7 @@ class Alteration:
         self.foreign_keys = list(self.table.foreign_keys)
 
     def column(self, name: str) -> int:
-        """Offset of a column.
+        """Return the offset of a column.
 
         :raises ScenarioError: if the table has no column of that name.
         """
@@ -85,7 +85,7 @@ class Alteration:
         return any(c.name.lower() == name.lower() and not c.hidden for c in self.info.columns)
 
     def index(self, name: str) -> IndexInfo:
-        """The index of that name.
+        """Return the index with a name.
 
         :raises ScenarioError: if the table has no index of that name.
         """
@@ -102,7 +102,7 @@ class Alteration:
         self._set_columns(columns)
 
     def with_new_id(self, column: ColumnInfo) -> ColumnInfo:
-        """The column with the table's next column id."""
+        """Give a column the table's next column id."""
         column_id = self.info.last_column_id + 1
         self.info = replace(self.info, last_column_id=column_id)
         return replace(column, id=column_id)
@@ -192,7 +192,7 @@ class Alteration:
         return target.make_row(scope.row, row.row_id)
 
     def _set_columns(self, columns: list[ColumnInfo], renamed: Mapping[str, str] | None = None) -> None:
-        """Replace the column list; indexes find their columns again by name."""
+        """Replace the column list, and update the column offsets of indexes by name."""
         old = [column.name.lower() for column in self.info.columns]
         new = {column.name.lower(): offset for offset, column in enumerate(columns)}
         renamed = renamed or {}

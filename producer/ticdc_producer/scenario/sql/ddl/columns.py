@@ -29,7 +29,7 @@ T = MySQLType
 
 
 def add_columns(node: AddColumn, alteration: Alteration) -> None:
-    """``ADD [COLUMN] definition [FIRST | AFTER other]`` or ``ADD [COLUMN] (definition, …)``."""
+    """Run ``ADD [COLUMN] definition [FIRST | AFTER other]`` or ``ADD [COLUMN] (definition, …)``."""
     for element in node.elements:
         if not isinstance(element, Column):
             what = "ADD COLUMN with a key in brackets is not supported"
@@ -66,7 +66,7 @@ def _reject_attributes(draft: ColumnDraft, alteration: Alteration) -> None:
 
 
 def _origin_default(column: ColumnInfo, alteration: Alteration) -> Value:
-    """The value of existing rows: the default at the time of the DDL, else the type's zero."""
+    """Return the value of existing rows: the default at the time of the DDL, else the type's zero."""
     mode = alteration.context.mode
     if column.type == T.STRING and column.default_text is not None:
         # TiCDC converts the metadata's text to the column's type, which keeps trailing blanks.
@@ -82,7 +82,7 @@ def _make_column(draft: ColumnDraft, alteration: Alteration) -> ColumnInfo:
 
 
 def _offset_of(position: Position | None, alteration: Alteration, skip: int | None = None) -> int | None:
-    """The offset that FIRST or AFTER names; None without them.
+    """Return the offset that FIRST or AFTER names; None without them.
 
     :param skip: offset of the column that is being moved; the result does not count it.
     """
@@ -98,7 +98,7 @@ def _offset_of(position: Position | None, alteration: Alteration, skip: int | No
 
 
 def drop_column(name: str, alteration: Alteration, *, lenient: bool) -> None:
-    """``DROP [COLUMN] name``; an index of this column alone is dropped with it.
+    """Run ``DROP [COLUMN] name``; an index of this column alone is dropped with it.
 
     :param lenient: whether a missing column is no error.
     """
@@ -123,7 +123,10 @@ def drop_column(name: str, alteration: Alteration, *, lenient: bool) -> None:
 
 
 def _check_unused(alteration: Alteration, offset: int, verb: str) -> None:
-    """:raises ScenarioError: if a generated column or the partitioning uses the column."""
+    """Check that no generated column and not the partitioning uses a column.
+
+    :raises ScenarioError: if one of them does.
+    """
     name = alteration.info.columns[offset].name
     users = dependent_columns(alteration.info, name)
     if users:
@@ -134,7 +137,7 @@ def _check_unused(alteration: Alteration, offset: int, verb: str) -> None:
 
 
 def change_column(node: ChangeColumn, alteration: Alteration) -> None:
-    """``CHANGE [COLUMN] old definition`` or ``MODIFY [COLUMN] definition``."""
+    """Run ``CHANGE [COLUMN] old definition`` or ``MODIFY [COLUMN] definition``."""
     draft = draft_column(node.column)
     name = node.old[-1] if node.old else draft.name
     if node.if_exists and not alteration.has_column(name):
@@ -175,7 +178,7 @@ def _change(target: Position | None, alteration: Alteration, offset: int, draft:
 
 
 def _keeps_stored_values(old: ColumnInfo, new: ColumnInfo) -> bool:
-    """Whether a change of type leaves the stored values as they are."""
+    """Return whether a change of type leaves the stored values as they are."""
     both_integers = old.type in INTEGERS and new.type in INTEGERS
     same_attributes = (old.unsigned, old.charset, old.collation) == (new.unsigned, new.charset, new.collation)
     return same_attributes and (both_integers or old.type == new.type) and new.length >= old.length
@@ -190,7 +193,7 @@ def _check_partition_column(alteration: Alteration, old: ColumnInfo, new: Column
 
 
 def _converter(old: ColumnInfo, new: ColumnInfo, mode: SQLMode) -> Callable[[Value], Value]:
-    """A function that converts a value of the old column to the new column."""
+    """Return a function that converts a value of the old column to the new column."""
 
     def convert(value: Value) -> Value:
         return None if value is None else coerce(new, read(old, value, mode), mode)
@@ -199,7 +202,7 @@ def _converter(old: ColumnInfo, new: ColumnInfo, mode: SQLMode) -> Callable[[Val
 
 
 def rename_column(old: str, name: str, alteration: Alteration) -> None:
-    """``RENAME COLUMN old TO new``."""
+    """Run ``RENAME COLUMN old TO new``."""
     offset = alteration.column(old)
     _check_unused(alteration, offset, "rename")
     alteration.touch(alteration.info.columns[offset].name, name)
@@ -208,7 +211,7 @@ def rename_column(old: str, name: str, alteration: Alteration) -> None:
 
 
 def alter_default(node: AlterColumn, alteration: Alteration) -> None:
-    """``ALTER [COLUMN] name {SET DEFAULT … | DROP DEFAULT}``."""
+    """Run ``ALTER [COLUMN] name {SET DEFAULT … | DROP DEFAULT}``."""
     offset = alteration.column(node.name[-1])
     column = alteration.info.columns[offset]
     alteration.touch(column.name)
@@ -219,7 +222,7 @@ def alter_default(node: AlterColumn, alteration: Alteration) -> None:
 
 
 def convert_columns(alteration: Alteration, charset: str, collation: str) -> None:
-    """CONVERT TO CHARACTER SET: change every column that has a charset."""
+    """Change every column that has a charset, as CONVERT TO CHARACTER SET does."""
     for offset, column in enumerate(alteration.info.columns):
         if column.charset != "binary":
             alteration.change(offset, replace(column, charset=charset, collation=collation))

@@ -20,7 +20,7 @@ NOT_REPLICATED = "TiCDC does not replicate DDL of this kind"
 
 @dataclass(slots=True)
 class DDLContext:
-    """What a DDL statement reads and changes.
+    """The state that a DDL statement reads and changes.
 
     :param statement: the statement itself, which is the text of most jobs.
     :param node: its syntax tree.
@@ -56,7 +56,8 @@ class DDLContext:
 
         :param before: the table's version before the DDL.
         :param after: the table's version after it.
-        :param schema: and ``table``: the names if the DDL has no ``TableInfo``.
+        :param schema: the database, if the DDL has no ``TableInfo``.
+        :param table: the table, if the DDL has no ``TableInfo``.
         :param query: the text, if TiDB rebuilds it; the default is the user's text.
         :raises ScenarioError: if TiCDC would stop the changefeed at this DDL.
         """
@@ -74,7 +75,7 @@ class DDLContext:
         query: str = "",
         sequence: int = 0,
     ) -> DDLJob:
-        """One event of a job.
+        """Return one event of a job.
 
         :param sequence: its index among the events of the job.
         """
@@ -99,7 +100,7 @@ class DDLContext:
         )
 
     def _reason(self, action: Action, before: TableInfo | None, after: TableInfo | None) -> str:
-        """Why TiCDC does not replicate the job; empty if it does."""
+        """Return why TiCDC does not replicate the job; empty if it does."""
         if action in DISCARDED:
             return NOT_REPLICATED
         table = after or before
@@ -115,10 +116,10 @@ class DDLContext:
 
 
 def quoted(schema: str, name: str) -> str:
-    """A table's full name in back-quotes."""
+    """Return a table's full name in back-quotes."""
     return f"{quoted_name(schema)}.{quoted_name(name)}"
 
 
 def quoted_name(name: str) -> str:
-    """A name in back-quotes; those in the name are doubled."""
+    """Return a name in back-quotes; those in the name are doubled."""
     return f"`{name.replace('`', '``')}`"

@@ -18,7 +18,7 @@ _SERVER_CHARSET = ("utf8mb4", "utf8mb4_bin")
 
 
 def run_database(node: DatabaseStatement, context: DDLContext) -> None:
-    """CREATE, ALTER or DROP DATABASE."""
+    """Run CREATE, ALTER or DROP DATABASE."""
     match node.verb:
         case "CREATE":
             _create(node, context)
@@ -42,7 +42,7 @@ def _create(node: DatabaseStatement, context: DDLContext) -> None:
 
 
 def _alter(node: DatabaseStatement, context: DDLContext) -> None:
-    """Existing tables do not change their charset; new tables get the database's."""
+    """Change the database's charset, which new tables get; existing tables keep theirs."""
     database = context.cluster.database(node.name or context.database)
     charset, collation = charset_and_collation(node.options)
     if any(option.kind == "PLACEMENT POLICY" for option in node.options):
@@ -66,7 +66,7 @@ def _drop(node: DatabaseStatement, context: DDLContext) -> None:
 
 
 def charset_and_collation(options: Iterable[TableOption]) -> tuple[str, str]:
-    """The last charset and the last collation of options; empty without.
+    """Return the last charset and the last collation of options; empty without.
 
     :raises UnsupportedSQL: for one that TiDB or this tool does not know.
     """

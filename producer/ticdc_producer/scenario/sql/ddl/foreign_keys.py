@@ -73,10 +73,10 @@ def _check_set_null(child: TableInfo, key: ForeignKeyInfo) -> None:
 
 def _parent(cluster: TiDBCluster, key: ForeignKeyInfo) -> Table:
     schema, name = key.parent
-    found = cluster.find(schema, name) if schema.lower() in cluster.databases else None
-    if found is None:
+    parent = cluster.find(schema, name) if schema.lower() in cluster.databases else None
+    if parent is None:
         raise ScenarioError(f"Failed to open the referenced table {name!r}", line=key.line, value=name)
-    return found
+    return parent
 
 
 def _has_index(parent: TableInfo, offsets: tuple[int, ...]) -> bool:
@@ -84,7 +84,10 @@ def _has_index(parent: TableInfo, offsets: tuple[int, ...]) -> bool:
 
 
 def check_dropped(context: DDLContext, dropped: Collection[Table]) -> None:
-    """:raises ScenarioError: if a table that is not dropped refers to one of these."""
+    """Check that no remaining table refers to one of the dropped tables.
+
+    :raises ScenarioError: if a table that is not dropped refers to one of these.
+    """
     for parent in dropped if context.mode.foreign_key_checks else ():
         reference = _reference_to(context.cluster, parent, dropped)
         if reference is not None:
@@ -96,7 +99,10 @@ def check_dropped(context: DDLContext, dropped: Collection[Table]) -> None:
 
 
 def check_truncated(context: DDLContext, table: Table) -> None:
-    """:raises ScenarioError: if another table refers to this one."""
+    """Check that no other table refers to a table that is truncated.
+
+    :raises ScenarioError: if another table refers to this one.
+    """
     reference = _reference_to(context.cluster, table, [table]) if context.mode.foreign_key_checks else None
     if reference is not None:
         child, key = reference
@@ -107,7 +113,7 @@ def check_truncated(context: DDLContext, table: Table) -> None:
 def _reference_to(
     cluster: TiDBCluster, parent: Table, ignored: Collection[Table]
 ) -> tuple[Table, ForeignKeyInfo] | None:
-    """A foreign key that refers to a table, and its child table.
+    """Return a foreign key that refers to a table, and its child table.
 
     :param ignored: child tables that do not count.
     """
@@ -120,7 +126,10 @@ def _reference_to(
 
 
 def check_columns_exist(info: TableInfo, keys: Iterable[ForeignKeyInfo]) -> None:
-    """:raises ScenarioError: if the table no longer has a column of one of its foreign keys."""
+    """Check that a table still has the columns of its foreign keys.
+
+    :raises ScenarioError: if the table no longer has a column of one of its foreign keys.
+    """
     names = {column.name.lower() for column in info.columns}
     for key in keys:
         for name in key.columns:

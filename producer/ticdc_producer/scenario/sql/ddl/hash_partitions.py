@@ -22,7 +22,7 @@ from ticdc_producer.scenario.sql.syntax.partition_change import ChangePartitions
 def add_hash_partitions(
     node: ChangePartitions, context: DDLContext, table: Table, partitioning: Partitioning
 ) -> None:
-    """``ADD PARTITION PARTITIONS n`` or ``ADD PARTITION (PARTITION name, …)``.
+    """Run ``ADD PARTITION PARTITIONS n`` or ``ADD PARTITION (PARTITION name, …)``.
 
     :raises ScenarioError: for VALUES, a name twice, or too many partitions.
     """
@@ -42,7 +42,7 @@ def add_hash_partitions(
 def coalesce_partitions(
     node: ChangePartitions, context: DDLContext, table: Table, partitioning: Partitioning
 ) -> None:
-    """``COALESCE PARTITION n``: removes the last n partitions, not their rows.
+    """Run ``COALESCE PARTITION n``: remove the last n partitions, not their rows.
 
     :raises ScenarioError: if no partition is removed, or none is left.
     """

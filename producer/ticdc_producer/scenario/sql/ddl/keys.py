@@ -19,7 +19,7 @@ from ticdc_producer.scenario.sql.syntax.alter import AddKey
 
 
 def add_key(node: AddKey, alteration: Alteration) -> None:
-    """``ADD [CONSTRAINT name] {INDEX | UNIQUE | PRIMARY KEY | FOREIGN KEY | CHECK} …``.
+    """Run ``ADD [CONSTRAINT name] {INDEX | UNIQUE | PRIMARY KEY | FOREIGN KEY | CHECK} …``.
 
     TiDB ignores a CHECK unless ``tidb_enable_check_constraint`` is on, and a FULLTEXT key with a warning.
     """
@@ -69,18 +69,18 @@ def drop_index_named(alteration: Alteration, name: str, *, lenient: bool = False
 
 
 def _is_only_index(alteration: Alteration, columns: tuple[str, ...], name: str) -> bool:
-    """Whether this index is the only one that starts with a foreign key's columns."""
-    wanted = [column.lower() for column in columns]
+    """Return whether this index is the only one that starts with a foreign key's columns."""
+    key_columns = [column.lower() for column in columns]
     serving = [
         index.name
         for index in alteration.info.indexes
-        if [alteration.info.columns[o].name.lower() for o in index.offsets][: len(wanted)] == wanted
+        if [alteration.info.columns[o].name.lower() for o in index.offsets][: len(key_columns)] == key_columns
     ]
     return serving == [name]
 
 
 def rename_index(old: str, name: str, alteration: Alteration) -> None:
-    """``RENAME {INDEX | KEY} old TO new``."""
+    """Run ``RENAME {INDEX | KEY} old TO new``."""
     index = alteration.index(old)
     indexes = tuple(replace(i, name=name) if i is index else i for i in alteration.info.indexes)
     if sum(i.name.lower() == name.lower() for i in indexes) > 1:
@@ -104,7 +104,7 @@ def _add_foreign_key(node: syntax.ForeignKey, alteration: Alteration) -> None:
 
 
 def drop_foreign_key(name: str, alteration: Alteration) -> None:
-    """``DROP FOREIGN KEY name``; its index is not dropped."""
+    """Run ``DROP FOREIGN KEY name``; its index is not dropped."""
     remaining = [key for key in alteration.foreign_keys if key.name.lower() != name.lower()]
     if len(remaining) == len(alteration.foreign_keys):
         raise alteration.error(f"foreign key {name!r} does not exist")

@@ -76,7 +76,7 @@ def _set_option(option: TableOption, alteration: Alteration) -> None:
 
 
 def _set_charsets(options: Sequence[TableOption], alteration: Alteration) -> None:
-    """The charset of columns that are added later."""
+    """Set the charset of columns that are added later."""
     charset = collation = ""
     for option in options:
         if option.kind == "CHARSET":
@@ -99,7 +99,7 @@ def _set_charset(alteration: Alteration, charset: str, collation: str) -> None:
 
 
 def convert_charset(part: ConvertTo, alteration: Alteration) -> None:
-    """``CONVERT TO CHARACTER SET``: the charset of the table and of its columns."""
+    """Run ``CONVERT TO CHARACTER SET``: change the charset of the table and of its columns."""
     charset = known_charset(part.charset, part.source)
     collation = known_collation(part.collation, part.source) if part.collation else ""
     charset, collation = table_charset_of(charset, collation, ("", ""))
@@ -109,7 +109,7 @@ def convert_charset(part: ConvertTo, alteration: Alteration) -> None:
 
 
 def change_setting(part: Setting, alteration: Alteration) -> None:
-    """A part of a few words; ALTER INDEX does not change rows.
+    """Run a part of a few words; ALTER INDEX does not change rows.
 
     :raises UnsupportedSQL: for one that this tool does not run.
     """

@@ -9,7 +9,7 @@ from ticdc_producer.scenario.sql.syntax.statement import DropObjects, Unsent
 
 
 def run_unsent(node: Unsent, context: DDLContext) -> None:
-    """CREATE or ALTER SEQUENCE; CREATE, ALTER or DROP PLACEMENT POLICY."""
+    """Run CREATE or ALTER SEQUENCE; CREATE, ALTER or DROP PLACEMENT POLICY."""
     if node.kind == "PLACEMENT POLICY":
         _run_policy(node, context)
     elif node.verb == "CREATE":
@@ -33,7 +33,7 @@ def _create_sequence(node: Unsent, context: DDLContext) -> None:
 
 
 def drop_sequences(node: DropObjects, context: DDLContext) -> None:
-    """One job per sequence."""
+    """Run DROP SEQUENCE, which has one job per sequence."""
     names = [name.within(context.database) for name in node.names]
     for schema, name in [name for name in names if _sequence_exists(context, *name, node.if_exists)]:
         context.cluster.database(schema).sequences.discard(name.lower())

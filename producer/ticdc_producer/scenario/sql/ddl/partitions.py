@@ -113,7 +113,7 @@ def _check_upper_bound(
 
 
 def _exchange(node: ChangePartitions, context: DDLContext, table: Table) -> None:
-    """``EXCHANGE PARTITION``: a partition and a table swap their physical ids, and with them their rows.
+    """Run ``EXCHANGE PARTITION``: a partition and a table swap their physical ids, and with them their rows.
 
     TiCDC rebuilds the text, whose last words it compares with those of the user. Source: tiflow
     ``DDLEvent.FromJob``.
@@ -149,7 +149,7 @@ def _swap(context: DDLContext, table: Table, other: Table, offset: int) -> None:
     for source, rows in ((table, to_other), (other, to_table)):
         for row in rows:
             source.remove(row)
-    # Each table gets rows with ids of the other one's counter, so both go on after the larger one. Source:
+    # Each table gets rows with ids of the other one's counter, so both continue after the larger one. Source:
     # tidb ``pkg/ddl/partition.go`` (``onExchangeTablePartition``).
     used = max(table.ids.base, table.ids.end, other.ids.base, other.ids.end)
     for ids in (table.ids, other.ids):
@@ -177,7 +177,7 @@ def _check_rows(table: Table, other: Table, offset: int, line: int) -> None:
 
 
 def _remove(_: ChangePartitions, context: DDLContext, table: Table) -> None:
-    """``REMOVE PARTITIONING``: the table gets a new id."""
+    """Run ``REMOVE PARTITIONING``: the table gets a new id."""
     _partitioning(table)
     before = table.info
     info = replace(before, table_id=context.cluster.ids.take(), partitions=())
@@ -186,7 +186,7 @@ def _remove(_: ChangePartitions, context: DDLContext, table: Table) -> None:
 
 
 def _partition_by(node: PartitionBy, context: DDLContext, table: Table) -> None:
-    """``PARTITION BY``: first the partitions get new ids, then the table."""
+    """Run ``PARTITION BY``: first the partitions get new ids, then the table."""
     draft = draft_partitioning(node)
     before = table.info
     info, partitioning = partitioned(draft, replace(before, partitions=()), context)
@@ -232,7 +232,10 @@ def _partitioning(table: Table) -> Partitioning:
 
 
 def _check_has_bounds(table: Table, verb: str, context: DDLContext) -> None:
-    """:raises ScenarioError: if the table has HASH or KEY partitions, which have no bounds."""
+    """Check that the partitions have bounds, unlike those of HASH and KEY.
+
+    :raises ScenarioError: if the table has HASH or KEY partitions.
+    """
     if _partitioning(table).kind not in ("RANGE", "LIST"):
         what = f"{verb} PARTITION can only be used on RANGE/LIST partitions"
         raise ScenarioError(what, line=context.line)
@@ -244,7 +247,7 @@ def _bounds(drafts: Sequence[PartitionDraft], table: Table, context: DDLContext)
 
 
 def _offsets(table: Table, names: Sequence[str]) -> list[int]:
-    """Sorted offsets of the named partitions.
+    """Return the sorted offsets of the named partitions.
 
     :raises ScenarioError: if the table has no partition of that name.
     """

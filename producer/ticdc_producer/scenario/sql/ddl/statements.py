@@ -59,5 +59,5 @@ def run_ddl(node: DDL, context: DDLContext) -> None:
 
 
 def is_ddl(first_word: str) -> bool:
-    """Whether a statement is DDL, by its first word: it commits the open transaction."""
+    """Return whether a statement is DDL, by its first word: DDL commits the open transaction."""
     return first_word in _VERBS

@@ -45,14 +45,14 @@ def create_table(node: CreateTable, context: DDLContext) -> None:
 
 
 def with_new_ids(info: TableInfo, context: DDLContext) -> TableInfo:
-    """The table with a new id, and its partitions with the ids after it."""
+    """Give the table a new id, and its partitions the ids after it."""
     table_id = context.cluster.ids.take()
     partitions = tuple(replace(part, id=context.cluster.ids.take()) for part in info.partitions)
     return replace(info, table_id=table_id, partitions=partitions)
 
 
 def new_table(node: CreateTable, context: DDLContext, schema: str) -> Table:
-    """The table that a statement defines, in a database; its ids are still 0."""
+    """Return the table that a statement defines in a database; its ids are still 0."""
     if node.like is not None:
         return _like(context.cluster.table(*node.like.within(context.database)))
     draft = draft_table(node, schema)
@@ -74,7 +74,7 @@ def new_table(node: CreateTable, context: DDLContext, schema: str) -> Table:
 def partitioned(
     draft: PartitioningDraft, info: TableInfo, context: DDLContext
 ) -> tuple[TableInfo, Partitioning]:
-    """The table with partitions, whose ids are still 0."""
+    """Return the table with partitions, whose ids are still 0."""
     partitioning = make_partitioning(draft, info, context.mode)
     return replace(
         info, partitions=tuple(PartitionInfo(id=0, name=name) for name in draft.names)
@@ -89,14 +89,14 @@ def _with_names(draft: TableDraft) -> list[ForeignKeyInfo]:
 
 
 def _like(source: Table) -> Table:
-    """A table like another one, without foreign keys and id counters."""
+    """Return a table like another one, without foreign keys and id counters."""
     columns = tuple(replace(column, origin_default=None) for column in source.info.columns)
     info = replace(source.info, columns=columns)
     return Table(info, row_ids(info, cache=source.ids.cache), source.partitioning, source.next_index_id)
 
 
 def drop_tables(node: DropObjects, context: DDLContext) -> None:
-    """One job per table; TiDB rebuilds its query."""
+    """Run DROP TABLE, which has one job per table; TiDB rebuilds its query."""
     names = [name.within(context.database) for name in node.names]
     if not node.if_exists:
         for schema, name in names:
@@ -120,7 +120,10 @@ def truncate_table(node: TruncateTable, context: DDLContext) -> None:
 
 
 def rename_tables(node: RenameTables, context: DDLContext) -> None:
-    """One job. For several tables it has one event each, whose query TiCDC rebuilds."""
+    """Run RENAME TABLE, which is one job.
+
+    For several tables the job has one event each, whose query TiCDC rebuilds.
+    """
     pairs = [(old.within(context.database), new.within(context.database)) for old, new in node.pairs]
     if len(pairs) == 1:
         before, after = rename(context, *pairs[0])
@@ -141,7 +144,8 @@ def rename(
 ) -> tuple[TableInfo, TableInfo]:
     """Give a table another name.
 
-    :param source: schema and table; ``target``: likewise, the new ones.
+    :param source: schema and table.
+    :param target: the new schema and table.
     :return: the table's version before and after.
     :raises ScenarioError: if a table has the new name already.
     """

@@ -22,7 +22,10 @@ from ticdc_producer.scenario.sql.syntax.view import CreateView
 
 
 def create_view(node: CreateView, context: DDLContext) -> None:
-    """``CREATE [OR REPLACE] VIEW``. Only the SELECT's column names are read, since a view sends no rows."""
+    """Run ``CREATE [OR REPLACE] VIEW``.
+
+    Only the SELECT's column names are read, since a view sends no rows.
+    """
     schema, name = node.view.within(context.database)
     database = context.cluster.database(schema)
     if database.holds(name) and not (node.replacing and name.lower() in database.views):
@@ -40,7 +43,7 @@ def create_view(node: CreateView, context: DDLContext) -> None:
 
 
 def drop_views(node: DropObjects, context: DDLContext) -> None:
-    """One job per view; TiDB rebuilds its query."""
+    """Run DROP VIEW, which has one job per view; TiDB rebuilds its query."""
     names = [name.within(context.database) for name in node.names]
     views = [
         (schema, name, context.cluster.database(schema).views.get(name.lower())) for schema, name in names
@@ -60,7 +63,7 @@ def drop_views(node: DropObjects, context: DDLContext) -> None:
 def view_columns(
     names: Sequence[str], query: str, line: int, cluster: TiDBCluster, database: str
 ) -> tuple[ColumnInfo, ...]:
-    """The columns of a view; empty if this tool cannot parse its SELECT.
+    """Return the columns of a view; empty if this tool cannot parse its SELECT.
 
     :param names: the names that the statement lists itself; empty if it lists none.
     :param query: the text of the SELECT.
@@ -88,7 +91,7 @@ def _selected_names(query: str, line: int, cluster: TiDBCluster, database: str) 
 
 
 def _star_names(select: exp.Select, qualifier: str, cluster: TiDBCluster, database: str) -> Iterator[str]:
-    """The column names that ``*`` or ``table.*`` means.
+    """Yield the column names that ``*`` or ``table.*`` means.
 
     :param qualifier: the table or alias; empty for ``*``.
     """
@@ -101,7 +104,10 @@ def _star_names(select: exp.Select, qualifier: str, cluster: TiDBCluster, databa
 
 
 def _span(node: exp.Expr) -> tuple[int, int]:
-    """Start and end of an expression in the text, by the positions of its parts; 0, 0 if none has one."""
+    """Return the start and end of an expression in the text, by the positions of its parts.
+
+    It is 0, 0 if no part has a position.
+    """
     positions = [part.meta for part in node.walk() if "start" in part.meta]
     if not positions:
         return 0, 0

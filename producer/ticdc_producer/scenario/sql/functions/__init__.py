@@ -60,9 +60,9 @@ REJECTED = {name: reason for reason, names in REASONS.items() for name in names}
 
 
 def function_named(name: str) -> Function:
-    """The function of a name in upper case.
+    """Return the function with a name in upper case.
 
-    :raises UnsupportedSQL: if this tool does not have it; the hint has the reason or a similar name.
+    :raises UnsupportedSQL: if this tool does not support it; the hint has the reason or a similar name.
     """
     function = FUNCTIONS.get(name)
     if function is None:

@@ -47,7 +47,7 @@ def _extreme(arguments: Sequence[SQLValue], mode: SQLMode, collation: str, sign:
 
 
 def _interval(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-    """``INTERVAL(n, a, b, …)``: the number of the ascending a, b, … that are at most n."""
+    """Return ``INTERVAL(n, a, b, …)``: the number of the ascending a, b, … that are at most n."""
     if arguments[0] is None:
         return -1
     number = Decimal(as_number(arguments[0])[0])
@@ -57,8 +57,8 @@ def _interval(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 
 def _elt(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
     number = to_integer(arguments[0]) if arguments[0] is not None else 0
-    chosen = arguments[number] if 0 < number < len(arguments) else None
-    return chosen if chosen is None or isinstance(chosen, bytes) else to_text(chosen)
+    argument = arguments[number] if 0 < number < len(arguments) else None
+    return argument if argument is None or isinstance(argument, bytes) else to_text(argument)
 
 
 FUNCTIONS = {

@@ -16,8 +16,8 @@ from ticdc_producer.scenario.sql.functions.datetime_parse import MONTHS, WEEKDAY
 from ticdc_producer.scenario.sql.functions.function import Function, reject_value
 
 
-def format_datetime(found: DateTimeValue, layout: str) -> str | None:
-    """A datetime in a format of ``DATE_FORMAT``; None if it lacks a month or weekday of the format."""
+def format_datetime(moment: DateTimeValue, layout: str) -> str | None:
+    """Format a datetime as ``DATE_FORMAT`` does; None if it lacks a month or weekday of the format."""
     parts = []
     letters = iter(layout)
     for letter in letters:
@@ -25,7 +25,7 @@ def format_datetime(found: DateTimeValue, layout: str) -> str | None:
             letter = next(letters, "")
             rule = _RULES.get(letter)
             try:
-                parts.append(letter if rule is None else rule(found))
+                parts.append(letter if rule is None else rule(moment))
             except (ValueError, IndexError):
                 return None
         else:
@@ -34,101 +34,101 @@ def format_datetime(found: DateTimeValue, layout: str) -> str | None:
 
 
 def _date_format(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    found = datetime_argument(arguments[0], mode)
-    return None if found is None else format_datetime(found, to_text(arguments[1]))
+    moment = datetime_argument(arguments[0], mode)
+    return None if moment is None else format_datetime(moment, to_text(arguments[1]))
 
 
 def _time_format(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    """``TIME_FORMAT``: the format of a time, whose hours may exceed 23."""
-    found = time_argument(arguments[0], mode)
-    if found is None:
+    """Return ``TIME_FORMAT``: the format of a time, whose hours may exceed 23."""
+    duration = time_argument(arguments[0], mode)
+    if duration is None:
         return None
     layout = to_text(arguments[1])
     specifiers = set(re.findall("%(.)", layout, re.DOTALL))
-    if specifiers & _DATE_SPECIFIERS or found.microseconds < 0:
+    if specifiers & _DATE_SPECIFIERS or duration.microseconds < 0:
         raise UnsupportedSQL("TIME_FORMAT of negative times, or with parts of a date, is not supported")
-    seconds, micro = divmod(found.microseconds, 1_000_000)
+    seconds, micro = divmod(duration.microseconds, 1_000_000)
     return format_datetime(
         DateTimeValue(0, 0, 0, seconds // 3600, seconds // 60 % 60, seconds % 60, micro, 6), layout
     )
 
 
 def _str_to_date(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    """``STR_TO_DATE``: a DATE, TIME or DATETIME, depending on the specifiers of the format."""
+    """Return ``STR_TO_DATE``: a DATE, TIME or DATETIME, depending on the specifiers of the format."""
     text, layout = to_text(arguments[0]), to_text(arguments[1])
-    found = parse_by_format(text, layout, mode)
-    if found is None:
+    parsed = parse_by_format(text, layout, mode)
+    if parsed is None:
         reject_value("datetime", text, mode)
-    return found
+    return parsed
 
 
-def _month(found: DateTimeValue) -> str:
-    if found.month == 0:
+def _month(moment: DateTimeValue) -> str:
+    if moment.month == 0:
         raise ValueError("the month is 0")
-    return MONTHS[found.month - 1]
+    return MONTHS[moment.month - 1]
 
 
-def _weekday(found: DateTimeValue) -> str:
-    return WEEKDAYS[found.naive().weekday()]
+def _weekday(moment: DateTimeValue) -> str:
+    return WEEKDAYS[moment.naive().weekday()]
 
 
-def _ordinal(found: DateTimeValue) -> str:
+def _ordinal(moment: DateTimeValue) -> str:
     endings = {1: "st", 2: "nd", 3: "rd"}
-    return f"{found.day}{'th' if 11 <= found.day <= 13 else endings.get(found.day % 10, 'th')}"
+    return f"{moment.day}{'th' if 11 <= moment.day <= 13 else endings.get(moment.day % 10, 'th')}"
 
 
-def _twelve_hour(found: DateTimeValue) -> int:
-    return found.hour % 12 or 12
+def _twelve_hour(moment: DateTimeValue) -> int:
+    return moment.hour % 12 or 12
 
 
-def _am_pm(found: DateTimeValue) -> str:
-    return "PM" if found.hour % 24 >= 12 else "AM"
+def _am_pm(moment: DateTimeValue) -> str:
+    return "PM" if moment.hour % 24 >= 12 else "AM"
 
 
-def _minute_second(found: DateTimeValue) -> str:
-    return f"{found.minute:02d}:{found.second:02d}"
+def _minute_second(moment: DateTimeValue) -> str:
+    return f"{moment.minute:02d}:{moment.second:02d}"
 
 
 def _week(mode: int) -> Callable[[DateTimeValue], str]:
-    return lambda found: f"{week_of(found.naive().date(), mode)[1]:02d}"
+    return lambda moment: f"{week_of(moment.naive().date(), mode)[1]:02d}"
 
 
 def _year_of_week(mode: int) -> Callable[[DateTimeValue], str]:
-    return lambda found: f"{week_of(found.naive().date(), mode)[0]:04d}"
+    return lambda moment: f"{week_of(moment.naive().date(), mode)[0]:04d}"
 
 
 _RULES: dict[str, Callable[[DateTimeValue], str]] = {
-    "a": lambda found: _weekday(found)[:3],
-    "b": lambda found: _month(found)[:3],
-    "c": lambda found: str(found.month),
+    "a": lambda moment: _weekday(moment)[:3],
+    "b": lambda moment: _month(moment)[:3],
+    "c": lambda moment: str(moment.month),
     "D": _ordinal,
-    "d": lambda found: f"{found.day:02d}",
-    "e": lambda found: str(found.day),
-    "f": lambda found: f"{found.microsecond:06d}",
-    "H": lambda found: f"{found.hour:02d}",
-    "h": lambda found: f"{_twelve_hour(found):02d}",
-    "I": lambda found: f"{_twelve_hour(found):02d}",
-    "i": lambda found: f"{found.minute:02d}",
-    "j": lambda found: f"{found.naive().timetuple().tm_yday:03d}",
-    "k": lambda found: str(found.hour),
-    "l": lambda found: str(_twelve_hour(found)),
+    "d": lambda moment: f"{moment.day:02d}",
+    "e": lambda moment: str(moment.day),
+    "f": lambda moment: f"{moment.microsecond:06d}",
+    "H": lambda moment: f"{moment.hour:02d}",
+    "h": lambda moment: f"{_twelve_hour(moment):02d}",
+    "I": lambda moment: f"{_twelve_hour(moment):02d}",
+    "i": lambda moment: f"{moment.minute:02d}",
+    "j": lambda moment: f"{moment.naive().timetuple().tm_yday:03d}",
+    "k": lambda moment: str(moment.hour),
+    "l": lambda moment: str(_twelve_hour(moment)),
     "M": _month,
-    "m": lambda found: f"{found.month:02d}",
+    "m": lambda moment: f"{moment.month:02d}",
     "p": _am_pm,
-    "r": lambda found: f"{_twelve_hour(found):02d}:{_minute_second(found)} {_am_pm(found)}",
-    "S": lambda found: f"{found.second:02d}",
-    "s": lambda found: f"{found.second:02d}",
-    "T": lambda found: f"{found.hour:02d}:{_minute_second(found)}",
+    "r": lambda moment: f"{_twelve_hour(moment):02d}:{_minute_second(moment)} {_am_pm(moment)}",
+    "S": lambda moment: f"{moment.second:02d}",
+    "s": lambda moment: f"{moment.second:02d}",
+    "T": lambda moment: f"{moment.hour:02d}:{_minute_second(moment)}",
     "U": _week(0),
     "u": _week(1),
     "V": _week(2),
     "v": _week(3),
     "W": _weekday,
-    "w": lambda found: str(found.naive().isoweekday() % 7),
+    "w": lambda moment: str(moment.naive().isoweekday() % 7),
     "X": _year_of_week(2),
     "x": _year_of_week(3),
-    "Y": lambda found: f"{found.year:04d}",
-    "y": lambda found: f"{found.year % 100:02d}",
+    "Y": lambda moment: f"{moment.year:04d}",
+    "y": lambda moment: f"{moment.year % 100:02d}",
 }
 _DATE_SPECIFIERS = frozenset(_RULES) - frozenset("fHhIiklprSsT")
 

@@ -63,7 +63,7 @@ def _sec_to_time(seconds: SQLValue) -> SQLValue:
 
 
 def _seconds(value: SQLValue) -> tuple[int, int]:
-    """A number of seconds in microseconds, and its fsp, which is 6 for text and DOUBLEs."""
+    """Convert a number of seconds to microseconds and its fsp, which is 6 for text and DOUBLEs."""
     number = as_number(value)[0]
     if isinstance(number, int) and not isinstance(value, str | bytes):
         return int(number) * _SECOND, 0
@@ -85,36 +85,36 @@ def _from_days(days: SQLValue) -> SQLValue:
 
 
 def _from_unixtime(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    """``FROM_UNIXTIME(seconds[, format])`` in the session's zone."""
+    """Return ``FROM_UNIXTIME(seconds[, format])`` in the session's zone."""
     length, fsp = _seconds(arguments[0])
     if not 0 <= length < (_LAST_UNIX_TIME + 1) * _SECOND:
         return None
     when = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=length)
-    found = datetime_from_python(when.astimezone(mode.zone), fsp)
-    return found if len(arguments) == 1 else format_datetime(found, to_text(arguments[1]))
+    moment = datetime_from_python(when.astimezone(mode.zone), fsp)
+    return moment if len(arguments) == 1 else format_datetime(moment, to_text(arguments[1]))
 
 
 def _timestamp(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    """``TIMESTAMP(datetime[, time])``."""
-    found = datetime_argument(arguments[0], mode)
-    if len(arguments) == 1 or found is None:
-        return found
+    """Return ``TIMESTAMP(datetime[, time])``."""
+    moment = datetime_argument(arguments[0], mode)
+    if len(arguments) == 1 or moment is None:
+        return moment
     addend = time_argument(arguments[1], mode)
-    return None if addend is None else _moved(found, addend.microseconds, addend.fsp, mode)
+    return None if addend is None else _moved(moment, addend.microseconds, addend.fsp, mode)
 
 
-def _moved(found: DateTimeValue, microseconds: int, fsp: int, mode: SQLMode) -> DateTimeValue | None:
+def _moved(moment: DateTimeValue, microseconds: int, fsp: int, mode: SQLMode) -> DateTimeValue | None:
     try:
-        moved = found.naive() + timedelta(microseconds=microseconds)
+        moved = moment.naive() + timedelta(microseconds=microseconds)
     except (ValueError, OverflowError):
-        reject_value("datetime", found, mode)
+        reject_value("datetime", moment, mode)
         return None
-    return datetime_from_python(moved, max(found.fsp, fsp))
+    return datetime_from_python(moved, max(moment.fsp, fsp))
 
 
 def _timediff(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    """``TIMEDIFF`` of two datetimes or two times; NULL for one of each."""
-    are_dates = [isinstance(one, DateTimeValue) or _has_date(one) for one in arguments]
+    """Return ``TIMEDIFF`` of two datetimes or two times; NULL for one of each."""
+    are_dates = [isinstance(argument, DateTimeValue) or _has_date(argument) for argument in arguments]
     if are_dates[0] != are_dates[1]:
         return None
     if are_dates[0]:
@@ -123,10 +123,10 @@ def _timediff(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
             return None
         length = (left.naive() - right.naive()) // timedelta(microseconds=1)
         return clip_time(length, max(left.fsp, right.fsp))
-    one, other = (time_argument(argument, mode) for argument in arguments)
-    if one is None or other is None:
+    first, second = (time_argument(argument, mode) for argument in arguments)
+    if first is None or second is None:
         return None
-    return clip_time(one.microseconds - other.microseconds, max(one.fsp, other.fsp))
+    return clip_time(first.microseconds - second.microseconds, max(first.fsp, second.fsp))
 
 
 def _has_date(value: SQLValue) -> bool:
@@ -163,12 +163,12 @@ def _add_signed_time(arguments: Sequence[SQLValue], mode: SQLMode, sign: int) ->
 
 
 def _convert_tz(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    found = calendar_datetime_argument(arguments[0], mode)
+    moment = calendar_datetime_argument(arguments[0], mode)
     try:
         source, target = (time_zone(to_text(name)) for name in arguments[1:])
     except ScenarioError:
         return None
-    return None if found is None else convert_zone(found, source, target)
+    return None if moment is None else convert_zone(moment, source, target)
 
 
 def _period_add(period: SQLValue, months: SQLValue) -> SQLValue:
@@ -218,7 +218,7 @@ def _utc_time(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
 
 
 def unix_seconds(mode: SQLMode) -> int:
-    """The session's current time in seconds since 1970: ``UNIX_TIMESTAMP()``."""
+    """Return the session's current time in seconds since 1970: ``UNIX_TIMESTAMP()``."""
     return (mode.now - mode.now.fromtimestamp(0, UTC)) // timedelta(seconds=1)
 
 

@@ -26,9 +26,12 @@ MONDAY_FIRST, WEEK_OF_YEAR, FULL_FIRST_WEEK = 1, 2, 4
 
 
 def week_of(day: date, mode: int) -> tuple[int, int]:
-    """The year and the week of a day; days before the first week of a year are in week 0.
+    """Return the year and the week of a day; days before the first week of a year are in week 0.
 
     :param mode: 0 to 7, as in the manual's table.
+
+    >>> week_of(date(2008, 2, 20), 0), week_of(date(2008, 2, 20), 1), week_of(date(2000, 1, 1), 2)
+    ((2008, 7), (2008, 8), (1999, 52))
     """
     of_year = bool(mode & WEEK_OF_YEAR)
     full_week = bool(mode & FULL_FIRST_WEEK) == bool(mode & MONDAY_FIRST)
@@ -38,7 +41,7 @@ def week_of(day: date, mode: int) -> tuple[int, int]:
     if day.month == 1 and day.day <= 7 - weekday:
         if not of_year and _starts_late(weekday, full_week):
             return year, 0
-        of_year, year = True, year - 1
+        of_year, year = True, year - 1  # count the weeks from the previous January 1
         length = _days(year)
         first -= length
         weekday = (weekday + 53 * 7 - length) % 7
@@ -49,7 +52,7 @@ def week_of(day: date, mode: int) -> tuple[int, int]:
 
 
 def _starts_late(weekday: int, full_week: bool) -> bool:
-    """Whether the week of January 1 belongs to the previous year.
+    """Return whether the week of January 1 belongs to the previous year.
 
     :param weekday: of January 1.
     """
@@ -103,17 +106,19 @@ class _Parts:
         year, month, day = get("year", 0), get("month", 0), get("day", 0)
         if "day_of_year" in self.values and year:
             try:
-                found = date(year, 1, 1) + timedelta(days=self.values["day_of_year"] - 1)
+                calendar_day = date(year, 1, 1) + timedelta(days=self.values["day_of_year"] - 1)
             except OverflowError:  # outside of Python's calendar
                 return None
-            year, month, day = found.year, found.month, found.day
+            year, month, day = calendar_day.year, calendar_day.month, calendar_day.day
         return DateTimeValue(
             year, month, day, hour, get("minute", 0), get("second", 0), get("microsecond", 0), fsp
         )
 
 
 def parse_by_format(text: str, layout: str, mode: SQLMode) -> DateTimeValue | Duration | None:
-    """A DATE, TIME or DATETIME, depending on the specifiers; None if the text does not match the format.
+    """Parse a DATE, TIME or DATETIME, depending on the specifiers of the format.
+
+    The result is None if the text does not match the format.
 
     :raises UnsupportedSQL: for a specifier that this tool does not parse.
     """
@@ -121,20 +126,20 @@ def parse_by_format(text: str, layout: str, mode: SQLMode) -> DateTimeValue | Du
     has_date, has_time = parts_of_format(layout)
     parts = _read(text, layout)
     fsp = MAX_FSP if "f" in letters else 0
-    found = None if parts is None else parts.as_datetime(fsp)
-    if found is None or found.hour > 23 or found.minute > 59 or found.second > 59:
+    moment = None if parts is None else parts.as_datetime(fsp)
+    if moment is None or moment.hour > 23 or moment.minute > 59 or moment.second > 59:
         return None
     if not has_date:
-        seconds = found.hour * 3600 + found.minute * 60 + found.second
-        return Duration(seconds * 1_000_000 + found.microsecond, fsp)
-    longest = 31 if mode.invalid_dates else days_in_month(found.year, min(found.month, 12))
-    if found.month > 12 or found.day > longest or not allowed(found, mode):
+        seconds = moment.hour * 3600 + moment.minute * 60 + moment.second
+        return Duration(seconds * 1_000_000 + moment.microsecond, fsp)
+    longest = 31 if mode.invalid_dates else days_in_month(moment.year, min(moment.month, 12))
+    if moment.month > 12 or moment.day > longest or not allowed(moment, mode):
         return None
-    return found if has_time else DateTimeValue(found.year, found.month, found.day, fsp=-1)
+    return moment if has_time else DateTimeValue(moment.year, moment.month, moment.day, fsp=-1)
 
 
 def parts_of_format(layout: str) -> tuple[bool, bool]:
-    """Whether a format has parts of a date, and parts of a time of day."""
+    """Return whether a format has parts of a date, and whether it has parts of a time of day."""
     letters = _letters(layout)
     return bool(letters & _DATE_SPECIFIERS), bool(letters & _TIME_SPECIFIERS)
 
@@ -152,7 +157,7 @@ def _specifiers(layout: str) -> set[str]:
 
 
 def _read(text: str, layout: str) -> _Parts | None:
-    """The parts of a text; None if it does not match the format."""
+    """Read the parts of a text; None if it does not match the format."""
     parts, position = _Parts(), 0
     for letter, plain in re.findall(r"%(.)|([^%])", layout, re.DOTALL):
         position += len(text[position:]) - len(text[position:].lstrip())

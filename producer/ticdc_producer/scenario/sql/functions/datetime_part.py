@@ -30,37 +30,37 @@ _YEAR_ZERO = 365
 _SECOND, _MINUTE, _HOUR = 1_000_000, 60_000_000, 3_600_000_000
 
 
-def _date(found: DateTimeValue) -> SQLValue:
-    return DateTimeValue(found.year, found.month, found.day, fsp=-1)
+def _date(moment: DateTimeValue) -> SQLValue:
+    return DateTimeValue(moment.year, moment.month, moment.day, fsp=-1)
 
 
-def _month_name(found: DateTimeValue) -> SQLValue:
-    return MONTHS[found.month - 1] if found.month else None
+def _month_name(moment: DateTimeValue) -> SQLValue:
+    return MONTHS[moment.month - 1] if moment.month else None
 
 
-def _last_day(found: DateTimeValue) -> SQLValue:
-    return DateTimeValue(found.year, found.month, days_in_month(found.year, found.month), fsp=-1)
+def _last_day(moment: DateTimeValue) -> SQLValue:
+    return DateTimeValue(moment.year, moment.month, days_in_month(moment.year, moment.month), fsp=-1)
 
 
-def to_days(found: DateTimeValue) -> int:
-    """Days since year 0."""
-    return found.naive().toordinal() + _YEAR_ZERO
+def to_days(moment: DateTimeValue) -> int:
+    """Return the days since year 0."""
+    return moment.naive().toordinal() + _YEAR_ZERO
 
 
-def _to_seconds(found: DateTimeValue) -> SQLValue:
-    return to_days(found) * 86400 + found.hour * 3600 + found.minute * 60 + found.second
+def _to_seconds(moment: DateTimeValue) -> SQLValue:
+    return to_days(moment) * 86400 + moment.hour * 3600 + moment.minute * 60 + moment.second
 
 
 def _week(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    found = calendar_datetime_argument(arguments[0], mode)
-    return None if found is None else week_of(found.naive().date(), _week_mode(arguments))[1]
+    moment = calendar_datetime_argument(arguments[0], mode)
+    return None if moment is None else week_of(moment.naive().date(), _week_mode(arguments))[1]
 
 
 def _year_week(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    found = calendar_datetime_argument(arguments[0], mode)
-    if found is None:
+    moment = calendar_datetime_argument(arguments[0], mode)
+    if moment is None:
         return None
-    year, week = week_of(found.naive().date(), _week_mode(arguments) | 2)
+    year, week = week_of(moment.naive().date(), _week_mode(arguments) | 2)
     return year * 100 + week
 
 
@@ -74,24 +74,27 @@ def _datediff(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
 
 
 def _unix_timestamp(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    """``UNIX_TIMESTAMP``: seconds with the argument's fsp; 0 if out of range."""
+    """Return ``UNIX_TIMESTAMP``: seconds with the argument's fsp; 0 if out of range."""
     if not arguments:
         return unix_seconds(mode)
-    found = datetime_argument(arguments[0], mode)
-    if found is None:
+    moment = datetime_argument(arguments[0], mode)
+    if moment is None:
         return None
-    utc = convert_zone(found, mode.zone, UTC)
+    utc = convert_zone(moment, mode.zone, UTC)
     if utc is None or not 1970 <= utc.year <= 3001:
-        return 0 if found.fsp <= 0 else Decimal(0).scaleb(-found.fsp)
+        return 0 if moment.fsp <= 0 else Decimal(0).scaleb(-moment.fsp)
     seconds = int(utc.naive().replace(tzinfo=UTC, microsecond=0).timestamp())
-    if found.fsp <= 0:
+    if moment.fsp <= 0:
         return seconds
     exact = Decimal(seconds) + Decimal(utc.microsecond).scaleb(-6)
-    return exact.quantize(Decimal(1).scaleb(-found.fsp))
+    return exact.quantize(Decimal(1).scaleb(-moment.fsp))
 
 
 def _extract(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    """``EXTRACT(unit FROM value)``. Units of a time of day also apply to a TIME, and have its sign."""
+    """Return ``EXTRACT(unit FROM value)``.
+
+    Units of a time of day also apply to a TIME, and have its sign.
+    """
     unit, value = to_text(arguments[0]), arguments[1]
     if unit in _CLOCK_UNITS:
         clock = time_argument(value, mode)
@@ -101,25 +104,25 @@ def _extract(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
         return -number if clock.microseconds < 0 else number
     if isinstance(value, Duration):
         raise UnsupportedSQL(f"EXTRACT({unit} FROM a time) is not supported")
-    found = datetime_argument(value, mode)
-    if found is None:
+    moment = datetime_argument(value, mode)
+    if moment is None:
         return None
     if unit == "WEEK":
-        return week_of(found.naive().date(), 0)[1]
+        return week_of(moment.naive().date(), 0)[1]
     if unit in _DAY_UNITS:
         clock_unit, width = _DAY_UNITS[unit]
-        return found.day * width + _clock_number(_time_of_day(found), clock_unit)
+        return moment.day * width + _clock_number(_time_of_day(moment), clock_unit)
     if unit not in _DATE_PARTS:
         raise UnsupportedSQL(f"EXTRACT({unit} FROM …) is not supported")
-    return _DATE_PARTS[unit](found)
+    return _DATE_PARTS[unit](moment)
 
 
-def _time_of_day(found: DateTimeValue) -> int:
-    return ((found.hour * 60 + found.minute) * 60 + found.second) * _SECOND + found.microsecond
+def _time_of_day(moment: DateTimeValue) -> int:
+    return ((moment.hour * 60 + moment.minute) * 60 + moment.second) * _SECOND + moment.microsecond
 
 
 def _clock_number(microseconds: int, unit: str) -> int:
-    """The parts of a unit as one decimal number, largest part first: ``1:02`` is 102."""
+    """Return the parts of a unit as one decimal number, largest part first: ``1:02`` is 102."""
     parts = (
         microseconds // _HOUR,
         microseconds // _MINUTE % 60,
@@ -145,38 +148,38 @@ _DAY_UNITS = {
     "DAY_MICROSECOND": ("HOUR_MICROSECOND", 1_000_000_000_000),
 }
 _DATE_PARTS: dict[str, Callable[[DateTimeValue], int]] = {
-    "YEAR": lambda found: found.year,
-    "QUARTER": lambda found: (found.month + 2) // 3,
-    "MONTH": lambda found: found.month,
-    "DAY": lambda found: found.day,
-    "YEAR_MONTH": lambda found: found.year * 100 + found.month,
+    "YEAR": lambda moment: moment.year,
+    "QUARTER": lambda moment: (moment.month + 2) // 3,
+    "MONTH": lambda moment: moment.month,
+    "DAY": lambda moment: moment.day,
+    "YEAR_MONTH": lambda moment: moment.year * 100 + moment.month,
 }
 
 FUNCTIONS = {
     "DATE": datetime_function(_date),
     "DATEDIFF": Function(_datediff, 2, 2),
-    "DAY": datetime_function(lambda found: found.day),
-    "DAYNAME": datetime_function(lambda found: WEEKDAYS[found.naive().weekday()], calendar=True),
-    "DAYOFMONTH": datetime_function(lambda found: found.day),
-    "DAYOFWEEK": datetime_function(lambda found: found.naive().isoweekday() % 7 + 1, calendar=True),
-    "DAYOFYEAR": datetime_function(lambda found: found.naive().timetuple().tm_yday, calendar=True),
+    "DAY": datetime_function(lambda moment: moment.day),
+    "DAYNAME": datetime_function(lambda moment: WEEKDAYS[moment.naive().weekday()], calendar=True),
+    "DAYOFMONTH": datetime_function(lambda moment: moment.day),
+    "DAYOFWEEK": datetime_function(lambda moment: moment.naive().isoweekday() % 7 + 1, calendar=True),
+    "DAYOFYEAR": datetime_function(lambda moment: moment.naive().timetuple().tm_yday, calendar=True),
     "EXTRACT": Function(_extract, 2, 2),
-    "HOUR": time_function(lambda found: abs(found.microseconds) // _HOUR),
+    "HOUR": time_function(lambda duration: abs(duration.microseconds) // _HOUR),
     "LAST_DAY": datetime_function(_last_day, calendar=True),
-    "MICROSECOND": time_function(lambda found: abs(found.microseconds) % _SECOND),
-    "MINUTE": time_function(lambda found: abs(found.microseconds) // _MINUTE % 60),
-    "MONTH": datetime_function(lambda found: found.month),
+    "MICROSECOND": time_function(lambda duration: abs(duration.microseconds) % _SECOND),
+    "MINUTE": time_function(lambda duration: abs(duration.microseconds) // _MINUTE % 60),
+    "MONTH": datetime_function(lambda moment: moment.month),
     "MONTHNAME": datetime_function(_month_name),
-    "QUARTER": datetime_function(lambda found: (found.month + 2) // 3),
-    "SECOND": time_function(lambda found: abs(found.microseconds) // _SECOND % 60),
-    "TIME": time_function(lambda found: found),
-    "TIME_TO_SEC": time_function(lambda found: int(found.microseconds / _SECOND)),
+    "QUARTER": datetime_function(lambda moment: (moment.month + 2) // 3),
+    "SECOND": time_function(lambda duration: abs(duration.microseconds) // _SECOND % 60),
+    "TIME": time_function(lambda duration: duration),
+    "TIME_TO_SEC": time_function(lambda duration: int(duration.microseconds / _SECOND)),
     "TO_DAYS": datetime_function(to_days, calendar=True),
     "TO_SECONDS": datetime_function(_to_seconds, calendar=True),
     "UNIX_TIMESTAMP": Function(_unix_timestamp, 0, 1),
     "WEEK": Function(_week, 1, 2),
-    "WEEKDAY": datetime_function(lambda found: found.naive().weekday(), calendar=True),
-    "WEEKOFYEAR": datetime_function(lambda found: week_of(found.naive().date(), 3)[1], calendar=True),
-    "YEAR": datetime_function(lambda found: found.year),
+    "WEEKDAY": datetime_function(lambda moment: moment.naive().weekday(), calendar=True),
+    "WEEKOFYEAR": datetime_function(lambda moment: week_of(moment.naive().date(), 3)[1], calendar=True),
+    "YEAR": datetime_function(lambda moment: moment.year),
     "YEARWEEK": Function(_year_week, 1, 2),
 }

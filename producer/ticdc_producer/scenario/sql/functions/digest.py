@@ -19,7 +19,7 @@ _SHA2 = {0: "sha256", 224: "sha224", 256: "sha256", 384: "sha384", 512: "sha512"
 
 
 def _hex(value: SQLValue) -> SQLValue:
-    """``HEX``: the bytes of a string, or a number in two's complement."""
+    """Return ``HEX``: the bytes of a string, or a number in two's complement."""
     if isinstance(value, str | bytes | DateTimeValue | Duration):
         return to_bytes(value).hex().upper()
     number = int(value) if isinstance(value, Unsigned) else to_integer(value)

@@ -36,7 +36,10 @@ class Function:
     step: int = 1
 
     def check(self, name: str, count: int) -> None:
-        """:raises ScenarioError: for a wrong number of arguments."""
+        """Check the number of arguments of a call.
+
+        :raises ScenarioError: for a wrong number of arguments.
+        """
         optional = count - self.min_arguments
         if optional < 0 or (0 <= self.max_arguments < count) or optional % self.step:
             raise ScenarioError(f"Incorrect parameter count in the call to {name}()")
@@ -58,7 +61,7 @@ class Function:
 def value_function(
     run: Callable[..., SQLValue], min_arguments: int, max_arguments: int | None = None
 ) -> Function:
-    """A function whose result depends on its arguments alone; NULL if one of them is NULL.
+    """Make a function whose result depends on its arguments alone; NULL if one of them is NULL.
 
     :param max_arguments: -1 for no limit; the default is ``min_arguments``.
     """
@@ -67,7 +70,9 @@ def value_function(
 
 
 def to_integer(value: SQLValue) -> int:
-    """A value as an integer argument. Halves are rounded away from zero, those of a DOUBLE to even.
+    """Convert a value to an integer argument.
+
+    Halves are rounded away from zero, those of a DOUBLE to even.
 
     The result is limited to ±2**64.
     """
@@ -84,12 +89,12 @@ def to_integer(value: SQLValue) -> int:
 
 
 def is_binary(*values: SQLValue) -> bool:
-    """Whether one of the strings is binary, so that functions count bytes instead of characters."""
+    """Return whether one of the strings is binary, so that functions count bytes instead of characters."""
     return any(isinstance(value, bytes) for value in values)
 
 
 def to_string(value: SQLValue) -> str | bytes:
-    """A value as a string argument: bytes for a binary string, else text."""
+    """Convert a value to a string argument: bytes for a binary string, else text."""
     return to_bytes(value) if isinstance(value, bytes) else to_text(value)
 
 

@@ -53,7 +53,7 @@ class Interval:
 
 
 def _interval(value: SQLValue, unit: str, mode: SQLMode) -> Interval | None:
-    """The interval ``value unit``; None if the value has more numbers than the unit has parts."""
+    """Return the interval ``value unit``; None if the value has more numbers than the unit has parts."""
     if "_" in unit:
         return _composite(value, unit, mode)
     has_clock = unit in ("MICROSECOND", "SECOND", "MINUTE", "HOUR")
@@ -78,7 +78,10 @@ def _unit_count(value: SQLValue, mode: SQLMode) -> int:
 
 
 def _composite(value: SQLValue, unit: str, mode: SQLMode) -> Interval | None:
-    """``'1 2:03'`` DAY_MINUTE: numbers with any punctuation; if some are missing, those on the left are 0."""
+    """Return an interval of several parts, such as ``'1 2:03'`` DAY_MINUTE.
+
+    Its numbers have any punctuation between them. If some are missing, those on the left are 0.
+    """
     first, last = (_FIELDS.index(word) for word in unit.split("_"))
     text = to_text(value).strip()
     numbers = re.findall(r"\d+", text, re.ASCII)
@@ -92,19 +95,19 @@ def _composite(value: SQLValue, unit: str, mode: SQLMode) -> Interval | None:
     length = sum(parts[name] * _SINGLE[name] for name in _FIELDS[2:])
     months = parts["YEAR"] * 12 + parts["MONTH"]
     fsp = MAX_FSP if last == len(_FIELDS) - 1 else 0
-    found = Interval(months, length, fsp, last > _FIELDS.index("DAY"))
-    return found.negated() if text.startswith("-") else found
+    interval = Interval(months, length, fsp, last > _FIELDS.index("DAY"))
+    return interval.negated() if text.startswith("-") else interval
 
 
-def _add(found: DateTimeValue, by: Interval) -> DateTimeValue | None:
-    """The datetime plus an interval; None outside of the years 1 to 9999."""
-    months = found.year * 12 + found.month - 1 + by.months
+def _add(moment: DateTimeValue, by: Interval) -> DateTimeValue | None:
+    """Add an interval to a datetime; None outside of the years 1 to 9999."""
+    months = moment.year * 12 + moment.month - 1 + by.months
     year, month = months // 12, months % 12 + 1
     if not 1 <= year <= 9999:
         return None
-    day = min(found.day, days_in_month(year, month))
+    day = min(moment.day, days_in_month(year, month))
     try:
-        moved = replace(found, year=year, month=month, day=day).naive()
+        moved = replace(moment, year=year, month=month, day=day).naive()
         return datetime_from_python(moved + timedelta(microseconds=by.microseconds), MAX_FSP)
     except (ValueError, OverflowError):
         return None
@@ -119,7 +122,7 @@ def _date_sub(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
 
 
 def _add_signed(arguments: Sequence[SQLValue], mode: SQLMode, sign: int) -> SQLValue:
-    """``DATE_ADD(value, n, unit)``: a value of the same type, but a DATETIME for a DATE plus hours."""
+    """Return ``DATE_ADD(value, n, unit)``: a value of the same type, but a DATETIME for a DATE plus hours."""
     value, unit = arguments[0], _unit(arguments[2])
     by = _interval(arguments[1], unit, mode)
     if by is None:
@@ -152,7 +155,7 @@ def _unit(value: SQLValue) -> str:
 
 
 def _timestampadd(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    """``TIMESTAMPADD(unit, n, datetime)``; the result is a string."""
+    """Return ``TIMESTAMPADD(unit, n, datetime)``; the result is a string."""
     unit, start = _unit(arguments[0]), calendar_datetime_argument(arguments[2], mode)
     by = _interval(arguments[1], unit, mode)
     result = None if start is None or by is None else _add(start, by)
@@ -166,7 +169,7 @@ def _timestampadd(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
 
 
 def _timestampdiff(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    """``TIMESTAMPDIFF(unit, from, to)``: the number of units, truncated towards zero."""
+    """Return ``TIMESTAMPDIFF(unit, from, to)``: the number of units, truncated towards zero."""
     unit = _unit(arguments[0])
     start, end = (calendar_datetime_argument(argument, mode) for argument in arguments[1:])
     if start is None or end is None:

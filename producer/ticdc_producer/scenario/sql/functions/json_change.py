@@ -18,7 +18,10 @@ Change = Callable[[JsonValue, Path, JsonValue], JsonValue]
 
 
 def _pairwise(change: Change) -> Function:
-    """``f(document, path, value, …)``: NULL for a NULL document or path; a NULL value is a JSON null."""
+    """Make a function ``f(document, path, value, …)``.
+
+    It gives NULL for a NULL document or path; a NULL value is a JSON null.
+    """
 
     def run(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
         if any(argument is None for argument in (arguments[0], *arguments[1::2])):
@@ -40,7 +43,7 @@ def _insert(target: JsonValue, path: Path, value: JsonValue) -> JsonValue:
 
 
 def replaced(target: JsonValue, path: Path, value: JsonValue) -> JsonValue:
-    """The document with another value at a path; unchanged if the path does not exist."""
+    """Return the document with another value at a path; unchanged if the path does not exist."""
     if not path:
         return value
     leg, rest = path[0], path[1:]
@@ -57,7 +60,7 @@ def replaced(target: JsonValue, path: Path, value: JsonValue) -> JsonValue:
 
 
 def _added(target: JsonValue, path: Path, value: JsonValue) -> JsonValue:
-    """The document with a new member or element; unchanged if its parent does not exist.
+    """Return the document with a new member or element; unchanged if its parent does not exist.
 
     A scalar parent becomes an array.
     """
@@ -88,7 +91,9 @@ def _without(target: JsonValue, parent: Path, last: Leg) -> JsonValue:
     if matches and isinstance(last, Cells) and isinstance(matches[0], list):
         elements = matches[0]
         removed = last.of(len(elements))
-        return replaced(target, parent, [one for index, one in enumerate(elements) if index not in removed])
+        return replaced(
+            target, parent, [element for index, element in enumerate(elements) if index not in removed]
+        )
     if matches and isinstance(last, MemberLeg) and isinstance(matches[0], dict):
         return replaced(target, parent, {k: v for k, v in matches[0].items() if k != last.name})
     return target

@@ -31,14 +31,14 @@ def _array(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 
 
 def _object(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-    made: dict[str, JsonValue] = {}
+    document: dict[str, JsonValue] = {}
     for name, value in zip(arguments[::2], arguments[1::2], strict=True):
         if name is None:
             raise ScenarioError("JSON documents may not contain NULL member names")
         if isinstance(name, bytes):
             raise ScenarioError("Cannot create a JSON value from a string with CHARACTER SET 'binary'")
-        made[to_text(name)] = json_of(value)
-    return result(made)
+        document[to_text(name)] = json_of(value)
+    return result(document)
 
 
 def _quote(value: SQLValue) -> SQLValue:
@@ -50,7 +50,7 @@ def _quote(value: SQLValue) -> SQLValue:
 
 
 def unquote(value: SQLValue) -> SQLValue:
-    """``JSON_UNQUOTE``: the content of a JSON string; any other value unchanged."""
+    """Return ``JSON_UNQUOTE``: the content of a JSON string; any other value unchanged."""
     text = to_text(value)
     if len(text) < 2 or not (text[0] == text[-1] == '"'):
         return text
@@ -93,15 +93,19 @@ def _merge_preserve(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 def merged(documents: list[JsonValue]) -> JsonValue:
     """Merge documents: adjacent objects become one; if several documents remain, they become one array."""
     results: list[JsonValue] = []
-    for one in documents:
+    for document in documents:
         last = results[-1] if results else None
-        if isinstance(one, dict) and isinstance(last, dict):
-            results[-1] = _merged_objects(last, one)
+        if isinstance(document, dict) and isinstance(last, dict):
+            results[-1] = _merged_objects(last, document)
         else:
-            results.append(one)
+            results.append(document)
     if len(results) == 1:
         return results[0]
-    return [element for one in results for element in (one if isinstance(one, list) else [one])]
+    return [
+        element
+        for document in results
+        for element in (document if isinstance(document, list) else [document])
+    ]
 
 
 def _merged_objects(left: dict[str, JsonValue], right: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -112,7 +116,10 @@ def _merged_objects(left: dict[str, JsonValue], right: dict[str, JsonValue]) -> 
 
 
 def _merge_patch(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-    """RFC 7396, from left to right. NULL makes the result NULL until a document that is not an object."""
+    """Merge documents by RFC 7396, from left to right.
+
+    NULL makes the result NULL until a document that is not an object.
+    """
     documents = [None if argument is None else [to_document(argument)] for argument in arguments]
     target = documents[0]
     for patch in documents[1:]:

@@ -34,7 +34,7 @@ from ticdc_producer.scenario.sql.json_path import (
 
 
 def to_document(value: SQLValue) -> JsonValue:
-    """An argument as a JSON document; text is parsed.
+    """Convert an argument to a JSON document; text is parsed.
 
     :raises ScenarioError: for invalid JSON text and for a binary string.
     """
@@ -49,7 +49,7 @@ def to_document(value: SQLValue) -> JsonValue:
 
 
 def result(value: JsonValue) -> SQLValue:
-    """A document as the SQL value that a function returns.
+    """Convert a document to the SQL value that a function returns.
 
     :raises ScenarioError: if it is nested too deeply.
     """
@@ -60,7 +60,7 @@ def result(value: JsonValue) -> SQLValue:
 
 
 def to_path(value: SQLValue) -> Path:
-    """An argument as a JSON path.
+    """Convert an argument to a JSON path.
 
     :raises ScenarioError: if it is not a valid path.
     """
@@ -68,7 +68,7 @@ def to_path(value: SQLValue) -> Path:
 
 
 def is_all(value: SQLValue) -> bool:
-    """Whether the argument ``'one'`` or ``'all'`` is ``'all'``.
+    """Return whether the argument ``'one'`` or ``'all'`` is ``'all'``.
 
     :raises ScenarioError: if it is neither.
     """
@@ -81,7 +81,7 @@ def is_all(value: SQLValue) -> bool:
 def document_function(
     run: Callable[..., SQLValue], min_arguments: int, max_arguments: int | None = None
 ) -> Function:
-    """A function whose first argument is a document; NULL if one of its arguments is NULL.
+    """Make a function whose first argument is a document; NULL if one of its arguments is NULL.
 
     :param max_arguments: -1 for no limit; the default is ``min_arguments``.
     """
@@ -103,7 +103,7 @@ def _contains(source: SQLValue, target: SQLValue, path: SQLValue = "$") -> SQLVa
 
 
 def contains(source: JsonValue, target: JsonValue) -> bool:
-    """Whether a document contains all members or elements of another, or an equal scalar."""
+    """Return whether a document contains all members or elements of another, or an equal scalar."""
     if isinstance(source, dict):
         return isinstance(target, dict) and all(
             name in source and contains(source[name], value) for name, value in target.items()
@@ -127,7 +127,7 @@ def _overlaps(source: SQLValue, target: SQLValue) -> SQLValue:
         left, right = right, left
     if isinstance(left, list):
         others = right if isinstance(right, list) else [right]
-        return any(compare_json(one, other) == 0 for one in left for other in others)
+        return any(compare_json(element, other) == 0 for element in left for other in others)
     if isinstance(left, dict) and isinstance(right, dict):
         return any(name in left and compare_json(left[name], value) == 0 for name, value in right.items())
     return compare_json(left, right) == 0
@@ -140,7 +140,7 @@ def _member_of(target: SQLValue, source: SQLValue) -> SQLValue:
 
 
 def _search(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-    """``JSON_SEARCH(document, one_or_all, pattern[, escape[, path, …]])``."""
+    """Return ``JSON_SEARCH(document, one_or_all, pattern[, escape[, path, …]])``."""
     source, one_or_all, pattern, *rest = arguments
     escape = to_text(rest[0]) if rest and rest[0] is not None else "\\"
     if len(escape) > 1:
@@ -159,7 +159,7 @@ def _search(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 
 
 def _matching(value: JsonValue, at: Path, pattern: SQLValue, escape: str) -> Iterator[str]:
-    """The paths of all matching strings in a value.
+    """Yield the paths of all matching strings in a value.
 
     :param at: the path of the value.
     """

@@ -23,7 +23,7 @@ _UUID = re.compile(
 
 
 def _inet_aton(value: SQLValue) -> SQLValue:
-    """``INET_ATON``; the last number of a short form, such as ``127.1``, is the last byte."""
+    """Return ``INET_ATON``; the last number of a short form, such as ``127.1``, is the last byte."""
     parts = to_text(value).split(".")
     if len(parts) > 4 or not all(part.isascii() and part.isdigit() and int(part) < 256 for part in parts):
         return None

@@ -49,8 +49,8 @@ def _to_whole(value: SQLValue, rounding: str) -> SQLValue:
         return float(math.ceil(number) if rounding == ROUND_CEILING else math.floor(number))
     if isinstance(number, int):
         return number
-    found = number.quantize(Decimal(1), rounding=rounding, context=EXACT)
-    return int(found) if int(found) in _INT64_RANGE else found
+    whole = number.quantize(Decimal(1), rounding=rounding, context=EXACT)
+    return int(whole) if int(whole) in _INT64_RANGE else whole
 
 
 def _round(value: SQLValue, digits: SQLValue = 0) -> SQLValue:
@@ -97,22 +97,22 @@ def _truncated_double(number: float, scale: int) -> float:
 
 
 def _real(name: str, formula: Callable[[float], float]) -> Function:
-    """A function of one DOUBLE: NULL where it is undefined, an error if the result is out of range."""
+    """Make a function of one DOUBLE: NULL where it is undefined, an error if the result is out of range."""
 
     def run(value: SQLValue) -> SQLValue:
         try:
-            found = formula(as_float(value))
+            result = formula(as_float(value))
         except (ValueError, ZeroDivisionError):
             return None
         except OverflowError:
-            found = math.inf
-        return finite(name, found)
+            result = math.inf
+        return finite(name, result)
 
     return value_function(run, 1)
 
 
 def finite(name: str, number: float) -> float:
-    """The number itself.
+    """Return the number itself, after a check that it is finite.
 
     :param name: of the function, for the error.
     :raises ScenarioError: if the number is not finite.
@@ -130,7 +130,7 @@ def _power(base: SQLValue, exponent: SQLValue) -> SQLValue:
 
 
 def _log(value: SQLValue, other: SQLValue = None) -> SQLValue:
-    """``LOG(x)`` and ``LOG(base, x)``."""
+    """Return ``LOG(x)`` or ``LOG(base, x)``."""
     if other is None:
         return math.log(as_float(value)) if as_float(value) > 0 else None
     base, number = as_float(value), as_float(other)
@@ -142,7 +142,7 @@ def _atan(value: SQLValue, other: SQLValue = None) -> SQLValue:
 
 
 def _log2(number: float) -> float:
-    """Go's algorithm, which gives the same last digits as TiDB."""
+    """Return the logarithm to base 2 by Go's algorithm, which gives the same last digits as TiDB."""
     mantissa, exponent = math.frexp(number)
     return float(exponent - 1) if mantissa == 0.5 else math.log(mantissa) * _INVERSE_LN2 + exponent
 

@@ -44,18 +44,21 @@ def _each_character(value: SQLValue, change: Callable[[str], str]) -> SQLValue:
     return text if isinstance(text, bytes) else "".join(map(change, text))
 
 
-def _upper_character(one: str) -> str:
-    """Unicode's simple mapping, as in Go: always one character, so ``ß`` is unchanged."""
-    return next((other for other in (one.upper(), one.title()) if len(other) == 1), one)
+def _upper_character(character: str) -> str:
+    """Return a character in upper case by Unicode's simple mapping, as Go does.
+
+    The result is always one character, so ``ß`` is unchanged.
+    """
+    return next((other for other in (character.upper(), character.title()) if len(other) == 1), character)
 
 
 def lower(text: str) -> str:
-    """A text in lower case by Unicode's simple mapping, as in Go: of the same length."""
+    """Return a text in lower case by Unicode's simple mapping, as Go does; its length is unchanged."""
     return "".join(map(_lower_character, text))
 
 
-def _lower_character(one: str) -> str:
-    return "i" if one == "\u0130" else one.lower()
+def _lower_character(character: str) -> str:
+    return "i" if character == "\u0130" else character.lower()
 
 
 def _reverse(value: SQLValue) -> SQLValue:
@@ -72,7 +75,10 @@ def _right(value: SQLValue, count: SQLValue) -> SQLValue:
 
 
 def _substring(value: SQLValue, start: SQLValue, length: SQLValue = None) -> SQLValue:
-    """Positions start at 1; negative ones count from the end, and position 0 gives an empty string."""
+    """Return a part of a string.
+
+    Positions start at 1; negative ones count from the end, and position 0 gives an empty string.
+    """
     text, first = to_string(value), to_integer(start)
     begin = first - 1 if first > 0 else len(text) + first
     count = len(text) if length is None else to_integer(length)
@@ -111,7 +117,7 @@ def _padded(arguments: Sequence[SQLValue], *, before: bool) -> SQLValue:
 
 
 def _units(value: SQLValue, binary: bool) -> str:
-    """Text with one character for each unit that counts: a byte of a binary string, else a character."""
+    """Return text with one character per unit that counts: a byte of a binary string, else a character."""
     return to_bytes(value).decode("latin-1") if binary else to_text(value)
 
 
@@ -151,7 +157,7 @@ def _replace(value: SQLValue, old: SQLValue, new: SQLValue) -> SQLValue:
 
 
 def _insert(value: SQLValue, position: SQLValue, length: SQLValue, new: SQLValue) -> SQLValue:
-    """``INSERT``: replace characters from a position; nothing if the position is outside of the string."""
+    """Replace characters from a position (``INSERT``); none if the position is outside of the string."""
     binary = is_binary(value)
     text, start, count = _units(value, binary), to_integer(position) - 1, to_integer(length)
     if not 0 <= start < len(text):

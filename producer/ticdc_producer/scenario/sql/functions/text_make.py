@@ -31,7 +31,7 @@ def _concat(*arguments: SQLValue) -> SQLValue:
 
 
 def _concat_ws(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-    """``CONCAT_WS``: NULL arguments are skipped; a NULL separator gives NULL."""
+    """Return ``CONCAT_WS``: NULL arguments are skipped; a NULL separator gives NULL."""
     separator, parts = arguments[0], [part for part in arguments[1:] if part is not None]
     if separator is None:
         return None
@@ -61,8 +61,8 @@ def _make_set(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
     if arguments[0] is None:
         return None
     bits = to_bits(arguments[0])
-    chosen = (part for bit, part in enumerate(arguments[1:]) if bits >> bit & 1)
-    return ",".join(to_text(part) for part in chosen if part is not None)
+    members = (part for bit, part in enumerate(arguments[1:]) if bits >> bit & 1)
+    return ",".join(to_text(part) for part in members if part is not None)
 
 
 def _export_set(
@@ -74,7 +74,7 @@ def _export_set(
 
 
 def _char(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-    """``CHAR(n, … [USING charset])``: numbers as big-endian bytes, without NULLs."""
+    """Return ``CHAR(n, … [USING charset])``: numbers as big-endian bytes, without NULLs."""
     charset = to_text(arguments[0]).lower()
     numbers = [to_bits(value) & 0xFFFFFFFF for value in arguments[1:] if value is not None]
     octets = b"".join(n.to_bytes(max(1, (n.bit_length() + 7) // 8), "big") for n in numbers)
@@ -104,7 +104,7 @@ def _oct(value: SQLValue) -> SQLValue:
 
 
 def _conv(value: SQLValue, source: SQLValue, target: SQLValue) -> SQLValue:
-    """``CONV``: parse the leading digits in one base and print them in another, signed if it is negative."""
+    """Parse leading digits in one base and print them in another, signed if it is negative: ``CONV``."""
     text = str(value.number) if isinstance(value, BinaryLiteral) else to_text(value).strip()
     base, target_base = to_integer(source), to_integer(target)
     if not (2 <= abs(base) <= 36 and 2 <= abs(target_base) <= 36):
@@ -142,7 +142,7 @@ def _clamp(number: int, low: int, high: int) -> int:
 
 
 def _format(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-    """``FORMAT(number, digits[, locale])``: rounded, with commas between thousands."""
+    """Return ``FORMAT(number, digits[, locale])``: rounded, with commas between thousands."""
     value, digits = arguments[0], arguments[1]
     locale = to_text(arguments[2]).lower() if len(arguments) > 2 and arguments[2] is not None else "en_us"
     if value is None or digits is None:

@@ -1,8 +1,6 @@
 """Functions that search and compare strings, and regular expressions.
 
-Rules: tidb ``pkg/expression/builtin_regexp.go``.
-
-Rules: tidb ``pkg/expression/builtin_string.go``, ``builtin_compare.go``.
+Rules: tidb ``pkg/expression/builtin_regexp.go``, ``builtin_string.go``, ``builtin_compare.go``.
 """
 
 from __future__ import annotations
@@ -26,9 +24,7 @@ _ATOM = r"(?:[^\\\[\](){}*+?|^$.]|\.|\\[.^$*+?()\[\]{}|\\/-]|\\[dDwWsS]|\[\^?(?:
 _REPEAT = r"(?:[*+?]|\{\d{1,3}(?:,\d{0,3})?\})?"
 _BRANCH = rf"\^?(?:{_ATOM}{_REPEAT})*\$?"
 _GROUP = rf"\({_BRANCH}(?:\|{_BRANCH})*\)"
-_SIMPLE = re.compile(
-    rf"\^?(?:{_ATOM}{_REPEAT}|{_GROUP})*\$?(?:\|\^?(?:{_ATOM}{_REPEAT}|{_GROUP})*\$?)*", re.DOTALL
-)
+_SIMPLE = rf"\^?(?:{_ATOM}{_REPEAT}|{_GROUP})*\$?(?:\|\^?(?:{_ATOM}{_REPEAT}|{_GROUP})*\$?)*"
 _FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
 
 
@@ -49,13 +45,13 @@ def _regexp_like(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> S
 
 @lru_cache(maxsize=256)
 def compiled(pattern: str, flags: int) -> re.Pattern[str]:
-    """The compiled pattern.
+    """Compile a pattern.
 
     :param flags: of ``re``.
     :raises UnsupportedSQL: for syntax that may mean something else to Python than to TiDB.
     :raises ScenarioError: for an invalid pattern.
     """
-    if len(pattern) > 1000 or not _SIMPLE.fullmatch(pattern):
+    if len(pattern) > 1000 or not re.fullmatch(_SIMPLE, pattern, re.DOTALL):
         raise UnsupportedSQL(f"the regular expression {pattern[:80]!r} is not supported", value=pattern[:80])
     try:
         return re.compile(_absolute_end(pattern, flags), flags | re.ASCII)
@@ -64,14 +60,17 @@ def compiled(pattern: str, flags: int) -> re.Pattern[str]:
 
 
 def _absolute_end(pattern: str, flags: int) -> str:
-    """Without ``m``, Go's ``$`` matches only at the end; Python's also matches before a final line feed."""
+    """Replace ``$`` by the absolute end of the text, unless the flags have ``m``.
+
+    Without ``m``, Go's ``$`` matches only at the end. Python's also matches before a final line feed.
+    """
     if flags & re.MULTILINE:
         return pattern
     return re.sub(r"(\\.|\[(?:\\.|[^\]\\])*\])|\$", lambda match: match[1] or r"\Z", pattern, flags=re.DOTALL)
 
 
 def _locate(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> SQLValue:
-    """``LOCATE(what, where[, from])``: a position from 1; 0 if not found."""
+    """Return ``LOCATE(what, where[, from])``: a position from 1; 0 if the text does not contain it."""
     what, where = arguments[0], arguments[1]
     start = to_integer(arguments[2]) - 1 if len(arguments) > 2 else 0
     if is_binary(what, where):
@@ -83,28 +82,30 @@ def _locate(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> SQLVal
             return 0
         if collation.endswith("_ci"):
             mark, text = lower(mark), lower(text)
-    found = _position(mark, text[start:], collation) if mark else 1
-    return start + found if found else 0
+    position = _position(mark, text[start:], collation) if mark else 1
+    return start + position if position else 0
 
 
 def _position(mark: str, text: str, collation: str) -> int:
-    """TiDB searches the bytes of sort keys; if a match begins within a character, the next one counts.
+    """Return the position of the first match from 1; 0 without a match.
+
+    TiDB searches the bytes of sort keys. If a match begins within a character, the next one counts.
 
     Source: tidb ``pkg/expression/util.go`` (``locateStringWithCollation``).
     """
     key = untrimmed_key(to_bytes(text), collation)
-    left = key.find(untrimmed_key(to_bytes(mark), collation))
-    if left <= 0:
-        return left + 1
+    remaining = key.find(untrimmed_key(to_bytes(mark), collation))
+    if remaining <= 0:
+        return remaining + 1
     for position, character in enumerate(text, start=2):
-        left -= len(untrimmed_key(to_bytes(character), collation))
-        if left <= 0:
+        remaining -= len(untrimmed_key(to_bytes(character), collation))
+        if remaining <= 0:
             return position
     return 0
 
 
 def _instr(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> SQLValue:
-    """``INSTR(where, what)`` compares in lower case, not by weights."""
+    """Return ``INSTR(where, what)``, which compares in lower case, not by weights."""
     if is_binary(*arguments):
         return to_bytes(arguments[0]).find(to_bytes(arguments[1])) + 1
     text, mark = map(to_text, arguments)
@@ -120,7 +121,7 @@ def _strcmp(arguments: Sequence[SQLValue], mode: SQLMode, collation: str) -> SQL
 
 
 def _field(arguments: Sequence[SQLValue], mode: SQLMode, collation: str) -> SQLValue:
-    """``FIELD``: compares strings as strings, integers as integers, and a mixture as DOUBLEs."""
+    """Return ``FIELD``: it compares strings as strings, integers as integers, and a mixture as DOUBLEs."""
     sought = arguments[0]
     if sought is None:
         return 0
@@ -150,7 +151,7 @@ def _find_in_set(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> S
         return 0
     key = sort_key(to_bytes(sought), collation)
     keys = (sort_key(to_bytes(name), collation) for name in names.split(","))
-    return next((position for position, one in enumerate(keys, start=1) if one == key), 0)
+    return next((position for position, candidate in enumerate(keys, start=1) if candidate == key), 0)
 
 
 def _ascii(value: SQLValue) -> SQLValue:
@@ -158,7 +159,7 @@ def _ascii(value: SQLValue) -> SQLValue:
 
 
 def _ord(value: SQLValue) -> SQLValue:
-    """``ORD``: the bytes of the first character as a number."""
+    """Return ``ORD``: the bytes of the first character as a number."""
     if isinstance(value, bytes):
         return _ascii(value)
     return int.from_bytes(to_bytes(to_text(value)[:1]), "big")

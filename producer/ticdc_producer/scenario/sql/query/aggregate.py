@@ -32,7 +32,7 @@ _ALL_BITS = (1 << 64) - 1
 
 
 def aggregate_value(call: Aggregate, group: Sequence[Combination], scope: QueryScope) -> SQLValue:
-    """The value of an aggregate function for a group.
+    """Return the value of an aggregate function for a group.
 
     :raises ScenarioError: for values that the function rejects.
     """
@@ -62,7 +62,7 @@ def _ordered(call: Aggregate, group: Sequence[Combination], scope: QueryScope) -
 def _sort_key(ordered: exp.Expr, scope: QueryScope) -> SortKey[Combination]:
     node = ordered.this
     return SortKey(
-        lambda one: _value(node, one, scope),
+        lambda combination: _value(node, combination, scope),
         collation_of(node, scope) or DEFAULT_COLLATION,
         bool(ordered.args.get("desc")),
     )
@@ -79,11 +79,11 @@ def _arguments(call: Aggregate, combination: Combination, scope: QueryScope) -> 
 
 
 def _distinct(rows: Iterable[Arguments], collations: Sequence[str]) -> list[Arguments]:
-    found: dict[object, Arguments] = {}
+    rows_by_key: dict[object, Arguments] = {}
     for row in rows:
         key = tuple(distinct_key(*pair) for pair in zip(row, collations, strict=True))
-        found.setdefault(key, row)
-    return list(found.values())
+        rows_by_key.setdefault(key, row)
+    return list(rows_by_key.values())
 
 
 def _count(rows: Sequence[Arguments], _: SQLMode) -> SQLValue:
@@ -91,7 +91,7 @@ def _count(rows: Sequence[Arguments], _: SQLMode) -> SQLValue:
 
 
 def _sum(rows: Sequence[Arguments], mode: SQLMode) -> SQLValue:
-    """Exact for exact numbers, else DOUBLE; NULL without values."""
+    """Add the values, exactly if they are exact numbers, else as DOUBLE; NULL without values."""
     total: SQLValue = None
     for (value,) in rows:
         number = arithmetic.operand(value)
@@ -101,7 +101,7 @@ def _sum(rows: Sequence[Arguments], mode: SQLMode) -> SQLValue:
 
 
 def _avg(rows: Sequence[Arguments], mode: SQLMode) -> SQLValue:
-    """The scale is that of the values plus four. Source: tidb ``avgOriginal4Decimal``."""
+    """Return the mean, whose scale is that of the values plus four. Source: tidb ``avgOriginal4Decimal``."""
     total = _sum(rows, mode)
     if total is None or isinstance(total, float):
         return None if total is None else total / len(rows)
@@ -112,7 +112,7 @@ def _avg(rows: Sequence[Arguments], mode: SQLMode) -> SQLValue:
 
 
 def extreme(values: Sequence[SQLValue], collation: str, mode: SQLMode, name: str) -> SQLValue:
-    """The first of the largest values (``MAX``) or of the smallest ones (``MIN``); NULL if there are none."""
+    """Return the first of the largest (``MAX``) or smallest values (``MIN``); NULL without values."""
     sign = 1 if name == "MAX" else -1
     best = values[0] if values else None
     for value in values[1:]:

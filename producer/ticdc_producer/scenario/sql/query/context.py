@@ -1,4 +1,4 @@
-"""What the expressions and queries of one statement share: its tables, its WITH, the session's values."""
+"""The state that the queries of one statement share: its tables, its WITH, the session's values."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class StatementContext:
     ) -> None:
         self.mode, self.find, self.values = mode, find, values
         self._plans: dict[int, QueryPlan] = {} if around is None else around._plans
-        self._made_subqueries: Subqueries | None = None
+        self._cached_subqueries: Subqueries | None = None
         self._common: Mapping[str, QueryPlan] = {} if around is None else around._common
         if with_ is not None:
             self._add_common(with_)
@@ -55,25 +55,28 @@ class StatementContext:
             raise UnsupportedSQL("WITH RECURSIVE is not supported", hint="write the rows, or UNION ALL")
         for table in with_.expressions:
             name, plan = table.alias.lower(), self.plan(table.this, None)
-            if name in {one.alias.lower() for one in with_.expressions if one is not table}:
+            if name in {other.alias.lower() for other in with_.expressions if other is not table}:
                 raise ScenarioError(f"Not unique table/alias: {table.alias!r}", value=table.alias)
             self._common = {**self._common, name: _renamed(plan, table)}
 
     def _subqueries(self) -> Subqueries:
-        """Made when needed: it refers to this object, and a circle in each statement would cost time."""
-        if self._made_subqueries is None:
-            self._made_subqueries = Subqueries(self.plan)
-        return self._made_subqueries
+        """Return the object that evaluates subqueries.
+
+        It is made when needed: a reference cycle with this object in each statement would cost time.
+        """
+        if self._cached_subqueries is None:
+            self._cached_subqueries = Subqueries(self.plan)
+        return self._cached_subqueries
 
     def plan(self, node: exp.Expr, outer: Scope | None) -> QueryPlan:
-        """The checked query of a node.
+        """Return the checked query of a node.
 
         :param outer: the scope of the statement around it.
         """
-        found = self._plans.get(id(node))
-        if found is None:
-            found = self._plans[id(node)] = self._planned(node, outer)
-        return found
+        plan = self._plans.get(id(node))
+        if plan is None:
+            plan = self._plans[id(node)] = self._planned(node, outer)
+        return plan
 
     def _planned(self, node: exp.Expr, outer: Scope | None) -> QueryPlan:
         with_ = node.args.get("with_")
@@ -92,7 +95,7 @@ class StatementContext:
         raise UnsupportedSQL(f"{node.key.upper()} is not supported as a query")
 
     def source(self, node: exp.Expr, outer: Scope | None) -> Source:
-        """The source that a node of FROM names or contains."""
+        """Return the source that a node of FROM names or contains."""
         alias = node.args.get("alias")
         if isinstance(node, exp.Table) and not node.db:
             common = self._common.get(node.name.lower())
@@ -195,7 +198,7 @@ class _RenamedPlan(QueryPlan):
 
 
 def row_items(row: exp.Expr) -> list[exp.Expr]:
-    """The expressions of one row of VALUES: ``(1, 2)``, ``ROW(1, 2)`` or, of one column, ``(1)``."""
+    """Return the expressions of one row of VALUES: ``(1, 2)``, ``ROW(1, 2)`` or, of one column, ``(1)``."""
     if not isinstance(row, exp.Tuple):
         return [row.this if isinstance(row, exp.Paren) else row]
     first = row.expressions[0] if len(row.expressions) == 1 else None
@@ -204,7 +207,7 @@ def row_items(row: exp.Expr) -> list[exp.Expr]:
 
 
 def _renamed(plan: QueryPlan, node: exp.Expr) -> QueryPlan:
-    """The query with the column names that its alias gives; their uniqueness is checked."""
+    """Return the query with the column names that its alias gives, after a check that they are unique."""
     alias = node.args.get("alias")
     names = [column.name for column in alias.args.get("columns") or ()] if alias is not None else []
     if names and len(names) != len(plan.fields):
@@ -212,9 +215,9 @@ def _renamed(plan: QueryPlan, node: exp.Expr) -> QueryPlan:
             "In definition of view, derived table or common table expression, SELECT list and column names"
             " list have different column counts"
         )
-    found = [name.lower() for name in names or (field.name for field in plan.fields)]
-    for name in found:
-        if found.count(name) > 1:
+    lower_names = [name.lower() for name in names or (field.name for field in plan.fields)]
+    for name in lower_names:
+        if lower_names.count(name) > 1:
             raise ScenarioError(f"Duplicate column name {name!r}", column=name)
     return _RenamedPlan(plan, names) if names else plan
 

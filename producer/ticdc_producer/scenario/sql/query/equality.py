@@ -1,17 +1,16 @@
-"""Finds equal values without comparing each with each: keys of groups, and indexes of values.
+"""Finds equal values without comparing all pairs: keys of groups, and indexes of values.
 
 Equality is that of ``compare``, which depends on the types of both sides. So an index has one table of keys
-for each way of comparing, made when it is first needed.
+for each way of comparing. It is created when it is first needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
 
 from ticdc_producer.model.values.coerce_text import to_bytes
 from ticdc_producer.model.values.collation import sort_key
-from ticdc_producer.model.values.json_document import JsonScalar, document_of
+from ticdc_producer.model.values.json_document import JsonScalar, JsonValue, document_of
 from ticdc_producer.model.values.number_text import as_float, as_number
 from ticdc_producer.model.values.sql_value import (
     Bits,
@@ -32,7 +31,7 @@ _TEXT, _BYTES, _NUMBER, _DATETIME, _DURATION, _JSON = (
 
 
 def distinct_key(value: SQLValue, collation: str) -> Hashable:
-    """A key that two values of one column share if they are equal; NULLs are equal, too."""
+    """Return a key that two values of one column share if they are equal. NULLs are equal."""
     if value is None:
         return None
     kind = _kind(value)
@@ -58,17 +57,17 @@ class ValueIndex:
             if value is not None:
                 self._by_kind.setdefault(_kind(value), []).append((position, value))
 
-    def candidates(self, wanted: SQLValue) -> list[int]:
-        """All positions whose values equal a value, and possibly others, in ascending order."""
-        if wanted is None:
+    def candidates(self, sought: SQLValue) -> list[int]:
+        """Return all positions whose values equal a value, and possibly others, in ascending order."""
+        if sought is None:
             return []
-        kind = _kind(wanted)
-        found: list[int] = []
+        kind = _kind(sought)
+        positions: list[int] = []
         for stored in self._by_kind:
-            found += self._of_kind(stored, wanted, _method(kind, stored))
-        return found if len(self._by_kind) == 1 else sorted(found)
+            positions += self._of_kind(stored, sought, _method(kind, stored))
+        return positions if len(self._by_kind) == 1 else sorted(positions)
 
-    def _of_kind(self, stored: str, wanted: SQLValue, method: str) -> Sequence[int]:
+    def _of_kind(self, stored: str, sought: SQLValue, method: str) -> Sequence[int]:
         if not method:
             return [position for position, _ in self._by_kind[stored]]
         keys = self._keys.get((stored, method))
@@ -76,7 +75,7 @@ class ValueIndex:
             keys = self._keys[stored, method] = {}
             for position, value in self._by_kind[stored]:
                 keys.setdefault(_key(value, method, self._collation), []).append(position)
-        return keys.get(_key(wanted, method, self._collation), ())
+        return keys.get(_key(sought, method, self._collation), ())
 
 
 def _kind(value: SQLValue) -> str:
@@ -91,17 +90,17 @@ def _kind(value: SQLValue) -> str:
     return _BYTES if isinstance(value, bytes) and not isinstance(value, Bits) else _NUMBER
 
 
-def _method(one: str, other: str) -> str:
-    """How values of two kinds are compared; empty where only ``compare`` can say it."""
-    if one == other:
-        return "" if one == _JSON else one
-    kinds = {one, other}
+def _method(first: str, second: str) -> str:
+    """Return how values of two kinds are compared; empty where only ``compare`` can decide."""
+    if first == second:
+        return "" if first == _JSON else first
+    kinds = {first, second}
     if kinds == {_TEXT, _BYTES}:
         return _BYTES
     return _NUMBER if kinds <= {_TEXT, _BYTES, _NUMBER} else ""
 
 
-def _key(value: SQLValue, method: str, collation: str) -> Any:
+def _key(value: SQLValue, method: str, collation: str) -> Hashable:
     if method == _TEXT:
         return sort_key(to_bytes(value), collation)
     if method == _BYTES:
@@ -110,10 +109,10 @@ def _key(value: SQLValue, method: str, collation: str) -> Any:
         return value.fields
     if isinstance(value, Duration) and method == _DURATION:
         return value.microseconds
-    return as_float(value)  # equal numbers have equal doubles; the converse is left to the comparison
+    return as_float(value)  # equal numbers have equal doubles; ``compare`` checks the converse
 
 
-def _json_key(document: Any) -> Hashable:
+def _json_key(document: JsonValue) -> Hashable:
     if isinstance(document, list):
         return "array", tuple(_json_key(element) for element in document)
     if isinstance(document, dict):

@@ -48,7 +48,7 @@ class FromClause:
         return [] if self.tree is None else list(conditions_of(self.tree))
 
     def _joined(self, first: exp.Expr, joins: Iterable[exp.Expr] = ()) -> tuple[Node, Names]:
-        """Join an operand with what follows it. JOIN binds tighter than a comma."""
+        """Join an operand with the joins that follow it. JOIN binds tighter than a comma."""
         before: tuple[Node, Names] | None = None
         current = self._source(first)
         for join in (*(first.args.get("joins") or ()), *joins):
@@ -77,7 +77,7 @@ class FromClause:
 
 
 def _is_dual(table: exp.Expr) -> bool:
-    """``FROM DUAL``: no table."""
+    """Return whether a table is that of ``FROM DUAL``, which means no table."""
     return isinstance(table, exp.Table) and table.name.upper() == "DUAL" and not table.this.args.get("quoted")
 
 
@@ -105,36 +105,40 @@ def _join(left: tuple[Node, Names], right: tuple[Node, Names], join: exp.Expr) -
     else:
         swapped = side == "RIGHT"
         names = _both(right[1], left[1]) if swapped else _both(left[1], right[1])
-        conditions = [] if on is None else [_qualified(one, names) for one in joined_by_and(on)]
+        conditions = [] if on is None else [_qualified(condition, names) for condition in joined_by_and(on)]
     return JoinNode(left[0], right[0], bool(side), tuple(conditions)), names
 
 
 def _coalesced(left: Names, right: Names, using: list[str]) -> tuple[Names, list[exp.Expr]]:
-    """The names of NATURAL JOIN or USING: common columns first, in the order of the left side.
+    """Return the names of NATURAL JOIN or USING: common columns first, in the order of the left side.
 
     :param using: the common columns; empty for NATURAL.
     """
-    wanted = {name.lower() for name in using}
+    using_names = {name.lower() for name in using}
     for name in using:
         if left.find(name) is None or right.find(name) is None:
             raise ScenarioError(f"Unknown column {name!r} in 'from clause'", column=name)
     common: dict[Position, Position] = {}
     for position in left.columns:
         name = left.field(position).name
-        if not wanted or name.lower() in wanted:
+        if not using_names or name.lower() in using_names:
             other = right.find(name)
             if other is not None and left.find(name) is not None:
                 common[position] = other
     rest = [position for position in left.columns if position not in common]
     rest += [position for position in right.columns if position not in common.values()]
-    names = replace(_both(left, right), columns=(*common, *rest), _found={})
+    names = replace(_both(left, right), columns=(*common, *rest), _positions={})
     return names, [
-        exp.EQ(this=left.expression(one), expression=right.expression(other)) for one, other in common.items()
+        exp.EQ(this=left.expression(position), expression=right.expression(other))
+        for position, other in common.items()
     ]
 
 
 def _qualified(condition: exp.Expr, names: Names) -> exp.Expr:
-    """A condition of ON whose columns have the names of their tables: ON sees only the sides of its join."""
+    """Give the columns of a condition of ON the names of their tables.
+
+    ON sees only the sides of its join.
+    """
     if isinstance(condition, exp.Column):
         return _qualified_column(condition, names)
     qualified = condition.copy()

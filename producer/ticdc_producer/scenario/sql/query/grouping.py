@@ -35,17 +35,17 @@ class Grouping:
         self._calls = {id(node): call for tree in uses for node, call in aggregates_in(tree)}
 
     def groups(self, combinations: Iterable[Combination], scope: QueryScope) -> list[list[Combination]]:
-        """The groups, in the order of their first rows. Without GROUP BY an empty group is a group."""
+        """Return the groups, in the order of their first rows. Without GROUP BY an empty group is a group."""
         if not self.keys:
             return [list(combinations)]
         collations = [collation_of(key, scope) or DEFAULT_COLLATION for key in self.keys]
-        found: dict[object, list[Combination]] = {}
+        groups: dict[object, list[Combination]] = {}
         for combination in combinations:
             scope.combination = combination
             values = [evaluate(key, scope) for key in self.keys]
             key = tuple(distinct_key(*pair) for pair in zip(values, collations, strict=True))
-            found.setdefault(key, []).append(combination)
-        return list(found.values())
+            groups.setdefault(key, []).append(combination)
+        return list(groups.values())
 
     def enter(self, group: Sequence[Combination], scope: QueryScope) -> None:
         """Make a group the current one: columns are those of its first row."""
@@ -76,7 +76,10 @@ class Grouping:
             waiting.extend(node.iter_expressions())
 
     def _determined(self, where: exp.Expr | None) -> set[Position]:
-        """The columns that the group determines: of GROUP BY, equal to constants, and by unique keys."""
+        """Return the columns that the group determines.
+
+        These are columns of GROUP BY, columns equal to constants, and the columns that unique keys determine.
+        """
         known = {position for key in self.keys if (position := self._names.position(key)) is not None}
         equal: list[tuple[Position | None, Position | None]] = []
         for condition in () if where is None else joined_by_and(where):
@@ -85,8 +88,8 @@ class Grouping:
                 equal.append((self._names.position(sides[0]), self._names.position(sides[1])))
                 known |= {
                     position
-                    for one, other in (sides, sides[::-1])
-                    if (position := self._names.position(one)) is not None and isinstance(other, exp.Literal)
+                    for side, other in (sides, sides[::-1])
+                    if (position := self._names.position(side)) is not None and isinstance(other, exp.Literal)
                 }
         while True:
             more = {b for a, b in (*equal, *((b, a) for a, b in equal)) if a in known and b is not None}
@@ -96,12 +99,14 @@ class Grouping:
             known |= more
 
     def _by_key(self, number: int, known: set[Position]) -> set[Position]:
-        """All columns of a table of which a unique key without NULLs is known."""
+        """Return all columns of a table of which a unique key without NULLs is known."""
         source = self._names.sources[number]
         if not isinstance(source, TableSource):
             return set()
         info = source.table.info
-        names = {source.fields[offset].name.lower() for found, offset in known if found == number}
+        names = {
+            source.fields[offset].name.lower() for source_number, offset in known if source_number == number
+        }
         for index in info.indexes:
             columns = [info.columns[offset] for offset in index.offsets]
             if index.unique and all(c.name.lower() in names and not c.nullable for c in columns):
@@ -121,7 +126,7 @@ class Grouping:
 
 
 def group_expressions(group: exp.Expr | None, items: Sequence[exp.Expr]) -> list[exp.Expr]:
-    """The expressions of GROUP BY; a number means an expression of the SELECT list.
+    """Return the expressions of GROUP BY; a number means an expression of the SELECT list.
 
     :raises UnsupportedSQL: for ROLLUP and the like.
     """
@@ -134,7 +139,7 @@ def group_expressions(group: exp.Expr | None, items: Sequence[exp.Expr]) -> list
 
 
 def by_position(node: exp.Expr, items: Sequence[exp.Expr], clause: str) -> exp.Expr:
-    """The expression of the SELECT list that a number means; any other expression as it is."""
+    """Return the expression of the SELECT list that a number means; any other expression as it is."""
     if not isinstance(node, exp.Literal) or node.is_string or not str(node.this).isdigit():
         return node
     number = int(str(node.this)[:20])

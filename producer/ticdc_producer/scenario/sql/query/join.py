@@ -55,7 +55,7 @@ Node: TypeAlias = Leaf | JoinNode
 
 
 def leaves(node: Node) -> Iterator[int]:
-    """The numbers of a node's sources."""
+    """Yield the numbers of a node's sources."""
     if isinstance(node, Leaf):
         yield node.source
     else:
@@ -64,7 +64,7 @@ def leaves(node: Node) -> Iterator[int]:
 
 
 def conditions_of(node: Node) -> Iterator[exp.Expr]:
-    """The conditions of all joins of a node."""
+    """Yield the conditions of all joins of a node."""
     if isinstance(node, JoinNode):
         yield from (*node.conditions, *conditions_of(node.left), *conditions_of(node.right))
 
@@ -84,10 +84,10 @@ class JoinPlan:
             self._tree, self._rest = self._planned(tree, conditions, frozenset())
 
     def combinations(self, scope: QueryScope) -> Iterator[Combination]:
-        """The combinations that satisfy all conditions, in the order of the sources and of their rows."""
+        """Return the combinations that satisfy all conditions, in the order of the sources and their rows."""
         empty: Combination = (None,) * len(self._names.sources)
-        found = iter([empty]) if self._tree is None else _combined(self._tree, empty, scope)
-        return (one for one in found if _holds(self._rest, one, scope))
+        combinations = iter([empty]) if self._tree is None else _combined(self._tree, empty, scope)
+        return (combination for combination in combinations if _holds(self._rest, combination, scope))
 
     def prepare(self) -> None:
         """Load the rows of tables that are not stored yet.
@@ -105,7 +105,7 @@ class JoinPlan:
     def _planned(
         self, node: Node, conditions: Sequence[exp.Expr], bound: frozenset[int]
     ) -> tuple[Node, list[exp.Expr]]:
-        """The node with the conditions that it can check itself; and the others.
+        """Return the node with the conditions that it can check itself, and the other conditions.
 
         :param conditions: they may remove any row of this node.
         :param bound: the sources before it.
@@ -132,8 +132,8 @@ class JoinPlan:
                 continue
             filters.append(condition)
             own += [condition] if used == {leaf.source} else []
-        lookups = [found for condition in filters if (found := self._lookup(condition, leaf.source, bound))]
-        joined = reduce(lambda one, other: exp.And(this=one, expression=other), own) if own else None
+        lookups = [lookup for condition in filters if (lookup := self._lookup(condition, leaf.source, bound))]
+        joined = reduce(lambda left, right: exp.And(this=left, expression=right), own) if own else None
         return replace(leaf, lookups=tuple(lookups), filters=tuple(filters), own=joined), rest
 
     def _lookup(
@@ -149,7 +149,7 @@ class JoinPlan:
         return None
 
     def _sources_of(self, condition: exp.Expr) -> frozenset[int] | None:
-        """The sources that a condition uses; None if it has a subquery, or assigns a variable."""
+        """Return the sources that a condition uses; None if it has a subquery, or assigns a variable."""
         used = set()
         for node in own_nodes(condition):
             if isinstance(node, (*SUBQUERIES, exp.PropertyEQ)):
@@ -184,12 +184,12 @@ def _leaf_rows(leaf: Leaf, before: Combination, scope: QueryScope) -> Iterator[C
 def _candidates(leaf: Leaf, before: Combination, scope: QueryScope) -> Sequence[SourceRow]:
     source = scope.names.sources[leaf.source]
     scope.combination = before
-    found = [
+    matches = [
         source.matching(offset, evaluate(other, scope), shared_collation(equality, scope))
         for offset, other, equality in leaf.lookups
     ]
-    if found:
-        return min(found, key=len)
+    if matches:
+        return min(matches, key=len)
     return source.rows() if leaf.own is None else source.selected(leaf.own)
 
 

@@ -35,7 +35,7 @@ class QueryPlan(ABC):
     def _run(self, outer: Scope | None) -> list[QueryRow]: ...
 
     def rows(self, outer: Scope | None) -> list[QueryRow]:
-        """The rows; those of a query that is not correlated are computed once.
+        """Return the rows; those of a query that is not correlated are computed once.
 
         :param outer: the scope of the statement around it.
         """
@@ -47,13 +47,16 @@ class QueryPlan(ABC):
 
 
 def limited(rows: list[RowT], tree: exp.Expr) -> list[RowT]:
-    """The rows that LIMIT and OFFSET leave."""
+    """Return the rows that LIMIT and OFFSET leave."""
     offset, limit = tree.args.get("offset"), tree.args.get("limit")
     first = 0 if offset is None else row_count(offset)
     return rows[first:] if limit is None else rows[first : first + row_count(limit)]
 
 
 def check_column_counts(counts: Sequence[int]) -> None:
-    """:raises ScenarioError: if the numbers of columns differ."""
+    """Check that queries have the same number of columns.
+
+    :raises ScenarioError: if the numbers of columns differ.
+    """
     if len(set(counts)) > 1:
         raise ScenarioError("The used SELECT statements have a different number of columns")

@@ -39,14 +39,14 @@ class Names:
     sources: Sequence[Source] = ()
     numbers: tuple[int, ...] = ()
     columns: tuple[Position, ...] = ()
-    _found: dict[tuple[str, str, str], Position | None] = field(default_factory=dict, compare=False)
+    _positions: dict[tuple[str, str, str], Position | None] = field(default_factory=dict, compare=False)
 
     def field(self, position: Position) -> Field:
         source, offset = position
         return self.sources[source].fields[offset]
 
     def expression(self, position: Position) -> exp.Column:
-        """A column as an expression, with the name of its source."""
+        """Return a column as an expression, with the name of its source."""
         source = self.sources[position[0]]
         return exp.column(
             exp.to_identifier(self.field(position).name, quoted=True),
@@ -55,28 +55,28 @@ class Names:
         )
 
     def find(self, name: str, table: str = "", database: str = "") -> Position | None:
-        """The column of a name; None if there is none.
+        """Return the column with a name; None if there is none.
 
         :raises ScenarioError: if several columns have the name.
         """
         key = name, table, database
-        if key not in self._found:
+        if key not in self._positions:
             lower = name.lower()
             visible = self.columns if not table else self.columns_of(table, database)
-            found = [position for position in visible if self.field(position).name.lower() == lower]
-            if len(found) > 1:
+            positions = [position for position in visible if self.field(position).name.lower() == lower]
+            if len(positions) > 1:
                 raise ScenarioError(f"Column {name!r} is ambiguous", column=name, hint="write table.column")
-            self._found[key] = found[0] if found else None
-        return self._found[key]
+            self._positions[key] = positions[0] if positions else None
+        return self._positions[key]
 
     def position(self, node: exp.Expr) -> Position | None:
-        """The column that a node names; None for any other expression, and for an unknown name."""
+        """Return the column that a node names; None for any other expression, and for an unknown name."""
         if not isinstance(node, exp.Column):
             return None
         return self.find(node.name, node.text("table"), node.text("db"))
 
     def columns_of(self, table: str, database: str = "") -> tuple[Position, ...]:
-        """The columns of the source with a name; of none if there is no such source."""
+        """Return the columns of the source with a name; empty if there is no such source."""
         return tuple(
             (number, offset)
             for number in self.numbers
@@ -86,7 +86,7 @@ class Names:
         )
 
     def unknown(self, name: str, table: str, database: str) -> ScenarioError:
-        """The error for a name that no source has."""
+        """Return the error for a name that no source has."""
         if table and not self.columns_of(table, database):
             qualifier = f"{database}.{table}" if database else table
             tables = [self.sources[number].name for number in self.numbers]
@@ -190,7 +190,7 @@ class QueryScope(Scope):
         return self.outer
 
     def _alias(self, name: str, table: str) -> exp.Expr | None:
-        """The expression of the SELECT list that a name means here; None if it means a column."""
+        """Return the expression of the SELECT list that a name means here; None if it means a column."""
         expression = None if table or not self.aliases else self.aliases.get(name.lower())
         if expression is None or self.aliases_first:
             return expression
@@ -200,7 +200,7 @@ class QueryScope(Scope):
     def clause(
         self, aliases: Mapping[str, exp.Expr], *, aliases_first: bool = False, groups: bool = False
     ) -> Iterator[None]:
-        """Context in which the expressions of a clause are evaluated.
+        """Enter a context in which the expressions of a clause are evaluated.
 
         :param aliases: the names of the SELECT list, if the clause sees them.
         """
@@ -212,5 +212,5 @@ class QueryScope(Scope):
             self.aliases, self.aliases_first, self.groups = before
 
     def _without_aliases(self) -> AbstractContextManager[None]:
-        """Context in which the expression of an alias is evaluated: it does not see the aliases itself."""
+        """Return a context for the expression of an alias, which does not see the aliases itself."""
         return self.clause({}, groups=self.groups)

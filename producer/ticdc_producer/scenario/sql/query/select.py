@@ -69,13 +69,13 @@ class SelectPlan(QueryPlan):
         self._sources, names = from_clause.sources, from_clause.names
         self.scope = QueryScope(mode, context=context, outer=outer, names=names)
         self.scope.combination = (None,) * len(self._sources)
-        named = [one for node in tree.expressions for one in self._expanded(node)]
+        named = [pair for node in tree.expressions for pair in self._expanded(node)]
         self._items = [item for _, item in named]
         self._aliases = {name.lower(): item for name, item in reversed(named) if name}
         self._where, self._having = (_condition(tree, clause) for clause in ("where", "having"))
         order = tree.args.get("order")
         ordered = () if order is None else order.expressions
-        self._order = [by_position(one.this, self._items, "order clause") for one in ordered]
+        self._order = [by_position(term.this, self._items, "order clause") for term in ordered]
         self._check(from_clause)
         self._grouping = self._grouped(tree)
         self.fields = [
@@ -87,12 +87,12 @@ class SelectPlan(QueryPlan):
             )
             for name, item in named
         ]
-        self._sort_keys = self._made_sort_keys(ordered)
+        self._sort_keys = self._build_sort_keys(ordered)
         self._joins = JoinPlan(from_clause.tree, self._where, names)
         self.correlated = self.scope.correlated or any(source.changes for source in self._sources)
 
     def _expanded(self, node: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
-        """Names and expressions of one item of the SELECT list, which may be a ``*``."""
+        """Yield the names and expressions of one item of the SELECT list, which may be a ``*``."""
         if not node.is_star:
             yield node.alias_or_name, node.unalias()
             return
@@ -117,7 +117,7 @@ class SelectPlan(QueryPlan):
                 check_expression(expression, scope)
 
     def _grouped(self, tree: exp.Expr) -> Grouping | None:
-        """The grouping; None without GROUP BY and aggregate functions."""
+        """Return the grouping; None without GROUP BY and aggregate functions."""
         uses = [*self._items, *self._order, *([] if self._having is None else [self._having])]
         group = tree.args.get("group")
         if group is None and not any(True for use in uses for _ in aggregates_in(use)):
@@ -136,36 +136,36 @@ class SelectPlan(QueryPlan):
         return grouping
 
     def _without_alias(self, node: exp.Expr) -> exp.Expr:
-        """The expression that an alias means in GROUP BY or ORDER BY; any other node as it is."""
+        """Return the expression that an alias means in GROUP BY or ORDER BY; any other node as it is."""
         if not isinstance(node, exp.Column) or node.text("table") or self.scope.names.find(node.name):
             return node
         return self._aliases.get(node.name.lower(), node)
 
     def _is_selected(self, expression: exp.Expr) -> bool:
-        """Whether an expression is an item of the SELECT list."""
-        wanted = self._without_alias(expression)
-        position = self.scope.names.position(wanted)
+        """Return whether an expression is an item of the SELECT list."""
+        unaliased = self._without_alias(expression)
+        position = self.scope.names.position(unaliased)
         return any(
-            item == wanted or (position is not None and position == self.scope.names.position(item))
+            item == unaliased or (position is not None and position == self.scope.names.position(item))
             for item in self._items
         )
 
-    def _made_sort_keys(self, ordered: Sequence[exp.Expr]) -> list[SortKey[SelectedRow]]:
+    def _build_sort_keys(self, ordered: Sequence[exp.Expr]) -> list[SortKey[SelectedRow]]:
         keys: list[SortKey[SelectedRow]] = []
         with self.scope.clause(self._aliases, aliases_first=True):
-            for number, (expression, one) in enumerate(zip(self._order, ordered, strict=True)):
+            for number, (expression, item) in enumerate(zip(self._order, ordered, strict=True)):
                 if self._tree.args.get("distinct") and not self._is_selected(expression):
                     what = f"Expression #{number + 1} of ORDER BY clause is not in SELECT list"
                     raise ScenarioError(f"{what}; this is incompatible with DISTINCT")
                 collation = collation_of(expression, self.scope) or DEFAULT_COLLATION
-                keys.append(SortKey(_sort_value(number), collation, bool(one.args.get("desc"))))
+                keys.append(SortKey(_sort_value(number), collation, bool(item.args.get("desc"))))
         return keys
 
     def _run(self, outer: Scope | None) -> list[QueryRow]:
         return [row.values for row in self.selected(outer)]
 
     def selected(self, outer: Scope | None) -> list[SelectedRow]:
-        """The rows, with what they were computed from."""
+        """Return the rows, with the rows of FROM that they were computed from."""
         self.scope.outer = outer
         for source in self._sources:
             source.begin(outer)
@@ -176,7 +176,7 @@ class SelectPlan(QueryPlan):
         return limited(sort_rows(rows, self._sort_keys, self.scope.mode), self._tree)
 
     def _computed(self) -> Iterator[SelectedRow]:
-        """The rows before DISTINCT, ORDER BY and LIMIT."""
+        """Yield the rows before DISTINCT, ORDER BY and LIMIT."""
         scope = self.scope
         for _ in self._current_rows():
             with scope.clause(self._aliases, aliases_first=True, groups=True):
@@ -189,7 +189,7 @@ class SelectPlan(QueryPlan):
             yield SelectedRow(values, sort, scope.combination)
 
     def _current_rows(self) -> Iterator[None]:
-        """Make one row or group after the other the current one of the scope."""
+        """Make each row or group in turn the current one of the scope."""
         scope = self.scope
         combinations = self._joins.combinations(scope)
         if self._grouping is None:
@@ -201,17 +201,17 @@ class SelectPlan(QueryPlan):
             yield
 
     def _distinct(self, rows: list[SelectedRow]) -> list[SelectedRow]:
-        found: dict[object, SelectedRow] = {}
+        rows_by_key: dict[object, SelectedRow] = {}
         for row in rows:
             pairs = zip(row.values, self.fields, strict=True)
             key = tuple(distinct_key(value, field.collation or DEFAULT_COLLATION) for value, field in pairs)
-            found.setdefault(key, row)
-        return list(found.values())
+            rows_by_key.setdefault(key, row)
+        return list(rows_by_key.values())
 
 
 def _condition(tree: exp.Expr, clause: str) -> exp.Expr | None:
-    found = tree.args.get(clause)
-    return None if found is None else found.this
+    node = tree.args.get(clause)
+    return None if node is None else node.this
 
 
 def _sort_value(number: int) -> Callable[[SelectedRow], SQLValue]:

@@ -32,7 +32,7 @@ _OPERATORS = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEP
 
 
 class SetPlan(QueryPlan):
-    """A checked UNION, INTERSECT or EXCEPT; or a query in parentheses with ORDER BY or LIMIT behind them.
+    """A checked UNION, INTERSECT or EXCEPT; or a query in parentheses with ORDER BY or LIMIT after it.
 
     :param outer: the scope of the statement around it.
     :param plan: checks a query.
@@ -67,7 +67,7 @@ class SetPlan(QueryPlan):
         self._keys = self._sort_keys()
 
     def _flattened(self, tree: exp.Expr) -> list[exp.Expr]:
-        """The operands from left to right; notes the operators between them."""
+        """Return the operands from left to right, and note the operators between them."""
         if not isinstance(tree, exp.SetOperation):
             return [tree.this]
         left = tree.this
@@ -101,11 +101,11 @@ class SetPlan(QueryPlan):
         order = self._tree.args.get("order")
         items = [self._names.expression((0, offset)) for offset in range(len(self.fields))]
         keys: list[SortKey[QueryRow]] = []
-        for one in () if order is None else order.expressions:
-            expression = by_position(one.this, items, "order clause")
+        for item in () if order is None else order.expressions:
+            expression = by_position(item.this, items, "order clause")
             check_expression(expression, self._scope)
             collation = collation_of(expression, self._scope) or DEFAULT_COLLATION
-            keys.append(SortKey(self._value_of(expression), collation, bool(one.args.get("desc"))))
+            keys.append(SortKey(self._value_of(expression), collation, bool(item.args.get("desc"))))
         return keys
 
     def _value_of(self, expression: exp.Expr) -> Callable[[QueryRow], SQLValue]:
@@ -123,43 +123,43 @@ class SetPlan(QueryPlan):
         return limited(sort_rows(rows, self._keys, self._mode), self._tree)
 
     def _with_shared_types(self, results: list[list[QueryRow]]) -> list[list[QueryRow]]:
-        """The rows with the values of each column converted to the merged type of its expressions."""
+        """Convert the values of each column to the merged type of its expressions."""
         scales = [_shared_scale(results, number, field) for number, field in enumerate(self.fields)]
-        found = []
+        converted_results = []
         for rows, operand in zip(results, self._operands, strict=True):
             columns = list(zip(operand.fields, self.fields, scales, strict=True))
-            found.append(
+            converted_results.append(
                 [
                     [_as_type(value, *column, self._mode) for value, column in zip(row, columns, strict=True)]
                     for row in rows
                 ]
             )
-        return found
+        return converted_results
 
     def _combined(self, results: list[list[QueryRow]]) -> list[QueryRow]:
         operands, operators = [results[0]], []
         for name, rows in zip(self._operators, results[1:], strict=True):
             if name == "INTERSECT":
-                wanted = {self._key(row) for row in rows}
-                operands[-1] = [row for row in self._distinct(operands[-1]) if self._key(row) in wanted]
+                common_keys = {self._key(row) for row in rows}
+                operands[-1] = [row for row in self._distinct(operands[-1]) if self._key(row) in common_keys]
             else:
                 operands.append(rows)
                 operators.append(name)
-        found = operands[0]
+        combined = operands[0]
         for name, rows in zip(operators, operands[1:], strict=True):
             if name == "EXCEPT":
-                unwanted = {self._key(row) for row in rows}
-                found = [row for row in self._distinct(found) if self._key(row) not in unwanted]
+                excluded_keys = {self._key(row) for row in rows}
+                combined = [row for row in self._distinct(combined) if self._key(row) not in excluded_keys]
             else:
-                found = [*found, *rows]
-                found = self._distinct(found) if name == "UNION" else found
-        return found
+                combined = [*combined, *rows]
+                combined = self._distinct(combined) if name == "UNION" else combined
+        return combined
 
     def _distinct(self, rows: list[QueryRow]) -> list[QueryRow]:
-        found: dict[object, QueryRow] = {}
+        rows_by_key: dict[object, QueryRow] = {}
         for row in rows:
-            found.setdefault(self._key(row), row)
-        return list(found.values())
+            rows_by_key.setdefault(self._key(row), row)
+        return list(rows_by_key.values())
 
     def _key(self, row: QueryRow) -> object:
         pairs = zip(row, self.fields, strict=True)
@@ -167,7 +167,7 @@ class SetPlan(QueryPlan):
 
 
 def _shared_scale(results: Sequence[Sequence[QueryRow]], column: int, field: Field) -> int:
-    """The scale of a DECIMAL column: of its type, or the largest of its values; -1 for other types."""
+    """Return the scale of a DECIMAL column: of its type, or the largest of its values; -1 for other types."""
     if field.type is not EvalType.DECIMAL:
         return -1
     if field.digits is not None:
@@ -177,7 +177,10 @@ def _shared_scale(results: Sequence[Sequence[QueryRow]], column: int, field: Fie
 
 
 def _as_type(value: SQLValue, of: Field, merged: Field, scale: int, mode: SQLMode) -> SQLValue:
-    """A value of one query as the merged type; TiDB converts it, and rounds quotients, where types differ."""
+    """Convert a value of one query to the merged type.
+
+    TiDB converts it, and rounds quotients, where types differ.
+    """
     value = converted(value, merged.type, mode)
     if scale < 0 or not isinstance(value, Decimal) or scale_of(value) == scale:
         return value

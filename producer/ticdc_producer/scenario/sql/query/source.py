@@ -66,7 +66,7 @@ class Source(ABC):
     def _read_all(self) -> list[SourceRow]: ...
 
     def begin(self, outer: Scope | None) -> None:  # noqa: B027  # a table has nothing to do
-        """Begin a run of the query whose FROM this is.
+        """Begin a run of the query that has this source in FROM.
 
         :param outer: the scope of the statement around that query.
         """
@@ -75,18 +75,18 @@ class Source(ABC):
         """Load the rows that a condition may select, if they are not stored yet."""
 
     def rows(self) -> list[SourceRow]:
-        """All rows; those of a table in the order of their locations."""
+        """Return all rows; those of a table in the order of their locations."""
         if self._rows is None:
             self._rows = self._read_all()
         return self._rows
 
     def selected(self, condition: exp.Expr) -> Sequence[SourceRow]:
-        """The rows that may satisfy a condition on this source alone."""
+        """Return the rows that may satisfy a condition on this source alone."""
         del condition  # a query has no index by literals
         return self.rows()
 
     def matching(self, offset: int, value: SQLValue, collation: str) -> Sequence[SourceRow]:
-        """The rows whose field may equal a value."""
+        """Return the rows whose field may equal a value."""
         collation = collation or DEFAULT_COLLATION
         index = self._indexes.get((offset, collation))
         if index is None:
@@ -146,7 +146,7 @@ class TableSource(Source):
 class QuerySource(Source):
     """A query in FROM, or a common table expression.
 
-    :param run: returns its rows; called with the scope of the statement around.
+    :param run: returns its rows; called with the scope of the statement around it.
     :param changes: whether they depend on the statement around it, so that each run may give others.
     """
 

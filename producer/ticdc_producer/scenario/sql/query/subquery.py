@@ -38,7 +38,7 @@ class Subqueries:
         self._indexes: dict[int, ValueIndex] = {}
 
     def check(self, node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
-        """Check one node; returns the nodes in it that are still to be checked."""
+        """Check one node, and return the nodes in it that are still to be checked."""
         if isinstance(node, exp.In):
             columns = len(_parts(node.this))
             self._check_columns(node.args["query"], columns, scope)
@@ -48,12 +48,12 @@ class Subqueries:
             return ()
         if isinstance(node, exp.Tuple):
             return node.expressions
-        wanted = 1
+        columns = 1
         compared = node.parent
         if compared is not None and type(compared) in (*_ACCEPTED, exp.NullSafeEQ):
             other = compared.this if compared.expression is node else compared.expression
-            wanted = len(_parts(other))
-        self._check_columns(node.this if isinstance(node, exp.Any | exp.All) else node, wanted, scope)
+            columns = len(_parts(other))
+        self._check_columns(node.this if isinstance(node, exp.Any | exp.All) else node, columns, scope)
         return ()
 
     def _check_columns(self, node: exp.Expr, columns: int, scope: Scope) -> None:
@@ -61,7 +61,7 @@ class Subqueries:
             raise ScenarioError(f"Operand should contain {columns} column(s)")
 
     def evaluate(self, node: exp.Expr, scope: Scope) -> SQLValue:
-        """The value of a subquery, or the outcome of a comparison with one."""
+        """Return the value of a subquery, or the outcome of a comparison with one."""
         if isinstance(node, exp.Exists):
             return bool(self._plan(node.this, scope).rows(scope))
         if isinstance(node, exp.In):
@@ -82,12 +82,12 @@ class Subqueries:
         return rows[0] if rows else None
 
     def _in(self, node: exp.Expr, scope: Scope) -> SQLValue:
-        wanted = [evaluate(part, scope) for part in _parts(node.this)]
+        operands = [evaluate(part, scope) for part in _parts(node.this)]
         collations = [collation_of(part, scope) for part in _parts(node.this)]
         query = node.args.get("query")
         if query is None:
             rows: Sequence[Sequence[SQLValue]] = [
-                self._values(one, len(wanted), scope) for one in node.expressions
+                self._values(item, len(operands), scope) for item in node.expressions
             ]
         else:
             plan = self._plan(query, scope)
@@ -96,25 +96,25 @@ class Subqueries:
                 for name, field in zip(collations, plan.fields, strict=True)
             ]
             rows = plan.rows(scope)
-            if len(rows) >= _LONG and len(wanted) == 1 and not plan.correlated and wanted[0] is not None:
-                return self._indexed(plan, wanted[0], collations[0], scope.mode)
-        return _any_of(_equal(wanted, row, collations, scope.mode) for row in rows)
+            if len(rows) >= _LONG and len(operands) == 1 and not plan.correlated and operands[0] is not None:
+                return self._indexed(plan, operands[0], collations[0], scope.mode)
+        return _any_of(_equal(operands, row, collations, scope.mode) for row in rows)
 
-    def _indexed(self, plan: QueryPlan, wanted: SQLValue, collation: str, mode: SQLMode) -> SQLValue:
+    def _indexed(self, plan: QueryPlan, operand: SQLValue, collation: str, mode: SQLMode) -> SQLValue:
         values = [row[0] for row in plan.rows(None)]
         collation = collation or DEFAULT_COLLATION
         index = self._indexes.get(id(plan))
         if index is None:
             index = self._indexes[id(plan)] = ValueIndex(values, collation)
-        found = _any_of(
-            _equal([wanted], [values[position]], [collation], mode) for position in index.candidates(wanted)
+        outcome = _any_of(
+            _equal([operand], [values[position]], [collation], mode) for position in index.candidates(operand)
         )
-        return True if found else (None if None in values else False)
+        return True if outcome else (None if None in values else False)
 
     def _quantified(self, node: exp.Expr, scope: Scope) -> SQLValue:
-        """``a > ANY (…)`` and ``a > ALL (…)``."""
+        """Evaluate ``a > ANY (…)`` or ``a > ALL (…)``."""
         quantifier = node.expression
-        wanted = evaluate(node.this, scope)
+        operand = evaluate(node.this, scope)
         plan = self._plan(quantifier.this, scope)
         own = plan.fields[0].collation
         collation = merged_collation(collation_of(node.this, scope), own) or DEFAULT_COLLATION
@@ -123,19 +123,19 @@ class Subqueries:
         if _is_of_one_value(node) and _are_several(values, own or DEFAULT_COLLATION):
             return not of_all
         compared = _compared_values(node, values, own or DEFAULT_COLLATION, scope.mode)
-        orders = [compare(wanted, value, collation, scope.mode) for value in compared]
+        orders = [compare(operand, value, collation, scope.mode) for value in compared]
         outcomes = [None if order is None else _ACCEPTED[type(node)](order) for order in orders]
         if not of_all:
             return _any_of(outcomes)
-        found = _any_of(None if outcome is None else not outcome for outcome in outcomes)
-        return None if found is None else not found
+        any_false = _any_of(None if outcome is None else not outcome for outcome in outcomes)
+        return None if any_false is None else not any_false
 
     def _row_comparison(self, node: exp.Expr, scope: Scope) -> SQLValue:
         columns = max(len(_parts(node.this)), len(_parts(node.expression)))
         left, right = (self._values(side, columns, scope) for side in (node.this, node.expression))
         collations = [
-            merged_collation(collation_of(one, scope), collation_of(other, scope))
-            for one, other in zip(_parts(node.this), _parts(node.expression), strict=False)
+            merged_collation(collation_of(left_part, scope), collation_of(right_part, scope))
+            for left_part, right_part in zip(_parts(node.this), _parts(node.expression), strict=False)
         ]
         collations += [""] * (columns - len(collations))
         if isinstance(node, exp.NullSafeEQ):
@@ -154,7 +154,7 @@ class Subqueries:
         return _ACCEPTED[type(node)](0)
 
     def _values(self, node: exp.Expr, columns: int, scope: Scope) -> Sequence[SQLValue]:
-        """The values of one side of a comparison of rows."""
+        """Return the values of one side of a comparison of rows."""
         if isinstance(node, exp.Query):
             row = self._single_row(node, scope)
             return [None] * columns if row is None else row
@@ -164,12 +164,12 @@ class Subqueries:
 
 
 def _parts(node: exp.Expr) -> list[exp.Expr]:
-    """The columns of a row in parentheses; any other node is a single column."""
+    """Return the columns of a row in parentheses; any other node is a single column."""
     return list(node.expressions) if isinstance(node, exp.Tuple) else [node]
 
 
 def _is_of_one_value(node: exp.Expr) -> bool:
-    """Whether a comparison is ``= ALL`` or ``<> ANY``, which one distinct value alone decides."""
+    """Return whether a comparison is ``= ALL`` or ``<> ANY``, which one distinct value alone decides."""
     quantifier = node.expression
     return (isinstance(node, exp.EQ) and isinstance(quantifier, exp.All)) or (
         isinstance(node, exp.NEQ) and isinstance(quantifier, exp.Any)
@@ -177,24 +177,24 @@ def _is_of_one_value(node: exp.Expr) -> bool:
 
 
 def _are_several(values: Sequence[SQLValue], collation: str) -> bool:
-    """Whether there are two distinct values. Source: tidb ``handleEQAll`` and ``handleNEAny``."""
+    """Return whether there are two distinct values. Source: tidb ``handleEQAll`` and ``handleNEAny``."""
     return len({distinct_key(value, collation) for value in values if value is not None}) > 1
 
 
 def _compared_values(
     node: exp.Expr, values: Sequence[SQLValue], collation: str, mode: SQLMode
 ) -> Sequence[SQLValue]:
-    """The values of a subquery with which ANY or ALL compares: one, and NULL if there is one.
+    """Return the values with which ANY or ALL compares: one of the subquery, and NULL if it has a NULL.
 
-    It is the MIN or MAX under the collation of the subquery, which may differ from that of the comparison.
+    The value is the MIN or MAX under the collation of the subquery, not under that of the comparison.
     ``= ANY`` and ``<> ALL`` are IN and NOT IN. Source: tidb ``expressionRewriter.handleOtherComparableSubq``.
     """
     of_all = isinstance(node.expression, exp.All)
     if not values or isinstance(node, exp.NEQ if of_all else exp.EQ):
         return values
     name = "MIN" if isinstance(node, exp.LT | exp.LTE) == of_all else "MAX"
-    found = extreme([value for value in values if value is not None], collation, mode, name)
-    return [found, None] if None in values else [found]
+    bound = extreme([value for value in values if value is not None], collation, mode, name)
+    return [bound, None] if None in values else [bound]
 
 
 def _equal(
@@ -210,9 +210,9 @@ def _equal(
 
 
 def _any_of(outcomes: Iterable[bool | None]) -> bool | None:
-    found: bool | None = False
+    result: bool | None = False
     for outcome in outcomes:
         if outcome:
             return True
-        found = None if outcome is None else found
-    return found
+        result = None if outcome is None else result
+    return result

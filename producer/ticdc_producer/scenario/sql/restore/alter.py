@@ -45,7 +45,7 @@ _SEPARATED_BY_SPACE = ("PARTITION BY ", "REMOVE PARTITIONING")
 
 
 def print_alter(statement: AlterTable) -> str:
-    """``ALTER TABLE``."""
+    """Print ``ALTER TABLE``."""
     if statement.if_exists:
         raise statement.source.unsupported("ALTER TABLE IF EXISTS, which TiDB does not have,")
     if not statement.parts:
@@ -58,13 +58,13 @@ def print_alter(statement: AlterTable) -> str:
 
 
 def print_elements(elements: tuple[Element, ...]) -> list[str]:
-    """Columns and keys; TiDB prints the columns first."""
+    """Print columns and keys; TiDB prints the columns first."""
     columns = [print_column(element) for element in elements if isinstance(element, Column)]
     return columns + [print_key(element) for element in elements if not isinstance(element, Column)]
 
 
 def _part(part: AlterPart) -> str | None:
-    """One part; None if TiDB does not print it: placement, TTL_ENABLE, attributes."""
+    """Print one part; None if TiDB does not print it: placement, TTL_ENABLE, attributes."""
     match part:
         case AddColumn():
             return _add_column(part)

@@ -13,7 +13,7 @@ _SINGLE_PRECISION_BITS = 24
 
 
 def read_cast_type(cursor: Cursor) -> str:
-    """The type that comes next.
+    """Read the type that comes next.
 
     :raises UnsupportedSQL: for a type that TiDB does not cast to.
     """
@@ -63,7 +63,10 @@ def _decimal(length: int = 0, digits: int = 0) -> str:
 
 
 def _char(cursor: Cursor) -> str:
-    """TiDB does not print utf8mb4, and prints ``CHAR BINARY`` and ``CHAR CHARSET binary`` as BINARY."""
+    """Read the rest of CHAR.
+
+    TiDB does not print utf8mb4. It prints ``CHAR BINARY`` and ``CHAR CHARSET binary`` as BINARY.
+    """
     size = _size(cursor)
     if cursor.accept("BINARY"):
         return "BINARY" + size

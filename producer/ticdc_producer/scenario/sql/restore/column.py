@@ -45,20 +45,23 @@ _BINARY_TYPES = {
 
 
 def print_column(column: Column) -> str:
-    """A column definition, without FIRST or AFTER."""
+    """Print a column definition, without FIRST or AFTER."""
     attributes = [print_attribute(attribute) for attribute in column.attributes]
     return " ".join([column_text(column.name), print_type(column.type), *attributes])
 
 
 def print_position(position: Position | None) -> str:
-    """`` FIRST`` or `` AFTER column``; empty without."""
+    """Print `` FIRST`` or `` AFTER column``; empty without."""
     if position is None:
         return ""
     return f" AFTER {column_text(position.after)}" if position.after else " FIRST"
 
 
 def print_type(kind: ColumnType) -> str:
-    """A type; the charset ``binary`` makes a text type a binary one, and TiDB prints no charset of ENUM."""
+    """Print a type.
+
+    The charset ``binary`` makes a text type a binary one, and TiDB prints no charset of ENUM.
+    """
     if kind.name == "SERIAL":
         return "BIGINT UNSIGNED NOT NULL AUTO_INCREMENT UNIQUE KEY"
     if kind.members:
@@ -73,9 +76,9 @@ def print_type(kind: ColumnType) -> str:
 
 
 def print_attribute(attribute: Attribute) -> str:
-    """One attribute.
+    """Print one attribute.
 
-    :raises UnsupportedSQL: for one that TiDB does not have.
+    :raises UnsupportedSQL: for one that TiDB does not support.
     """
     match attribute:
         case Default():
@@ -104,7 +107,7 @@ def print_attribute(attribute: Attribute) -> str:
 def _option(option: ColumnOption) -> str:
     match option.kind:
         case "CHARSET":
-            raise option.source.unsupported("the column attribute CHARSET behind others")
+            raise option.source.unsupported("the column attribute CHARSET after others")
         case "SERIAL DEFAULT VALUE":
             return "NOT NULL AUTO_INCREMENT UNIQUE KEY"
         case "COMMENT":  # without a charset, and with doubled backslashes
@@ -115,7 +118,7 @@ def _option(option: ColumnOption) -> str:
 
 
 def _default(default: Default) -> str:
-    """TiDB prints brackets around calls and columns only, whatever the user wrote."""
+    """Print a DEFAULT. TiDB prints brackets around calls and columns only, whatever the user wrote."""
     return printed(default.value, _default_value) if default.now is None else _now(default.now)
 
 
@@ -135,13 +138,13 @@ def _default_value(cursor: Cursor) -> str:
 
 
 def _signed_literal(cursor: Cursor) -> str | None:
-    """A literal, or a number with its sign; None if something else comes next."""
+    """Read a literal, or a number with its sign; None if something else comes next."""
     sign = cursor.accept_any("+", "-")
     return sign + read_number(cursor) if sign else read_literal(cursor)
 
 
 def print_new_default(default: Default) -> str:
-    """The value of ALTER COLUMN … SET DEFAULT: expressions have brackets, and so have signed numbers."""
+    """Print the value of ALTER COLUMN … SET DEFAULT; expressions and signed numbers have brackets."""
     return printed(default.value, _new_default)
 
 
@@ -171,7 +174,7 @@ _PRINTED = re.compile(
 
 
 def print_default(expression: str) -> str:
-    """The text that TiDB stores for ``DEFAULT (expression)``.
+    """Print the text that TiDB stores for ``DEFAULT (expression)``.
 
     :param expression: SQL text, in any number of brackets.
     :raises ScenarioError: if the expression does not parse.
@@ -189,10 +192,10 @@ def print_default(expression: str) -> str:
     return _PRINTED.sub(_as_stored, text)
 
 
-def _as_stored(found: re.Match[str]) -> str:
-    match found.lastgroup:
+def _as_stored(token: re.Match[str]) -> str:
+    match token.lastgroup:
         case "quoted":
-            return found[0].replace(r"\\", "\\")  # not escaped, as DDL text is
+            return token[0].replace(r"\\", "\\")  # not escaped, as DDL text is
         case "operator":
-            return f" {found[0]} "
-    return found[0].lower()
+            return f" {token[0]} "
+    return token[0].lower()

@@ -1,7 +1,7 @@
 """Expressions as TiDB prints them, by recursive descent with TiDB's operator precedences.
 
 TiDB prints the user's brackets, order of operands and function names, so no syntax tree is needed. sqlglot's
-tree would lose what has to be printed: a unary plus, ``!`` or ``NOT``, the position of ``NOT`` before ``IN``.
+tree would lose printed details: a unary plus, ``!`` or ``NOT``, the position of ``NOT`` before ``IN``.
 Rules: tidb ``pkg/parser/ast/expressions.go`` (``Restore``); ``parser.y`` (``Expression``, ``BitExpr``).
 """
 
@@ -34,9 +34,9 @@ _ODBC_LITERALS = {"D": "DATE", "T": "TIME", "TS": "TIMESTAMP"}
 
 @production
 def read_expression(cursor: Cursor) -> str:
-    """The expression that comes next.
+    """Read the expression that comes next.
 
-    :raises UnsupportedSQL: for syntax that TiDB has and this grammar has not: variables, MATCH … AGAINST.
+    :raises UnsupportedSQL: for syntax that only TiDB supports, not this grammar: variables, MATCH … AGAINST.
     """
     text = _exclusive_or(cursor)
     while cursor.accept_any("OR", "||"):
@@ -69,7 +69,7 @@ def _negation(cursor: Cursor) -> str:
 
 
 def _is_test(cursor: Cursor) -> str:
-    """``IS [NOT] {TRUE | FALSE | NULL | UNKNOWN}``."""
+    """Read ``IS [NOT] {TRUE | FALSE | NULL | UNKNOWN}``."""
     text = _comparison(cursor)
     while cursor.accept("IS"):
         text += " IS" + " NOT" * cursor.accept("NOT")
@@ -144,7 +144,7 @@ def _escape(cursor: Cursor) -> str:
 
 
 def _bit_expression(cursor: Cursor, above: int = 0) -> str:
-    """Arithmetic (``BitExpr``) with operators of a higher precedence than ``above``."""
+    """Read arithmetic (``BitExpr``) with operators of a higher precedence than ``above``."""
     text = _leading_interval(cursor) if _is_interval(cursor) else _simple_expression(cursor)
     while operator := _next_operator(cursor, above):
         if operator in "+-" and _is_interval(cursor):
@@ -159,7 +159,7 @@ def _bit_expression(cursor: Cursor, above: int = 0) -> str:
 
 @production
 def read_arithmetic(cursor: Cursor) -> str:
-    """An expression without comparisons and logic."""
+    """Read an expression without comparisons and logic."""
     return _bit_expression(cursor)
 
 
@@ -173,7 +173,7 @@ def _next_operator(cursor: Cursor, above: int) -> str:
 
 
 def _is_interval(cursor: Cursor) -> bool:
-    """Whether ``INTERVAL … unit`` comes next, and not the function INTERVAL()."""
+    """Return whether ``INTERVAL … unit`` comes next, and not the function INTERVAL()."""
     if cursor.word() != "INTERVAL":
         return False
     if cursor.word(1) != "(":
@@ -220,7 +220,7 @@ def _operand(cursor: Cursor) -> str:
 
 
 def _bracketed_or_row(cursor: Cursor) -> str:
-    """One expression in brackets; several expressions are a ROW."""
+    """Read one expression in brackets; several expressions are a ROW."""
     cursor.expect("(")
     expressions = read_expressions(cursor)
     cursor.expect(")")
@@ -240,7 +240,7 @@ def _case(cursor: Cursor) -> str:
 
 
 def _typed_literal(cursor: Cursor) -> str:
-    """``DATE'…'``, ``TIME'…'`` or ``TIMESTAMP'…'``, printed without a charset; empty for anything else."""
+    """Read ``DATE'…'``, ``TIME'…'`` or ``TIMESTAMP'…'``; empty for anything else. No charset is printed."""
     kind = cursor.word()
     if kind not in _TYPED_LITERALS or not Cursor(cursor.statement, cursor.position + 1).is_string():
         return ""
@@ -249,7 +249,7 @@ def _typed_literal(cursor: Cursor) -> str:
 
 
 def _odbc_literal(cursor: Cursor) -> str:
-    """``{d '…'}``, ``{t '…'}`` or ``{ts '…'}``."""
+    """Read ``{d '…'}``, ``{t '…'}`` or ``{ts '…'}``."""
     cursor.expect("{")
     kind = _ODBC_LITERALS.get(cursor.accept_any(*_ODBC_LITERALS))
     if kind is None:

@@ -32,7 +32,7 @@ _PRINTED_NAMES = {
 
 
 def read_call(cursor: Cursor) -> str:
-    """The function call that comes next; empty for anything else."""
+    """Read the function call that comes next; empty for anything else."""
     if cursor.accept("NEXT", "VALUE", "FOR"):
         return f"NEXTVAL({read_table_name(cursor)})"
     token = cursor.token
@@ -55,13 +55,13 @@ def read_call(cursor: Cursor) -> str:
 
 
 def read_arguments(cursor: Cursor) -> tuple[str, ...]:
-    """``([argument, …])``."""
+    """Read ``([argument, …])``."""
     cursor.expect("(")
     return _remaining_arguments(cursor)
 
 
 def _remaining_arguments(cursor: Cursor) -> tuple[str, ...]:
-    """The arguments up to the closing bracket."""
+    """Read the arguments up to the closing bracket."""
     if cursor.accept(")"):
         return ()
     arguments = grammar.read_expressions(cursor)
@@ -70,7 +70,10 @@ def _remaining_arguments(cursor: Cursor) -> tuple[str, ...]:
 
 
 def _any_call(cursor: Cursor, word: str) -> str:
-    """Arguments with commas. Aggregates may start with DISTINCT, or with ALL, which is not printed."""
+    """Read arguments with commas.
+
+    Aggregates may start with DISTINCT, or with ALL, which is not printed.
+    """
     distinct = "DISTINCT " * bool(cursor.accept_any("DISTINCT", "DISTINCTROW"))
     cursor.accept("ALL")
     return f"{word}({distinct}{', '.join(_remaining_arguments(cursor))})"
@@ -99,7 +102,7 @@ def _row(cursor: Cursor, _: str) -> str:
 
 
 def _char(cursor: Cursor, _: str) -> str:
-    """TiDB prints CHAR() under its internal name, with the charset as the last argument."""
+    """Read CHAR(), which TiDB prints under its internal name, with the charset as the last argument."""
     codes = grammar.read_expressions(cursor)
     charset = quote_string(read_charset(cursor)) if cursor.accept("USING") else "NULL"
     cursor.expect(")")
@@ -149,7 +152,7 @@ def _trim(cursor: Cursor, _: str) -> str:
 
 
 def _substring(cursor: Cursor, word: str) -> str:
-    """TiDB prints ``SUBSTRING(x FROM y FOR z)`` with commas."""
+    """Read SUBSTRING(); TiDB prints ``SUBSTRING(x FROM y FOR z)`` with commas."""
     arguments = [grammar.read_expression(cursor)]
     if not cursor.accept("FROM"):
         cursor.expect(",")
@@ -162,7 +165,7 @@ def _substring(cursor: Cursor, word: str) -> str:
 
 
 def _date_arithmetic(cursor: Cursor, word: str) -> str:
-    """DATE_ADD, DATE_SUB, ADDDATE and SUBDATE; the last two also accept a number of days."""
+    """Read DATE_ADD, DATE_SUB, ADDDATE or SUBDATE; the last two also accept a number of days."""
     date = grammar.read_expression(cursor)
     cursor.expect(",")
     interval = (

@@ -26,13 +26,13 @@ def production(read: Production) -> Production:
 def read_expression(cursor: Cursor) -> str:
     """Read one expression.
 
-    :raises UnsupportedSQL: for syntax that TiDB has and this grammar has not: variables, MATCH … AGAINST.
+    :raises UnsupportedSQL: for syntax that only TiDB supports, not this grammar: variables, MATCH … AGAINST.
     """
     return _PRODUCTIONS["read_expression"](cursor)
 
 
 def printed(source: SourceText, read: Production = read_expression) -> str:
-    """The text of the words that a syntax tree holds.
+    """Print the words that a syntax tree holds.
 
     :param read: the reader of these words; the default reads one expression.
     :raises ScenarioError: if the words do not parse.

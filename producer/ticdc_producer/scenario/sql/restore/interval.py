@@ -17,12 +17,12 @@ _TSI_PREFIX = "SQL_TSI_"
 
 
 def is_unit(cursor: Cursor) -> bool:
-    """Whether a unit of time comes next."""
+    """Return whether a unit of time comes next."""
     return cursor.word().removeprefix(_TSI_PREFIX) in _UNITS
 
 
 def read_unit(cursor: Cursor) -> str:
-    """A unit of time, without the prefix ``SQL_TSI_``."""
+    """Read a unit of time, without the prefix ``SQL_TSI_``."""
     if not is_unit(cursor):
         raise cursor.error("expected a unit of time")
     unit = cursor.word().removeprefix(_TSI_PREFIX)
@@ -31,7 +31,7 @@ def read_unit(cursor: Cursor) -> str:
 
 
 def read_interval(cursor: Cursor) -> str:
-    """``INTERVAL expression unit``."""
+    """Read ``INTERVAL expression unit``."""
     cursor.expect("INTERVAL")
     amount = grammar.read_expression(cursor)
     return f"INTERVAL {amount} {read_unit(cursor)}"

@@ -66,7 +66,7 @@ class Join:
 
 
 def read_tables(cursor: Cursor) -> str:
-    """The tables of FROM."""
+    """Read the tables of FROM."""
     return _tables(cursor).text
 
 
@@ -79,7 +79,10 @@ def _tables(cursor: Cursor) -> Join:
 
 
 def _table_reference(cursor: Cursor) -> Join | TableFactor:
-    """Tables joined without commas. An ON belongs to the last two tables that have no condition yet."""
+    """Read tables joined without commas.
+
+    An ON belongs to the last two tables that have no condition yet.
+    """
     pending: list[tuple[Join | TableFactor, str]] = []
     last = _table_factor(cursor)
     while True:
@@ -105,7 +108,7 @@ def _table_reference(cursor: Cursor) -> Join | TableFactor:
 
 
 def _cross_join(cursor: Cursor, left: Join | TableFactor, right: Join | TableFactor) -> Join:
-    """A join without a condition, which TiDB moves to the innermost left of its right side."""
+    """Join without a condition; TiDB moves such a join to the innermost left of its right side."""
     if not isinstance(right, Join) or right.right is None or right.in_brackets:
         return Join(left, right)
     return _innermost_left(cursor, left, right)

@@ -1,7 +1,7 @@
 """Keys and other constraints of a table as TiDB prints them.
 
 Rules: tidb ``pkg/parser/ast/ddl.go`` (``Constraint``, ``ReferenceDef``, ``IndexOption``): options are in a
-fixed order, each once.
+fixed order, and each is printed once.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _ORDER = (
 
 
 def print_key(key: Constraint) -> str:
-    """A key or another constraint; the symbol overrides the name of the index.
+    """Print a key or another constraint; the symbol overrides the name of the index.
 
-    :raises UnsupportedSQL: for a SPATIAL key, which TiDB does not have.
+    :raises UnsupportedSQL: for a SPATIAL key, which TiDB does not support.
     """
     if isinstance(key, Check):
         return print_check(key)
@@ -51,7 +51,7 @@ def print_key(key: Constraint) -> str:
 
 
 def print_parts(parts: Iterable[KeyPart]) -> str:
-    """The columns and expressions of a key, without brackets around them."""
+    """Print the columns and expressions of a key, without brackets around them."""
     return ", ".join(map(_part, parts))
 
 
@@ -64,14 +64,14 @@ def _part(part: KeyPart) -> str:
 
 
 def clustered_text(word: str) -> str:
-    """`` CLUSTERED`` or `` NONCLUSTERED`` of a primary key, in a TiDB comment; empty without."""
+    """Print `` CLUSTERED`` or `` NONCLUSTERED`` of a primary key, in a TiDB comment; empty without."""
     return f" {tidb_comment('clustered_index', word)}" if word else ""
 
 
 def print_index_options(options: Iterable[IndexOption]) -> str:
-    """The options of an index; the last of a kind counts."""
-    found = {option.kind: _option(option) for option in options}
-    return " ".join(found[kind] for kind in _ORDER if found.get(kind))
+    """Print the options of an index; the last of a kind counts."""
+    texts = {option.kind: _option(option) for option in options}
+    return " ".join(texts[kind] for kind in _ORDER if texts.get(kind))
 
 
 def _option(option: IndexOption) -> str:
@@ -104,7 +104,7 @@ def _foreign_key(key: ForeignKey) -> str:
 
 
 def print_references(references: References) -> str:
-    """``REFERENCES …``; TiDB prints ON DELETE before ON UPDATE."""
+    """Print ``REFERENCES …``; TiDB prints ON DELETE before ON UPDATE."""
     text = f"REFERENCES {table_text(references.table)}"
     text += f"({print_parts(references.columns)})" if references.columns else ""
     text += f" MATCH {references.match}" if references.match else ""
@@ -112,6 +112,6 @@ def print_references(references: References) -> str:
 
 
 def print_check(check: Check) -> str:
-    """``[CONSTRAINT symbol] CHECK (…) [NOT] ENFORCED``."""
+    """Print ``[CONSTRAINT symbol] CHECK (…) [NOT] ENFORCED``."""
     symbol = f"CONSTRAINT {quote_name(check.symbol)} " if check.symbol else ""
     return f"{symbol}CHECK({printed(check.condition)}) {'NOT ' * (not check.enforced)}ENFORCED"

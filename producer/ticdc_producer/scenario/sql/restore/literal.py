@@ -20,7 +20,7 @@ _BINARY = (TokenType.HEX_STRING, TokenType.BIT_STRING)
 
 
 def read_literal(cursor: Cursor) -> str | None:
-    """The literal that comes next; None for anything else."""
+    """Read the literal that comes next; None for anything else."""
     token = cursor.token
     if token is None:
         return None
@@ -37,7 +37,7 @@ def read_literal(cursor: Cursor) -> str | None:
 
 
 def _read_with_introducer(cursor: Cursor) -> str | None:
-    """``_charset'…'``; TiDB does not print the charset before ``x'…'`` and ``b'…'``."""
+    """Read ``_charset'…'``; TiDB does not print the charset before ``x'…'`` and ``b'…'``."""
     word = cursor.word().lower()
     charset = CHARSET_ALIASES.get(word[1:], word[1:])
     if not word.startswith("_") or charset not in DEFAULT_COLLATIONS:
@@ -62,7 +62,7 @@ def _read_binary(cursor: Cursor) -> str:
 
 
 def read_number(cursor: Cursor) -> str:
-    """A number without a sign."""
+    """Read a number without a sign."""
     point = "." if cursor.accept(".") else ""
     token = cursor.token
     if token is None or token.token_type != TokenType.NUMBER:
@@ -82,7 +82,7 @@ def read_number(cursor: Cursor) -> str:
 
 
 def _exponential(cursor: Cursor, text: str) -> str:
-    """A DOUBLE in Go's ``'e'`` format: the shortest digits and an exponent of at least two digits."""
+    """Print a DOUBLE in Go's ``'e'`` format: the shortest digits and an exponent of at least two digits."""
     try:
         number = float(text)
     except ValueError:

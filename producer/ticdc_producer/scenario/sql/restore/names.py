@@ -12,22 +12,25 @@ from ticdc_producer.scenario.sql.syntax.names import ColumnName, TableName
 
 
 def quote_name(text: str) -> str:
-    """A name in back quotes."""
+    """Return a name in back quotes."""
     return "`" + text.replace("`", "``") + "`"
 
 
 def quote_string(text: str) -> str:
-    """A string without a charset. TiDB does not escape backslashes: one at the end breaks the DDL."""
+    """Return a string literal without a charset.
+
+    TiDB does not escape backslashes. A backslash at the end breaks the DDL.
+    """
     return "'" + text.replace("'", "''") + "'"
 
 
 def string_with_charset(text: str, charset: str = "utf8mb4") -> str:
-    """A string value: after its charset (``_UTF8MB4``), and with doubled backslashes."""
+    """Return a string literal with its charset (``_UTF8MB4``) before it, and with doubled backslashes."""
     return f"_{charset.upper()}{quote_string(text.replace(chr(92), chr(92) * 2))}"
 
 
 def tidb_comment(feature: str, text: str) -> str:
-    """A comment whose text only TiDB runs.
+    """Return a comment whose text only TiDB runs.
 
     :param feature: the TiDB feature that the text needs; empty for text that every TiDB runs.
     """
@@ -39,25 +42,25 @@ IF_NOT_EXISTS = tidb_comment("", "IF NOT EXISTS ")
 
 
 def table_text(table: TableName) -> str:
-    """``[database.]table``, with the database only if the user wrote it."""
+    """Print ``[database.]table``, with the database only if the user wrote it."""
     return f"{quote_name(table.schema)}.{quote_name(table.name)}" if table.schema else quote_name(table.name)
 
 
 def column_text(column: ColumnName) -> str:
-    """``[[database.]table.]column``."""
+    """Print ``[[database.]table.]column``."""
     return ".".join(map(quote_name, column))
 
 
 def read_name(cursor: Cursor) -> str:
-    """A name without qualifier."""
+    """Read a name without qualifier."""
     return quote_name(cursor.identifier())
 
 
 def read_table_name(cursor: Cursor) -> str:
-    """``[database.]table``."""
+    """Read ``[database.]table``."""
     return table_text(names.read_table_name(cursor))
 
 
 def read_column_name(cursor: Cursor) -> str:
-    """``[[database.]table.]column``."""
+    """Read ``[[database.]table.]column``."""
     return column_text(names.read_column_name(cursor))

@@ -40,7 +40,7 @@ _TTL_OFF = tidb_comment("ttl", "TTL_ENABLE = 'OFF'")
 
 
 def print_database_options(options: Iterable[TableOption]) -> str:
-    """The options of a database, each after a space; TiDB prints a placement as the space alone."""
+    """Print the options of a database, each after a space; TiDB prints a placement as the space alone."""
     return "".join(f" {_database_option(option)}" for option in options)
 
 
@@ -56,7 +56,7 @@ def _database_option(option: TableOption) -> str:
 
 
 def print_options(options: Iterable[TableOption]) -> list[str]:
-    """The options without TTL_ENABLE, and with ``TTL_ENABLE = 'OFF'`` after each TTL.
+    """Print the options without TTL_ENABLE, and with ``TTL_ENABLE = 'OFF'`` after each TTL.
 
     The downstream database must not expire rows itself.
     """
@@ -70,7 +70,7 @@ def print_options(options: Iterable[TableOption]) -> list[str]:
 
 
 def print_option(option: TableOption) -> str:
-    """One option; empty for a placement, of which TiDB prints only the space before it."""
+    """Print one option; empty for a placement, of which TiDB prints only the space before it."""
     if option.kind == PLACEMENT:
         return ""
     forced = tidb_comment("force_inc", "FORCE ") * option.forced

@@ -11,7 +11,7 @@ from ticdc_producer.scenario.sql.syntax.names import read_list
 
 
 def read_order(cursor: Cursor) -> str:
-    """`` ORDER BY …``; empty without."""
+    """Read `` ORDER BY …``; empty without."""
     if not cursor.accept("ORDER"):
         return ""
     cursor.expect("BY")
@@ -19,10 +19,10 @@ def read_order(cursor: Cursor) -> str:
 
 
 def read_order_item(cursor: Cursor) -> str:
-    """An expression and its direction."""
+    """Read an expression and its direction."""
     return grammar.read_expression(cursor) + read_direction(cursor)
 
 
 def read_direction(cursor: Cursor) -> str:
-    """`` DESC``; empty for ASC or without a direction."""
+    """Read the direction: `` DESC``, or empty for ASC and without a direction."""
     return " DESC" if cursor.accept_any("ASC", "DESC") == "DESC" else ""

@@ -17,7 +17,10 @@ from ticdc_producer.scenario.sql.syntax.partition import Partition, PartitionBy,
 
 
 def print_partition_by(partitioning: PartitionBy) -> str:
-    """``PARTITION BY …``; TiDB does not print the number of partitions if it prints their list."""
+    """Print ``PARTITION BY …``.
+
+    TiDB does not print the number of partitions if it prints their list.
+    """
     method, parts = partitioning.method, partitioning.parts
     count = max(partitioning.count, 0)
     if not parts and not count and method.kind in ("HASH", "KEY"):
@@ -61,18 +64,18 @@ def _intervals(cursor: Cursor) -> str:
 
 
 def print_less_than(bound: SourceText) -> str:
-    """``PARTITION LESS THAN (…)``."""
+    """Print ``PARTITION LESS THAN (…)``."""
     return f"PARTITION LESS THAN ({printed(bound, read_arithmetic)})"
 
 
 def print_partitions(parts: Iterable[Partition], separator: str = ", ") -> str:
-    """Partition definitions, without brackets around them."""
+    """Print partition definitions, without brackets around them."""
     return separator.join(_partition(part, "PARTITION") for part in parts)
 
 
 def _partition(part: Partition, word: str) -> str:
     options = "".join(f" {print_option(option)}" for option in part.options)
-    inner = ",".join(_partition(one, "SUBPARTITION") for one in part.subpartitions)
+    inner = ",".join(_partition(subpartition, "SUBPARTITION") for subpartition in part.subpartitions)
     return f"{word} {quote_name(part.name)}{_values(part)}{options}" + (f" ({inner})" if inner else "")
 
 
@@ -88,7 +91,7 @@ def _values(part: Partition) -> str:
 
 
 def _member(values: tuple[SourceText, ...]) -> str:
-    """One value, or the values of several columns in brackets, which TiDB prints without ROW here."""
+    """Print one value, or the values of several columns in brackets, which TiDB prints without ROW here."""
     texts = ", ".join(map(_value, values))
     return f"({texts})" if len(values) > 1 else texts
 

@@ -25,7 +25,7 @@ _AFTER_FIELDS = frozenset({
 
 @production
 def read_subquery(cursor: Cursor) -> str:
-    """A query in one or several pairs of brackets."""
+    """Read a query in one or several pairs of brackets."""
     cursor.expect("(")
     text = _with(cursor) + _term(cursor)
     if text.startswith("(") and cursor.accept(")"):
@@ -36,7 +36,7 @@ def read_subquery(cursor: Cursor) -> str:
 
 
 def read_query(cursor: Cursor) -> str:
-    """One SELECT, or several with set operators, and their ORDER BY and LIMIT."""
+    """Read one SELECT, or several with set operators, and their ORDER BY and LIMIT."""
     return _set_operation(cursor, _with(cursor) + _term(cursor))
 
 
@@ -106,7 +106,7 @@ def _select(cursor: Cursor) -> str:
 
 
 def _reject_hints(cursor: Cursor) -> None:
-    """TiDB prints optimizer hints, but the tokenizer drops them as comments.
+    """Reject optimizer hints: TiDB prints them, but the tokenizer drops them as comments.
 
     :raises UnsupportedSQL: if a hint follows SELECT.
     """
@@ -123,7 +123,7 @@ def _options(cursor: Cursor) -> str:
 
 
 def _from(cursor: Cursor) -> str:
-    """FROM and WHERE. TiDB prints DUAL only for a condition without a table."""
+    """Read FROM and WHERE. TiDB prints DUAL only for a condition without a table."""
     tables = ""
     if cursor.accept("FROM") and not cursor.accept("DUAL"):
         tables = " FROM " + join.read_tables(cursor)
@@ -143,7 +143,7 @@ def _field(cursor: Cursor) -> str:
 
 
 def _star(cursor: Cursor) -> str:
-    """``*``, ``table.*`` or ``database.table.*``; empty for anything else."""
+    """Read ``*``, ``table.*`` or ``database.table.*``; empty for anything else."""
     for dots in range(3):
         if cursor.word(2 * dots) == "*" and all(cursor.word(2 * dot + 1) == "." for dot in range(dots)):
             qualifiers = []

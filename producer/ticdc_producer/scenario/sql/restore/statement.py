@@ -35,11 +35,14 @@ from ticdc_producer.scenario.sql.syntax.view import CreateView
 
 
 def print_ddl(query: str) -> str:
-    """The text that current TiCDC sends for a DDL.
+    """Print a DDL as current TiCDC sends it.
 
     :param query: one statement.
     :raises UnsupportedSQL: for a construct that this tool does not print; the error names it.
     :raises ScenarioError: if the statement does not parse.
+
+    >>> print_ddl("alter table d.t add b varchar(9) default 'x' first")
+    "ALTER TABLE `d`.`t` ADD COLUMN `b` VARCHAR(9) DEFAULT _UTF8MB4'x' FIRST"
     """
     statements = list(split_statements(query))
     if len(statements) != 1:
@@ -51,7 +54,7 @@ def print_ddl(query: str) -> str:
 
 
 def print_statement(statement: DDL) -> str:
-    """The text of a syntax tree.
+    """Print the text of a syntax tree.
 
     :raises UnsupportedSQL: for a statement that TiDB does not print, or this tool does not.
     :raises ScenarioError: for an expression that does not parse.
@@ -86,7 +89,10 @@ def print_statement(statement: DDL) -> str:
 
 
 def _database(statement: DatabaseStatement) -> str:
-    """TiDB prints an empty text if placement is the only option of ALTER."""
+    """Print a statement about a database.
+
+    TiDB prints an empty text if placement is the only option of ALTER.
+    """
     options = print_database_options(statement.options)
     if statement.verb == "ALTER" and not options.strip():
         return ""
@@ -118,17 +124,20 @@ def _create_index(statement: CreateIndex) -> str:
 
 
 def _settings(settings: tuple[tuple[str, str], ...]) -> str:
-    """ALGORITHM, then LOCK; the last of each counts, and the value DEFAULT is not printed."""
-    found = dict(settings)
+    """Print ALGORITHM, then LOCK; the last of each counts, and the value DEFAULT is not printed."""
+    values = dict(settings)
     return "".join(
-        f" {word} = {found[word]}"
+        f" {word} = {values[word]}"
         for word in ("ALGORITHM", "LOCK")
-        if found.get(word, "DEFAULT") != "DEFAULT"
+        if values.get(word, "DEFAULT") != "DEFAULT"
     )
 
 
 def _create_view(statement: CreateView) -> str:
-    """TiDB prints all default options, but not CASCADED, which is the default of the check option."""
+    """Print ``CREATE VIEW``.
+
+    TiDB prints all default options, but not CASCADED, which is the default of the check option.
+    """
     definer = "@".join(map(quote_name, statement.definer)) or "CURRENT_USER"
     text = f"CREATE {'OR REPLACE ' * statement.replacing}ALGORITHM = {statement.algorithm}"
     text += f" DEFINER = {definer} SQL SECURITY {statement.security} VIEW {table_text(statement.view)}"

@@ -9,7 +9,7 @@ _AFTER_SELECT = (*SET_OPERATORS, "ORDER", "LIMIT")
 
 
 def starts_subquery(cursor: Cursor, *, allow_nested: bool = True) -> bool:
-    """Whether a query in brackets comes next, and not an expression or a join that starts with one.
+    """Return whether a query in brackets comes next, not an expression or a join that starts with one.
 
     :param allow_nested: whether further brackets around a query in brackets belong to the query.
     """
@@ -19,7 +19,7 @@ def starts_subquery(cursor: Cursor, *, allow_nested: bool = True) -> bool:
     if not outer or cursor.word(outer) not in ("SELECT", "WITH"):
         return False
     ahead = depth = outer
-    while outer > 1:  # the token after the inner query decides what the bracket around it is
+    while outer > 1:  # the token after the inner query shows the role of the bracket around it
         if cursor.position + ahead >= len(cursor.statement.tokens):
             return False
         depth += (cursor.word(ahead) == "(") - (cursor.word(ahead) == ")")

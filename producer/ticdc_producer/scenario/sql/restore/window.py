@@ -16,7 +16,7 @@ _WITH_NULL_TREATMENT = ("LEAD", "LAG", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE")
 
 
 def read_window_call(cursor: Cursor, function: str) -> str:
-    """``FROM LAST``, ``IGNORE NULLS`` and ``OVER …`` after a call; empty without.
+    """Read ``FROM LAST``, ``IGNORE NULLS`` and ``OVER …`` after a call; empty without.
 
     :param function: name of the called function.
     """
@@ -33,7 +33,7 @@ def read_window_call(cursor: Cursor, function: str) -> str:
 
 
 def read_named_window(cursor: Cursor) -> str:
-    """``name AS (…)`` of a WINDOW clause."""
+    """Read ``name AS (…)`` of a WINDOW clause."""
     name = read_name(cursor)
     cursor.expect("AS")
     return f"{name} AS {_specification(cursor)}"
@@ -55,7 +55,7 @@ def _specification(cursor: Cursor) -> str:
 
 
 def _frame(cursor: Cursor) -> str:
-    """A frame; TiDB prints one with a single bound as ``BETWEEN … AND CURRENT ROW``."""
+    """Read a frame; TiDB prints one with a single bound as ``BETWEEN … AND CURRENT ROW``."""
     if not cursor.accept("BETWEEN"):
         return f"BETWEEN {_bound(cursor)} AND CURRENT ROW"
     start = _bound(cursor)

@@ -149,7 +149,7 @@ _COMMA_OPTIONAL = ("PARTITION", "REMOVE", "REORGANIZE", "SPLIT", "MERGE")
 
 
 def read_parts(cursor: Cursor) -> tuple[AlterPart, ...]:
-    """All parts, up to the end of the statement; TiDB accepts none, too."""
+    """Read all parts, up to the end of the statement; TiDB also accepts a statement without parts."""
     parts = [] if cursor.at_end else [_part(cursor)]
     while not cursor.at_end:
         if not cursor.accept(",") and cursor.word() not in _COMMA_OPTIONAL:
@@ -197,7 +197,7 @@ def _add(cursor: Cursor, _: str, start: int) -> AlterPart:
 
 
 def read_element(cursor: Cursor) -> Element:
-    """A column, key or other constraint in the brackets of CREATE TABLE and ADD COLUMN."""
+    """Read a column, key or other constraint in the brackets of CREATE TABLE and ADD COLUMN."""
     return read_key(cursor) if starts_key(cursor) else read_column(cursor)
 
 

@@ -43,7 +43,7 @@ class Now:
 class Default:
     """A DEFAULT.
 
-    :param value: what follows the word DEFAULT.
+    :param value: the words after DEFAULT.
     :param now: CURRENT_TIMESTAMP; None for any other value.
     """
 
@@ -136,7 +136,7 @@ _ATTRIBUTE_WORDS = frozenset({
 
 
 def read_column(cursor: Cursor) -> Column:
-    """The column definition that comes next, without FIRST or AFTER."""
+    """Read the column definition that comes next, without FIRST or AFTER."""
     start, name, kind = cursor.position, read_column_name(cursor), read_type(cursor)
     attributes = []
     while not cursor.at_end and cursor.word() not in _AFTER_COLUMN:
@@ -145,14 +145,14 @@ def read_column(cursor: Cursor) -> Column:
 
 
 def read_position(cursor: Cursor) -> Position | None:
-    """``FIRST`` or ``AFTER column``; None without."""
+    """Read ``FIRST`` or ``AFTER column``; None without."""
     if cursor.accept("FIRST"):
         return Position()
     return Position(read_column_name(cursor)) if cursor.accept("AFTER") else None
 
 
 def read_default(cursor: Cursor) -> Default:
-    """The value of a DEFAULT, after this word."""
+    """Read the value of a DEFAULT, after this word."""
     start, brackets = cursor.position, 0
     while cursor.word(brackets) == "(":
         brackets += 1

@@ -47,9 +47,9 @@ _SINGLE_PRECISION_BITS = 24
 
 
 def read_type(cursor: Cursor) -> ColumnType:
-    """The type that comes next.
+    """Read the type that comes next.
 
-    :raises UnsupportedSQL: for a type that TiDB does not have.
+    :raises UnsupportedSQL: for a type that TiDB does not support.
     """
     start, word = cursor.position, cursor.word()
     reader = _READERS.get(word)
@@ -66,7 +66,7 @@ def _digits(cursor: Cursor) -> tuple[int, ...]:
 
 
 def _number(cursor: Cursor, name: str, digits: tuple[int, ...], start: int) -> ColumnType:
-    """A number with its sign; ZEROFILL implies UNSIGNED."""
+    """Read the sign of a number; ZEROFILL implies UNSIGNED."""
     words = set()
     while word := cursor.accept_any("UNSIGNED", "SIGNED", "ZEROFILL"):
         words.add(word)
@@ -132,7 +132,7 @@ def _vector(cursor: Cursor, word: str, start: int) -> ColumnType:
 
 
 def _char(cursor: Cursor, word: str, start: int) -> ColumnType:
-    """CHAR, CHARACTER and NCHAR; with the word VARYING they are VARCHAR."""
+    """Read CHAR, CHARACTER or NCHAR; with the word VARYING they are VARCHAR."""
     if cursor.accept("VARYING") or (word == "NCHAR" and cursor.accept_any("VARCHAR", "VARCHARACTER")):
         return _text(cursor, "VARCHAR", start)
     return _text(cursor, "CHAR", start)
@@ -168,7 +168,7 @@ def _text(cursor: Cursor, word: str, start: int) -> ColumnType:
 
 
 def _charset_and_binary(cursor: Cursor) -> tuple[str, bool]:
-    """The charset, and whether the word BINARY follows or precedes it."""
+    """Read the charset, and whether the word BINARY follows or precedes it."""
     if cursor.accept("ASCII"):
         return "latin1", False
     if cursor.accept("BYTE"):

@@ -39,7 +39,7 @@ class KeyPart:
 class IndexOption:
     """One option of an index.
 
-    :param kind: its first word; CLUSTERED, VISIBLE and GLOBAL stand for their opposites, too.
+    :param kind: its first word; CLUSTERED, VISIBLE and GLOBAL also stand for their opposites.
     :param value: as it is written: a word, a number or the text of a string; empty for WHERE.
     """
 
@@ -65,7 +65,7 @@ class Key:
     source: SourceText = field(compare=False, repr=False)
 
     def option(self, kind: str) -> str:
-        """The value of an option; empty if the key does not have it."""
+        """Return the value of an option; empty if the key does not have it."""
         return next((option.value for option in reversed(self.options) if option.kind == kind), "")
 
 
@@ -117,14 +117,14 @@ _TYPES = ("BTREE", "HASH", "RTREE", "HYPO", "HNSW", "INVERTED")
 
 
 def starts_key(cursor: Cursor) -> bool:
-    """Whether a key or another constraint comes next, and not a column."""
+    """Return whether a key or another constraint comes next, and not a column."""
     if cursor.word() in ("VECTOR", "COLUMNAR"):
         return cursor.word(1) in ("KEY", "INDEX")
     return cursor.word() in _STARTS
 
 
 def read_key(cursor: Cursor) -> Constraint:
-    """``[CONSTRAINT [symbol]] …``."""
+    """Read ``[CONSTRAINT [symbol]] …``."""
     symbol = read_symbol(cursor)
     start = cursor.position
     if cursor.word() == "CHECK":
@@ -147,7 +147,7 @@ def read_key(cursor: Cursor) -> Constraint:
 
 
 def read_symbol(cursor: Cursor) -> str:
-    """``CONSTRAINT [symbol]``; empty without a symbol."""
+    """Read ``CONSTRAINT [symbol]``; empty without a symbol."""
     named = cursor.accept("CONSTRAINT") and cursor.word() not in _NAMED_BY_SYMBOL
     return cursor.identifier("a constraint name") if named else ""
 
@@ -188,7 +188,7 @@ def read_rest_of_key(
 
 
 def read_key_parts(cursor: Cursor) -> tuple[KeyPart, ...]:
-    """The columns and expressions of a key, in brackets."""
+    """Read the columns and expressions of a key, in brackets."""
     return read_bracketed_list(cursor, _part)
 
 
@@ -205,7 +205,7 @@ def _part(cursor: Cursor) -> KeyPart:
 
 
 def read_index_type(cursor: Cursor) -> tuple[IndexOption, ...]:
-    """``USING …`` or its older spelling ``TYPE …``; empty without."""
+    """Read ``USING …`` or its older spelling ``TYPE …``; empty without."""
     start = cursor.position
     if not cursor.accept_any("USING", "TYPE"):
         return ()
@@ -261,7 +261,7 @@ def _foreign_key(cursor: Cursor, symbol: str, start: int) -> ForeignKey:
 
 
 def read_references(cursor: Cursor) -> References:
-    """``REFERENCES …`` of a foreign key or a column."""
+    """Read ``REFERENCES …`` of a foreign key or a column."""
     start = cursor.position
     cursor.expect("REFERENCES")
     table = read_table_name(cursor)
@@ -286,7 +286,7 @@ def _action(cursor: Cursor) -> str:
 
 
 def read_check(cursor: Cursor, symbol: str) -> Check:
-    """``CHECK (…) [[NOT] ENFORCED]``, after its symbol."""
+    """Read ``CHECK (…) [[NOT] ENFORCED]``, after its symbol."""
     cursor.expect("CHECK", "(")
     condition = cursor.expression()
     cursor.expect(")")

@@ -26,7 +26,7 @@ class TableName:
     name: str
 
     def within(self, database: str) -> tuple[str, str]:
-        """Database and name.
+        """Return the database and the name.
 
         :param database: the current database.
         """
@@ -34,12 +34,12 @@ class TableName:
 
 
 def read_table_name(cursor: Cursor) -> TableName:
-    """``[database.]table``."""
+    """Read ``[database.]table``."""
     return TableName(*cursor.qualified_name(""))
 
 
 def read_column_name(cursor: Cursor) -> ColumnName:
-    """``[[database.]table.]column``."""
+    """Read ``[[database.]table.]column``."""
     parts = [cursor.identifier("a column name")]
     while len(parts) < 3 and cursor.accept("."):
         parts.append(cursor.identifier("a column name"))
@@ -47,7 +47,7 @@ def read_column_name(cursor: Cursor) -> ColumnName:
 
 
 def read_list(cursor: Cursor, read: Callable[[Cursor], _T]) -> tuple[_T, ...]:
-    """One or more items, separated by commas."""
+    """Read one or more items, separated by commas."""
     items = [read(cursor)]
     while cursor.accept(","):
         items.append(read(cursor))
@@ -55,7 +55,7 @@ def read_list(cursor: Cursor, read: Callable[[Cursor], _T]) -> tuple[_T, ...]:
 
 
 def read_bracketed_list(cursor: Cursor, read: Callable[[Cursor], _T]) -> tuple[_T, ...]:
-    """One or more items in brackets, separated by commas."""
+    """Read one or more items in brackets, separated by commas."""
     cursor.expect("(")
     items = read_list(cursor, read)
     cursor.expect(")")
@@ -63,26 +63,26 @@ def read_bracketed_list(cursor: Cursor, read: Callable[[Cursor], _T]) -> tuple[_
 
 
 def read_names(cursor: Cursor, what: str) -> tuple[str, ...]:
-    """One or more names, separated by commas.
+    """Read one or more names, separated by commas.
 
-    :param what: what a message calls one of them.
+    :param what: the word of an error message for one of them.
     """
     return read_list(cursor, lambda at: at.identifier(what))
 
 
 def read_word_or_string(cursor: Cursor, what: str = "a name") -> str:
-    """A value that may be quoted or not, such as a charset or an engine."""
+    """Read a value that may be quoted or not, such as a charset or an engine."""
     return cursor.string() if cursor.is_string() else cursor.identifier(what)
 
 
 def read_charset(cursor: Cursor) -> str:
-    """A charset, by TiDB's name for it; it may be one that TiDB does not have."""
+    """Read a charset, by TiDB's name for it; it may be one that TiDB does not support."""
     charset = read_word_or_string(cursor, "a charset").lower()
     return CHARSET_ALIASES.get(charset, charset)
 
 
 def read_collation(cursor: Cursor) -> str:
-    """A collation, by TiDB's name for it; it may be one that TiDB does not have."""
+    """Read a collation, by TiDB's name for it; it may be one that TiDB does not support."""
     return read_word_or_string(cursor, "a collation").lower().replace("utf8mb3_", "utf8_")
 
 
@@ -92,10 +92,10 @@ def accept_charset_words(cursor: Cursor) -> bool:
 
 
 def accept_if_exists(cursor: Cursor) -> bool:
-    """Step over ``IF EXISTS``; whether it came next."""
+    """Step over ``IF EXISTS``, and return whether it came next."""
     return cursor.accept("IF", "EXISTS")
 
 
 def accept_if_not_exists(cursor: Cursor) -> bool:
-    """Step over ``IF NOT EXISTS``; whether it came next."""
+    """Step over ``IF NOT EXISTS``, and return whether it came next."""
     return cursor.accept("IF", "NOT", "EXISTS")

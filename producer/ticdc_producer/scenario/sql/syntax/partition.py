@@ -17,11 +17,11 @@ PartitionKind: TypeAlias = Literal["RANGE", "LIST", "HASH", "KEY"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionMethod:
-    """How rows are distributed.
+    """The way in which rows are distributed.
 
     :param expression: the partition function; None if columns distribute the rows.
     :param algorithm: of KEY; -1 without it.
-    :param intervals: from the word INTERVAL on, by which TiDB makes RANGE partitions itself.
+    :param intervals: the text from the word INTERVAL on. TiDB creates RANGE partitions by it.
     """
 
     kind: PartitionKind
@@ -53,7 +53,8 @@ class PartitionBy:
     """``PARTITION BY``.
 
     :param count: the number of partitions; -1 without it.
-    :param inner: of SUBPARTITION BY; ``inner_count`` likewise.
+    :param inner: of SUBPARTITION BY.
+    :param inner_count: of SUBPARTITION BY; 0 without it.
     :param indexes: of UPDATE INDEXES: names with GLOBAL or LOCAL.
     """
 
@@ -67,7 +68,7 @@ class PartitionBy:
 
 
 def read_partition_by(cursor: Cursor) -> PartitionBy:
-    """``PARTITION BY …``."""
+    """Read ``PARTITION BY …``."""
     start = cursor.position
     cursor.expect("PARTITION", "BY")
     method = _method(cursor)
@@ -138,13 +139,13 @@ def _intervals(cursor: Cursor) -> SourceText:
 
 
 def read_less_than(cursor: Cursor) -> SourceText:
-    """The bound of ``PARTITION LESS THAN (…)``."""
+    """Read the bound of ``PARTITION LESS THAN (…)``."""
     cursor.expect("PARTITION", "LESS", "THAN")
     return _in_brackets(cursor)
 
 
 def read_partitions(cursor: Cursor) -> tuple[Partition, ...]:
-    """Partition definitions in brackets."""
+    """Read partition definitions in brackets."""
     return read_bracketed_list(cursor, _partition)
 
 
@@ -188,7 +189,7 @@ def _values(cursor: Cursor) -> tuple[str, tuple[tuple[SourceText, ...], ...]]:
 
 
 def _member(cursor: Cursor) -> tuple[SourceText, ...]:
-    """One value, or the values of several columns in brackets."""
+    """Read one value, or the values of several columns in brackets."""
     start = cursor.position
     if cursor.word() == "(":
         values = read_bracketed_list(cursor, Cursor.expression)

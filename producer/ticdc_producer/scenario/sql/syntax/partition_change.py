@@ -46,7 +46,7 @@ class ChangePartitions:
 
 
 def read_partition_change(cursor: Cursor) -> ChangePartitions | None:
-    """A change of partitions; None, and nothing read, if the cursor is at another part."""
+    """Read a change of partitions; None, and nothing read, if the cursor is at another part."""
     start = cursor.position
     for words, read in _CHANGES.items():
         if cursor.accept(*words):
@@ -55,7 +55,7 @@ def read_partition_change(cursor: Cursor) -> ChangePartitions | None:
 
 
 def _no_binlog(cursor: Cursor) -> bool:
-    """``NO_WRITE_TO_BINLOG`` or its synonym ``LOCAL``."""
+    """Read ``NO_WRITE_TO_BINLOG`` or its synonym ``LOCAL``, and return whether it came next."""
     return bool(cursor.accept_any("NO_WRITE_TO_BINLOG", "LOCAL"))
 
 
@@ -73,7 +73,7 @@ def _add_partitions(cursor: Cursor, kind: str, start: int) -> ChangePartitions:
 
 
 def _named_partitions(cursor: Cursor, kind: str, start: int) -> ChangePartitions:
-    """A change of partitions by name, or of ALL; of DROP without ALL."""
+    """Read a change of partitions by name, or of ALL; DROP does not accept ALL."""
     conditional = kind == "DROP PARTITION" and accept_if_exists(cursor)
     no_binlog = kind not in ("DROP PARTITION", "TRUNCATE PARTITION") and _no_binlog(cursor)
     every = kind != "DROP PARTITION" and cursor.accept("ALL")

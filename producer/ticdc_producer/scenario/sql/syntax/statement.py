@@ -159,7 +159,7 @@ def parse_ddl(cursor: Cursor) -> DDL:
     """Read one DDL statement to its end.
 
     :raises ScenarioError: if it does not parse.
-    :raises UnsupportedSQL: for a statement that this grammar does not have.
+    :raises UnsupportedSQL: for a statement that this grammar does not support.
     """
     for words, read in STATEMENTS:
         if cursor.accept(*words):
@@ -264,11 +264,11 @@ def _create_index(cursor: Cursor) -> CreateIndex:
 
 
 def _settings(cursor: Cursor) -> tuple[tuple[str, str], ...]:
-    found = []
+    settings = []
     while word := cursor.accept_any("ALGORITHM", "LOCK"):
         cursor.accept("=")
-        found.append((word, cursor.identifier().upper()))
-    return tuple(found)
+        settings.append((word, cursor.identifier().upper()))
+    return tuple(settings)
 
 
 def _drop_index(cursor: Cursor) -> DropIndex:
@@ -313,7 +313,7 @@ def _unsent(verb: str, kind: Literal["SEQUENCE", "PLACEMENT POLICY"]) -> Callabl
 
 
 def _create(cursor: Cursor) -> DDL:
-    """CREATE VIEW and CREATE INDEX, whose kind follows optional words."""
+    """Read CREATE VIEW or CREATE INDEX, whose kind follows optional words."""
     if cursor.word() in ("OR", "ALGORITHM", "DEFINER", "SQL", "VIEW"):
         return read_create_view(cursor)
     if "INDEX" in (cursor.word(), cursor.word(1)) and cursor.word() in ("INDEX", *_KINDS):

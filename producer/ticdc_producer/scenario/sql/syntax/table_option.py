@@ -58,7 +58,7 @@ _Value: TypeAlias = str | SourceText | tuple[TableName, ...]
 
 
 def read_table_options(cursor: Cursor, *, commas: bool = True) -> tuple[TableOption, ...]:
-    """The options that come next.
+    """Read the options that come next.
 
     :param commas: whether commas may separate them.
     """
@@ -71,7 +71,7 @@ def read_table_options(cursor: Cursor, *, commas: bool = True) -> tuple[TableOpt
 
 
 def read_table_option(cursor: Cursor) -> TableOption | None:
-    """The option that comes next; None for anything else."""
+    """Read the option that comes next; None for anything else."""
     start = cursor.position
     if option := _read_charset_option(cursor):
         return option
@@ -92,7 +92,10 @@ def _option(kind: str, value: _Value, forced: bool, source: SourceText) -> Table
 
 
 def _read_charset_option(cursor: Cursor) -> TableOption | None:
-    """The charset, collation or placement, which databases have, too; the word DEFAULT may precede them."""
+    """Read a charset, collation or placement, which databases also have.
+
+    The word DEFAULT may precede them.
+    """
     start = cursor.position
     default = cursor.accept("DEFAULT")
     if accept_charset_words(cursor):
@@ -111,7 +114,7 @@ def _read_charset_option(cursor: Cursor) -> TableOption | None:
 
 
 def read_database_options(cursor: Cursor) -> tuple[TableOption, ...]:
-    """The options of a database, up to the end of the statement."""
+    """Read the options of a database, up to the end of the statement."""
     options = []
     while not cursor.at_end:
         start = cursor.position
@@ -138,7 +141,7 @@ def _union(cursor: Cursor) -> tuple[TableName, ...]:
 
 
 def _ttl(cursor: Cursor) -> SourceText:
-    """``column + INTERVAL number unit``."""
+    """Read ``column + INTERVAL number unit``."""
     start = cursor.position
     cursor.identifier("a column name")
     cursor.expect("+", "INTERVAL")

@@ -32,7 +32,7 @@ class CreateView:
 
 
 def read_create_view(cursor: Cursor) -> CreateView:
-    """``CREATE … VIEW``, after CREATE."""
+    """Read ``CREATE … VIEW``, after CREATE."""
     replacing = cursor.accept("OR", "REPLACE")
     algorithm = _choice(cursor, "ALGORITHM", "UNDEFINED", "MERGE", "TEMPTABLE")
     definer = _definer(cursor)
@@ -59,7 +59,7 @@ def read_create_view(cursor: Cursor) -> CreateView:
 
 
 def _query_and_check(cursor: Cursor) -> tuple[SourceText, str]:
-    """The rest of the statement, and the check option at its end."""
+    """Read the rest of the statement, and the check option at its end."""
     statement, start = cursor.statement, cursor.position
     cursor.position = end = len(statement.tokens)
     if (statement.word(end - 2), statement.word(end - 1)) != ("CHECK", "OPTION"):

@@ -1,4 +1,4 @@
-"""What is known of a whole stream after one pass over its partitions; small, whatever the stream's size."""
+"""Statistics of a whole stream after one pass over its partitions; small, whatever the stream's size."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import TypeAlias
 import numpy as np
 
 from ticdc_producer.model.event import Op
-from ticdc_producer.replica.follow import StreamDDL, follow
 from ticdc_producer.replica.rows import Replica
+from ticdc_producer.replica.stream_ddl import StreamDDL, apply_ddls
 from ticdc_producer.replica.table_changes import ColumnChanges
-from ticdc_producer.replica.versions import Lineage
+from ticdc_producer.replica.versions import TableHistory
 from ticdc_producer.verifier.events import NOTHING, Effect, EventKind, Rule
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.partition_marks import MarkedEvents, partitions_of
@@ -25,7 +25,7 @@ KINDS = (EventKind.ROW, EventKind.DDL, EventKind.RESOLVED, EventKind.ERROR)
 
 
 @dataclass(kw_only=True)
-class KindFacts:
+class KindStats:
     """Events of one kind in one partition.
 
     :param last: commit-ts and position of the newest event; -1 if no event has a commit-ts.
@@ -46,7 +46,7 @@ class KindFacts:
     partition_varies: int = 0
     without_old: int = 0
 
-    def add(self, other: KindFacts) -> None:
+    def add(self, other: KindStats) -> None:
         """Add the events of another part of the partition."""
         for counter in fields(self):
             mine, more = getattr(self, counter.name), getattr(other, counter.name)
@@ -54,7 +54,7 @@ class KindFacts:
 
 
 @dataclass
-class StreamFacts:
+class StreamStats:
     """Counts, DDLs, and violations by single events.
 
     :param counts: by topic, partition and kind.
@@ -64,7 +64,7 @@ class StreamFacts:
     """
 
     options: VerifyOptions
-    counts: dict[tuple[str, int, EventKind], KindFacts] = field(default_factory=dict)
+    counts: dict[tuple[str, int, EventKind], KindStats] = field(default_factory=dict)
     ddls: set[TableDDL] = field(default_factory=set)
     statements: dict[_Statement, tuple[int, int]] = field(default_factory=dict)
     reduced_tables: set[tuple[str, str]] = field(default_factory=set)
@@ -75,10 +75,10 @@ class StreamFacts:
         events = marked.events
         for (topic, partition), rows in partitions_of(events):
             for kind in KINDS:
-                chosen = rows[events.kind[rows] == kind]
-                if len(chosen):
-                    counted = self.counts.setdefault((topic, partition, kind), KindFacts())
-                    counted.add(_counted(marked, chosen))
+                of_kind = rows[events.kind[rows] == kind]
+                if len(of_kind):
+                    counted = self.counts.setdefault((topic, partition, kind), KindStats())
+                    counted.add(_counted(marked, of_kind))
         for number in np.flatnonzero(events.kind == EventKind.DDL).tolist():
             self._add_statement(marked, number)
             self.ddls.add(
@@ -108,18 +108,18 @@ class StreamFacts:
         self._replicas.clear()
         self.statements[statement] = min(first, self.statements.get(statement, first))
 
-    def merge(self, others: Iterable[StreamFacts]) -> None:
-        """Add the facts of other parts of the stream."""
+    def merge(self, others: Iterable[StreamStats]) -> None:
+        """Add the statistics of other parts of the stream."""
         for other in others:
             for name, counted in other.counts.items():
-                self.counts.setdefault(name, KindFacts()).add(counted)
+                self.counts.setdefault(name, KindStats()).add(counted)
             self.ddls |= other.ddls
             for statement, first in other.statements.items():
                 self._see_statement(statement, first)
             self.reduced_tables |= other.reduced_tables
 
     def replica(self, until: int | None = None) -> Replica:
-        """The tables that follow the DDLs of the stream.
+        """Return the tables that follow the DDLs of the stream.
 
         :param until: only DDLs up to this commit-ts count; None: all.
         """
@@ -136,24 +136,26 @@ class StreamFacts:
         ]
         exact = fidelity.commit_ts == "exact"
         # Without a commit-ts a row belongs to no version of its table.
-        versions = follow(ddls, fidelity, self.options.profile) if self.options.rows_have_commit_ts else []
-        lineage = Lineage(versions, exact=exact, keys_visible=fidelity.handle_key_visible)
-        return Replica(lineage, ColumnChanges(fidelity), exact)
+        versions = (
+            apply_ddls(ddls, fidelity, self.options.profile) if self.options.rows_have_commit_ts else []
+        )
+        history = TableHistory(versions, exact=exact, keys_visible=fidelity.handle_key_visible)
+        return Replica(history, ColumnChanges(fidelity), exact)
 
-    def underivable(self, until: int | None = None) -> dict[str, str]:
-        """``schema.table`` of the tables whose rows the stream does not determine, and why.
+    def uncomparable_tables(self, until: int | None = None) -> dict[str, str]:
+        """Return ``schema.table`` of the tables whose rows the stream does not determine, and the reason.
 
         :param until: the time of the rows as commit-ts; None: the end.
         """
-        lineage = self.replica(until).lineage
-        names = {*self.reduced_tables, *lineage.names}
-        found = {}
+        history = self.replica(until).history
+        names = {*self.reduced_tables, *history.names}
+        reasons = {}
         for name in names:
-            if not lineage.earlier_names(name).isdisjoint(self.reduced_tables):
-                found[".".join(name)] = "some of its rows were sent with their handle key only"
-            elif name in lineage.doubts:
-                found[".".join(name)] = lineage.doubts[name]
-        return found
+            if not history.earlier_names(name).isdisjoint(self.reduced_tables):
+                reasons[".".join(name)] = "some of its rows were sent with their handle key only"
+            elif name in history.uncomparable_reasons:
+                reasons[".".join(name)] = history.uncomparable_reasons[name]
+        return reasons
 
     @cached_property
     def epochs(self) -> TableEpochs:
@@ -166,11 +168,11 @@ class StreamFacts:
         return sum(counted.count for (_, _, kind), counted in self.counts.items() if kind != EventKind.ERROR)
 
     def count(self, kind: EventKind) -> int:
-        """Events of a kind in all partitions."""
+        """Return the number of events of a kind in all partitions."""
         return sum(counted.count for (_, _, of), counted in self.counts.items() if of == kind)
 
     def rows(self, counter: str) -> int:
-        """Sum of one of the counters of :class:`KindFacts` over the rows."""
+        """Return the sum of one of the counters of :class:`KindStats` over the rows."""
         return sum(
             getattr(counted, counter) for (_, _, of), counted in self.counts.items() if of == EventKind.ROW
         )
@@ -181,26 +183,26 @@ class StreamFacts:
         return tuple(sorted({topic for topic, _, _ in self.counts}))
 
     def newest(self, topic: str, *kinds: EventKind) -> Mapping[int, tuple[int, int]]:
-        """Commit-ts and position of the newest event of some kinds in each partition that has any."""
-        found: dict[int, tuple[int, int]] = {}
+        """Return commit-ts and position of the newest event of some kinds in each partition that has any."""
+        by_partition: dict[int, tuple[int, int]] = {}
         for (name, partition, kind), counted in self.counts.items():
             if name == topic and kind in kinds and counted.last[0] != NOTHING:
-                found[partition] = max(counted.last, found.get(partition, counted.last))
-        return found
+                by_partition[partition] = max(counted.last, by_partition.get(partition, counted.last))
+        return by_partition
 
     def covered(self, topic: str) -> int:
-        """The highest resolved-ts that all partitions of a topic have; 0 without one."""
+        """Return the highest resolved-ts that all partitions of a topic have; 0 without one."""
         resolved = self.newest(topic, EventKind.RESOLVED)
         partitions = range(self.options.partitions.get(topic, 0))
         return min((resolved.get(partition, (0, 0))[0] for partition in partitions), default=0)
 
 
-def _counted(marked: MarkedEvents, rows: np.ndarray) -> KindFacts:
+def _counted(marked: MarkedEvents, rows: np.ndarray) -> KindStats:
     events = marked.events
     rule, ts = events.rule[rows], events.commit_ts[rows]
     fixed = (rule == Rule.TABLE) | ((rule == Rule.INDEX_VALUE) & events.hashes_handle[rows])
     newest = int(ts.max())
-    return KindFacts(
+    return KindStats(
         count=len(rows),
         last=_NO_EVENT
         if events.kind[rows[0]] == EventKind.ERROR

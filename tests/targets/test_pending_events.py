@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_producer.model.shapes import CARRIED, EVENT_OFFSETS
-from ticdc_producer.targets.message_rows import CarriedEvents
+from ticdc_producer.targets.message_rows import PendingEvents
 
 EVENTS = pa.schema([field for field in CARRIED if field.name not in ("offset", "index", "handle_key_only")])
 
@@ -30,8 +30,10 @@ def offsets(first_offset: int, messages: list[list[int]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(rows, schema=EVENT_OFFSETS)
 
 
-def found(carried: CarriedEvents, first_offset: int, messages: list[list[int]]) -> list[tuple[int, int, int]]:
-    rows = [row for batch in carried.carried(offsets(first_offset, messages)) for row in batch.to_pylist()]
+def positions(
+    pending: PendingEvents, first_offset: int, messages: list[list[int]]
+) -> list[tuple[int, int, int]]:
+    rows = [row for batch in pending.at_offsets(offsets(first_offset, messages)) for row in batch.to_pylist()]
     return [(row["commit_ts"], row["offset"], row["index"]) for row in rows]
 
 
@@ -44,12 +46,12 @@ def found(carried: CarriedEvents, first_offset: int, messages: list[list[int]]) 
 def test_each_event_gets_its_position(
     batches: list[int], rejected: set[int], per_message: int, per_batch: int
 ) -> None:
-    carried, first = CarriedEvents(), 0
+    pending, first = PendingEvents(), 0
     source = []
     for count in batches:
         source.append(events(first, count))
         first += count
-    for _ in carried.passing(source):
+    for _ in pending.passing(source):
         pass
     sent = [ordinal for ordinal in range(first) if ordinal not in rejected]
     messages = [sent[at : at + per_message] for at in range(0, len(sent), per_message)]
@@ -58,17 +60,19 @@ def test_each_event_gets_its_position(
         for offset, message in enumerate(messages)
         for index, ordinal in enumerate(message)
     ]
-    parts = [found(carried, at, messages[at : at + per_batch]) for at in range(0, len(messages), per_batch)]
+    parts = [
+        positions(pending, at, messages[at : at + per_batch]) for at in range(0, len(messages), per_batch)
+    ]
     assert [row for part in parts for row in part] == expected
 
 
 def test_a_message_that_is_sent_again_finds_its_events() -> None:
-    carried = CarriedEvents(repeat_distance=3)
-    for _ in carried.passing(events(first, 1) for first in range(8)):
+    pending = PendingEvents(repeat_distance=3)
+    for _ in pending.passing(events(first, 1) for first in range(8)):
         pass
-    assert found(carried, 0, [[0], [1]]) == [(0, 0, 0), (1, 1, 0)]
-    assert found(carried, 2, [[3]]) == [(3, 2, 0)], "message 2 is lost"
-    assert found(carried, 3, [[0, 1], [4, 5]]) == [(0, 3, 0), (1, 3, 1), (4, 4, 0), (5, 4, 1)]
-    assert found(carried, 5, [[1], [6]]) == [(1, 5, 0), (6, 6, 0)]
-    assert found(carried, 7, [[3], [4, 5]]) == [(3, 7, 0), (4, 8, 0), (5, 8, 1)]
-    assert found(carried, 9, []) == []
+    assert positions(pending, 0, [[0], [1]]) == [(0, 0, 0), (1, 1, 0)]
+    assert positions(pending, 2, [[3]]) == [(3, 2, 0)], "message 2 is lost"
+    assert positions(pending, 3, [[0, 1], [4, 5]]) == [(0, 3, 0), (1, 3, 1), (4, 4, 0), (5, 4, 1)]
+    assert positions(pending, 5, [[1], [6]]) == [(1, 5, 0), (6, 6, 0)]
+    assert positions(pending, 7, [[3], [4, 5]]) == [(3, 7, 0), (4, 8, 0), (5, 8, 1)]
+    assert positions(pending, 9, []) == []

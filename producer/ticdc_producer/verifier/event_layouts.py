@@ -1,6 +1,6 @@
-"""Groups the row events of a batch by form: same table, same columns, and images with the same names.
+"""Groups the row events of a batch by layout: same table, same columns, and images with the same names.
 
-What the columns say is worked out once per form. What the values say is read column by column.
+Column descriptions are evaluated once per layout, values column by column.
 """
 
 from __future__ import annotations
@@ -46,11 +46,17 @@ class Lists:
         self.ends: Numbers = np.where(self.present, offsets[1:], self.starts)
 
     def sums(self, parts: Hashes) -> Hashes:
-        """The sum of the parts of each list, whatever their order."""
+        """Return the sum of the parts of each list, whatever their order."""
         return sums(parts, self.starts, self.ends)
 
     def ordered(self, parts: Hashes) -> Hashes:
-        """Like :meth:`sums`, but lists in another order differ."""
+        """Return the sum of the parts of each list, each combined with its index: the order counts.
+
+        >>> lists = Lists(pa.array([["a", "b"], ["b", "a"]]))
+        >>> first, second = lists.ordered(np.array([1, 2, 2, 1], np.uint64)).tolist()
+        >>> first == second
+        False
+        """
         lengths = self.ends - self.starts
         numbers = np.zeros(len(parts), np.int64)
         flat = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
@@ -83,8 +89,8 @@ class Images:
     @cached_property
     def hashes(self) -> Numbers:
         """A hash of each image, whatever the order of its columns; 0 without an image."""
-        found = not_zero(combined(self.sums, self.lists.ends - self.lists.starts))
-        return np.where(self.lists.present, found, 0)
+        hashes = not_zero(combined(self.sums, self.lists.ends - self.lists.starts))
+        return np.where(self.lists.present, hashes, 0)
 
     @cached_property
     def sequence(self) -> Hashes:
@@ -92,7 +98,7 @@ class Images:
         return combined(self.lists.ordered(self.name_hashes), self.lists.present)
 
     def names_of(self, row: int) -> list[str]:
-        """The names in the image of one row."""
+        """Return the names in the image of one row."""
         start, end = int(self.lists.starts[row]), int(self.lists.ends[row])
         names: list[str] = self.names[start:end].to_pylist()
         return names
@@ -119,14 +125,14 @@ class Descriptions:
         return combined(self.lists.ordered(self._entries), self.lists.present)
 
     def of(self, row: int) -> tuple[DescribedColumn, ...]:
-        """The columns of one row."""
+        """Return the columns of one row."""
         start, end = int(self.lists.starts[row]), int(self.lists.ends[row])
         parts = (part[start:end].to_pylist() for part in (self.names, self.types, self.flags))
         return tuple(DescribedColumn(*column) for column in zip(*parts, strict=True))
 
 
 @dataclass(frozen=True)
-class Form:
+class EventLayout:
     """Row events of one table with the same columns, of which images have the same names.
 
     :param rows: numbers of the events in the batch.
@@ -149,20 +155,20 @@ class Form:
         return self.before if self.deletes else self.after
 
     def key_values(self, name: str) -> pa.Array:
-        """A column's values in the image with the row's key."""
+        """Return a column's values in the image with the row's key."""
         images = self.old_images if self.deletes else self.new_images
         return images.values.take(pa.array(images.lists.starts[self.rows] + self.key_image[name]))
 
     def old_pair(self, name: str) -> Hashes:
-        """Hashes of a name with its old value."""
+        """Return the hashes of a name with its old value."""
         return self.old_images.pairs[self.old_images.lists.starts[self.rows] + self.before[name]]
 
     def new_pair(self, name: str) -> Hashes:
-        """Hashes of a name with its new value."""
+        """Return the hashes of a name with its new value."""
         return self.new_images.pairs[self.new_images.lists.starts[self.rows] + self.after[name]]
 
     def key_pair(self, name: str) -> Hashes:
-        """Hashes of a name with its value in the image with the row's key; NULL if it is not there."""
+        """Return the hashes of a name with its value in the image with the row's key; NULL if absent."""
         if name not in self.key_image:
             return np.broadcast_to(null_pair(name), len(self.rows))
         return self.old_pair(name) if self.deletes else self.new_pair(name)
@@ -174,13 +180,18 @@ def null_pair(name: str) -> Hashes:
 
 
 def _pairs(names: Hashes, values: Hashes) -> Hashes:
-    """Like ``combined`` for the many values; the hashes of the names are spread already."""
+    """Return a hash of each name with its value; the hashes of the names are spread already."""
     with np.errstate(over="ignore"):
         return mixed(names * ODD + values)
 
 
-def row_forms(batch: pa.RecordBatch, old: Images, new: Images, columns: Descriptions) -> Iterator[Form]:
-    """The forms of the row events of a batch.
+def group_by_layout(
+    batch: pa.RecordBatch, old: Images, new: Images, columns: Descriptions
+) -> Iterator[EventLayout]:
+    """Yield the row events of a batch by layout.
+
+    Inserts of one table with the columns ``(id, a)``, ``(id)``, ``(id, a)`` give two layouts, with the rows
+    ``[0, 2]`` and ``[1]``.
 
     :param batch: decoded events (shape ``DECODED``).
     """
@@ -189,11 +200,11 @@ def row_forms(batch: pa.RecordBatch, old: Images, new: Images, columns: Descript
         return
     deletes = _equals(batch.column("op"), "delete")
     tables = combined(text_hashes(batch.column("schema")), text_hashes(batch.column("table")))
-    forms = combined(columns.sequence, old.sequence, new.sequence, deletes, tables)[rows]
-    _, first, codes = np.unique(forms, return_index=True, return_inverse=True)
+    hashes = combined(columns.sequence, old.sequence, new.sequence, deletes, tables)[rows]
+    _, first, codes = np.unique(hashes, return_index=True, return_inverse=True)
     for code, number in enumerate(first.tolist()):
         row = int(rows[number])
-        yield Form(
+        yield EventLayout(
             rows=rows[codes == code],
             schema=batch.column("schema")[row].as_py() or "",
             table=batch.column("table")[row].as_py() or "",
@@ -207,8 +218,8 @@ def row_forms(batch: pa.RecordBatch, old: Images, new: Images, columns: Descript
 
 
 def _equals(texts: pa.Array, text: str) -> Flags:
-    found: Flags = pc.fill_null(pc.equal(texts, text), False).to_numpy(zero_copy_only=False)
-    return found
+    equal: Flags = pc.fill_null(pc.equal(texts, text), False).to_numpy(zero_copy_only=False)
+    return equal
 
 
 def _numbered(names: Sequence[str]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The partition of a row in plain Python: the reference for faster implementations.
+"""The partition of a row in plain Python: the reference for ``dispatch.row_hashes``.
 
 Rules: tiflow ``cdc/sink/dmlsink/mq/dispatcher/partition``, ``pkg/hash/position_inertia.go``.
 """
@@ -8,10 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from zlib import crc32
 
+from ticdc_producer.dispatch.row_hashes import NULL_TEXT
 from ticdc_producer.dispatch.rules import Route
-
-NULL_TEXT = b"null"
-"""What classic TiCDC (tiflow) hashes for SQL NULL."""
 
 
 def dispatch(route: Route, image: Sequence[bytes | None], commit_ts: int, partitions: int) -> tuple[int, str]:

@@ -17,7 +17,7 @@ from ticdc_producer.replica.table_changes import (
     partition_index,
     partitioned,
 )
-from ticdc_producer.replica.versions import LENIENT, Cell, Definition, Move, Version
+from ticdc_producer.replica.versions import LENIENT, ColumnMapping, Definition, RowMigration, Version
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.key_definition import draft_key
 from ticdc_producer.scenario.sql.statements import split_statements
@@ -60,21 +60,21 @@ class StreamDDL:
     query: str
 
 
-def follow(ddls: Iterable[StreamDDL], fidelity: Fidelity, profile: Profile = "classic") -> list[Version]:
-    """The versions of all tables, in order.
+def apply_ddls(ddls: Iterable[StreamDDL], fidelity: Fidelity, profile: Profile = "classic") -> list[Version]:
+    """Return the versions of all tables, in order.
 
     :param ddls: each DDL of the stream once.
     :param fidelity: what the messages carry of names and values.
     :param profile: the TiCDC program, which decides which keys may be the handle key.
     """
-    follower = _Follower(ColumnChanges(fidelity), profile)
+    tables = _DDLState(ColumnChanges(fidelity), profile)
     for ddl in sorted(ddls):
-        follower.follow(ddl)
-    return follower.versions
+        tables.apply_ddl(ddl)
+    return tables.versions
 
 
 @dataclass
-class _Follower:
+class _DDLState:
     """The tables as they are after the DDLs so far.
 
     :ivar tables: the present version by schema and table, in lower case.
@@ -86,21 +86,21 @@ class _Follower:
     tables: dict[_Name, Version] = field(default_factory=dict)
     charsets: dict[str, tuple[str, str]] = field(default_factory=dict)
 
-    def follow(self, ddl: StreamDDL) -> None:
+    def apply_ddl(self, ddl: StreamDDL) -> None:
         """Apply a DDL. Rows of its table are unknown from then on if it cannot be read."""
         try:
             for statement in split_statements(ddl.query):
                 self._run(parse_ddl(Cursor(statement)), ddl)
         except _UNREADABLE:
-            self._doubt(ddl, f"this DDL cannot be applied: {ddl.query[:80]}")
+            self._mark_uncomparable(ddl, f"this DDL cannot be applied: {ddl.query[:80]}")
 
-    def _doubt(self, ddl: StreamDDL, why: str) -> None:
+    def _mark_uncomparable(self, ddl: StreamDDL, why: str) -> None:
         table = self.tables.get(_key(ddl.schema, ddl.table))
         if table is None and ddl.table:
             info = TableInfo(schema=ddl.schema, name=ddl.table, table_id=0, columns=())
             table = self._begin(Definition(info=info), ddl)
         if table is not None:
-            table.doubt = table.doubt or why
+            table.uncomparable_reason = table.uncomparable_reason or why
 
     def _run(self, statement: DDL, ddl: StreamDDL) -> None:
         match statement:
@@ -166,8 +166,8 @@ class _Follower:
         draft = draft_table(statement, schema)
         charset = self.charsets.get(schema.lower(), _SERVER_CHARSET)
         info, next_index_id = make_table(draft, schema, name, charset, LENIENT, statement.source.line)
-        found = Definition(info=replace(info, profile=self.profile), next_index_id=next_index_id)
-        return found if draft.partitioning is None else partitioned(found, draft.partitioning)
+        definition = Definition(info=replace(info, profile=self.profile), next_index_id=next_index_id)
+        return definition if draft.partitioning is None else partitioned(definition, draft.partitioning)
 
     def _end_named(self, name: TableName, ddl: StreamDDL) -> Version | None:
         """End a table, if the stream created it."""
@@ -203,26 +203,32 @@ class _Follower:
         """Begin a new version if rows look different, or have another key."""
         after = alteration.result
         if alteration.moves_values:
-            cells = tuple(alteration.cells.values())
-            self._succeed(table, after, ddl, cells=cells, doubt="; ".join(alteration.doubts))
+            columns = tuple(alteration.mappings.values())
+            self._succeed(
+                table,
+                after,
+                ddl,
+                columns=columns,
+                uncomparable_reason="; ".join(alteration.uncomparable_reasons),
+            )
         elif after.key != table.definition.key:
             self._succeed(table, after, ddl)
         else:
             table.definition = after
 
     def _exchange(self, partition_name: str, name: TableName, table: Version, ddl: StreamDDL) -> None:
-        """A partition and a table exchange their rows."""
+        """Exchange the rows of a partition and a table."""
         partition, other = partition_index(table.definition, partition_name), self._present(name, ddl)
         others = frozenset(range(len(table.definition.info.partitions))) - {partition}
         for version in (table, other):
             self._end(version, ddl)
         after, other_after = (self._begin(version.definition, ddl) for version in (table, other))
         to_table, to_other = (_by_name(source, target) for source, target in ((other, after), (table, other)))
-        table.moves = [
-            Move(target=after.number, partitions=others),
-            Move(target=other_after.number, partitions=frozenset({partition}), cells=to_other),
+        table.migrations = [
+            RowMigration(target=after.number, partitions=others),
+            RowMigration(target=other_after.number, partitions=frozenset({partition}), columns=to_other),
         ]
-        other.moves = [Move(target=after.number, cells=to_table)]
+        other.migrations = [RowMigration(target=after.number, columns=to_table)]
 
     def _succeed(
         self,
@@ -230,39 +236,46 @@ class _Follower:
         definition: Definition,
         ddl: StreamDDL,
         *,
-        cells: tuple[Cell, ...] | None = None,
+        columns: tuple[ColumnMapping, ...] | None = None,
         gone: frozenset[int] = frozenset(),
-        doubt: str = "",
+        uncomparable_reason: str = "",
     ) -> None:
         """Replace a version by another one, which gets its rows.
 
         :param gone: indexes of the partitions whose rows it does not get.
         """
         if not table.definition.key and definition.key:
-            doubt = doubt or "its rows had no handle key before a DDL"
+            uncomparable_reason = uncomparable_reason or "its rows had no handle key before a DDL"
         self._end(table, ddl)
         after = self._begin(definition, ddl)
         all_partitions = frozenset(range(len(table.definition.info.partitions)))
         partitions = all_partitions - gone if gone else None
-        table.moves = [Move(target=after.number, cells=cells, partitions=partitions, doubt=doubt)]
+        table.migrations = [
+            RowMigration(
+                target=after.number,
+                columns=columns,
+                partitions=partitions,
+                uncomparable_reason=uncomparable_reason,
+            )
+        ]
 
     def _present(self, name: TableName, ddl: StreamDDL) -> Version:
-        """A table.
+        """Return a table.
 
         :raises LookupError: if the stream did not create it.
         """
         return self.tables[_key(*name.within(ddl.schema))]
 
     def _before_rename(self, name: _Name) -> Version:
-        """The table of a RENAME. The message of one to another database names the new database only.
+        """Return the table of a RENAME. If it moves to another database, the message names the new one only.
 
         :raises LookupError: if the name could be that of several tables, or of none.
         """
-        found = self.tables.get(_key(*name))
+        exact_match = self.tables.get(_key(*name))
         others = [table for key, table in self.tables.items() if key[1] == name[1].lower()]
-        if found is None and len(others) != 1:
+        if exact_match is None and len(others) != 1:
             raise LookupError(".".join(name))
-        return found or others[0]
+        return exact_match or others[0]
 
     def _begin(self, definition: Definition, ddl: StreamDDL) -> Version:
         info, visible = definition.info, self.changes.fidelity.visible_name
@@ -287,10 +300,10 @@ def _key(schema: str, table: str) -> _Name:
     return schema.lower(), table.lower()
 
 
-def _by_name(source: Version, target: Version) -> tuple[Cell, ...]:
-    """Columns of the target from those of the source with the same name, whose case may differ."""
+def _by_name(source: Version, target: Version) -> tuple[ColumnMapping, ...]:
+    """Map the columns of the target to those of the source with the same name, whose case may differ."""
     names = {column.name.lower(): column.name for column in source.definition.info.sent_columns}
     return tuple(
-        Cell(name=column.name, source=names.get(column.name.lower(), ""))
+        ColumnMapping(name=column.name, source=names.get(column.name.lower(), ""))
         for column in target.definition.info.sent_columns
     )

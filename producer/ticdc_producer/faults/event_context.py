@@ -1,4 +1,4 @@
-"""What illegal faults need to know: of each table version and DDL, and of the events around an event."""
+"""The metadata of table versions and DDLs that illegal faults need, and relations between events."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from ticdc_producer.faults.event_traps import has_op, integers, is_kind
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Kind, Op
-from ticdc_producer.model.shapes import DELIVERY_KEY
+from ticdc_producer.model.shapes import DELIVERY_KEY, EventBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.row_images import Flags, Numbers, column_values
 
@@ -21,8 +21,8 @@ _DRIFT_SUFFIX = "_drifted"
 
 
 @dataclass(frozen=True, slots=True)
-class TableFacts:
-    """Facts of all table versions and DDLs.
+class TableMetadata:
+    """The metadata of all table versions and DDLs.
 
     :param names: ``schema.table`` of each table version.
     :param handle_indexes: image indexes of the handle key columns of each version.
@@ -39,7 +39,7 @@ class TableFacts:
 
 
 def with_drifted(catalog: Catalog) -> Catalog:
-    """The catalog with a further version of each table in which one column is renamed (schema-drift)."""
+    """Add a further version of each table in which one column is renamed (schema-drift) to a catalog."""
     drifted = [_drifted(table) for table in catalog.tables if unindexed_columns(table)]
     count = len(catalog.tables)
     numbered = tuple(replace(table, version=count + number) for number, table in enumerate(drifted))
@@ -54,7 +54,7 @@ def _drifted(table: TableInfo) -> TableInfo:
 
 
 def unindexed_columns(table: TableInfo) -> list[int]:
-    """Image indexes of the columns that are in no index and not generated."""
+    """Return the image indexes of the columns that are in no index and not generated."""
     indexed = {offset for index in table.indexes for offset in index.offsets}
     return [
         number
@@ -64,19 +64,19 @@ def unindexed_columns(table: TableInfo) -> list[int]:
 
 
 def handle_indexes(table: TableInfo) -> list[int]:
-    """Image indexes of the handle key columns; empty for a table without a handle key."""
+    """Return the image indexes of the handle key columns; empty for a table without a handle key."""
     offsets = () if table.handle_index is None else table.handle_index.offsets
-    found = (table.image_index(offset) for offset in offsets)
-    return [number for number in found if number is not None]
+    indexes = (table.image_index(offset) for offset in offsets)
+    return [number for number in indexes if number is not None]
 
 
-def table_facts(catalog: Catalog) -> TableFacts:
-    """The facts of a catalog.
+def table_metadata(catalog: Catalog) -> TableMetadata:
+    """Return the metadata of the tables and DDLs of a catalog.
 
     :param catalog: without the tables that ``with_drifted`` adds.
     """
     with_unindexed = [table.version for table in catalog.tables if unindexed_columns(table)]
-    return TableFacts(
+    return TableMetadata(
         names=[table.qualified_name for table in catalog.tables],
         handle_indexes=[handle_indexes(table) for table in catalog.tables],
         unindexed=[unindexed_columns(table) for table in catalog.tables],
@@ -101,8 +101,8 @@ class Neighbours:
     :param events: shape ``EVENT_STREAM``, in any order.
     """
 
-    events: pa.RecordBatch
-    facts: TableFacts
+    events: EventBatch
+    metadata: TableMetadata
 
     @cached_property
     def next_of_row(self) -> Numbers:
@@ -127,12 +127,12 @@ class Neighbours:
 
     @cached_property
     def _handle_keys(self) -> Numbers:
-        """A number per handle key; -1 for events that are no rows and for tables without a handle key."""
+        """A number per handle key; -1 for events that are not rows and for tables without a handle key."""
         versions, is_row = integers(self.events, "table_version"), is_kind(self.events, Kind.ROW)
         keys: list[tuple[bytes | None, ...] | None] = [None] * self.events.num_rows
         deleted = has_op(self.events, Op.DELETE)
         for version in np.unique(versions[is_row]).tolist():
-            indexes = self.facts.handle_indexes[version]
+            indexes = self.metadata.handle_indexes[version]
             for image, in_image in (("before", deleted), ("after", ~deleted)):
                 rows = np.flatnonzero(is_row & in_image & (versions == version))
                 columns = [column_values(self.events.column(image), rows, index) for index in indexes]
@@ -153,7 +153,7 @@ class Neighbours:
     def table_row_before(self) -> tuple[Numbers, Numbers]:
         """``row_before`` among the rows of the table that a DDL changes."""
         names = [
-            self.facts.names[version] if version >= 0 else self.facts.ddl_tables.get(ddl, "")
+            self.metadata.names[version] if version >= 0 else self.metadata.ddl_tables.get(ddl, "")
             for version, ddl in zip(
                 integers(self.events, "table_version").tolist(),
                 integers(self.events, "ddl").tolist(),
@@ -164,9 +164,16 @@ class Neighbours:
         return self._row_before(integers(self.events, "partition_index") * (len(names) + 1) + tables)
 
     def _row_before(self, groups: Numbers) -> tuple[Numbers, Numbers]:
+        """Return time and restart epoch of the last earlier row of each event's group; -1 if there is none.
+
+        >>> columns = {"kind": [1, 1, 3], "deliver_after_ts": [5, 8, 8], "restart_epoch": [0, 0, 0]}
+        >>> events = Neighbours(pa.record_batch(columns), table_metadata(Catalog(())))
+        >>> events._row_before(np.zeros(3, np.int64))[0].tolist()
+        [-1, 5, 5]
+        """
         times, epochs = (integers(self.events, name) for name in ("deliver_after_ts", "restart_epoch"))
         is_row = is_kind(self.events, Kind.ROW)
-        found = np.full((2, len(groups)), -1)
+        latest = np.full((2, len(groups)), -1)
         for group in np.unique(groups).tolist():
             members = np.flatnonzero(groups == group)
             rows = members[is_row[members]]
@@ -174,12 +181,12 @@ class Neighbours:
             # The last row in this order whose time is lower has the highest pair.
             last = np.searchsorted(times[rows], times[members], side="left") - 1
             has_row = last >= 0
-            found[:, members[has_row]] = times[rows[last[has_row]]], epochs[rows[last[has_row]]]
-        return found[0], found[1]
+            latest[:, members[has_row]] = times[rows[last[has_row]]], epochs[rows[last[has_row]]]
+        return latest[0], latest[1]
 
     @cached_property
     def has_later_resolved(self) -> Flags:
-        """Which resolved events are not the last one of their partition."""
+        """For each event, whether it is a resolved event and not the last one of its partition."""
         resolved = np.flatnonzero(is_kind(self.events, Kind.RESOLVED))
         partition, times = (
             integers(self.events, name)[resolved] for name in ("partition_index", "deliver_after_ts")
@@ -192,7 +199,7 @@ class Neighbours:
 
     @cached_property
     def split_halves(self) -> Flags:
-        """Which rows are one half of a split update, which ``split`` encodes in ``txn_order_key``."""
+        """For each event, whether it is one half of a split update, which ``txn_order_key`` encodes."""
         keys = self.events.column("txn_order_key").to_pylist()
         was_update = [key[_TABLE_AND_KINDS - 1 : _TABLE_AND_KINDS] == _WAS_UPDATE for key in keys]
         halves: Flags = has_op(self.events, Op.INSERT, Op.DELETE) & np.array(was_update, bool)
@@ -212,7 +219,7 @@ class Neighbours:
         return np.array([codes.setdefault(key, len(codes)) for key in keys], np.int64)
 
     def partners(self, number: int) -> Flags:
-        """Which events are halves of the same update as an event."""
+        """Return whether each event is a half of the same update as an event."""
         partners: Flags = self.split_halves & (self._updates == self._updates[number])
         return partners
 
@@ -220,9 +227,9 @@ class Neighbours:
     def deleted_half(self) -> Numbers:
         """For each half of a split update, the number of the delete; -1 for other events."""
         deletes = np.flatnonzero(has_op(self.events, Op.DELETE))
-        found = np.full(self.events.num_rows, -1)
+        delete_of = np.full(self.events.num_rows, -1)
         updates = self._updates
         of_update = np.full(int(updates.max(initial=0)) + 1, -1)
         of_update[updates[deletes]] = deletes
-        found[self.split_halves] = of_update[updates[self.split_halves]]
-        return found
+        delete_of[self.split_halves] = of_update[updates[self.split_halves]]
+        return delete_of

@@ -1,0 +1,204 @@
+"""Stages: topic, partition and commit-ts of each change, and the order of the events in a partition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.dispatch.row_hashes import partition_hashes
+from ticdc_producer.dispatch.rules import Route
+from ticdc_producer.model.event import Kind, Op
+from ticdc_producer.model.shapes import EVENT_STREAM, ChangeBatch, EventBatch, MutationBatch
+from ticdc_producer.model.tso import CommitClock
+from ticdc_producer.pipeline.row_images import Numbers, column_values, numbers, typed
+
+
+def commit(changes: ChangeBatch, clock: CommitClock) -> ChangeBatch:
+    """Add the commit-ts (TSO) as last column, ``commit_ts``.
+
+    :param changes: shape ``CHANGE_LOG``, in any order; the order does not change.
+    """
+    times = commit_ts(clock, numbers(changes.column("commit_seq")))
+    return changes.append_column("commit_ts", pa.array(times, pa.int64()))
+
+
+def commit_ts(clock: CommitClock, commit_seq: Numbers) -> Numbers:
+    """Return the commit-ts of commits.
+
+    >>> clock = CommitClock(start=1000, pinned={2: 90_000_000_000})
+    >>> commit_ts(clock, np.array([0, 1, 2, 3])).tolist()
+    [1000, 262145000, 90000000000, 90262144000]
+    """
+    first, start = (np.array(column, np.int64) for column in zip(*clock.segments, strict=True))
+    segment = np.searchsorted(first, commit_seq, side="right") - 1
+    return start[segment] + (commit_seq - first[segment]) * clock.step
+
+
+_KIND_BITS = 2
+"""Bits of ``kind_order``, whose values are -1 … 2.
+
+Illegal faults use -1 for events that they put before all other events of their time.
+"""
+
+
+def in_delivery_order(events: EventBatch) -> EventBatch:
+    """Sort events by partition and delivery key.
+
+    The key is unique in a partition, so the order is the same on every run.
+
+    :param events: shape ``EVENT_STREAM``; sorted by ``partition_index``, then by ``DELIVERY_KEY``.
+    """
+    if events.num_rows < 2:
+        return events
+    order = _delivery_order(events)
+    in_order = np.array_equal(order, np.arange(events.num_rows))
+    return events if in_order else events.take(pa.array(order))
+
+
+def _delivery_order(events: EventBatch) -> Numbers:
+    """Return the order by numbers first, and by ``txn_order_key`` and ``delivery_no`` where they are equal.
+
+    >>> events = pa.record_batch({
+    ...     "partition_index": [0, 0, 0], "restart_epoch": [0, 0, 0], "deliver_after_ts": [9, 7, 7],
+    ...     "kind_order": [0, 0, 0], "txn_order_key": [b"a", b"c", b"b"], "delivery_no": [0, 0, 0],
+    ... })
+    >>> _delivery_order(events).tolist()
+    [2, 1, 0]
+
+    Arrow compares column by column for each pair of rows. Most rows differ in their time. Most other rows are
+    in order already, and the few remaining rows are sorted by their bytes.
+    """
+    times = (numbers(events.column("deliver_after_ts")) << _KIND_BITS) + numbers(events.column("kind_order"))
+    groups = [times, *(numbers(events.column(name)) for name in ("restart_epoch", "partition_index"))]
+    varying = [column for column in groups if (column != column[0]).any()] or groups[:1]
+    order: Numbers = np.lexsort(varying)
+    in_group = np.cumsum(_starts([column[order] for column in varying]))
+    same_as_next = np.flatnonzero(in_group[1:] == in_group[:-1])
+    wrong = np.unique(in_group[same_as_next[_descends(events, order, same_as_next)]])
+    if len(wrong):
+        rows = np.flatnonzero(np.isin(in_group, wrong))
+        unsorted = events.select(["txn_order_key", "delivery_no"]).take(pa.array(order[rows]))
+        group = unsorted.append_column("group", pa.array(in_group[rows]))
+        keys = [(name, "ascending") for name in ("group", "txn_order_key", "delivery_no")]
+        order[rows] = order[rows[pc.sort_indices(group, keys).to_numpy()]]
+    return order
+
+
+def _starts(columns: Sequence[Numbers]) -> Numbers:
+    """Return 1 for each row that differs from the previous row in any column, otherwise 0.
+
+    >>> _starts([np.array([7, 7, 7, 8]), np.array([1, 1, 2, 2])]).tolist()
+    [0, 0, 1, 1]
+    """
+    starts = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        starts[1:] |= column[1:] != column[:-1]
+    return starts
+
+
+def _descends(events: EventBatch, order: Numbers, rows: Numbers) -> npt.NDArray[np.bool_]:
+    """Return whether rows have a higher ``txn_order_key`` or ``delivery_no`` than the next row."""
+    keys, copies = events.column("txn_order_key"), numbers(events.column("delivery_no"))
+    at, after = order[rows], order[rows + 1]
+    left, right = keys.take(pa.array(at)), keys.take(pa.array(after))
+    greater, equal = (
+        flags.to_numpy(zero_copy_only=False) for flags in (pc.greater(left, right), pc.equal(left, right))
+    )
+    descends: npt.NDArray[np.bool_] = greater | equal & (copies[at] > copies[after])
+    return descends
+
+
+@dataclass(frozen=True)
+class TopicPartitions:
+    """All topics of a run, each with the same number of partitions.
+
+    :param topics: sorted by name; they determine the order of the output.
+    """
+
+    topics: tuple[str, ...]
+    partitions: int
+
+    def __len__(self) -> int:
+        return len(self.topics) * self.partitions
+
+    def of(self, topic: str) -> range:
+        """Return the partition indexes of one topic."""
+        first = self.topics.index(topic) * self.partitions
+        return range(first, first + self.partitions)
+
+    def name(self, partition_index: int) -> tuple[str, int]:
+        """Return topic and partition of a partition index."""
+        return self.topics[partition_index // self.partitions], partition_index % self.partitions
+
+
+def dispatch(
+    mutations: MutationBatch, routes: Mapping[int, Route], topic_partitions: TopicPartitions
+) -> EventBatch:
+    """Turn row changes into row events (shape ``EVENT_STREAM``), in the same order.
+
+    :param mutations: results of ``mutations.split``, with images that ``event_filter.select`` reduced.
+    :param routes: the route of each table version.
+    """
+    rows = mutations.num_rows
+    versions, commit_ts = (numbers(mutations.column(name)) for name in ("table_version", "commit_ts"))
+    topic = np.zeros(rows, np.int64)
+    partition = np.zeros(rows, np.int64)
+    keys, order = [pa.array([], pa.string())], [np.zeros(0, np.int64)]
+    for version in np.unique(versions).tolist():
+        route, concerned = routes[version], np.flatnonzero(versions == version)
+        hashed = _hashes(mutations, route, concerned, commit_ts)
+        topic[concerned] = topic_partitions.topics.index(route.topic)
+        partition[concerned] = hashed % topic_partitions.partitions
+        by_table = route.rule == "table"
+        keys.append(
+            pa.repeat(route.table_key, len(concerned)) if by_table else pa.array(hashed).cast(pa.string())
+        )
+        order.append(concerned)
+    given = {
+        "partition_index": topic * topic_partitions.partitions + partition,
+        "topic": pa.array(topic_partitions.topics, pa.string()).take(pa.array(topic)),
+        "partition": partition,
+        "kind": np.full(rows, int(Kind.ROW)),
+        "dispatch_key": pa.concat_arrays(keys).take(pa.array(np.argsort(np.concatenate(order)))),
+        "deliver_after_ts": mutations.column("commit_ts"),
+        **dict.fromkeys(("restart_epoch", "kind_order", "delivery_no"), np.zeros(rows, np.int64)),
+    }
+    return event_batch({**{name: mutations.column(name) for name in mutations.schema.names}, **given}, rows)
+
+
+def event_batch(columns: Mapping[str, pa.Array | Numbers], rows: int) -> EventBatch:
+    """Build a batch of the shape ``EVENT_STREAM``; columns that are not given are NULL.
+
+    :param columns: by name; other names than those of the shape are ignored.
+    """
+    arrays = []
+    for field in EVENT_STREAM:
+        column = columns.get(field.name)
+        if column is None:
+            arrays.append(pa.nulls(rows, field.type))
+        else:
+            array = pa.array(column) if isinstance(column, np.ndarray) else column
+            arrays.append(typed(array, field.type))
+    events: EventBatch = pa.record_batch(arrays, schema=EVENT_STREAM)
+    return events
+
+
+def _hashes(mutations: MutationBatch, route: Route, rows: Numbers, commit_ts: Numbers) -> Numbers:
+    """Return the number of each row whose remainder is its partition."""
+    if route.rule == "ts":
+        return commit_ts[rows]
+    deleted = numbers(mutations.column("op"))[rows] == Op.DELETE
+    old, new = np.flatnonzero(deleted), np.flatnonzero(~deleted)
+    before, after = mutations.column("before"), mutations.column("after")
+    values = [
+        pa.concat_arrays([column_values(before, rows[old], index), column_values(after, rows[new], index)])
+        for _, index in route.key_columns
+    ]
+    hashed = np.empty(len(rows), np.int64)
+    hashed[np.concatenate([old, new])] = partition_hashes(route, values, len(rows))
+    return hashed

@@ -1,0 +1,100 @@
+"""The first messages of a topic, in the format of the documentation sample (docs/documentation-sample.md)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_producer.config import Changefeed
+from ticdc_producer.engine.dataset import Batches, Dataset
+from ticdc_producer.engine.spool import empty
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.column_functions import first_of_groups
+from ticdc_producer.model.shapes import MESSAGES
+from ticdc_producer.protocols import registry
+from ticdc_producer.protocols.base import Decoder
+
+MAX_LINES = 14
+"""Number of lines, that of the documentation sample."""
+
+
+_PARTITIONS = 8
+
+
+_MOST = 10_000_000
+"""Messages of all parts that are read."""
+
+
+_PARTITION = ("topic", "partition")
+
+
+def first_lines(messages: pa.Table, changefeed: Changefeed) -> list[str]:
+    """Return numbered lines of the first messages of the first partitions, by commit-ts.
+
+    :param messages: shape ``MESSAGES``.
+    :return: empty for protocols whose consumers log no lines. Messages that do not decode are skipped.
+    """
+    log_lines = changefeed.spec.log_lines
+    if log_lines is None or not messages.num_rows:
+        return []
+    decoder = registry.decoder(changefeed.protocol, changefeed.codec_options())
+    in_order = messages.sort_by([(name, "ascending") for name in (*_PARTITION, "offset")])
+    heads = [rows.slice(0, MAX_LINES).to_pylist() for rows in _partitions(in_order)[:_PARTITIONS]]
+    timed = [[(ts, row) for row in head if (ts := _commit_ts(decoder, row)) is not None] for head in heads]
+    lines = [line for row in _merged(timed) for line in log_lines(row["partition"], *_bytes(row))]
+    return [f"{number}. {line}" for number, line in enumerate(lines[:MAX_LINES], start=1)]
+
+
+def first_messages(messages: Dataset) -> pa.Table:
+    """Return the first messages of each partition in each part (shape ``MESSAGES``)."""
+
+    def heads(batches: Batches) -> Iterator[pa.RecordBatch]:
+        seen: dict[tuple[str, int], int] = {}
+        for batch in batches:
+            for rows in _partitions(pa.Table.from_batches([batch])):
+                name = rows["topic"][0].as_py(), rows["partition"][0].as_py()
+                head = rows.slice(0, MAX_LINES - seen.get(name, 0))
+                seen[name] = seen.get(name, 0) + head.num_rows
+                # A slice would hold the whole batch in memory.
+                yield from head.take(np.arange(head.num_rows)).to_batches()
+
+    return messages.map(heads, MESSAGES).small(_MOST)
+
+
+def _partitions(messages: pa.Table) -> list[pa.Table]:
+    """Return the messages of each partition, which are consecutive."""
+    (batch,) = messages.select(_PARTITION).combine_chunks().to_batches() or [empty(messages.schema)]
+    starts = np.flatnonzero(first_of_groups(batch, _PARTITION)).tolist()
+    return [
+        messages.slice(start, end - start)
+        for start, end in zip(starts, [*starts[1:], len(batch)], strict=True)
+    ]
+
+
+def _merged(partitions: list[list[tuple[int, Mapping[str, Any]]]]) -> Iterator[Mapping[str, Any]]:
+    """Merge the partitions: each keeps its order, and the head with the lowest commit-ts comes next.
+
+    :param partitions: for each partition pairs of the commit-ts of a message's first event and the message.
+    """
+    queues = [deque(partition) for partition in partitions if partition]
+    while queues:
+        number = min(range(len(queues)), key=lambda number: (queues[number][0][0], number))
+        yield queues[number].popleft()[1]
+        if not queues[number]:
+            del queues[number]
+
+
+def _commit_ts(decoder: Decoder, row: Mapping[str, Any]) -> int | None:
+    """Return the commit-ts of the first event of a message; None if it does not decode or has no event."""
+    try:
+        return next((event.commit_ts for event in decoder.events(*_bytes(row))), None)
+    except DecodeError:
+        return None
+
+
+def _bytes(row: Mapping[str, Any]) -> tuple[bytes, bytes]:
+    return bytes(row["key"] or b""), bytes(row["value"] or b"")
