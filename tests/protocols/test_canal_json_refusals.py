@@ -9,11 +9,20 @@ import pytest
 
 from tests.protocols.canal_json_messages import row_message
 from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.event import RowEvent
+from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
+from ticdc_producer.protocols.canal_json.jdbc_codes import codes_of
 
 
-def _typed(mysql_type: str, value: object) -> bytes:
-    return row_message(mysqlType={"id": "int", "v": mysql_type}, data=[{"id": "1", "v": value}])
+def _typed(mysql_type: str, value: object, code: int | None = None) -> bytes:
+    """Return a row whose second column has a type, and its code in ``sqlType`` unless one is given."""
+    try:
+        code = codes_of(mysql_type)[0] if code is None else code
+    except BadValue:
+        code = 12
+    types = {"id": "int", "v": mysql_type}
+    return row_message(sqlType={"id": 4, "v": code}, mysqlType=types, data=[{"id": "1", "v": value}])
 
 
 @pytest.mark.parametrize(
@@ -36,6 +45,8 @@ def _typed(mysql_type: str, value: object) -> bytes:
         (row_message(es=1 << 45), "CANAL-MEMBER"),
         (row_message(_tidb={"commitTs": 1 << 63}), "CANAL-MEMBER"),
         (row_message(_tidb={"commitTs": 1.0}), "CANAL-MEMBER"),
+        (row_message(es=1, _tidb={"commitTs": 5 << 18}), "CANAL-TIME"),
+        (row_message(type="TIDB_WATERMARK", es=1, _tidb={"watermarkTs": 5 << 18}), "CANAL-TIME"),
         (_typed("int", 1), "CANAL-MEMBER"),
         (row_message(type="UPSERT"), "CANAL-TYPE"),
         (row_message(type="CREATE"), "CANAL-TYPE"),
@@ -57,6 +68,9 @@ def _typed(mysql_type: str, value: object) -> bytes:
         (_typed("int(x)", "1"), "CANAL-MYSQL-TYPE"),
         (_typed("", "1"), "CANAL-MYSQL-TYPE"),
         (_typed("enum(1)", "1"), "CANAL-MYSQL-TYPE"),
+        (_typed("bigint", "1", 12), "CANAL-SQL-TYPE"),
+        (_typed("int", "1", -5), "CANAL-SQL-TYPE"),
+        (_typed("blob", "a", 2005), "CANAL-SQL-TYPE"),
         (_typed("int", "1.0"), "CANAL-VALUE"),
         (_typed("int", "01"), "CANAL-VALUE"),
         (_typed("int", "٣"), "CANAL-VALUE"),
@@ -80,6 +94,13 @@ def test_each_broken_rule_has_its_code(value: bytes, code: str) -> None:
     assert error.value.code == code
     assert error.value.part == "value"
     assert 0 <= error.value.byte <= len(value)
+
+
+@pytest.mark.parametrize(("value", "code"), [("1", 4), ("4294967295", -5)])
+def test_a_large_unsigned_integer_has_the_code_of_the_next_type(value: str, code: int) -> None:
+    [event] = CanalJSONDecoder().events(None, _typed("int unsigned", value, code))
+    assert isinstance(event, RowEvent)
+    assert event.after == {"id": b"1", "v": value.encode()}
 
 
 def test_an_error_contains_the_offset_of_its_object() -> None:

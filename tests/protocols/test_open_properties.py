@@ -140,6 +140,8 @@ HEAD = struct.pack(">Q", 1) + _framed(b'{"ts":1,"scm":"s","tbl":"t","t":1}')
         (b'{"t":1,"f":128,"v":-1}', "OPEN-RANGE"),
         (b'{"t":8,"f":0,"v":18446744073709551616}', "OPEN-RANGE"),
         (b'{"t":3,"f":0}', "OPEN-COLUMN"),
+        (b'{"t":3,"f":11,"v":1}', "OPEN-COLUMN"),  # the flag of a handle key without h
+        (b'{"t":3,"h":true,"f":1,"v":1}', "OPEN-COLUMN"),
         (b'{"f":0,"v":1}', "OPEN-COLUMN"),
         (b'{"t":252,"f":0,"v":"a"}', "OPEN-BASE64"),
         (b'{"t":15,"f":1,"v":"\\\\q"}', "OPEN-QUOTE"),

@@ -78,7 +78,12 @@ def parser_for(text: str) -> Parser:
     return _cached_parser(text) if len(text) <= _MAX_CACHED else _parser(text)
 
 
-def _parser(text: str) -> Parser:
+def parsed_type(text: str) -> tuple[MySQLType, bool, bool]:
+    """Return the type that a text names, whether it holds bytes, and whether it is unsigned.
+
+    :param text: the type with or without its parameters.
+    :raises BadValue: if it is not a MySQL type.
+    """
     name = _NAME.match(text)
     known = _NAMES.get(name[0]) if name else None
     if name is None or known is None:
@@ -92,7 +97,11 @@ def _parser(text: str) -> Parser:
         unsigned = bool(rest and rest[1])
     if rest is None:
         raise BadValue(f"parameters of {name[0]}", "MYSQL-TYPE")
-    return _parser_of(code, binary, unsigned)
+    return MySQLType(code), binary, unsigned
+
+
+def _parser(text: str) -> Parser:
+    return _parser_of(*parsed_type(text))
 
 
 _MAX_CACHED = 40  # characters

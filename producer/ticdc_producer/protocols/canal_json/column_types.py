@@ -1,8 +1,7 @@
 """``mysqlType`` and ``sqlType``: the type of a column as text, and its code of ``java.sql.Types``.
 
 Source: tiflow ``pkg/sink/codec/utils`` (bare form) and tidb ``pkg/parser/types/field_type.go``
-(``CompactStr``, the form with parameters); tiflow ``pkg/sink/codec/internal/java.go``
-(``MySQLType2JavaType``) and ``canal/canal_entry.go`` (``getJavaSQLType``).
+(``CompactStr``, the form with parameters).
 """
 
 from __future__ import annotations
@@ -15,14 +14,13 @@ import pyarrow.compute as pc
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import (
     INTEGERS,
-    LOBS,
-    STRINGS,
     WITH_FSP,
     MySQLType,
     bare_name,
     default_length,
 )
 from ticdc_producer.protocols.arrow_text import Fragment
+from ticdc_producer.protocols.canal_json.jdbc_codes import PROMOTIONS, jdbc_code
 
 T = MySQLType
 _UNSPECIFIED = -1
@@ -68,22 +66,6 @@ def _parameters(column: ColumnInfo) -> str:
     return f"({length},{scale})" if code in (T.FLOAT, T.DOUBLE) else ""
 
 
-_BLOB, _CLOB, _VARCHAR = 2004, 2005, 12
-_CODES = {
-    T.TINY: -6, T.SHORT: 5, T.INT24: 4, T.LONG: 4, T.LONGLONG: -5, T.FLOAT: 7, T.DOUBLE: 8,
-    T.NEW_DECIMAL: 3, T.DATE: 91, T.NEW_DATE: 91, T.DURATION: 92, T.DATETIME: 93, T.TIMESTAMP: 93,
-    T.YEAR: 12, T.ENUM: 4, T.SET: -7, T.BIT: -7, T.STRING: 1, T.NULL: 0, T.GEOMETRY: -2,
-}  # fmt: skip
-
-# Largest value of the signed type, and the code of the next wider type. MEDIUMINT always fits into INT.
-_PROMOTIONS = {
-    T.TINY: (b"127", 5),
-    T.SHORT: (b"32767", 4),
-    T.LONG: (b"2147483647", -5),
-    T.LONGLONG: (b"9223372036854775807", 3),
-}
-
-
 @dataclass(frozen=True, slots=True)
 class JDBCType:
     """The code of one column, as JSON number.
@@ -122,16 +104,8 @@ def _binary(code: bytes) -> pa.Scalar:
 
 def sql_type(column: ColumnInfo) -> JDBCType:
     """Return the code of a column."""
-    code = _code(column.type, column.binary)
-    if column.unsigned and column.type in _PROMOTIONS:
-        limit, promoted = _PROMOTIONS[column.type]
+    code = jdbc_code(column.type, binary=column.binary)
+    if column.unsigned and column.type in PROMOTIONS:
+        limit, promoted = PROMOTIONS[column.type]
         return JDBCType(b"%d" % code, limit, b"%d" % promoted)
     return JDBCType(b"%d" % code)
-
-
-def _code(code: MySQLType, binary: bool) -> int:
-    if binary and code in STRINGS | LOBS:
-        return _BLOB
-    if code in LOBS:
-        return _CLOB
-    return _CODES.get(code, _VARCHAR)

@@ -19,7 +19,7 @@ from itertools import repeat
 
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Image, Op, ResolvedEvent, RowEvent, Value
-from ticdc_producer.model.tso import compose
+from ticdc_producer.model.tso import compose, physical
 from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.canal_json.envelope import (
     DDL_KEYWORDS,
@@ -76,8 +76,7 @@ def row_events(message: CanalJSONEnvelope, columns: Columns, start: int) -> Iter
     old = _old_rows(message.data, message.old, op, start)
     if columns.fault is not None:
         raise _error(columns.fault, columns.fault.expected, start)
-    # Without the TiDB extension the commit-ts is the first TSO of the millisecond.
-    commit_ts = tidb.commit_ts or compose(message.es)
+    commit_ts = _commit_ts(message, start)
     for row, old_row in zip(message.data, old, strict=False):
         row_columns, image = _columns(row, columns, start), _image(row, columns, start)
         yield RowEvent(
@@ -183,7 +182,7 @@ def _ddl(message: CanalJSONEnvelope, start: int) -> DDLEvent:
         known = ", ".join(sorted(DDL_KEYWORDS))
         raise DecodeError("CANAL-TYPE", f"a DDL type of {known}", part="value", byte=start)
     return DDLEvent(
-        commit_ts=_commit_ts(message),
+        commit_ts=_commit_ts(message, start),
         schema=message.database,
         table=message.table,
         query=message.sql,
@@ -194,9 +193,21 @@ def _ddl(message: CanalJSONEnvelope, start: int) -> DDLEvent:
 def _watermark(message: CanalJSONEnvelope, start: int) -> ResolvedEvent:
     if message.tidb is None or not message.tidb.watermark_ts:
         raise DecodeError("CANAL-WATERMARK", "a watermarkTs in _tidb", part="value", byte=start)
+    _check_time(message, message.tidb.watermark_ts, "watermarkTs", start)
     return ResolvedEvent(commit_ts=message.tidb.watermark_ts)
 
 
-def _commit_ts(message: CanalJSONEnvelope) -> int:
-    """Return the commit-ts; without the TiDB extension the first TSO of the millisecond ``es``."""
-    return message.tidb.commit_ts if message.tidb and message.tidb.commit_ts else compose(message.es)
+def _commit_ts(message: CanalJSONEnvelope, start: int) -> int:
+    """Return the commit-ts; without the TiDB extension the first TSO of the millisecond ``es``.
+
+    :raises DecodeError: if ``es`` is not the millisecond of the commit-ts.
+    """
+    if message.tidb is None or not message.tidb.commit_ts:
+        return compose(message.es)
+    _check_time(message, message.tidb.commit_ts, "commitTs", start)
+    return message.tidb.commit_ts
+
+
+def _check_time(message: CanalJSONEnvelope, ts: int, member: str, start: int) -> None:
+    if message.es != physical(ts):
+        raise DecodeError("CANAL-TIME", f"the milliseconds of {member} in es", part="value", byte=start)

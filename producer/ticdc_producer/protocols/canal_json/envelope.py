@@ -18,6 +18,7 @@ from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import EventColumn, Op
 from ticdc_producer.model.tso import LOGICAL_BITS, MAX_TS
 from ticdc_producer.protocols.base import BadValue
+from ticdc_producer.protocols.canal_json.jdbc_codes import codes_of
 from ticdc_producer.protocols.ddl_keywords import DDLKeywords
 from ticdc_producer.protocols.value_parsers import Parser, parser_for
 
@@ -65,9 +66,13 @@ class Columns:
         self.columns = tuple([EventColumn(n, types[n], _PRIMARY if n in keys else 0) for n in types])
         self.parsers: Mapping[str, Parser] = {}
         self.same_sql_types = (description.sql_type or types).keys() == types.keys()
-        self.fault = self._set_parsers(types, keys)
+        self.fault = self._set_parsers(
+            types, keys, (description.sql_type or {}) if self.same_sql_types else {}
+        )
 
-    def _set_parsers(self, types: Mapping[str, str], keys: frozenset[str]) -> BadValue | None:
+    def _set_parsers(
+        self, types: Mapping[str, str], keys: frozenset[str], codes: Mapping[str, int]
+    ) -> BadValue | None:
         parsers = {}
         for name, text in types.items():
             try:
@@ -75,7 +80,14 @@ class Columns:
             except BadValue as bad:
                 return BadValue(f"{bad.expected} in column {name!r}", bad.code)
         self.parsers = parsers
-        return None if keys <= types.keys() else BadValue("columns of mysqlType in pkNames", "COLUMN")
+        if not keys <= types.keys():
+            return BadValue("columns of mysqlType in pkNames", "COLUMN")
+        other = next((name for name, code in codes.items() if code not in codes_of(types[name])), None)
+        return (
+            None
+            if other is None
+            else BadValue(f"the code of {types[other]} in sqlType of column {other!r}", "SQL-TYPE")
+        )
 
     def match(self, pk_names: msgspec.Raw, sql_type: msgspec.Raw, mysql_type: msgspec.Raw) -> bool:
         """Return whether these texts describe these columns."""

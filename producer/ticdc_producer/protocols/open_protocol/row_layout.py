@@ -131,9 +131,11 @@ class LayoutCache:
 
 
 def _compile(names: tuple[str, ...], metadata: tuple[_Metadata, ...], legacy_base64: bool) -> RowLayout:
-    invalid = next((name for name, column in zip(names, metadata, strict=True) if not _fits(column)), None)
-    if invalid is not None:
-        return RowLayout((), (), f"a type of one byte in column {invalid!r}")
+    for name, column in zip(names, metadata, strict=True):
+        if not _fits(column):
+            return RowLayout((), (), f"a type of one byte in column {name!r}")
+        if not _agrees(column):
+            return RowLayout((), (), f"h and the handle key flag of f to agree in column {name!r}")
     cells = [(t, f, h, reader(t, f, legacy_base64=legacy_base64)) for t, f, h in metadata]
     return RowLayout(tuple(map(_column, names, metadata)), tuple(cells), "")
 
@@ -143,6 +145,15 @@ _compile_cached = lru_cache(maxsize=_MAX_LAYOUTS)(_compile)
 
 def _fits(metadata: _Metadata) -> bool:
     return 0 <= metadata[0] <= 0xFF and 0 <= (metadata[1] or 0) <= 0xFFFFFFFF
+
+
+def _agrees(metadata: _Metadata) -> bool:
+    """Return whether ``h`` agrees with ``f``.
+
+    Old producers send no ``f``. TiCDC new architecture sends 0 for columns that it does not know.
+    """
+    _, flag, is_handle_key = metadata
+    return not flag or bool(flag & ColumnFlag.HANDLE_KEY) == bool(is_handle_key)
 
 
 def _column(name: str, metadata: _Metadata) -> EventColumn:
