@@ -57,11 +57,64 @@ def test_arbitrary_bytes_decode_or_are_a_decode_error(key: bytes | None, value: 
         list(DebeziumDecoder().events(key, value))
 
 
-def _message(value: bytes, schema: bytes) -> bytes:
+def _message(
+    value: bytes, schema: bytes, envelope: bytes = b"c.s.t.Envelope", op: bytes = b"string"
+) -> bytes:
+    """Return an insert of a row with one column.
+
+    :param schema: the members of the column's schema besides its name.
+    :param envelope: name of the envelope.
+    :param op: type of the member ``op``.
+    """
+    image = (
+        b'{"type":"struct","name":"c.s.t.Value","field":"%b","fields":[{"field":"c","optional":false,%b}]}'
+    )
+    source = b'{"type":"struct","name":"io.debezium.connector.mysql.Source","field":"source"}'
+    members = [image % (b"before", schema), image % (b"after", schema), source]
+    members += [b'{"type":"%b","field":"op"}' % op, b'{"type":"int64","field":"ts_ms"}']
     return (
         b'{"payload":{"source":{"commit_ts":1,"db":"s","table":"t"},"op":"c","after":{"c":%b}},"schema":'
-        b'{"fields":[{"field":"after","fields":[{"field":"c","optional":false,%b}]}]}}' % (value, schema)
+        b'{"type":"struct","name":"%b","fields":[%b]}}' % (value, envelope, b",".join(members))
     )
+
+
+INT = b'"type":"int32"'
+
+
+def _key(schema: bytes, name: bytes = b"c.s.t.Key", field: bytes = b"c") -> bytes:
+    return (
+        b'{"payload":{"c":1},"schema":{"type":"struct","name":"%b","optional":false,'
+        b'"fields":[{"field":"%b","optional":false,%b}]}}' % (name, field, schema)
+    )
+
+
+def test_a_message_with_its_schemas_is_read() -> None:
+    (event,) = DebeziumDecoder().events(_key(INT), _message(b"1", INT))
+    assert isinstance(event, RowEvent)
+    assert event.after == {"c": b"1"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "code"),
+    [
+        (b'{"payload":{"c":1}}', _message(b"1", INT), "DEBEZIUM-KEY"),
+        (
+            _key(INT),
+            b'{"source":{"commit_ts":1,"db":"s","table":"t"},"op":"c","after":{"c":1}}',
+            "DEBEZIUM-KEY",
+        ),
+        (_key(b'"type":"int64"'), _message(b"1", INT), "DEBEZIUM-KEY"),
+        (_key(INT, name=b"c.s.u.Key"), _message(b"1", INT), "DEBEZIUM-KEY"),
+        (_key(INT, field=b"d"), _message(b"1", INT), "DEBEZIUM-KEY"),
+        (_key(INT), _message(b"1", INT, envelope=b"c.s.t.Row"), "DEBEZIUM-SCHEMA"),
+        (_key(INT), _message(b"1", INT, envelope=b"c.s.u.Envelope"), "DEBEZIUM-SCHEMA"),
+        (_key(INT), _message(b"1", INT, op=b"int32"), "DEBEZIUM-SCHEMA"),
+    ],
+)
+def test_schemas_that_contradict_each_other_are_refused(key: bytes, value: bytes, code: str) -> None:
+    with pytest.raises(DecodeError) as error:
+        list(DebeziumDecoder().events(key, value))
+    assert error.value.code == code
 
 
 @pytest.mark.parametrize(
@@ -101,7 +154,7 @@ def _message(value: bytes, schema: bytes) -> bytes:
 )
 def test_a_value_that_does_not_fit_its_type_is_refused(value: bytes, schema: bytes) -> None:
     with pytest.raises(DecodeError):
-        list(DebeziumDecoder().events(b'{"payload":{}}', _message(value, schema)))
+        list(DebeziumDecoder().events(None, _message(value, schema)))
 
 
 SOURCE = b'"source":{"commit_ts":1,"db":"s","table":"t"}'
@@ -119,7 +172,7 @@ def test_deep_nesting_is_refused(opening: bytes, template: bytes) -> None:
 def test_a_very_long_list_of_members_is_read() -> None:
     allowed = b"\\\\," * 200_000 + b"z"  # as JSON: members that end with a backslash
     schema = b'"type":"string","name":"io.debezium.data.Enum","parameters":{"allowed":"%b"}' % allowed
-    (event,) = DebeziumDecoder().events(b"{}", _message(b'"z"', schema))
+    (event,) = DebeziumDecoder().events(None, _message(b'"z"', schema))
     assert isinstance(event, RowEvent)
     assert event.after == {"c": b"2"}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,7 +22,13 @@ from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.compression import PLAIN_STARTS, Decompressor
-from ticdc_producer.protocols.debezium.column_reader import JSONValue, RowReaders, digits, row_readers
+from ticdc_producer.protocols.debezium.column_reader import (
+    JSONValue,
+    RowReaders,
+    check_key_schema,
+    digits,
+    row_readers,
+)
 from ticdc_producer.protocols.invalid_utf8 import Escapes, escape
 from ticdc_producer.protocols.zone import zone_of
 
@@ -52,6 +58,7 @@ class _ValueJSON(msgspec.Struct, gc=False):
 
 class _KeyJSON(msgspec.Struct, gc=False):
     payload: dict[str, JSONValue] | msgspec.UnsetType = msgspec.UNSET
+    schema: msgspec.Raw = _NO_SCHEMA
 
 
 _VALUE = msgspec.json.Decoder(_ValueJSON)
@@ -93,16 +100,28 @@ def parse_value(value: bytes) -> ValueParts:
     return ValueParts(json, escapes, wrapped.payload, None if schema == b"null" else schema)
 
 
-def _parse_key(key: bytes) -> tuple[dict[str, JSONValue], Escapes | None]:
+class _Key(NamedTuple):
+    """A parsed key.
+
+    :param schema: JSON of the schema; None if the key has none.
+    """
+
+    members: Mapping[str, JSONValue]
+    escapes: Escapes | None = None
+    schema: bytes | None = None
+
+
+def _parse_key(key: bytes) -> _Key:
     """Parse the members of a key, with or without the ``payload`` wrapper.
 
     :raises DecodeError: if it is not a key of this protocol.
     """
     wrapped, _, escapes = _parse_any(_KEY, "key", key)
     if wrapped.payload is not msgspec.UNSET:
-        return wrapped.payload, escapes
+        schema = bytes(wrapped.schema)
+        return _Key(wrapped.payload, escapes, None if schema == b"null" else schema)
     payload, _, escapes = _parse_any(_BARE_KEY, "key", key)
-    return payload, escapes
+    return _Key(payload, escapes)
 
 
 def _parse_any(decoder: Any, part: str, json: bytes) -> tuple[Any, bytes, Escapes | None]:
@@ -136,6 +155,7 @@ def _parse(decoder: Any, part: str, json: bytes) -> Any:
         raise DecodeError(_BAD_JSON, "JSON of a few levels", part=part, byte=0) from None
 
 
+_NO_KEY = _Key({})
 _OPS: dict[str | None, Op] = {"c": Op.INSERT, "u": Op.UPDATE, "d": Op.DELETE}
 _WATERMARK = "m"
 _UNKNOWN_DDL = 0
@@ -157,22 +177,25 @@ class DebeziumDecoder:
         """
         if not ((key or b"{}").startswith(PLAIN_STARTS) and (value or b"{}").startswith(PLAIN_STARTS)):
             key, value = _texts(key, value)
-        named, escapes = ({}, None) if key is None else _parse_key(key)
+        parsed_key = None if key is None else _parse_key(key)
         if value is not None:
-            yield self._event(parse_value(value), named, escapes)
+            yield self._event(parse_value(value), parsed_key)
         elif key is None:
             raise DecodeError("DEBEZIUM-EMPTY", "a key or a value", part="value", byte=0)
 
-    def _event(self, parts: ValueParts, key: Mapping[str, JSONValue], key_escapes: Escapes | None) -> Event:
-        payload = parts.payload
+    def _event(self, parts: ValueParts, parsed_key: _Key | None) -> Event:
+        payload, key = parts.payload, parsed_key or _NO_KEY
         _check_source(parts)
         op = _OPS.get(payload.op)
         if op is not None:
-            return _row_event(parts, op, key, key_escapes, self._readers(parts))
+            readers = self._readers(parts)
+            if parsed_key is not None:
+                _check_key_schema(parts, parsed_key)
+            return _row_event(parts, op, key.members, key.escapes, readers)
         if payload.op is None:
-            return _ddl(parts, key)
+            return _ddl(parts, key.members)
         if payload.op == _WATERMARK:
-            if key:
+            if key.members:
                 raise DecodeError("DEBEZIUM-KEY", "an empty key of a watermark", part="key", byte=0)
             return ResolvedEvent(commit_ts=payload.source.commit_ts)
         raise _error(parts, "DEBEZIUM-OP", "an op c, u, d or m")
@@ -189,6 +212,28 @@ class DebeziumDecoder:
         except RecursionError:
             expected = "a schema of a few levels"
         raise _error(parts, "DEBEZIUM-SCHEMA", expected, b'"schema"')
+
+
+def _check_key_schema(parts: ValueParts, key: _Key) -> None:
+    """Check that the schema of a key describes its members, as the schema of the value does.
+
+    :raises DecodeError: if it does not, and if only the key or only the value has a schema.
+    """
+    if parts.schema is None or key.schema is None:
+        if parts.schema is key.schema:
+            return
+        raise DecodeError("DEBEZIUM-KEY", "a schema in both key and value, or in none", part="key", byte=0)
+    try:
+        names = check_key_schema(key.schema, parts.schema)
+    except BadValue as bad:
+        expected = bad.expected
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        expected = f"a key's schema ({error})"
+    else:
+        if names == tuple(key.members):
+            return
+        expected = "the members of its schema"
+    raise DecodeError("DEBEZIUM-KEY", expected, part="key", byte=0)
 
 
 def _texts(key: bytes | None, value: bytes | None) -> tuple[bytes | None, bytes | None]:
