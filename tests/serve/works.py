@@ -15,10 +15,11 @@ from ticdc_producer.serve.task import MakeWork
 from ticdc_producer.serve.work import Work
 
 ENDLESS_RUN = {
-    "sql": f"CREATE TABLE {'a' * 40}_b (id INT PRIMARY KEY);",
-    "config": "[sink]\ndispatchers = [{matcher = ['/test/./^(a+)+$/'], partition = 'ts'}]",
+    "sql": f"""CREATE TABLE a (i INT PRIMARY KEY); CREATE TABLE t (n BIGINT PRIMARY KEY);
+INSERT INTO a VALUES {", ".join(f"({number})" for number in range(100))};
+INSERT INTO t SELECT COUNT(*) FROM {", ".join(f"a a{number}" for number in range(9))};"""
 }
-"""A run for years: of one regular expression on the name of its table, in code that no exception can end."""
+"""A run for years: of a statement that counts 100^9 combinations of rows."""
 
 
 def of(work: Work) -> MakeWork:

@@ -16,9 +16,9 @@ from ticdc_producer.oracle.folder import FolderContent, FolderOracle, folder_con
 from ticdc_producer.oracle.scenario import ScenarioOracle
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.golden import folder_messages, folder_size
+from ticdc_producer.runs.targets.storage import verify_storage
 from ticdc_producer.runs.topics import brokers_of, topic_messages, whole_topics
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict, verify_messages
-from ticdc_producer.runs.verify_storage import verify_storage
 from ticdc_producer.scenario.load import ScenarioFile
 from ticdc_producer.simulate.encode import encoded, reencoded_events
 from ticdc_producer.simulate.job import Job, changefeed_of, prepare

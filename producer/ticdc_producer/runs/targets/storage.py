@@ -1,4 +1,4 @@
-"""A storage sink as the target of a run: its files, and the verdict on them."""
+"""The files of a storage sink: the target of a run, and the verification of its folder."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from typing import TypeAlias
 import pyarrow.compute as pc
 
 from ticdc_producer.config import Changefeed
+from ticdc_producer.engine import EngineOption
+from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.model.event import Kind
@@ -19,12 +21,14 @@ from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.oracle import Oracle
 from ticdc_producer.protocols.registry import file_format
 from ticdc_producer.protocols.storage_files import SchemaFile
+from ticdc_producer.runs.run_options import OnStatus
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.targets.target import Target
 from ticdc_producer.runs.verification import OnVerdict, VerifiedStream, ignore_verdict
 from ticdc_producer.simulate.counts import Counts
+from ticdc_producer.simulate.encode import encoded
 from ticdc_producer.simulate.job import Job
-from ticdc_producer.simulate.simulate import Simulation
+from ticdc_producer.simulate.simulate import Simulation, estimate_of
 from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.message_rows import KindCount
 from ticdc_producer.targets.storage.plan import StoragePlan, in_directories, plan_storage
@@ -241,3 +245,57 @@ def file_rules(changefeed: Changefeed) -> FileRules:
         size=changefeed.file_size,
         flush_ms=changefeed.flush_interval,
     )
+
+
+def verify_storage(
+    changefeed: Changefeed,
+    job: Job | None,
+    *,
+    engine: EngineOption,
+    on_status: OnStatus,
+    on_verdict: OnVerdict,
+    **rejected_options: object,
+) -> Verdict:
+    """Verify a storage folder; with a job also that the scenario's rows are in their directories.
+
+    :param rejected_options: options of ``verify`` that apply to topics only.
+    :raises ArgumentError: if one of these options is set.
+    :raises ProducerError: for a folder that cannot be read; violations in it are part of the verdict.
+    """
+    for name, value in {**rejected_options, "inject": () if job is None else job.traps}.items():
+        if value:
+            what = f"`{name}` cannot be combined with a storage"
+            hint = "it applies to topics and golden folders"
+            raise ArgumentError(what, argument=name, hint=hint).about(name)
+    listing = list_storage(changefeed.sink_uri.path, changefeed.protocol)
+    estimate = Estimate(events=0, nbytes=listing.nbytes) if job is None else estimate_of(job)
+    start = EngineStart(choose_engine(engine, estimate), estimate.rows, on_status)
+    verdict = _verdict(start(), changefeed, listing, job, on_status, on_verdict)
+    return replace(verdict, engine=start.choice)
+
+
+def _verdict(
+    engine: Engine,
+    changefeed: Changefeed,
+    listing: Listing,
+    job: Job | None,
+    on_status: OnStatus,
+    on_verdict: OnVerdict,
+) -> Verdict:
+    on_status("verifying")
+    if job is None:
+        return storage_verdict(engine, changefeed, listing, on_verdict=on_verdict)
+    plan, simulation = layout_of(job), Simulation.of(job, engine)
+    with ExitStack() as stack:
+        rows = simulation.log.rows(engine, job.stream, stack)
+        events = in_directories(rows, plan, job.history.catalog, changefeed)
+        stream = stack.enter_context(encoded(job, events, expected_events=True, faults=False))
+        return storage_verdict(
+            engine,
+            changefeed,
+            listing,
+            ExpectedStream(stream.expected_events),
+            row_columns(job, plan),
+            scenario=job.scenario.name,
+            on_verdict=on_verdict,
+        )
