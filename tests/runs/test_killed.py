@@ -1,12 +1,15 @@
-"""Tasks that fail and drivers that are killed in the middle leave the same topic as an undisturbed run."""
+"""Workers and drivers that are killed in the middle leave the same topic as an undisturbed run."""
 
 from __future__ import annotations
 
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.kafka_topic import Message, read_topic
@@ -14,41 +17,79 @@ from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.targets.kafka.topics import Topics
 
 PARTITIONS = 20
-SYSBENCH = ["sysbench", "--set", "steps[1].generate.transactions=4100"]
-"""More than 100,000 events, which several tasks send; each partition may have a resolved event per commit."""
+SYSBENCH = ["sysbench", "--set", "steps[1].generate.transactions=8200", "--engine", "spark", "--no-verify"]
+"""A run whose partitions are sent by many tasks, two at a time."""
+RETRYING = (
+    "import sys; from ticdc_producer.cli import main; from ticdc_producer.spark.session import spark_session;"
+    "spark_session('local[2,4]'); sys.exit(main(sys.argv[1:]))"
+)
+"""The command in a local session that tries each task four times, as a cluster does."""
 ROOT = Path(__file__).parents[2]
 
 
-def _uri(kafka: EmbeddedKafka, topic: str) -> str:
-    return f"kafka://{kafka.bootstrap}/{topic}?protocol=open-protocol&partition-num={PARTITIONS}"
+def _command(kafka: EmbeddedKafka, topic: str, *more: str) -> list[str]:
+    uri = f"kafka://{kafka.bootstrap}/{topic}?protocol=open-protocol&partition-num={PARTITIONS}"
+    return [sys.executable, "-c", RETRYING, "run", *SYSBENCH, "--sink-uri", uri, *more]
 
 
-def _run(uri: str, *more: str, program: tuple[str, ...] = ("ticdc_producer", "run"), code: int = 0) -> None:
-    command = [sys.executable, "-m", *program, *SYSBENCH, "--sink-uri", uri, *more]
+def _run(kafka: EmbeddedKafka, topic: str, *more: str) -> None:
+    command = _command(kafka, topic, *more)
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200, check=False, cwd=ROOT)
-    assert done.returncode == code, done.stdout + done.stderr
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _messages(kafka: EmbeddedKafka, topic: str) -> int:
+    topics = Topics(kafka.bootstrap)
+    return sum(topics.ends({topic: PARTITIONS}).values()) if topic in topics.existing() else 0
+
+
+def _kill_in_the_middle(
+    kafka: EmbeddedKafka, topic: str, victims: Callable[[psutil.Process], list[psutil.Process]]
+) -> int:
+    """Start a run, kill processes of it when its first messages have arrived, and return its exit code.
+
+    :param victims: returns the processes, given that of the command.
+    """
+    with subprocess.Popen(
+        _command(kafka, topic), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT
+    ) as command:
+        while command.poll() is None and not _messages(kafka, topic):
+            pass
+        assert command.poll() is None, "it ended before it was disturbed"
+        for process in victims(psutil.Process(command.pid)):
+            process.kill()
+        return command.wait(1200)
 
 
 @pytest.fixture(scope="module")
 def whole(kafka: EmbeddedKafka) -> dict[int, list[Message]]:
     """The messages of an undisturbed run."""
-    _run(_uri(kafka, "undisturbed"))
+    _run(kafka, "undisturbed")
     return read_topic(kafka.bootstrap, "undisturbed")
 
 
 @pytest.mark.slow
 def test_a_run_whose_driver_was_killed_goes_on(kafka: EmbeddedKafka, whole: dict[int, list[Message]]) -> None:
-    program = ("tests.runs.run_interrupted", "driver")
-    _run(_uri(kafka, "killed"), program=program, code=-signal.SIGKILL)
-    messages_before = sum(Topics(kafka.bootstrap).ends({"killed": PARTITIONS}).values())
-    assert 0 < messages_before < sum(map(len, whole.values())), "killed in the middle"
-    _run(_uri(kafka, "killed"), "--resume")
+    def everything(command: psutil.Process) -> list[psutil.Process]:
+        return [command, *command.children(recursive=True)]
+
+    assert _kill_in_the_middle(kafka, "killed", everything) == -signal.SIGKILL
+    assert 0 < _messages(kafka, "killed") < sum(map(len, whole.values())), "killed in the middle"
+    _run(kafka, "killed", "--resume")
     assert read_topic(kafka.bootstrap, "killed") == whole
 
 
 @pytest.mark.slow
-def test_tasks_that_fail_in_the_middle_are_run_again(
+def test_tasks_whose_workers_were_killed_are_run_again(
     kafka: EmbeddedKafka, whole: dict[int, list[Message]]
 ) -> None:
-    _run(_uri(kafka, "retried"), program=("tests.runs.run_interrupted", "task"))
+    def workers(command: psutil.Process) -> list[psutil.Process]:
+        daemons = set()
+        for process in command.children(recursive=True):
+            with suppress(psutil.NoSuchProcess):  # a worker that has just ended
+                if "pyspark" in " ".join(process.cmdline()):
+                    daemons.add(process)
+        return [process for process in daemons if process.parent() in daemons]
+
+    assert _kill_in_the_middle(kafka, "retried", workers) == 0
     assert read_topic(kafka.bootstrap, "retried") == whole
