@@ -98,11 +98,12 @@ HELD = ("engine", "simulate", "oracle", "verifier")
 """Packages whose public classes are named with words of the glossary."""
 
 PLAIN_WORDS = frozenset({
-    "actual", "broadcast", "checked", "choice", "compared", "content", "data", "database", "delivered", "described", "descriptions",
-    "divided", "encoded", "expected", "few", "files", "generated", "grouped", "injected", "keyed", "known", "limit",
-    "lists", "local", "marked", "memory", "moved", "observed", "observer", "options", "order", "ordered", "pair", "ref",
-    "requested", "runs", "simulated", "spark", "start", "stored", "strictness", "summary", "suspected", "uncovered",
-    "unmet", "value", "verify", "visibility", "visible",
+    "actual", "broadcast", "checked", "choice", "compared", "content", "data", "database", "delivered",
+    "described", "descriptions", "divided", "encoded", "expected", "few", "files", "generated",
+    "grouped", "injected", "keyed", "known", "limit", "lists", "local", "marked", "memory", "moved",
+    "observed", "observer", "options", "order", "ordered", "pair", "ref", "requested", "runs",
+    "simulated", "spark", "start", "stored", "strictness", "summary", "suspected", "uncovered", "unmet",
+    "value", "verify", "visibility", "visible",
 })  # fmt: skip
 """English words that need no definition, and participles that say what happened to a noun."""
 
