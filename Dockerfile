@@ -1,6 +1,9 @@
 # The command in a container. Java is a PyPI dependency; Kafka is downloaded if the sink URI names no host:
 #   docker build -t ticdc-producer .
 #   docker run --rm --network host ticdc-producer run seed_t1 --sink-uri 'kafka://localhost:9092/seed_t1'
+# The service, which requires a token if it listens on more than loopback (docs/serve.md):
+#   docker run --rm --network host ticdc-producer serve
+#   docker run --rm -p 8642:8642 -e TICDC_PRODUCER_TOKEN ticdc-producer serve --host 0.0.0.0 --kafka HOST:PORT
 FROM python:3.12-slim
 COPY . /src
 RUN pip install --no-cache-dir -c /src/constraints.txt "/src[spark,state]" && rm -r /src && useradd --create-home runner

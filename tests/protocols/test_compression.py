@@ -60,6 +60,15 @@ BOMBS = {
 }
 
 
+def test_a_snappy_block_cannot_declare_more_than_its_bytes_can_yield() -> None:
+    """It is refused before its text is allocated; the densest block that exists is accepted."""
+    bomb = _snappy_bomb(200 << 20)
+    with pytest.raises(DecodeError, match=f"declares at most {len(bomb) * 64 // 3} bytes"):
+        Decompressor().text(bomb, "value")
+    dense = b'{"a":"' + b"x" * (8 << 20) + b'"}'
+    assert Decompressor().text(compressed(dense, "snappy"), "value") == dense
+
+
 @pytest.mark.parametrize(("code", "bomb"), BOMBS.values(), ids=BOMBS)
 def test_a_bomb_costs_no_more_than_the_limit(code: str, bomb: bytes) -> None:
     tracemalloc.start()

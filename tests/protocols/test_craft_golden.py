@@ -51,23 +51,14 @@ def test_golden_events_give_golden_bytes(path: Path, variant: str, compared: Com
         offsets: list[list[int]] = [[]] * len(unit)
         if not _floats_are_correct(path, variant):
             offsets = damaged_offsets(encoder, unit, events)
+            # Only a few bytes, of floats, are not compared.
+            assert [bool(ignored) for ignored in offsets] == [_holds_float(m, events, variant) for m in unit]
         assert [m.key for m in got] == [m.key for m in unit]
         assert [m.events for m in got] == [len(m.events) for m in unit]
         assert [without(m.value, p) for m, p in zip(got, offsets, strict=True)] == [
             without(m.value, p) for m, p in zip(unit, offsets, strict=True)
         ]
     compared("craft, encoded", len(messages))
-
-
-def test_only_a_few_bytes_of_floats_are_ignored() -> None:
-    for path, variant in FILES:
-        if _floats_are_correct(path, variant):
-            continue
-        events = events_of(path)
-        for unit in units(load_messages(path), events):
-            offsets = damaged_offsets(CraftEncoder(VARIANTS[variant]), unit, events)
-            for message, blanked in zip(unit, offsets, strict=True):
-                assert bool(blanked) == _holds_float(message, events, variant)
 
 
 @pytest.mark.parametrize(("path", "variant"), FILES, ids=IDS)

@@ -13,11 +13,11 @@ import psutil
 
 from tests.serve import works
 from tests.serve.service_app import no_text
-from ticdc_producer.serve.child_process import Children
 from ticdc_producer.serve.settings import Limits
-from ticdc_producer.serve.task import Task
-from ticdc_producer.serve.work import Texts
-from ticdc_producer.serve.worker import Worker
+from ticdc_producer.serve.tasks.child_process import Children
+from ticdc_producer.serve.tasks.task import Task
+from ticdc_producer.serve.tasks.work import Texts
+from ticdc_producer.serve.tasks.worker import Worker
 
 
 async def _runs(task: Task) -> None:

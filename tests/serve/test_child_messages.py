@@ -13,7 +13,8 @@ from ticdc_producer.errors import (
     ScenarioError,
     TopicError,
 )
-from ticdc_producer.serve.child_messages import (
+from ticdc_producer.serve.guard import error_content, status_of
+from ticdc_producer.serve.tasks.child_messages import (
     Message,
     ProgressNews,
     Ready,
@@ -26,8 +27,7 @@ from ticdc_producer.serve.child_messages import (
     result_of_task,
     write_message,
 )
-from ticdc_producer.serve.guard import error_content, status_of
-from ticdc_producer.serve.task_errors import ReportedError
+from ticdc_producer.serve.tasks.task_errors import ReportedError
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ from ticdc_producer.serve.task_errors import ReportedError
         Ready(),
         StepNews("a step \ud800"),
         ProgressNews(1, None, 1 << 62),
-        TopicsNews(("a", "b")),
+        TopicsNews(("a", "b"), "k:9092"),
         Result(True, {"b": [1.5, None], "a": {"nested": "é"}}, ("1", "2", "3", "4")),
     ],
 )
@@ -58,7 +58,7 @@ def test_the_order_of_keys_remains() -> None:
         b"null",
         b'{"event": "result", "ok": true}',
         b'{"event": "result", "ok": true, "content": {}, "texts": []}',
-        b'{"event": "topics", "topics": "t"}',
+        b'{"event": "topics", "topics": "t", "bootstrap": "k:9092"}',
         b'{"event": "nope"}',
         b"[" * 100_000,
         pickle.dumps(Ready()),

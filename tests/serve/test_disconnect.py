@@ -14,8 +14,8 @@ from ticdc_producer.cli.remote.frames import CONTENT_TYPE, PATH, frame
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.serve.service import Service
 from ticdc_producer.serve.settings import Limits, ServeSettings
-from ticdc_producer.serve.task import Task
-from ticdc_producer.serve.task_errors import TaskCancelled
+from ticdc_producer.serve.tasks.task import Task
+from ticdc_producer.serve.tasks.task_errors import TaskCancelled
 from ticdc_producer.targets.kafka.topics import Topics
 
 SECONDS = 60

@@ -36,9 +36,8 @@ def _sink(uri: str) -> dict[str, str]:
     return {"scenario": "seed_t1", "sink_uri": uri}
 
 
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("H_SECRET", SECRET)
+# Not in a fixture: the processes that parse have the environment of the first one, of an earlier test.
+os.environ["H_SECRET"] = SECRET
 
 
 @pytest.fixture
@@ -181,9 +180,13 @@ BODIES: list[tuple[str, dict[str, Any], int, str]] = [
         "`expression` is Spark SQL",
     ),
     # Forms.
+    ("a misspelt key", {"sql": TABLE, "protocl": "avro"}, 422, "unknown key 'protocl'"),
+    ("a boolean as text", {"sql": TABLE, "verify": "false"}, 422, "this is true or false, not the text"),
+    ("a text as list", {"sql": TABLE, "traps": "duplicate-message"}, 422, "this is a list, not the text"),
+    ("an object as scenario", {"scenario": {"name": "bank"}}, 422, "this is a text, not an object"),
     ("no scenario", {}, 422, "exactly one of scenario, sql and yaml"),
     ("two scenarios", {"sql": TABLE, "scenario": "bank"}, 422, "exactly one of scenario, sql and yaml"),
-    ("an unknown key", {"sql": TABLE, "command": "id"}, 422, "Extra inputs are not permitted"),
+    ("an unknown key", {"sql": TABLE, "command": "id"}, 422, "unknown key 'command'"),
     ("many partitions", {"sql": TABLE, "partitions": 1_000_000}, 422, "less than or equal to 100"),
     ("a protocol with parameters", {"sql": TABLE, "protocol": "avro&ca=PEM"}, 422, "there is no protocol"),
     ("a topic with a query", {"sql": TABLE, "topic": "t?ca=PEM"}, 422, "is not a topic name"),
@@ -193,7 +196,7 @@ BODIES: list[tuple[str, dict[str, Any], int, str]] = [
     ("a tag of Python", _yaml('name: !!python/object/apply:os.system ["id"]'), 422, ""),
     ("half a character", {"sql": "SELECT '\ud800'"}, 422, "unable to parse raw data as a unicode string"),
     ("a long name", {"scenario": "x" * 400}, 422, "at most 300 characters"),
-    ("a number for a text", {"sql": 5}, 422, "valid string"),
+    ("a number for a text", {"sql": 5}, 422, "this is a text, not 5"),
 ]
 
 
@@ -213,6 +216,48 @@ def test_a_run_that_is_refused(
     assert app("GET", "/v1/runs").json == []
     assert sorted(tmp_path.iterdir()) == before
     assert not Path("/tmp/h-out").exists()
+
+
+HINTS: list[tuple[str, Any, str]] = [
+    ("/v1/runs", {"sql": TABLE, "protocl": "avro"}, "did you mean 'protocol'?"),
+    ("/v1/verifications", {"sink_url": "kafka:///t"}, "did you mean 'sink_uri'?"),
+    ("/v1/decoded", {"sinkuri": "kafka:///t", "sink_uri": "kafka:///t"}, "did you mean 'sink_uri'?"),
+    ("/v1/runs", {"sql": TABLE, "verify": "false"}, "write false without quotes"),
+    ("/v1/runs", {"sql": TABLE, "traps": "replay"}, 'write ["replay"]'),
+    ("/v1/runs", {"scenario": {"name": "bank"}}, "the name of a scenario"),
+    ("/v1/runs", {"scenario": "orders.sql"}, "send the content of the file as `sql`"),
+    ("/v1/runs", {"scenario": "./scenarios/orders.yaml"}, "send the content of the file as `yaml`"),
+    ("/v1/runs", {"scenario": "bankk"}, "did you mean 'bank'?"),
+    ("/v1/runs/x/comparison", {"tables": [{"id": 1}]}, '"test.orders": [{'),
+    ("/v1/runs/x/comparison", {"tables": {"test.t": [[1, "lamp"]]}}, '"test.orders": [{'),
+    ("/v1/runs/x/comparison", {"test.t": [{"id": 1}]}, '"test.orders": [{'),
+    ("/v1/runs", b"{'sql': 1}", "keys and texts are in double quotes"),
+]
+
+
+@pytest.mark.parametrize(("path", "body", "hint"), HINTS)
+def test_an_error_explains_what_to_write(app: App, path: str, body: Any, hint: str) -> None:
+    answer = app("POST", path, content=body)
+    assert answer.status in (404, 422)
+    assert hint in answer.json["error"]["hint"]
+
+
+def test_a_posted_path_is_never_opened(app: App, tmp_path: Path) -> None:
+    """Opening a FIFO waits for its writer: a service that opened the path would not answer."""
+    fifo = str(tmp_path / "secret.sql")
+    os.mkfifo(fifo)
+    bodies = [
+        {"scenario": fifo},
+        {"sql": TABLE, "file": fifo},
+        {"sql": TABLE, "overrides": [f"name={fifo}", f"changefeed={fifo}"]},
+        {"sql": f"SOURCE {fifo}; LOAD DATA INFILE '{fifo}' INTO TABLE t"},
+        {"sql": TABLE, "config": fifo},
+        {"sql": TABLE, "sink_uri": f"file://{fifo}?protocol=csv"},
+        {"yaml": fifo},
+    ]
+    for body in bodies:
+        assert app("POST", "/v1/runs", content=body).status < 500
+    assert app("PUT", f"/v1/scenarios/{fifo}", content=TABLE.encode()).status == 404
 
 
 def _with_pem(value: Any, pem: str) -> Any:
@@ -339,7 +384,8 @@ def test_a_posted_folder_that_is_refused(
     assert answer.status == status
     assert what in dict(read_frames([answer.body]))["err"].decode()
     assert str(app.service.worker._folder) not in answer.body.decode()
-    assert sorted(app.service.worker._folder.iterdir()) == []
+    left = [path.name for path in app.service.worker._folder.rglob("*")]
+    assert [name for name in left if not name.startswith("process-")] == []
 
 
 @pytest.mark.parametrize("body", [b"nonsense", b"argument 9\nrun", b"argument -1\n", b"file 1\nx"])
@@ -394,6 +440,26 @@ def test_large_and_slow_requests(app: App) -> None:
     )
     assert [large.status, chunked.status] == [413, 413]
     assert app("POST", "/v1/runs", content=b"[" * 10_000).status == 400
+
+
+SLOW_YAML = f"version: 1\nsteps: [{'{sql: a},' * 200_000}]: :"
+"""The parser needs a minute to say what is wrong with it."""
+
+
+def test_a_scenario_that_is_slow_to_read() -> None:
+    limits = Limits(check_seconds=0.5)
+    with application(ServeSettings(limits=limits)) as patient:
+        slow = patient("POST", "/v1/runs", content={"yaml": SLOW_YAML})
+        assert (slow.status, slow.what) == (422, "reading the request took longer than 0.5 s")
+        assert patient("POST", "/v1/runs", content={"sql": TABLE}).status == 202
+
+
+def test_a_scenario_that_takes_memory_to_read() -> None:
+    limits = Limits(memory_bytes=300 << 20, check_seconds=300)
+    with application(ServeSettings(limits=limits)) as small:
+        large = small("POST", "/v1/runs", content={"yaml": f"x: [{'[],' * 1_000_000}]"})
+        assert (large.status, large.what) == (422, "reading the request used more than 300 MiB of memory")
+        assert small("POST", "/v1/runs", content={"sql": TABLE}).status == 202
 
 
 def test_the_queue_is_limited(app: App) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -20,6 +21,8 @@ from tests.serve.works import ENDLESS_RUN
 from ticdc_producer.cli import main
 
 SECONDS = 90
+END_SECONDS = 10
+"""From SIGTERM to the end of the service, whatever runs."""
 
 
 @contextmanager
@@ -70,7 +73,7 @@ def test_nothing_is_left_when_the_service_ends(end: signal.Signals, tmp_path: Pa
         children = _children(process)
         assert len(children) >= 4
         process.send_signal(end)
-        assert process.wait(SECONDS) == (-end if end == signal.SIGKILL else 0)
+        assert process.wait(END_SECONDS) == (-end if end == signal.SIGKILL else 0)
         _, alive = psutil.wait_procs(children, timeout=SECONDS)
         assert alive == []
     if end != signal.SIGKILL:
@@ -101,9 +104,25 @@ def test_a_thousand_runs_leave_memory_and_files_flat(tmp_path: Path) -> None:
         assert len(_request(f"{url}/v1/runs")) <= 11
 
 
-def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
-    import socket
+def test_a_service_that_is_busy_ends_in_time(tmp_path: Path) -> None:
+    """A run that does not end, a client that waits for it, and a client that sends slowly."""
+    with served(tmp_path, "--kafka", "127.0.0.1:1") as (process, url):
+        endless = _request(f"{url}/v1/runs", ENDLESS_RUN)
+        while _request(f"{url}/v1/runs/{endless['id']}")["status"] != "running":
+            pass
+        host, port = url.removeprefix("http://").split(":")
+        with (
+            socket.create_connection((host, int(port))) as waits,
+            socket.create_connection((host, int(port))) as slow,
+        ):
+            waits.sendall(f"GET /v1/runs/{endless['id']}?wait=600 HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+            slow.sendall(b"GET /health HTTP/1.1\r\nHo")
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(END_SECONDS) == 0
+    assert _folders(tmp_path) == []
 
+
+def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -17,14 +17,15 @@ from typing import NoReturn
 import pytest
 
 import ticdc_producer
+from tests.editor import Editor
 from ticdc_producer.cli import main
 from ticdc_producer.cli.remote.client_files import ClientFiles
 from ticdc_producer.cli.remote.frames import CONTENT_TYPE, MOST_BYTES, frame, parts_of, read_frames
 from ticdc_producer.cli.remote.server_client import _Service
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.serve import work as verify_work
 from ticdc_producer.serve.settings import Limits
+from ticdc_producer.serve.tasks import work as verify_work
 
 SQL = "CREATE TABLE t (id INT PRIMARY KEY, v INT);\nINSERT INTO t VALUES (1, 10), (2, 20);\n"
 
@@ -176,20 +177,14 @@ def test_a_watched_file_runs_again_when_it_is_saved(
     script = Path(script).rename("watched.sql").name
     texts = [f"{SQL}UPDATE t SET v = 11 WHERE id = 1;\n", "INSERT INTO nope VALUES (1)", SQL]
 
-    def saves(files: list[str]) -> Iterator[None]:
-        assert files == [script]
-        yield
-        for text in texts:
-            Path(script).write_text(text)
-            yield
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("ticdc_producer.cli.remote.client_files.saves", saves)
-    code, out, err = _output(capsys, "run", script, "--watch", "--server", url)
+    editor = Editor(Path(script), texts)
+    monkeypatch.setattr("sys.stderr", editor)
+    code, out, _ = _output(capsys, "run", script, "--watch", "--server", url)
+    err = editor.getvalue()
     assert code == 130
     assert '  + {"id": "1", "v": "11"}' in out
     assert '  - {"id": "1", "v": "11"}' in out
-    assert out.count("first ") == 1
+    assert out.count("ran watched into") == 1
     assert out.splitlines()[-1] == "verified"
     assert "Table 'test.nope' doesn't exist" in err
     assert err.count("waiting for a file to be saved") == 4

@@ -111,6 +111,8 @@ def test_rows_of_a_consumer(app: Any) -> None:
         ],
     }
     assert request(app, "POST", path, content={"tables": {"test.orders": [5]}}).status == 422
+    bare = request(app, "POST", path, content={"tables": {"orders": rows}})
+    assert (bare.status, bare.json["error"]["hint"]) == (422, "did you mean 'test.orders'?")
 
 
 def test_progress_comes_as_events(app: Any) -> None:

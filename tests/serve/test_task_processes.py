@@ -17,12 +17,12 @@ import pytest
 from tests.serve import service_killed, works
 from tests.serve.service_app import no_text
 from ticdc_producer.errors import EnvironmentFailure, ProducerError
-from ticdc_producer.serve.child_process import Children
 from ticdc_producer.serve.settings import Limits
-from ticdc_producer.serve.task import Task
-from ticdc_producer.serve.task_errors import TaskCancelled, TaskTimeout
-from ticdc_producer.serve.work import Texts, Work
-from ticdc_producer.serve.worker import Worker
+from ticdc_producer.serve.tasks.child_process import Children
+from ticdc_producer.serve.tasks.task import Task
+from ticdc_producer.serve.tasks.task_errors import TaskCancelled, TaskTimeout
+from ticdc_producer.serve.tasks.work import Texts, Work
+from ticdc_producer.serve.tasks.worker import Worker
 
 SECONDS = 60
 StartWorker = Callable[[float], Worker]

@@ -6,13 +6,14 @@ import os
 import re
 import signal
 import threading
+import time
 from collections.abc import Iterator
 
 import pyarrow as pa
 
-from ticdc_producer.serve.child_messages import Result, StepNews, Tell
-from ticdc_producer.serve.task import MakeWork
-from ticdc_producer.serve.work import Work
+from ticdc_producer.serve.tasks.child_messages import Result, StepNews, Tell
+from ticdc_producer.serve.tasks.task import MakeWork
+from ticdc_producer.serve.tasks.work import Work
 
 ENDLESS_RUN = {
     "sql": f"""CREATE TABLE a (i INT PRIMARY KEY); CREATE TABLE t (n BIGINT PRIMARY KEY);
@@ -35,6 +36,27 @@ def ignore_everything(tell: Tell) -> Result:
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     tell(StepNews(str(os.getpid())))
     re.match("(a+)+$", "a" * 100 + "b")
+    raise AssertionError("it ended")
+
+
+def use_memory(tell: Tell) -> Result:
+    """Take 32 MiB after the other, and say when it has more than 400 MiB, the limit of the tests."""
+    taken = list[bytearray]()
+    while len(taken) < 20:
+        taken.append(bytearray(b"x") * (32 << 20))
+        if len(taken) == 14:
+            tell(StepNews(str(time.time())))
+    signal.pause()
+    raise AssertionError("it ended")
+
+
+def use_memory_of_others(tell: Tell) -> Result:
+    """Let a process that it starts take the memory."""
+    number = os.fork()
+    if number == 0:
+        use_memory(lambda _news: None)
+    tell(StepNews(str(number)))
+    signal.pause()
     raise AssertionError("it ended")
 
 

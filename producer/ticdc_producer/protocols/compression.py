@@ -25,6 +25,8 @@ _LZ4_MAGIC = b"\x04\x22\x4d\x18"
 _STEP = 1 << 16
 _LONGEST_VARINT = 5
 _LAST_SHORT_LITERAL = 59
+_SNAPPY_COPY, _SNAPPY_COPIED = 3, 64
+"""Bytes of the densest element of a snappy block, and of the text that it yields: no block is denser."""
 
 
 def compressed(data: bytes, method: str) -> bytes:
@@ -100,8 +102,14 @@ class Decompressor:
     def _from_snappy(self, data: bytes, part: str, byte: int) -> bytes:
         try:
             # Check the length before the library allocates that much.
-            if cramjam.snappy.decompress_raw_len(data) > self._remaining:
+            length = cramjam.snappy.decompress_raw_len(data)
+            if length > self._remaining:
                 raise self._too_long(part, byte)
+            if length * _SNAPPY_COPY > len(data) * _SNAPPY_COPIED:
+                expected = (
+                    f"a snappy block that declares at most {len(data) * _SNAPPY_COPIED // _SNAPPY_COPY} bytes"
+                )
+                raise DecodeError("COMPRESSION-SNAPPY", expected, part=part, byte=byte)
             return bytes(cramjam.snappy.decompress_raw(data))
         except cramjam.DecompressionError:
             raise DecodeError("COMPRESSION-SNAPPY", "a snappy block", part=part, byte=byte) from None

@@ -135,6 +135,7 @@ class ProtocolSpec:
         reordered.
     :param limits_batches: whether a message with several rows never exceeds ``max-message-bytes``; if not, a
         message ends with the row that exceeds it.
+    :param describes_columns: whether each message has the schema of its columns, by default.
     :param has_extension: whether ``enable-tidb-extension`` changes the messages.
     :param schemas: the schemas of a schema registry that messages refer to; None for other protocols.
     :param check: raises ``ChangefeedError`` for a changefeed that TiCDC refuses with this protocol, or that
@@ -164,6 +165,7 @@ class ProtocolSpec:
     sends_ddl: Callable[[Mapping[str, Plain]], bool] = lambda _: True
     combines_rows: bool = False
     limits_batches: bool = True
+    describes_columns: bool = False
     has_extension: bool = True
     schemas: RegisteredSchemas | None = None
     check: Check = _accept

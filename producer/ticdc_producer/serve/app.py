@@ -19,21 +19,16 @@ from ticdc_producer.errors import ProducerError, RefusedRequest
 from ticdc_producer.installation import own_version
 from ticdc_producer.serve import results
 from ticdc_producer.serve.guard import Guard, error_content, status_of
+from ticdc_producer.serve.request_errors import refusal_of
 from ticdc_producer.serve.results import case_content, listed_cases
 from ticdc_producer.serve.server import health_content, ready_answer
-from ticdc_producer.serve.submission import (
-    DecodeRequest,
-    RunRequest,
-    TablesRequest,
-    VerifyRequest,
-    refusal_of,
-)
+from ticdc_producer.serve.submission import DecodeRequest, RunRequest, TablesRequest, VerifyRequest
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
     from ticdc_producer.serve.service import Service
-    from ticdc_producer.serve.task import Task
+    from ticdc_producer.serve.tasks.task import Task
 
 _MOST_SECONDS = 600
 Wait = Annotated[
@@ -91,8 +86,8 @@ def _add_errors(app: FastAPI) -> None:
         return JSONResponse(content, status, headers)
 
     @app.exception_handler(RequestValidationError)
-    async def invalid(_request: Request, error: RequestValidationError) -> JSONResponse:
-        refusal = refusal_of(error.errors()[0])
+    async def invalid(request: Request, error: RequestValidationError) -> JSONResponse:
+        refusal = refusal_of(error.errors(), request.url.path)
         return JSONResponse({"error": error_content(refusal)}, refusal.status)
 
     @app.exception_handler(HTTPException)
@@ -130,7 +125,7 @@ def _add_scenarios(app: FastAPI, service: Service) -> None:
     async def upload(name: str, request: Request) -> None:
         """Upload a scenario; its name ends with .sql or .yaml."""
         text = await request.body()
-        await run_in_threadpool(service.uploads.put, name, text, service.settings)
+        await run_in_threadpool(service.upload, name, text)
 
     @app.delete("/v1/scenarios/{name}", status_code=204)
     def remove(name: str) -> None:
@@ -165,7 +160,7 @@ def _add_runs(app: FastAPI, service: Service) -> None:
 
     @app.delete("/v1/runs/{number}", status_code=204)
     def remove(number: str) -> None:
-        """Remove a run that waits or has ended, with its folder and its topics."""
+        """End a run if it runs, and remove it with its folder and its topics."""
         service.worker.delete(number)
 
     @app.get("/v1/runs/{number}/progress", response_class=StreamingResponse)
@@ -255,7 +250,7 @@ def _add_results(app: FastAPI, service: Service) -> None:
     @app.get("/v1/runs/{number}/decoded", response_class=PlainTextResponse)
     def decoded(number: str) -> Response:
         """Return the events that the messages decode to, as JSON lines."""
-        lines, _ = results.decoded_of(task(number), service.settings.limits.events)
+        lines, _ = results.decoded_of(task(number), service.settings.limits)
         return _joined(lines)
 
     @app.get("/v1/runs/{number}/events", response_class=PlainTextResponse)

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from ticdc_producer.errors import EnvironmentFailure, ProducerError, RefusedRequest
 from ticdc_producer.serve.settings import ServeSettings
-from ticdc_producer.serve.task_errors import ReportedError
+from ticdc_producer.serve.tasks.task_errors import ReportedError
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send

@@ -1,12 +1,11 @@
-"""The posted parts of a request: scenario, changefeed and files, and the rules for them."""
+"""The posted changefeed and files of a request, and the rules for them."""
 
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -15,21 +14,14 @@ from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.config.changefeed_toml import parse_changefeed_toml
 from ticdc_producer.config.kafka_properties import parse_kafka_properties, without_environment
 from ticdc_producer.errors import ChangefeedError, FolderError, ProducerError, RefusedRequest
+from ticdc_producer.kafka.client import Cluster
 from ticdc_producer.protocols.registry import BUILT_IN
-from ticdc_producer.scenario.load import ScenarioFile, descriptions, load_scenario, parse_scenario, shipped
+from ticdc_producer.scenario.load import ScenarioFile
 from ticdc_producer.serve.settings import ServeSettings
-from ticdc_producer.serve.submission import (
-    RunRequest,
-    ScenarioOf,
-    check_changefeed,
-    check_scenario,
-    check_sink_uri,
-)
+from ticdc_producer.serve.submission import RunRequest, check_changefeed, check_sink_uri
 from ticdc_producer.simulate.traps import with_traps
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.testing.runs import sink_uri
-
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}\.(?:sql|yaml)")
 
 
 @contextmanager
@@ -38,99 +30,6 @@ def restricted(settings: ServeSettings) -> Iterator[None]:
     hidden = nullcontext() if "environment" in settings.permissions else without_environment()
     with hidden:
         yield
-
-
-@dataclass
-class Uploads:
-    """The uploaded scenarios, by name."""
-
-    most: int
-    _texts: dict[str, bytes] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def put(self, name: str, text: bytes, settings: ServeSettings) -> ScenarioFile:
-        """Store a scenario.
-
-        :param name: it ends with ``.sql`` or ``.yaml``.
-        :raises RefusedRequest: for another name, too many scenarios, or a scenario that may not run here.
-        :raises ProducerError: for a scenario that is invalid.
-        """
-        if not _NAME.fullmatch(name):
-            hint = "such as orders.sql: letters, digits, '.', '_' and '-', then .sql or .yaml"
-            raise RefusedRequest(
-                "this is not the name of a scenario", status=422, where=name[:100], hint=hint
-            )
-        with restricted(settings):
-            scenario = parse_scenario(text, name)
-        check_scenario(scenario, None, settings)
-        with self._lock:
-            if name not in self._texts and len(self._texts) >= self.most:
-                raise RefusedRequest(f"{self.most} scenarios are uploaded already", status=409)
-            self._texts[name] = text
-        return scenario
-
-    def delete(self, name: str) -> None:
-        """Remove a scenario.
-
-        :raises RefusedRequest: if there is none.
-        """
-        with self._lock:
-            if self._texts.pop(name, None) is None:
-                raise _no_scenario(name)
-
-    def text(self, name: str) -> bytes:
-        """Return the content of an uploaded or a shipped scenario.
-
-        :raises RefusedRequest: if there is none.
-        """
-        with self._lock:
-            text = self._texts.get(name)
-        if text is not None:
-            return text
-        library = shipped()
-        if name not in library:
-            raise _no_scenario(name)
-        return library[name].read_bytes()
-
-    def listed(self) -> list[dict[str, str]]:
-        """List names and descriptions of all scenarios."""
-        own = [{"name": name, "source": "uploaded", "description": ""} for name in sorted(self._texts)]
-        return own + [
-            {"name": name, "source": "shipped", "description": text} for name, text in descriptions().items()
-        ]
-
-
-def _no_scenario(name: str) -> RefusedRequest:
-    return RefusedRequest("there is no such scenario", status=404, where=name[:100])
-
-
-def posted_scenario(request: ScenarioOf, uploads: Uploads, settings: ServeSettings) -> ScenarioFile | None:
-    """Return the scenario of a request; None if it has none.
-
-    :raises RefusedRequest: for a scenario that may not run here.
-    :raises ProducerError: for one that is invalid.
-    """
-    with restricted(settings):
-        scenario, own = _read(request, uploads)
-    if scenario is not None:
-        check_scenario(scenario, own, settings)
-    return scenario
-
-
-def _read(request: ScenarioOf, uploads: Uploads) -> tuple[ScenarioFile | None, ScenarioFile | None]:
-    """Return the scenario, and the shipped one that it is made of."""
-    if request.sql is not None or request.yaml is not None:
-        text, ending = (request.sql, ".sql") if request.sql is not None else (request.yaml or "", ".yaml")
-        endings = (".sql",) if ending == ".sql" else (".yaml", ".yml")
-        file = request.file if request.file.endswith(endings) else f"scenario{ending}"
-        return parse_scenario(text.encode(errors="surrogatepass"), file, request.overrides), None
-    if request.scenario is None:
-        return None, None
-    if _NAME.fullmatch(request.scenario):
-        return parse_scenario(uploads.text(request.scenario), request.scenario, request.overrides), None
-    if request.scenario not in shipped():
-        raise _no_scenario(request.scenario)
-    return load_scenario(request.scenario, request.overrides), load_scenario(request.scenario)
 
 
 def changefeed_of_run(
@@ -211,6 +110,15 @@ def properties_for(uri: str, settings: ServeSettings) -> list[str]:
     """
     own = urlsplit(uri).netloc == settings.kafka
     return [value.replace("${", "$${") for value in settings.kafka_properties] if own else []
+
+
+def allowed_cluster(bootstrap: str, settings: ServeSettings) -> Cluster | None:
+    """Return the Kafka of a run, with the properties of its clients; None if it is not allowed."""
+    allowed = {part for address in (settings.kafka, *settings.other_kafkas) for part in address.split(",")}
+    if not bootstrap or not set(bootstrap.split(",")) <= allowed:
+        return None
+    uri = f"kafka://{bootstrap}/topic"
+    return resolve(uri, {}, scenario={}, kafka_properties=properties_for(uri, settings)).brokers
 
 
 def with_variables(properties: Mapping[str, str] | tuple[str, ...]) -> tuple[str, ...]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from functools import cache
-from itertools import islice
 from pathlib import Path
 from secrets import token_hex
 
@@ -14,10 +12,13 @@ import msgspec
 from ticdc_producer.conformance.case import build_decode_case
 from ticdc_producer.conformance.case_spec import DecodeCase, decode_cases
 from ticdc_producer.errors import RefusedRequest
-from ticdc_producer.model.event_line import event_line, event_text, from_json, json_line
+from ticdc_producer.hints import nearest
+from ticdc_producer.model.event_line import from_json
 from ticdc_producer.runs.decode import decode
-from ticdc_producer.serve.child_messages import Result
-from ticdc_producer.serve.task import Task
+from ticdc_producer.serve.checks import decoded_lines
+from ticdc_producer.serve.settings import Limits
+from ticdc_producer.serve.tasks.child_messages import Result
+from ticdc_producer.serve.tasks.task import Task
 from ticdc_producer.testing.state_diff import cell, state_diff
 from ticdc_producer.testing.topic import Golden
 
@@ -72,9 +73,16 @@ def _as_json(value: str | bytes | None) -> object:
 def comparison_of(task: Task, tables: dict[str, list[dict[str, object]]]) -> dict[str, object]:
     """Return the differences between a consumer's rows and the expected ones.
 
-    :raises ArgumentError: for rows of another form.
+    :raises RefusedRequest: for a table without its schema.
     """
     golden = golden_of(task)
+    for name in tables:
+        if "." not in name:
+            hint = nearest(name, golden.state) if golden.state else ""
+            same = [other for other in golden.state if other.rpartition(".")[2] == name]
+            hint = f"did you mean {same[0]!r}?" if len(same) == 1 else hint
+            what = f"there is no table {name[:80]!r}: the names of tables are SCHEMA.TABLE"
+            raise RefusedRequest(what, status=422, where="tables", hint=hint)
     actual = {name: [_read_row(row) for row in rows] for name, rows in tables.items()}
     differences = state_diff(golden.state, actual, golden.keys)
     return {"ok": not differences, "differences": differences.splitlines()}
@@ -94,24 +102,9 @@ def _read_value(value: object) -> object:
     return value
 
 
-def decoded_lines(rows: Iterator[dict[str, object]], most: int, *, text: bool) -> tuple[list[str], bool]:
-    """Return the lines of events, as ``decode`` prints them, and whether a message does not decode.
-
-    :param rows: shape ``DECODED``.
-    :raises RefusedRequest: for more than ``most`` events.
-    """
-    events = [*islice(rows, most + 1)]
-    if len(events) > most:
-        raise RefusedRequest(
-            f"there are more than {most} events", status=422, hint="use ticdc-producer decode"
-        )
-    lines = [event_text(row) if text else json_line(event_line(row)) for row in events]
-    return lines, any(row["kind"] == "error" for row in events)
-
-
-def decoded_of(task: Task, most: int) -> tuple[list[str], bool]:
+def decoded_of(task: Task, limits: Limits) -> tuple[list[str], bool]:
     """Return the events of a run's messages as lines of ``events.jsonl``, and whether one does not decode."""
-    return decoded_lines(decode(folder=golden_of(task).folder), most, text=False)
+    return decoded_lines(decode(folder=golden_of(task).folder), limits, text=False)
 
 
 def listed_cases(protocol: str | None) -> list[dict[str, str]]:

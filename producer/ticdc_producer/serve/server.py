@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import uvicorn
 
 from ticdc_producer.errors import RefusedRequest
 from ticdc_producer.installation import own_version
-from ticdc_producer.serve.forkserver import started_forkserver
+from ticdc_producer.serve.connection import with_timeout
 from ticdc_producer.serve.guard import WITHOUT_TOKEN, Guard, refuse
 from ticdc_producer.serve.settings import ServeSettings
+from ticdc_producer.serve.tasks.forkserver import started_forkserver
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -79,14 +82,29 @@ class Starting:
 
     async def _live(self, receive: Receive, send: Send) -> None:
         await receive()
-        self._loaded = asyncio.ensure_future(asyncio.to_thread(self._start))
+        self._loaded = self._load_in_thread()
         await send({"type": "lifespan.startup.complete"})
         await receive()
         self._stopping = True
-        service = await self._loaded
+        service = None
+        with suppress(TimeoutError):
+            service = await asyncio.wait_for(asyncio.shield(self._loaded), _LOAD_SECONDS)
         if service is not None:
             await asyncio.to_thread(service.stop)
         await send({"type": "lifespan.shutdown.complete"})
+
+    def _load_in_thread(self) -> asyncio.Future[StartedService | None]:
+        """Load in a thread that does not keep the program from ending: modules may take long to load."""
+        loop = asyncio.get_running_loop()
+        loaded: asyncio.Future[StartedService | None] = loop.create_future()
+
+        def load() -> None:
+            service = self._start()
+            with suppress(RuntimeError):  # the program ends
+                loop.call_soon_threadsafe(loaded.set_result, service)
+
+        threading.Thread(target=load, name="load", daemon=True).start()
+        return loaded
 
     def _start(self) -> StartedService | None:
         try:
@@ -111,7 +129,10 @@ class Starting:
 
 
 _MAX_CONNECTIONS = 1000
-_GRACE_SECONDS = 5
+_LOAD_SECONDS = 2.0
+"""A service whose modules load when it ends gets this time; then it ends without them."""
+_GRACE_SECONDS = 2
+"""A request in progress gets this time before its connection is closed."""
 
 LoadService: TypeAlias = "Callable[[Callable[[], None]], tuple[Service, ASGIApp]]"
 """Loads the service and its application. The argument is for the service's ``on_failure``."""
@@ -140,7 +161,8 @@ def serve(settings: ServeSettings, load: LoadService, listener: socket.socket) -
         uvicorn.Config(
             starting,
             lifespan="on",
-            http="h11",  # it answers HTTP/1.0, which the command sends, without chunks
+            # h11 answers HTTP/1.0, which the command sends, without chunks.
+            http=with_timeout(settings.limits.body_seconds),
             log_config=None,
             access_log=False,
             server_header=False,

@@ -13,44 +13,31 @@ from pathlib import Path
 
 from ticdc_producer.errors import ProducerError, RefusedRequest
 from ticdc_producer.kafka.embedded.broker import StartingKafka
-from ticdc_producer.runs.decode import decode
-from ticdc_producer.scenario.load import ScenarioFile
-from ticdc_producer.serve.child_process import Children
-from ticdc_producer.serve.posted import (
-    PostedFiles,
-    Uploads,
-    changefeed_of_run,
-    posted_config,
-    posted_scenario,
-    restricted,
-    source,
-    with_variables,
-)
-from ticdc_producer.serve.results import decoded_lines
+from ticdc_producer.serve.checks import CheckRun, CheckScenario, CheckVerification, Decode
+from ticdc_producer.serve.posted import PostedFiles, allowed_cluster, with_variables
+from ticdc_producer.serve.request_process import RequestProcess
 from ticdc_producer.serve.settings import ServeSettings
-from ticdc_producer.serve.submission import DecodeRequest, RunRequest, VerifyRequest, check_sink_uri
-from ticdc_producer.serve.task import Task
-from ticdc_producer.serve.work import (
-    MakeReports,
-    NoReports,
-    RunWork,
-    Texts,
-    VerifyWork,
-    WorkContext,
-    config_file,
-)
-from ticdc_producer.serve.worker import Worker
+from ticdc_producer.serve.submission import DecodeRequest, RunRequest, VerifyRequest
+from ticdc_producer.serve.tasks.child_messages import TopicsNews
+from ticdc_producer.serve.tasks.child_process import Children
+from ticdc_producer.serve.tasks.task import Task
+from ticdc_producer.serve.tasks.work import MakeReports, NoReports, RunWork, Texts, VerifyWork, WorkContext
+from ticdc_producer.serve.tasks.worker import Worker
+from ticdc_producer.serve.uploads import PostedScenario, Uploads
 from ticdc_producer.testing.broker import delete
 
 __all__ = ["Service", "Texts"]
 _FOLDER = "ticdc-producer-serve-"
-STOP_SECONDS = 20.0
-_END_SECONDS = 20.0
+STOP_SECONDS = 3.0
+"""A run in progress may end by itself. The service ends within ten seconds of its signal, whatever runs."""
+_END_SECONDS = 2.0
 """A process without a task ends at once."""
 
 
 class Service:
     """Runs scenarios and verifications, one after the other, in a process that it can end.
+
+    Two further processes read the scenarios of requests, and topics for them.
 
     :param kafka: an embedded Kafka that starts; None: that of the settings, or one that ``start`` starts.
     :param on_failure: called if a process or Kafka does not start.
@@ -74,12 +61,19 @@ class Service:
         _remove_abandoned()
         self._folder = Path(tempfile.mkdtemp(prefix=f"{_FOLDER}{os.getpid()}-"))
         self._children = Children(self._folder, texts)
+        limits = settings.limits
+        self._checks = RequestProcess(
+            self._folder, limits.check_seconds, limits.memory_bytes, "reading the request"
+        )
+        self._decodes = RequestProcess(
+            self._folder, limits.seconds, limits.memory_bytes, "decoding the topic"
+        )
         self._written: set[str] = set()
         self.worker = Worker(
             self._folder,
             settings.limits,
             self._children,
-            on_topics=self._written.update,
+            on_topics=self._note_topics,
             remove=self._remove_topics,
         )
         self._kafka = kafka
@@ -92,10 +86,16 @@ class Service:
     def stop(self) -> None:
         """End the tasks, the processes and the Kafka of the service."""
         self._stopping = True
-        self.worker.stop(STOP_SECONDS)
-        self._children.stop(_END_SECONDS)
+        for process in (self._checks, self._decodes):
+            process.stop()
+        if self.ready.is_set():
+            self.worker.stop(STOP_SECONDS)
+        ends = threading.Thread(target=self._children.stop, args=[_END_SECONDS])
+        ends.start()
         if self._kafka is not None:
             self._kafka.stop()
+        ends.join()
+        self.worker.stop(0)  # it may wait for a process or Kafka, which have ended now
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _prepare(self) -> None:
@@ -122,11 +122,21 @@ class Service:
         :raises RefusedRequest: for a run that is not allowed, or if too many wait.
         :raises ProducerError: for an invalid scenario or changefeed.
         """
-        scenario = posted_scenario(request, self.uploads, self.settings)
+        scenario = self.uploads.scenario_of(request)
         if scenario is None:
             raise RefusedRequest("a run requires a scenario", status=422)
-        changefeed_of_run(request, scenario, "checked", self.settings)
-        return self.worker.submit("run", scenario.name, partial(self._run_work, request, scenario, reports))
+        check = CheckRun(request=request, scenario=scenario, settings=self._own_settings)
+        name = str(self._checks.do(check).content["name"])
+        return self.worker.submit("run", name, partial(self._run_work, request, scenario, reports))
+
+    def upload(self, name: str, text: bytes) -> None:
+        """Store a scenario, with the errors of ``run``.
+
+        :param name: it ends with ``.sql`` or ``.yaml``.
+        """
+        scenario = self.uploads.posted(name, text)
+        self._checks.do(CheckScenario(scenario=scenario, settings=self._own_settings))
+        self.uploads.put(name, text)
 
     def verify(
         self, request: VerifyRequest, reports: MakeReports = NoReports, posted: PostedFiles | None = None
@@ -135,11 +145,12 @@ class Service:
 
         :param posted: a golden folder, instead of the topic of the request.
         """
-        scenario = posted_scenario(request, self.uploads, self.settings)
-        posted_config(request.config, self.settings)
-        if posted is None:
-            with restricted(self.settings):
-                check_sink_uri(request.sink_uri, self.settings, "sink URI")
+        scenario = self.uploads.scenario_of(request)
+        settings = self._own_settings
+        check = CheckVerification(
+            request=request, scenario=scenario, of_topic=posted is None, settings=settings
+        )
+        self._checks.do(check)
 
         def make_work(task: Task) -> VerifyWork:
             context = self._context(reports, task)
@@ -159,33 +170,36 @@ class Service:
         """
         if not self.ready.is_set():
             raise RefusedRequest("the service is not ready", status=503)
-        posted_config(request.config, self.settings)
-        with (
-            restricted(self.settings),
-            tempfile.TemporaryDirectory(dir=self._folder) as folder,
-            source(request.sink_uri, posted, Path(folder), self.settings) as arguments,
-        ):
-            config = config_file(request.config, Path(folder))
-            rows = decode(**arguments, config=config, protocol=request.protocol)
-            return decoded_lines(rows, self.settings.limits.events, text=text)
+        settings = self._own_settings
+        work = Decode(request=request, posted=posted, text=text, folder=self._folder, settings=settings)
+        result = self._decodes.do(work)
+        return [str(line) for line in result.content["lines"]], not result.ok
 
     def _run_work(
-        self, request: RunRequest, scenario: ScenarioFile, reports: MakeReports, task: Task
+        self, request: RunRequest, scenario: PostedScenario, reports: MakeReports, task: Task
     ) -> RunWork:
-        changefeed = changefeed_of_run(request, scenario, f"ticdc-{task.id}", self.settings)
-        task.brokers = changefeed.brokers
+        task.brokers = allowed_cluster(self.settings.kafka, self.settings) or ""
         return RunWork(
             context=self._context(reports, task),
             request=request,
             scenario=scenario,
-            changefeed=changefeed,
+            topic=f"ticdc-{task.id}",
             golden=task.golden,
             written=frozenset(self._written) if self._kafka is None else None,
         )
 
+    def _note_topics(self, task: Task, news: TopicsNews) -> None:
+        """Note where a run writes. The service connects to no Kafka that it does not allow."""
+        self._written.update(news.topics)
+        task.brokers = allowed_cluster(news.bootstrap, self.settings) or task.brokers
+
+    @property
+    def _own_settings(self) -> ServeSettings:
+        """The settings for other processes, without the token that clients have to send."""
+        return replace(self.settings, host="127.0.0.1", token="")
+
     def _context(self, reports: MakeReports, task: Task) -> WorkContext:
-        """Return the context of a task's work, without the token that clients have to send."""
-        settings = replace(self.settings, host="127.0.0.1", token="")
+        settings = self._own_settings
         return WorkContext(settings=settings, texts=self._texts, make_reports=reports, folder=task.folder)
 
     def _remove_topics(self, task: Task) -> None:

@@ -21,11 +21,14 @@ class Limits:
     """The limits of requests and runs.
 
     :param body_bytes: size of a request.
-    :param body_seconds: time in which a request must arrive.
+    :param body_seconds: time in which the headers of a request must arrive, and then its body.
+    :param check_seconds: time in which the scenario and the changefeed of a request must be read.
     :param row_changes: row changes of one run.
     :param events: events of one run, resolved events of all partitions included.
     :param image_bytes: bytes of the row images of one run.
+    :param stream_bytes: estimated bytes of the messages of one run; of the events that a request decodes.
     :param seconds: time of one run.
+    :param memory_bytes: resident memory of the process of a run, and of those that it has started.
     :param queued: runs that wait.
     :param runs: finished runs that are available; the oldest are removed.
     :param scenarios: uploaded scenarios.
@@ -33,10 +36,13 @@ class Limits:
 
     body_bytes: int = 4 << 20
     body_seconds: float = 30
+    check_seconds: float = 10
     row_changes: int = 20_000
     events: int = 100_000
     image_bytes: int = 64 << 20
+    stream_bytes: int = 256 << 20
     seconds: float = 300
+    memory_bytes: int = 4 << 30
     queued: int = 50
     runs: int = 100
     scenarios: int = 100

@@ -6,28 +6,50 @@ text in many ways. Environment variables are hidden while text is parsed (``with
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from ticdc_producer.config import SinkKind, parse_sink_uri
 from ticdc_producer.config.parameters import BY_NAME
 from ticdc_producer.errors import RefusedRequest
+from ticdc_producer.runs.options import RUN, VERIFY, Option
 from ticdc_producer.scenario.load import DataStep, GenerateStep, ScenarioFile
 from ticdc_producer.serve.settings import Permission, ServeSettings
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 _Name: TypeAlias = Annotated[str, Field(max_length=300)]
 _Text: TypeAlias = Annotated[str, Field(max_length=4 << 20)]
 _Names: TypeAlias = Annotated[tuple[Annotated[str, Field(max_length=10_000)], ...], Field(max_length=100)]
-_TSO: TypeAlias = Annotated[int, Field(ge=1, lt=1 << 63)]
+_TSOs: TypeAlias = Annotated[tuple[Annotated[int, Field(ge=1, lt=1 << 63)], ...], Field(max_length=20)]
+_CONTENT = "Content of a changefeed file (TOML)."
+
+
+def _declared(options: Iterable[Option], field: str, **parts: Any) -> Any:
+    """Return the field of a declared option.
+
+    :param parts: of the field, in addition to those of the option, or instead of them.
+    """
+    option = next(option for option in options if option.field == field)
+    return Field(**{"default": option.default, "ge": option.minimum, "description": option.help, **parts})
+
+
+_of_run, _of_verification = partial(_declared, RUN), partial(_declared, VERIFY)
 
 
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _is_boolean(cls, value: Any, info: ValidationInfo) -> Any:
+        """Reject texts and numbers for a boolean, which pydantic would convert: ``"no"`` and 0 are False."""
+        field = cls.model_fields.get(info.field_name or "")
+        if field is not None and field.annotation is bool and not isinstance(value, bool):
+            raise PydanticCustomError("bool_type", "Input should be true or false")
+        return value
 
 
 class ScenarioOf(_Body):
@@ -39,21 +61,12 @@ class ScenarioOf(_Body):
     sql: _Text | None = Field(default=None, description="SQL of the scenario.")
     yaml: _Text | None = Field(default=None, description="Content of a YAML scenario.")
     file: _Name = Field(default="", description="Name of the file that held the text, for messages.")
-    overrides: _Names = Field(default=(), description="PATH=VALUE each, as `run --set`.")
+    overrides: _Names = _of_run("overrides", description="PATH=VALUE each, as `run --set`.")
 
     @property
     def given(self) -> int:
         """The number of sources."""
         return sum(part is not None for part in (self.scenario, self.sql, self.yaml))
-
-
-def refusal_of(error: ErrorDetails) -> RefusedRequest:
-    """Return the error for a body that is invalid.
-
-    :param error: the first one that pydantic lists.
-    """
-    where = ".".join(str(part) for part in error["loc"] if part != "body")[:200]
-    return RefusedRequest(error["msg"].removeprefix("Value error, "), status=422, where=where)
 
 
 class RunRequest(ScenarioOf):
@@ -77,19 +90,17 @@ class RunRequest(ScenarioOf):
         default=False,
         description="Write to the topic that the scenario names; replace it if this service has written it.",
     )
-    sink_uri: _Name | None = Field(
-        default=None, description="Instead of protocol, options, partitions and topic: as `run --sink-uri`."
+    sink_uri: _Name | None = _of_run(
+        "sink_uri", description="Instead of protocol, options, partitions and topic: as `run --sink-uri`."
     )
-    config: _Text | None = Field(default=None, description="Content of a changefeed file (TOML).")
-    seed: int | None = Field(default=None, ge=0, lt=1 << 63)
-    traps: _Names = Field(
-        default=(), description="As `run --inject`.", examples=[["duplicate-message:rate=0.1"]]
-    )
-    state_at: Annotated[tuple[_TSO, ...], Field(max_length=20)] = ()
-    append: bool = Field(default=False, description="Write after the messages that the topic holds.")
-    replace: bool = Field(default=False, description="Delete the topic first, if it exists.")
-    dry_run: bool = False
-    verify: bool = Field(default=True, description="Read the messages again and verify them.")
+    config: _Text | None = _of_run("config", description=_CONTENT)
+    seed: int | None = _of_run("seed", ge=0, lt=1 << 63)
+    traps: _Names = _of_run("traps", examples=[["duplicate-message:rate=0.1"]])
+    state_at: _TSOs = _of_run("state_at")
+    append: bool = _of_run("append")
+    replace: bool = _of_run("replace", description="Delete the topic first, if it exists.")
+    dry_run: bool = _of_run("dry_run")
+    verify: bool = _of_run("verify")
 
     @property
     def replaces(self) -> bool:
@@ -110,14 +121,14 @@ class RunRequest(ScenarioOf):
 class VerifyRequest(ScenarioOf):
     """A verification of a topic, optionally against a scenario."""
 
-    sink_uri: _Name
-    config: _Text | None = None
-    traps: _Names = ()
-    state_at: Annotated[tuple[_TSO, ...], Field(max_length=20)] = ()
-    strict_table_order: bool = False
-    from_beginning: bool = False
-    resolved_gap_ms: int | None = Field(default=None, ge=0)
-    examples: int = Field(default=3, ge=1, le=100)
+    sink_uri: _Name = _of_verification("sink_uri", default=...)
+    config: _Text | None = _of_verification("config", description=_CONTENT)
+    traps: _Names = _of_verification("traps")
+    state_at: _TSOs = _of_verification("state_at")
+    strict_table_order: bool = _of_verification("strict_table_order")
+    from_beginning: bool = _of_verification("from_beginning")
+    resolved_gap_ms: int | None = _of_verification("resolved_gap_ms")
+    examples: int = _of_verification("examples", le=100)
 
     @model_validator(mode="after")
     def _fits_together(self) -> VerifyRequest:

@@ -44,6 +44,7 @@ SPEC = ProtocolSpec(
     encoder=_encoder,
     decoder=_decoder,
     section="debezium",
+    describes_columns=True,
     parameters=(
         Parameter(
             name="debezium-disable-schema",

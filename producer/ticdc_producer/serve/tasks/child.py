@@ -24,7 +24,7 @@ from ticdc_producer.errors import EnvironmentFailure, ProducerError
 from ticdc_producer.runs.run import run_job
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.scenario.load import load_scenario
-from ticdc_producer.serve.child_messages import (
+from ticdc_producer.serve.tasks.child_messages import (
     TEXT_FORMS,
     Message,
     Ready,
@@ -33,7 +33,7 @@ from ticdc_producer.serve.child_messages import (
     failure_of,
     write_message,
 )
-from ticdc_producer.serve.work import Texts, Work
+from ticdc_producer.serve.tasks.work import Texts, Work
 from ticdc_producer.simulate.job import prepare
 
 _SCENARIO = "seed_t1"
@@ -59,13 +59,13 @@ _LONGEST_FOLDER = 64
 """In a longer folder the paths of Spark's sockets would be too long."""
 
 
-def run_child(connection: Connection, lifeline: Connection, folder: Path, texts: Texts) -> None:
+def run_child(connection: Connection, lifeline: Connection, folder: Path, texts: Texts | None) -> None:
     """Do the tasks that arrive.
 
     :param connection: brings tasks, and takes their messages.
     :param lifeline: is closed by the service, or by the kernel when the service has ended.
     :param folder: gets temporary files.
-    :param texts: are printed once before the first task, which then ends sooner.
+    :param texts: are printed once before the first task, which then ends sooner; None: nothing is warmed up.
     """
     os.setsid()
     _end_with_service(lifeline)
@@ -74,7 +74,8 @@ def run_child(connection: Connection, lifeline: Connection, folder: Path, texts:
     _prefer_to_end()
     _use_folder(folder)
     gc.freeze()  # the modules that the forkserver has loaded are never garbage
-    warm_up(folder, texts)
+    if texts is not None:
+        warm_up(folder, texts)
     service = _Service(connection)
     with suppress(ConnectionError):  # the service has ended
         service.tell(Ready())

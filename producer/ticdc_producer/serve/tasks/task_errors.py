@@ -14,8 +14,17 @@ class TaskInterrupted(EnvironmentFailure):
 class TaskTimeout(TaskInterrupted):
     """A task that took longer than a task may."""
 
-    def __init__(self) -> None:
-        super().__init__("the run took too long", hint="make it smaller, or use ticdc-producer run")
+    def __init__(self, seconds: float) -> None:
+        hint = "make it smaller, start the service with a larger --max-seconds, or use ticdc-producer run"
+        super().__init__(f"the run took longer than {seconds:g} s", hint=hint)
+
+
+class TaskOutOfMemory(TaskInterrupted):
+    """A task that used more memory than a task may."""
+
+    def __init__(self, nbytes: int) -> None:
+        hint = "make it smaller, start the service with a larger --max-memory, or use ticdc-producer run"
+        super().__init__(f"the run used more than {nbytes >> 20} MiB of memory", hint=hint)
 
 
 class TaskCancelled(TaskInterrupted):
@@ -23,6 +32,20 @@ class TaskCancelled(TaskInterrupted):
 
     def __init__(self) -> None:
         super().__init__("the run was cancelled, because the client that waited for it has disconnected")
+
+
+class TaskDeleted(TaskInterrupted):
+    """A task that a client has deleted while it ran."""
+
+    def __init__(self) -> None:
+        super().__init__("the run was deleted")
+
+
+class ServiceEnds(TaskInterrupted):
+    """A task that runs when the service ends."""
+
+    def __init__(self) -> None:
+        super().__init__("the service ends", hint="start it again, and then the run")
 
 
 @dataclass(frozen=True, kw_only=True)

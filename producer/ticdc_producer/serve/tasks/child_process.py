@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from multiprocessing.connection import wait
@@ -16,8 +16,8 @@ from secrets import token_hex
 import psutil
 
 from ticdc_producer.errors import EnvironmentFailure, RefusedRequest
-from ticdc_producer.serve.child import run_child
-from ticdc_producer.serve.child_messages import (
+from ticdc_producer.serve.tasks.child import run_child
+from ticdc_producer.serve.tasks.child_messages import (
     Message,
     News,
     NotAMessage,
@@ -26,9 +26,9 @@ from ticdc_producer.serve.child_messages import (
     TaskFailure,
     read_message,
 )
-from ticdc_producer.serve.forkserver import started_forkserver
-from ticdc_producer.serve.task_errors import ReportedError
-from ticdc_producer.serve.work import Texts, Work
+from ticdc_producer.serve.tasks.forkserver import started_forkserver
+from ticdc_producer.serve.tasks.task_errors import ReportedError
+from ticdc_producer.serve.tasks.work import Texts, Work
 
 _MOST_BYTES = 256 << 20
 """The size of a message; a process that sends more is broken."""
@@ -40,9 +40,10 @@ class ChildProcess:
 
     :param folder: gets a folder for its temporary files.
     :param texts: see ``run_child``.
+    :raises EnvironmentFailure: if the system starts no process.
     """
 
-    def __init__(self, folder: Path, texts: Texts) -> None:
+    def __init__(self, folder: Path, texts: Texts | None = None) -> None:
         context = started_forkserver()
         self._folder = folder / f"process-{token_hex(4)}"
         self._folder.mkdir()
@@ -52,12 +53,27 @@ class ChildProcess:
         self._process = context.Process(target=run_child, args=arguments, name="task", daemon=True)
         self._killed = False
         with theirs, lifeline:
-            self._process.start()
+            try:
+                self._process.start()
+            except (OSError, EOFError) as error:
+                raise EnvironmentFailure(f"no process for runs starts: {error}") from None
 
     @property
     def ended(self) -> bool:
         """Whether it has ended, or was killed."""
         return self._killed or bool(wait([self._process.sentinel], 0))
+
+    def uses_more_than(self, nbytes: int) -> bool:
+        """Return whether its resident memory, with that of the processes that it has started, is larger.
+
+        Pages that processes share count once: Spark forks workers that share most of theirs. As it takes
+        longer to read their shares, they are read only if all pages together are above the limit.
+        """
+        processes = list[psutil.Process]()
+        with suppress(psutil.Error):  # it has ended
+            process = psutil.Process(self._process.pid)
+            processes = [process, *process.children(recursive=True)]
+        return all(_total(processes, size) > nbytes for size in (_resident, _shared_once))
 
     def wait_until_ready(self) -> None:
         """Wait until it can do a task.
@@ -144,6 +160,24 @@ class ChildProcess:
         shutil.rmtree(self._folder, ignore_errors=True)
 
 
+def _resident(process: psutil.Process) -> int:
+    return int(process.memory_info().rss)
+
+
+def _shared_once(process: psutil.Process) -> int:
+    """Return the bytes of a process, each divided by the number of processes that share it."""
+    memory = process.memory_full_info()
+    return int(getattr(memory, "pss", memory.uss))  # systems other than Linux know no shares
+
+
+def _total(processes: Iterable[psutil.Process], size: Callable[[psutil.Process], int]) -> int:
+    total = 0
+    for process in processes:
+        with suppress(psutil.Error):  # it has ended
+            total += size(process)
+    return total
+
+
 class Children:
     """The processes. They start in a thread.
 
@@ -151,7 +185,7 @@ class Children:
     :param texts: see ``run_child``.
     """
 
-    def __init__(self, folder: Path, texts: Texts) -> None:
+    def __init__(self, folder: Path, texts: Texts | None) -> None:
         self._folder, self._texts = folder, texts
         self._starts = ThreadPoolExecutor(1, "process start")
         self._lock = threading.Lock()
@@ -195,8 +229,10 @@ class Children:
             if self._starting is not None:
                 self._starting.kill()
         self._starts.shutdown()
-        for child in [*self._alive]:
-            self._remove(child, seconds)
+        alive = [*self._alive]
+        with ThreadPoolExecutor(max(1, len(alive)), "process end") as ends:  # none waits for another one
+            for child in alive:
+                ends.submit(self._remove, child, seconds)
 
     def _submit(self) -> Future[ChildProcess]:
         with self._lock:
@@ -209,10 +245,7 @@ class Children:
 
     def _started(self) -> ChildProcess:
         """Start a process, and wait until it is ready."""
-        try:
-            child = ChildProcess(self._folder, self._texts)
-        except (OSError, EOFError) as error:
-            raise EnvironmentFailure(f"no process for runs starts: {error}") from None
+        child = ChildProcess(self._folder, self._texts)
         with self._lock:
             self._alive.add(child)
             self._starting = child

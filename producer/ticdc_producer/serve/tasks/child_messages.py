@@ -13,7 +13,7 @@ import msgspec
 
 from ticdc_producer.errors import EnvironmentFailure, ProducerError
 from ticdc_producer.serve.guard import error_content, status_of
-from ticdc_producer.serve.task_errors import ErrorReport
+from ticdc_producer.serve.tasks.task_errors import ErrorReport
 
 
 class Ready(msgspec.Struct, frozen=True, tag_field="event", tag="ready"):
@@ -35,9 +35,13 @@ class ProgressNews(msgspec.Struct, frozen=True, tag_field="event", tag="progress
 
 
 class TopicsNews(msgspec.Struct, frozen=True, tag_field="event", tag="topics"):
-    """The topics that will be written."""
+    """The topics that will be written.
+
+    :param bootstrap: the brokers of their Kafka.
+    """
 
     topics: tuple[str, ...]
+    bootstrap: str
 
 
 class Result(msgspec.Struct, frozen=True, tag_field="event", tag="result"):

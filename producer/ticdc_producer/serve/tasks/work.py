@@ -6,16 +6,19 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from ticdc_producer.config import Changefeed
-from ticdc_producer.errors import RefusedRequest
+from ticdc_producer.errors import ProducerError, RefusedRequest
 from ticdc_producer.runs.run import run_job
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import Progress
 from ticdc_producer.runs.verify import verify
 from ticdc_producer.scenario.load import ScenarioFile
-from ticdc_producer.serve.child_messages import (
+from ticdc_producer.serve.posted import PostedFiles, changefeed_of_run, restricted, source
+from ticdc_producer.serve.settings import Limits, ServeSettings
+from ticdc_producer.serve.submission import RunRequest, VerifyRequest, check_topic
+from ticdc_producer.serve.tasks.child_messages import (
     ProgressNews,
     Result,
     StepNews,
@@ -23,11 +26,9 @@ from ticdc_producer.serve.child_messages import (
     TopicsNews,
     result_of_task,
 )
-from ticdc_producer.serve.posted import PostedFiles, restricted, source
-from ticdc_producer.serve.settings import Limits, ServeSettings
-from ticdc_producer.serve.submission import RunRequest, VerifyRequest, check_topic
+from ticdc_producer.serve.tasks.run_size import first_excess, size_check
+from ticdc_producer.serve.uploads import PostedScenario
 from ticdc_producer.simulate.job import Job, prepare
-from ticdc_producer.simulate.simulate import estimate_of
 from ticdc_producer.targets.kafka.topics import Topics
 
 if TYPE_CHECKING:
@@ -114,25 +115,29 @@ class WorkContext:
 class RunWork:
     """A run into the service's Kafka.
 
-    :param scenario: the checked scenario of the request.
+    :param topic: the topic if the request names none.
     :param golden: where the golden folder is written.
     :param written: topics that the service has written; None: its Kafka has no others.
     """
 
     context: WorkContext
     request: RunRequest
-    scenario: ScenarioFile
-    changefeed: Changefeed
+    scenario: PostedScenario
+    topic: str
     golden: Path
     written: frozenset[str] | None
 
     def __call__(self, tell: Tell) -> Result:
         """Prepare the run, check it, write the messages and verify them."""
-        job = self._prepared()
-        self._check_size(job)
+        scenario = self.scenario.parsed(self.context.settings)
+        changefeed = changefeed_of_run(self.request, scenario, self.topic, self.context.settings)
+        job = self._prepared(scenario, changefeed)
+        excess = first_excess(job, self.context.settings.limits)
+        if excess is not None:
+            raise excess.refusal()
         topics = tuple(job.stream.topic_partitions.topics)
         self._check_topics(job, topics)
-        tell(TopicsNews(topics))
+        tell(TopicsNews(topics, changefeed.brokers.bootstrap))
         reports = self.context.make_reports(self.context.folder)
 
         def on_progress(progress: Progress) -> None:
@@ -153,22 +158,16 @@ class RunWork:
         reports.write(report.verdict, report.faults.occurrences, report.requested_faults)
         return result_of_task(report.ok, report.to_json(), partial(self.context.texts.run, report))
 
-    def _prepared(self) -> Job:
+    def _prepared(self, scenario: ScenarioFile, changefeed: Changefeed) -> Job:
         with restricted(self.context.settings):
             return prepare(
-                self.scenario,
-                changefeed=self.changefeed,
+                scenario,
+                changefeed=changefeed,
                 seed=self.request.seed,
                 state_at=self.request.state_at,
                 inject=self.request.traps,
+                check_size=size_check(scenario.file, self.context.settings.limits),
             )
-
-    def _check_size(self, job: Job) -> None:
-        excess = first_excess(job, self.context.settings.limits)
-        if excess is not None:
-            size, limit = excess
-            hint = f"the service runs up to {limit}; use ticdc-producer run"
-            raise RefusedRequest(f"the run has {size}", status=422, hint=hint)
 
     def _check_topics(self, job: Job, topics: tuple[str, ...]) -> None:
         """Check that a run replaces topics of the service alone."""
@@ -184,47 +183,59 @@ class RunWork:
                 )
 
 
-def first_excess(job: Job, limits: Limits) -> tuple[str, str] | None:
-    """Return the size of a run that exceeds a limit, and the limit, both with their unit; None if it fits.
+def _check_expected(
+    scenario: ScenarioFile, arguments: Mapping[str, Any], config: Path | None, limits: Limits
+) -> None:
+    """Check the size of the stream that is expected of a topic, as that of a run.
 
-    The number of events of ``data`` steps is unknown.
+    :param arguments: the source of the verification.
+    :raises RefusedRequest: if it exceeds a limit; ``verify`` reports all other errors.
     """
-    estimate = estimate_of(job)
-    if job.history.row_changes > limits.row_changes:
-        return f"{job.history.row_changes} row changes", f"{limits.row_changes} row changes"
-    if estimate.events > limits.events:
-        events = "an unknown number of" if job.history.data else f"{estimate.events}"
-        return f"{events} events", f"{limits.events} events"
-    if estimate.nbytes > limits.image_bytes:
-        return f"{estimate.nbytes} bytes of row images", f"{limits.image_bytes} bytes of row images"
-    return None
+    try:
+        job = prepare(
+            scenario,
+            sink_uri=arguments.get("sink_uri"),
+            config=config,
+            kafka_properties=arguments.get("kafka_properties", ()),
+            check_size=size_check(scenario.file, limits),
+        )
+        excess = first_excess(job, limits)
+    except RefusedRequest:
+        raise
+    except ProducerError:
+        return
+    if excess is not None:
+        raise excess.refusal(scenario.file)
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerifyWork:
     """The verification of a topic or of posted files.
 
-    :param scenario: the checked scenario of the request.
     :param posted: a golden folder, instead of the topic of the request.
     """
 
     context: WorkContext
     request: VerifyRequest
-    scenario: ScenarioFile | None
+    scenario: PostedScenario | None
     posted: PostedFiles | None
 
     def __call__(self, tell: Tell) -> Result:
         """Verify it."""
         request, context = self.request, self.context
         reports = context.make_reports(context.folder)
+        scenario = None if self.scenario is None else self.scenario.parsed(context.settings)
         with (
             restricted(context.settings),
             source(request.sink_uri, self.posted, context.folder, context.settings) as arguments,
         ):
+            config = config_file(request.config, context.folder)
+            if scenario is not None:
+                _check_expected(scenario, arguments, config, context.settings.limits)
             verdict = verify(
                 **arguments,
-                scenario=self.scenario,
-                config=config_file(request.config, context.folder),
+                scenario=scenario,
+                config=config,
                 inject=request.traps,
                 state_at=request.state_at,
                 strict_table_order=request.strict_table_order,
@@ -236,5 +247,5 @@ class VerifyWork:
             )
         reports.write(verdict)
         return result_of_task(
-            verdict.ok, verdict.to_json(), partial(context.texts.verdict, verdict, self.scenario is not None)
+            verdict.ok, verdict.to_json(), partial(context.texts.verdict, verdict, scenario is not None)
         )

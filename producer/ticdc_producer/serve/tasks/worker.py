@@ -6,20 +6,23 @@ import logging
 import queue
 import shutil
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
 
 from ticdc_producer.errors import EnvironmentFailure, ProducerError, RefusedRequest
-from ticdc_producer.serve.child_messages import News, Result, TopicsNews
-from ticdc_producer.serve.child_process import ChildProcess, Children
 from ticdc_producer.serve.settings import Limits
-from ticdc_producer.serve.task import Kind, MakeWork, Task
-from ticdc_producer.serve.task_errors import TaskCancelled, TaskInterrupted, TaskTimeout
+from ticdc_producer.serve.tasks.child_messages import News, Result, TopicsNews
+from ticdc_producer.serve.tasks.child_process import ChildProcess, Children
+from ticdc_producer.serve.tasks.process_limits import limited
+from ticdc_producer.serve.tasks.task import Kind, MakeWork, Task
+from ticdc_producer.serve.tasks.task_errors import ServiceEnds, TaskCancelled, TaskDeleted, TaskInterrupted
 
 _LOG = logging.getLogger(__name__)
+_KILL_SECONDS = 2.0
+"""A process that is killed has ended by then."""
 
 
 class Worker:
@@ -27,7 +30,7 @@ class Worker:
 
     :param folder: gets a folder for each task.
     :param children: the processes in which tasks run.
-    :param on_topics: called with the topics that a task will write.
+    :param on_topics: called with a task and the topics that it will write.
     :param remove: removes results of a task outside of its folder, such as topics.
     """
 
@@ -37,7 +40,7 @@ class Worker:
         limits: Limits,
         children: Children,
         *,
-        on_topics: Callable[[Sequence[str]], None] = lambda _topics: None,
+        on_topics: Callable[[Task, TopicsNews], None] = lambda _task, _news: None,
         remove: Callable[[Task], None] = lambda _task: None,
     ) -> None:
         self._folder, self._limits, self._children = folder, limits, children
@@ -45,6 +48,7 @@ class Worker:
         self._tasks: dict[str, Task] = {}
         self._queue: queue.Queue[Task | None] = queue.Queue()
         self._lock = threading.Lock()
+        self._idle = threading.Condition(self._lock)
         self._current: Task | None = None
         self._child: ChildProcess | None = None
         self._interruption: TaskInterrupted | None = None
@@ -60,7 +64,10 @@ class Worker:
         self._thread.start()
 
     def stop(self, seconds: float) -> None:
-        """End the current task and the thread; tasks that wait fail."""
+        """End the current task and the thread; tasks that wait fail.
+
+        :param seconds: how long the current task may take to end by itself.
+        """
         with self._lock:
             self._closed = True
             waiting = [task for task in self._tasks.values() if task.status == "queued"]
@@ -69,10 +76,10 @@ class Worker:
         if self._thread.ident is None:
             return
         self._queue.put(None)
-        self._thread.join(seconds / 2)
+        self._thread.join(seconds)
         if self._thread.is_alive():
-            self._interrupt(self._current, TaskTimeout())
-            self._thread.join(seconds / 2)
+            self._interrupt(self._current, ServiceEnds())
+            self._thread.join(_KILL_SECONDS)
 
     def submit(self, kind: Kind, name: str, make_work: MakeWork) -> Task:
         """Queue a task.
@@ -112,15 +119,17 @@ class Worker:
         return task
 
     def delete(self, number: str) -> None:
-        """Remove a task that waits or has ended, with its folder and its topics.
+        """Remove a task with its folder and its topics. One that runs is ended before.
 
-        :raises RefusedRequest: if there is none, or it runs.
+        :raises RefusedRequest: if there is none.
         """
         task = self.task(number)
-        with self._lock:
-            if task.status == "running" or self._current is task:
-                raise RefusedRequest("the run has not ended", status=409, where=number)
+        self._interrupt(task, TaskDeleted())
+        with self._idle:
+            self._idle.wait_for(lambda: self._current is not task, _KILL_SECONDS)
             self._tasks.pop(number, None)
+            if task.status == "queued":
+                task.fail(TaskDeleted())
         self._clean(task)
 
     def cancel(self, task: Task) -> None:
@@ -162,32 +171,29 @@ class Worker:
             task.finish(end)
 
     def _result_of(self, task: Task) -> Result:
+        child = self._children.take()
         task.folder.mkdir(parents=True)
         task.begin()
         work = task.make_work(task)
-        child = self._children.take()
-        timer = threading.Timer(self._limits.seconds, self._interrupt, [task, TaskTimeout()])
-        timer.daemon = True
         with self._lock:
             if self._interruption is not None:
                 raise self._interruption
             self._child = child
-        timer.start()
-        try:
+        limits, end = self._limits, partial(self._interrupt, task)
+        with limited(child, limits.seconds, limits.memory_bytes, end):
             return child.do(work, partial(self._on_news, task))
-        finally:
-            timer.cancel()
 
     def _on_news(self, task: Task, news: News) -> None:
         task.tell(news)
         if isinstance(news, TopicsNews):
-            self._on_topics(news.topics)
+            self._on_topics(task, news)
 
     def _ended(self) -> TaskInterrupted | None:
         """Return the error that has interrupted the task. Nothing interrupts it afterwards."""
         with self._lock:
             self._current = self._child = None
             interruption, self._interruption = self._interruption, None
+            self._idle.notify_all()
             return interruption
 
     def _interrupt(self, task: Task | None, error: TaskInterrupted) -> None:

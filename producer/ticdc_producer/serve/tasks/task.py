@@ -13,9 +13,9 @@ from typing import Literal, TypeAlias
 
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.kafka.client import Brokers
-from ticdc_producer.serve.child_messages import News, ProgressNews, Result, StepNews, TopicsNews
 from ticdc_producer.serve.guard import error_content
-from ticdc_producer.serve.work import Work
+from ticdc_producer.serve.tasks.child_messages import News, ProgressNews, Result, StepNews, TopicsNews
+from ticdc_producer.serve.tasks.work import Work
 
 Status: TypeAlias = Literal["queued", "running", "finished", "failed"]
 Kind: TypeAlias = Literal["run", "verification"]

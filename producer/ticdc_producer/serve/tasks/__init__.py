@@ -1,0 +1,1 @@
+"""The tasks of the service, and the processes in which they run."""
