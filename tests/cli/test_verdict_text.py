@@ -9,7 +9,7 @@ import pytest
 from tests.reports.verdicts import compared, event, finding, verdict
 from ticdc_producer.cli.report_text import show_verdict
 from ticdc_producer.verifier.table_state import StateComparison
-from ticdc_producer.verifier.verdict import Verdict
+from ticdc_producer.verifier.verdict import RequestedFaults, Verdict
 
 ESCAPE = "\x1b["
 MIXED = verdict(
@@ -40,6 +40,65 @@ def test_the_last_line_is_the_summary(capsys: pytest.CaptureFixture[str]) -> Non
     assert printed(capsys, verdict(finding("A", "warning"), finding("B", "warning")))[-1] == (
         "verified: 2 warnings"
     )
+
+
+def test_the_wrong_protocol_is_the_first_line_and_hides_its_consequences(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    cause = "the messages look like canal-json, and were decoded as open-protocol: set protocol=canal-json"
+    gaps = [finding(f"INV-{n}", "not checked", 0, hint="the stream has no row events") for n in range(5)]
+    undecoded = replace(
+        verdict(
+            finding("INV-FRAME", "error", 9, event(7), hint=cause),
+            *gaps,
+            finding("INV-OTHER", "not checked", 0, hint="another reason"),
+            comparison=compared(2, ("- bank/0@3[0]",)),
+        ),
+        kinds={"error": 9},
+    )
+    lines = printed(capsys, undecoded)
+    assert lines[0] == f"error  {cause}"
+    assert sum(cause in line for line in lines) == 1
+    assert [line for line in lines if line.startswith("not checked")] == [
+        "not checked  5 invariants  the stream has no row events",
+        "not checked  INV-OTHER     another reason",
+    ]
+    assert "  - bank/0@3[0]" not in lines
+    assert lines[-1] == "VIOLATED: 1 error, 6 not checked, events differ"
+    assert printed(capsys, undecoded, quiet=True)[0] == f"error  {cause}"
+
+
+def test_the_number_of_violated_invariants_is_given(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "stream      1 invariant checked, none violated (3 row, 1 ddl, 2 resolved events)" in (
+        printed(capsys, verdict())
+    )
+    assert "stream      3 invariants checked, 2 violated (3 row, 1 ddl, 2 resolved events)" in (
+        printed(capsys, MIXED)
+    )
+
+
+def test_the_last_line_is_that_of_the_faults_of_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    early = {"early-resolved": ("INV-RESOLVED",)}
+    for requested, line in (
+        (
+            RequestedFaults(early, early),
+            "verified, as requested: the checks report early-resolved by INV-RESOLVED, and no other error",
+        ),
+        (
+            RequestedFaults(early | {"lost-row": ()}, early | {"lost-row": ("EXPECTED-EVENTS",)}),
+            "FAILED: lost-row was injected, and no check reports it",
+        ),
+        (
+            RequestedFaults({"poison": ("INV-FRAME",)}, {"poison": ("INV-FRAME",)}),
+            "FAILED: INV-RESOLVED is violated, by no injected fault",
+        ),
+        (
+            RequestedFaults(early, early, {"lost-row": "the stream lacks a row"}),
+            "FAILED: lost-row was not injected, because the stream lacks a row",
+        ),
+    ):
+        show_verdict(MIXED, requested=requested)
+        assert capsys.readouterr().out.splitlines()[-1] == line
 
 
 def test_quiet_leaves_errors_and_the_summary(capsys: pytest.CaptureFixture[str]) -> None:

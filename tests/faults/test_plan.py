@@ -60,10 +60,17 @@ def test_the_plan_depends_on_the_seed_alone() -> None:
     assert planned(settings) == planned(dict(reversed(settings.items())))
 
 
+def test_faults_for_which_the_history_is_too_short_have_no_segments() -> None:
+    plan = planned({"lost-row": TrapSetting(times=20), "resolved-lag": TrapSetting(times=5)}, commits=5)
+    segments = [number for fault in plan.illegal for number in fault.segments]
+    assert len(plan.illegal) == 20
+    assert len(segments) == len(set(segments)) < 20
+    assert len(plan.fixed) < 5
+
+
 @pytest.mark.parametrize(
     ("settings", "commits", "message"),
     [
-        ({"lost-row": TrapSetting(times=20)}, 5, "no free segment of the history for lost-row"),
         ({"lost-row": TrapSetting(times=1001)}, 10_000, "at most 1000"),
         ({"replay-suffix": TrapSetting(rate=0.6), "resolved-lag": TrapSetting(rate=0.6)}, 100, "more than 1"),
         ({"duplicate-event": TrapSetting(times=2)}, 100, "by rate"),

@@ -71,6 +71,27 @@ def test_requested_faults(reported: tuple[str, ...], words: str) -> None:
     assert "illegal" not in _Reader(page(BANK, failed, timeline(), requested=RequestedFaults())).text
 
 
+@pytest.mark.parametrize(
+    ("requested", "ok"),
+    [
+        (RequestedFaults(reported_by={"poison": ("INV-FRAME",)}, may_cause={"poison": ("INV-FRAME",)}), True),
+        (RequestedFaults(reported_by={"poison": ()}, may_cause={"poison": ("INV-FRAME",)}), False),
+        (RequestedFaults(not_injected={"poison": "the stream lacks a row"}), False),
+        (None, False),
+    ],
+)
+def test_the_badge_is_that_of_the_run(requested: RequestedFaults | None, ok: bool) -> None:
+    text = page(BANK, verdict(finding("INV-FRAME", "error", 1)), timeline(), requested=requested)
+    assert f'<header class="{"ok" if ok else "bad"}">' in text
+
+
+def test_a_trap_that_was_not_injected_is_named_with_the_reason() -> None:
+    requested = RequestedFaults(not_injected={"poison": "the stream lacks a row"})
+    text = page(BANK, verdict(), timeline(), requested=requested)
+    assert '<header class="bad">' in text
+    assert "poison was not injected, because the stream lacks a row" in _Reader(text).text
+
+
 def test_a_verified_stream() -> None:
     state = StateComparison(tables=2, rows=2, missing=0, unexpected=0)
     text = page(BANK, verdict(comparison=compared(), state=state), timeline())

@@ -111,6 +111,8 @@ REQUESTED = {
     "reported": RequestedFaults(reported_by=EARLY, may_cause=EARLY),
     "unnoticed": RequestedFaults(reported_by={"lost-row": ()}, may_cause=LOST),
     "two": RequestedFaults(reported_by=EARLY | {"lost-row": ()}, may_cause=EARLY | LOST),
+    "not injected": RequestedFaults(not_injected={"lost-row": "the stream lacks a row"}),
+    "one of two": RequestedFaults(EARLY, EARLY, {"lost-row": "the stream lacks a row"}),
 }
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import dataclasses
 
 import pyarrow as pa
-import pytest
 
 from tests.reports.verdicts import event, finding
 from tests.verifier.topic import Topic, account, ts
 from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.model.shapes import DECODED
-from ticdc_producer.reports import timeline_query as module
+from ticdc_producer.reports.timeline import DRAWN
 from ticdc_producer.reports.timeline_query import timeline_query
 
 
@@ -72,17 +71,15 @@ def test_many_messages_are_thinned_without_losing_the_outliers() -> None:
     assert result.partitions[0].messages == 10_000
 
 
-def test_partitions_that_findings_name_are_drawn_first(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(module, "DRAWN", 1)
-    stream = decoded(Topic(partitions=3).resolved(ts(0)))
-    assert set(timeline_query(stream, []).buckets) == {("bank", 0)}
+def test_partitions_that_findings_name_are_drawn_first() -> None:
+    last = DRAWN + 1
+    stream = decoded(Topic(partitions=last + 1).resolved(ts(0)))
+    assert set(timeline_query(stream, []).buckets) == {("bank", number) for number in range(DRAWN)}
     named = timeline_query(
-        stream, [finding("INV-RESOLVED", "error", 1, dataclasses.replace(event(0), partition=2))]
+        stream, [finding("INV-RESOLVED", "error", 1, dataclasses.replace(event(0), partition=last))]
     )
-    assert set(named.buckets) == {("bank", 2)}
-    assert len(named.partitions) == 3, "all are counted"
+    assert set(named.buckets) == {("bank", number) for number in (*range(DRAWN - 1), last)}
+    assert len(named.partitions) == last + 1, "all are counted"
 
 
 def test_events_of_findings_are_reported_with_their_values() -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.streams import CheckedEvents
 from tests.verifier.topic import PLAIN, Topic, account, ts
 from ticdc_producer.model.shapes import STATE
-from ticdc_producer.verifier import VerifyOptions, comparison
+from ticdc_producer.verifier import VerifyOptions
 from ticdc_producer.verifier.comparison import ComparedEvents, Comparison, DeliveryOrder, Differences, match
 from ticdc_producer.verifier.events import INDEX_BITS
 from ticdc_producer.verifier.table_state import StateComparison
@@ -110,9 +110,11 @@ def test_so_do_those_of_several_tasks() -> None:
 
 
 @pytest.mark.parametrize("bits", [0, 1, 16])
-def test_the_order_is_that_of_all_windows(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows are compared one after the other; the events before them are remembered."""
-    monkeypatch.setattr(comparison, "_WINDOW_BITS", INDEX_BITS + bits)
+def test_the_order_is_that_of_all_windows(bits: int) -> None:
+    """Windows of 65,536 offsets are compared one after the other; the events before them are remembered.
+
+    A window has ``2 ** bits`` of the events.
+    """
     count, size = 12, np.int64
     delivered = np.arange(count, dtype=size)
     delivered[[2, 9]] = delivered[[9, 2]]
@@ -123,7 +125,9 @@ def test_the_order_is_that_of_all_windows(bits: int, monkeypatch: pytest.MonkeyP
         "shape": np.arange(count),
     }  # fmt: skip
     sides = [
-        ComparedEvents(position=offsets << INDEX_BITS, expected=np.full(count, expected), **of_both)
+        ComparedEvents(
+            position=offsets << (INDEX_BITS + 16 - bits), expected=np.full(count, expected), **of_both
+        )
         for offsets, expected in ((np.arange(count), True), (delivered, False))
     ]
     differences, matched = match(ComparedEvents.joined(sides))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -60,6 +61,7 @@ EVENTS = st.fixed_dictionaries(
 )
 KINDS = st.sampled_from(["row", "row", "row", "ddl", "resolved", "error"])
 OPS = st.sampled_from(["insert", "update", "delete"])
+HISTORIES = st.lists(st.tuples(KINDS, OPS, EVENTS), max_size=12)
 OPTIONS = [
     VerifyOptions(
         rules=[ExpectedDispatch(schema="t", table="t", rule=rule)],
@@ -81,9 +83,14 @@ def stream(events: list[tuple[str, str, dict[str, Any]]]) -> pa.Table:
     return pa.Table.from_pylist(rows, DECODED)
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.lists(st.tuples(KINDS, OPS, EVENTS), max_size=12), st.sampled_from(OPTIONS), st.randoms())
-def test_any_events_give_findings(events: list[Any], options: VerifyOptions, random: Any) -> None:
+@pytest.mark.parametrize(
+    "examples", [pytest.param(50, id="fast"), pytest.param(300, id="full", marks=pytest.mark.slow)]
+)
+def test_any_events_give_findings(examples: int) -> None:
+    settings(max_examples=examples)(given(HISTORIES, st.sampled_from(OPTIONS), st.randoms())(_check))()
+
+
+def _check(events: list[Any], options: VerifyOptions, random: Any) -> None:
     decoded = stream(events)
     checked = CheckedEvents(decoded, options)
     assert sum(checked.kinds[kind] for kind in ("row", "ddl", "resolved", "error")) == len(events)

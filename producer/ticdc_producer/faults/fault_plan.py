@@ -58,11 +58,13 @@ class IllegalFault:
 
     :param number: counts the faults of one trap from 0.
     :param segments: the segments that are reserved for it; one event in them is changed.
+    :param partition_index: the partition of a fault of messages; None: it is drawn.
     """
 
     trap: str
     number: int
     segments: range
+    partition_index: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

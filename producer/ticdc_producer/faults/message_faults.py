@@ -81,8 +81,13 @@ class _Partition:
         self._retries: deque[_Retry] = deque()
 
     def altered(self, batches: Iterable[MessageBatch]) -> Iterator[MessageBatch]:
-        for batch in batches:
-            retried, due = self._retried(batch), self._due(batch)
+        remaining = iter(batches)
+        for first in remaining:
+            batch, due = first, self._due(first)
+            if due and (following := next(remaining, None)) is not None:
+                # A fault may join the last message of a batch to the next one.
+                batch = from_messages([*first.messages(), *following.messages()])
+            retried = self._retried(batch)
             if due or self._retries or (retried >= 0).any():
                 yield from_messages(list(self._messages(list(batch.messages()), retried)))
                 continue
@@ -224,5 +229,11 @@ def _illegal_faults(
         (fault, illegal)
         for fault in faults.plan.illegal
         if isinstance(illegal := trap(fault.trap), IllegalMessageTrap)
-        and seeded_integer(faults.plan.seed, f"slot/{fault.trap}", fault.number) % count == partition_index
+        and _partition_of(fault, faults.plan.seed, count) == partition_index
     ]
+
+
+def _partition_of(fault: IllegalFault, seed: int, count: int) -> int:
+    if fault.partition_index is not None:
+        return fault.partition_index
+    return seeded_integer(seed, f"slot/{fault.trap}", fault.number) % count

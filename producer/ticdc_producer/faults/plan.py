@@ -24,6 +24,8 @@ _RESERVED, _RESERVED_AT_DDL = 8, 3
 """Most segments that an illegal fault reserves."""
 _MAX_ILLEGAL = 1000
 _RANDOM_TRIES, _MAX_TRIES = 64, 100_000
+_NOWHERE = range(0)
+"""The segments of an illegal fault for which the history has none."""
 
 
 _Settings: TypeAlias = Mapping[str, TrapSetting]
@@ -37,7 +39,8 @@ def plan_faults(
     :param settings: by trap id; traps that the changefeed or the scenario's SQL produces are ignored.
     :param commits: number of commits in the history.
     :param ddl_ts: commit-ts of the DDLs that are sent.
-    :raises FaultError: if the history is too short for the faults, or their rates add up to more than 1.
+    :return: faults for which the history is too short have no segments, and thus no effect.
+    :raises FaultError: if the rates add up to more than 1, or a trap cannot be set in this way.
     """
     settings = {
         name: value for name, value in settings.items() if trap(name).mechanism in ("event", "message")
@@ -126,6 +129,7 @@ class _Planner:
         return value.times or 1
 
     def _reserve(self, name: str, number: int, longest: int) -> range:
+        """Reserve free segments for an illegal fault, and return them."""
         at_ddl = _at_ddl(name) and bool(self.ddl_ts)
         for length in (min(longest, _RESERVED_AT_DDL) if at_ddl else longest, 1):
             for segment in self._candidates(name, number, self.ddl_ts if at_ddl else ()):
@@ -135,7 +139,7 @@ class _Planner:
                 if self.reserved.isdisjoint(run):
                     self.reserved.update(run)
                     return run
-        raise self._no_room(name)
+        return _NOWHERE
 
     def fixed(self, settings: _Settings) -> dict[int, str]:
         """Assign segments to the legal faults that were requested by number."""
@@ -150,10 +154,9 @@ class _Planner:
                 unavailable = self.reserved | excluded
                 candidates = self._candidates(name, number)
                 segment = next((number for number in candidates if number not in unavailable), None)
-                if segment is None:
-                    raise self._no_room(name)
-                fixed[segment] = name
-                self.reserved.add(segment)
+                if segment is not None:
+                    fixed[segment] = name
+                    self.reserved.add(segment)
         return fixed
 
     def _candidates(self, name: str, number: int, ddl_ts: Sequence[int] = ()) -> Iterator[int]:
@@ -163,7 +166,3 @@ class _Planner:
         tries = (seeded_integer(self.seed, purpose, attempt) % count for attempt in range(_RANDOM_TRIES))
         for position in chain(tries, range(min(count, _MAX_TRIES))):
             yield self.segments.of(ddl_ts[position] if ddl_ts else self.clock.ts(position))
-
-    def _no_room(self, name: str) -> FaultError:
-        what = f"no free segment of the history for {name}: it has {self.segments.count} segments"
-        return FaultError(what, trap=name, hint="fewer faults, a smaller window, or a longer history")

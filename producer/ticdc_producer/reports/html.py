@@ -22,7 +22,7 @@ from ticdc_producer.reports.text import (
     gap_reason,
     kinds,
     not_looked_at,
-    summary,
+    run_summary,
     tables_compared,
     why_not_compared,
 )
@@ -60,7 +60,7 @@ def write_html(
     """Write the verdict as a page.
 
     :param faults: positions of injected faults, for the charts.
-    :param requested: the illegal faults, which the verdict must report; None: none were injected.
+    :param requested: the faults of the run, of which the verdict must report the illegal ones; None: none.
     :raises ReportError: if the file cannot be written.
     """
     write_text(path, page(subject, verdict, timeline, faults, requested))
@@ -86,13 +86,14 @@ def page(
     return template.render(
         subject=subject,
         verdict=verdict,
-        summary=summary(verdict, gaps=False),
+        summary=run_summary(verdict, requested, gaps=False),
+        ok=verdict.ok if requested is None else requested.detected(verdict),
         statements={invariant.id: invariant.statement for invariant in INVARIANTS},
         kinds=kinds(verdict),
         not_looked_at=not_looked_at(verdict),
         timeline=timeline,
         faults=sorted(Counter(fault.trap for fault in faults).items()),
-        requested=requested if requested is not None and requested.may_cause else None,
+        requested=requested if requested and (requested.may_cause or requested.not_injected) else None,
         drawn=[
             _PartitionChart(part, _chart(part, timeline, marked, axis, number))
             for number, part in enumerate(charted)

@@ -83,7 +83,7 @@ def write_junit(
 ) -> None:
     """Write the verdict as a JUnit report.
 
-    :param requested: the illegal faults that the verdict must report.
+    :param requested: the faults of the run, of which the verdict must report the illegal ones.
     :raises ReportError: if the file cannot be written.
     """
     write_text(path, junit_xml(subject, verdict, requested))
@@ -92,8 +92,8 @@ def write_junit(
 def junit_xml(subject: Subject, verdict: Verdict, requested: RequestedFaults | None = None) -> str:
     """Return the report's text. It contains no date and no host name.
 
-    It has a failure exactly if the verdict is not ok; with requested faults, if the verdict does not report
-    each of them, or reports an error that none of them may cause.
+    It has a failure exactly if the verdict is not ok; with requested faults, if one of them was not injected,
+    if the verdict does not report each illegal one, or if it reports an error that none of them may cause.
     """
     cases = _cases(f"{subject.name}.{subject.protocol}", verdict, requested or RequestedFaults())
     return junit_text(subject.name, cases, subject.seconds)
@@ -113,6 +113,10 @@ def _cases(classname: str, verdict: Verdict, requested: RequestedFaults) -> Iter
         yield _compared(classname, f"expected-state@{ts}", state, injected)
     for name, invariants in requested.reported_by.items():
         yield _fault(classname, name, invariants)
+    for name, reason in requested.not_injected.items():
+        case = passed_case(classname, f"fault:{name}")
+        set_failed(case, f"not injected: {reason}", [])
+        yield case
 
 
 def _invariant(classname: str, name: str, findings: list[Finding], causes: Sequence[str]) -> TestCase:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from ticdc_producer.errors import ReportError
+from ticdc_producer.errors import EnvironmentFailure, ReportError
 from ticdc_producer.installation import install_command
 
 
@@ -56,17 +57,22 @@ def check_target(path: Path) -> None:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write a report in UTF-8 atomically.
+    """Write a report in UTF-8 atomically; a device or pipe is written directly, and not replaced.
 
-    :raises ReportError: if the file cannot be written.
+    :raises EnvironmentFailure: if the file cannot be written.
     """
-    partial = path.with_name(f"{path.name}.partial")
+    partial = path.with_name(f"{path.name}.partial") if path.is_file() or not path.exists() else path
     try:
         partial.write_text(text, encoding="utf-8", errors="backslashreplace")
-        partial.replace(path)
+        if partial != path:
+            partial.replace(path)
     except OSError as error:
-        partial.unlink(missing_ok=True)
-        raise ReportError(f"the report cannot be written: {error.strerror}", path=str(path)) from None
+        if partial != path:
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
+        what = f"the report cannot be written: {error.strerror}"
+        hint = "free space there, or name another file"
+        raise EnvironmentFailure(what, where=str(path), hint=hint) from None
 
 
 _LIBRARIES = ("jinja2", "matplotlib")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import takewhile
 
 from ticdc_producer.model.event import Value
@@ -11,8 +13,9 @@ from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.consumer_state.canonical_value import UNREADABLE
 from ticdc_producer.verifier.consumer_state.outcome import RowDifference, StateOutcome, TableOutcome
 from ticdc_producer.verifier.finding import Finding
+from ticdc_producer.verifier.invariants.events import FRAME
 from ticdc_producer.verifier.table_state import StateComparison
-from ticdc_producer.verifier.verdict import Verdict
+from ticdc_producer.verifier.verdict import RequestedFaults, Verdict
 
 _DIFFERENCES = ("missing", "unexpected", "out_of_order")
 
@@ -26,6 +29,31 @@ def finding_lines(finding: Finding) -> Iterator[str]:
         yield from (f"    {event}" for event in example.events)
     if finding.hint:
         yield f"  {finding.hint}"
+
+
+def cause_of_damage(verdict: Verdict) -> str:
+    """Return why most messages do not decode, for example the wrong protocol; empty if most decode."""
+    decoded = sum(verdict.kinds.get(kind, 0) for kind in ("row", "ddl", "resolved"))
+    if verdict.kinds.get("error", 0) <= decoded:
+        return ""
+    return next((finding.hint for finding in verdict.of_severity("error") if finding.id == FRAME.id), "")
+
+
+_MAX_OF_REASON = 3
+
+
+def grouped_by_reason(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings; more than three invariants that were not checked for one reason become one."""
+    reasons = Counter(gap_reason(finding) for finding in findings if finding.severity == "not checked")
+    grouped, common = list[Finding](), set[str]()
+    for finding in findings:
+        reason = gap_reason(finding)
+        if finding.severity != "not checked" or reasons[reason] <= _MAX_OF_REASON:
+            grouped.append(finding)
+        elif reason not in common:
+            common.add(reason)
+            grouped.append(replace(finding, id=f"{reasons[reason]} invariants"))
+    return grouped
 
 
 def gap_reason(finding: Finding) -> str:
@@ -64,6 +92,12 @@ def not_looked_at(verdict: Verdict) -> str:
     return "neither events nor rows" if len(missing) > 1 else "".join(f"no {what}" for what in missing)
 
 
+def invariants_checked(verdict: Verdict) -> str:
+    """Format the number of invariants as ``31 invariants checked, none violated``."""
+    violated = {finding.id for finding in verdict.of_severity("error", "warning")}
+    return f"{_counted(len(verdict.checked), 'invariant')} checked, {len(violated) or 'none'} violated"
+
+
 def kinds(verdict: Verdict) -> str:
     """Format the numbers of events as ``7 row, 2 ddl, 6 resolved events``."""
     counted = ", ".join(f"{count:,} {kind}" for kind, count in verdict.kinds.items() if count)
@@ -86,6 +120,34 @@ def summary(verdict: Verdict, *, gaps: bool = True) -> str:
     parts += [f"{what} differ" for what, part in compared if part is not None and not part.ok]
     label = "verified" if verdict.ok else "VIOLATED"
     return f"{label}: {', '.join(parts)}" if parts else label
+
+
+def run_summary(verdict: Verdict, requested: RequestedFaults | None, *, gaps: bool = True) -> str:
+    """Format the result of a run in one line; with faults it says whether they behave as requested.
+
+    :param requested: the faults of the run; None: it has none.
+    :param gaps: whether to count what was not checked.
+    """
+    if requested is None or not (requested.may_cause or requested.not_injected):
+        return summary(verdict, gaps=gaps)
+    if requested.detected(verdict):
+        reports = [f"{name} by {', '.join(ids)}" for name, ids in requested.reported_by.items()]
+        return f"verified, as requested: the checks report {'; '.join(reports)}, and no other error"
+    parts = [f"{name} was injected, and no check reports it" for name in requested.unnoticed]
+    parts += [f"{name} is violated, by no injected fault" for name in requested.other_errors(verdict)]
+    differs = not requested.may_cause and not verdict.ok
+    parts += [summary(verdict, gaps=False)] if differs and not requested.other_errors(verdict) else []
+    return failure((*uninjected(requested.not_injected), *parts))
+
+
+def uninjected(reasons: Mapping[str, str]) -> list[str]:
+    """Format each trap without an occurrence with the reason."""
+    return [f"{name} was not injected, because {reason}" for name, reason in reasons.items()]
+
+
+def failure(parts: Iterable[str]) -> str:
+    """Format why a run with faults failed."""
+    return f"FAILED: {'; '.join(parts)}"
 
 
 def _counted(count: int, name: str) -> str:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -117,11 +117,15 @@ def stop_error(row: Rejection) -> EncodeError:
 
 
 class FaultCount(TypedDict):
-    """The number of occurrences (``places``) of a trap in a run."""
+    """The number of occurrences (``places``) of a trap in a run.
+
+    :ivar reason: why there is none.
+    """
 
     trap: str
     legal: bool
     places: int
+    reason: NotRequired[str]
 
 
 @dataclass(frozen=True)
@@ -204,6 +208,23 @@ class PartitionFaults:
         occurrences += [self._occurrence(fault, events) for (fault, _), events in redelivered.items()]
         return occurrences_in_order(occurrences)
 
+    def identities(self, message_faults: Iterable[Mapping[str, Any]]) -> dict[str, frozenset[int]]:
+        """Return a number for each illegal fault and for each segment with a fault, by trap.
+
+        Illegal faults have segments of their own. Those of one trap therefore differ in the commit-ts, which
+        all events of a fault share.
+        """
+        numbers: dict[str, set[int]] = {}
+        for fault in message_faults:
+            if not trap(fault["trap"]).legal:
+                numbers.setdefault(fault["trap"], set()).add(fault["commit_ts"])
+        for name, epoch, commit_ts in (fault for faults in self._events.values() for fault in faults):
+            if isinstance(trap(name), SegmentTrap):
+                numbers.setdefault(name, set()).add(epoch // 2)
+            elif not trap(name).legal:
+                numbers.setdefault(name, set()).add(commit_ts)
+        return {name: frozenset(of_trap) for name, of_trap in numbers.items()}
+
     def _occurrence(self, fault: str, events: list[tuple[int | None, int]]) -> FaultRow:
         offsets = [offset for offset, _ in events if offset is not None]
         return {
@@ -239,8 +260,29 @@ def summarize_faults(job: Job, occurrences: Sequence[FaultRow], counted: Mapping
     :param counted: the numbers by trap.
     """
     counts = tuple(
-        FaultCount(trap=name, legal=trap(name).legal, places=counted.get(name, 0))
+        _fault_count(job, name, counted.get(name, 0))
         for name in job.traps
         if trap(name).mechanism in ("event", "message")
     )
     return FaultSummary(counts, tuple(occurrences))
+
+
+def uninjected_summary(job: Job) -> FaultSummary:
+    """Return the traps of which it is known before a run that they have no occurrence."""
+    return FaultSummary(tuple(_fault_count(job, name, 0) for name in job.not_injected))
+
+
+def _fault_count(job: Job, name: str, count: int) -> FaultCount:
+    number = FaultCount(trap=name, legal=trap(name).legal, places=count)
+    if count == 0:
+        number["reason"] = job.not_injected.get(name) or _reason_in_large_stream(job, name)
+    return number
+
+
+def _reason_in_large_stream(job: Job, name: str) -> str:
+    """Return why a trap has no occurrence in a stream whose positions were not counted."""
+    requires = trap(name).requires or "a row event"
+    rate = job.traps[name].rate
+    if rate is not None and trap(name).legal:
+        return f"the rate {rate:g} drew no position, or the stream lacks what the trap requires: {requires}"
+    return f"the positions that were drawn lack what it requires: {requires}"

@@ -105,6 +105,15 @@ class EncodedStream:
         counted = sum((summary.faults for summary in self.summaries), Counter[str]())
         return summarize_faults(self.job, first, counted)
 
+    @property
+    def fault_numbers(self) -> dict[str, int]:
+        """The numbers of illegal faults and of segments with a fault, by trap, over all partitions."""
+        of_traps: dict[str, set[int]] = {}
+        for summary in self.summaries:
+            for name, identities in summary.fault_identities.items():
+                of_traps.setdefault(name, set()).update(identities)
+        return {name: len(identities) for name, identities in of_traps.items()}
+
 
 @contextmanager
 def encoded(

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from ticdc_producer.config import Changefeed, load_changefeed_toml, resolve
+from ticdc_producer.config import Changefeed, ConfigSource, changefeed_content, resolve
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.errors import EncodeError, ScenarioError
 from ticdc_producer.faults.event_context import with_drifted
@@ -28,7 +28,7 @@ from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.avro.schemas import Schema, SchemaIDs, assign_ids
 from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.scenario.execute import check_commits, clock_of, commits_until, execute
-from ticdc_producer.scenario.history import History, State
+from ticdc_producer.scenario.history import CheckSize, History, State
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
 from ticdc_producer.scenario.sql.statement_cache import StatementCache
 from ticdc_producer.scenario.table_versions import rewrite_ddl_text, with_cached_flags, with_update_ts
@@ -51,6 +51,8 @@ class Job:
     :param sent: number of commits that an early ended run has written; None: all.
     :param traps: settings of the traps to inject, by trap id.
     :param schema_ids: ids that a registry assigned to ``schemas``; None: they are numbered from 1.
+    :param fitted: the plan of the faults whose positions were compared with the stream; None: it is drawn.
+    :param not_injected: why traps have no occurrence, by trap id, as far as it is known before the run.
     """
 
     scenario: ScenarioFile
@@ -60,12 +62,16 @@ class Job:
     sent: int | None = None
     traps: Mapping[str, TrapSetting] = field(default_factory=dict)
     schema_ids: SchemaIDs | None = None
+    fitted: FaultPlan | None = None
+    not_injected: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def faults(self) -> FaultPlan | None:
         """The plan of the faults of events and messages; None without faults."""
         if not self.traps:
             return None
+        if self.fitted is not None:
+            return self.fitted
         plan = plan_faults(
             self.traps,
             seed=self.scenario.seed,
@@ -180,7 +186,7 @@ def prepare(
     scenario: str | Path | ScenarioFile,
     *,
     sink_uri: str | None = None,
-    config: str | Path | None = None,
+    config: ConfigSource | None = None,
     overrides: Sequence[str] = (),
     seed: int | None = None,
     changefeed: Changefeed | None = None,
@@ -188,12 +194,13 @@ def prepare(
     inject: Sequence[str] = (),
     kafka_properties: Sequence[str] = (),
     statements: StatementCache | None = None,
+    check_size: CheckSize | None = None,
 ) -> Job:
     """Read a scenario and its changefeed, run its SQL, plan its stream.
 
     :param scenario: a ``.yaml``, a ``.sql``, the name of a shipped scenario, or a loaded scenario.
     :param sink_uri: replaces the scenario's sink URI.
-    :param config: a changefeed TOML.
+    :param config: a changefeed TOML, or its content as a mapping.
     :param overrides: ``path=value`` for any key of the scenario.
     :param seed: replaces the scenario's seed.
     :param changefeed: replaces the changefeed of URI, TOML and scenario.
@@ -201,6 +208,7 @@ def prepare(
     :param inject: traps in addition to the scenario's, as ``ID`` or ``ID:rate=…``.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :param statements: a cache of parsed statements that calls of one thread share.
+    :param check_size: called after each row change of SQL.
     :raises ProducerError: for any error in the input.
     """
     scenario_file = scenario if isinstance(scenario, ScenarioFile) else load_scenario(scenario, overrides)
@@ -222,6 +230,7 @@ def prepare(
         profile=changefeed.profile,
         state_at=state_at,
         statements=statements,
+        check_size=check_size,
     )
     return planned(scenario_file, changefeed, history, traps=traps, state_at=state_at, config=config)
 
@@ -233,7 +242,7 @@ def planned(
     *,
     traps: Mapping[str, TrapSetting],
     state_at: Sequence[int] = (),
-    config: str | Path | None = None,
+    config: ConfigSource | None = None,
 ) -> Job:
     """Plan the stream of an executed scenario.
 
@@ -241,7 +250,7 @@ def planned(
         profile; its catalog and its changes are replaced by those that the changefeed sends.
     :param traps: settings of the traps to inject, by trap id.
     :param state_at: time stamps (TSO) whose states the history has.
-    :param config: a changefeed TOML, for the places of errors.
+    :param config: a changefeed TOML, or its content as a mapping, for the places of errors.
     :raises ProducerError: for traps that do not exist, and rules and DDLs that TiCDC rejects.
     """
     with locate_rule_errors(scenario_file, config):
@@ -336,12 +345,12 @@ def _check_ddls(job: Job) -> None:
 
 def changefeed_of(
     sink_uri: str | None,
-    config: str | Path | None,
+    config: ConfigSource | None,
     *,
     scenario: Mapping[str, object] | None = None,
     name: str = "scenario",
     kafka_properties: Sequence[str] = (),
 ) -> Changefeed:
     """Return the changefeed that results from a command's options and the scenario's section."""
-    content = None if config is None else load_changefeed_toml(config)
+    content = None if config is None else changefeed_content(config)
     return resolve(sink_uri, content, scenario=scenario, name=name, kafka_properties=kafka_properties)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
-from ticdc_producer.config import load_changefeed_toml
+from ticdc_producer.config import ConfigSource, changefeed_content
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.scenario.load import ScenarioFile
 
 
 @contextmanager
-def locate_rule_errors(scenario: ScenarioFile, config: str | Path | None = None) -> Iterator[None]:
+def locate_rule_errors(scenario: ScenarioFile, config: ConfigSource | None = None) -> Iterator[None]:
     """Locate errors of the block in the scenario or the changefeed file.
 
-    :param config: the changefeed TOML; its keys override those of the scenario.
+    :param config: the changefeed TOML or its content; its keys override those of the scenario.
     :raises ChangefeedError: the error of the block, with file and line if its key is in one of them.
     """
     try:
@@ -26,9 +25,9 @@ def locate_rule_errors(scenario: ScenarioFile, config: str | Path | None = None)
         raise (error.at(location) if location else error) from None
 
 
-def _locate(key: str, scenario: ScenarioFile, config: str | Path | None) -> str:
-    if config is not None and _holds(load_changefeed_toml(config), key.partition("[")[0].split(".")):
-        return str(config)
+def _locate(key: str, scenario: ScenarioFile, config: ConfigSource | None) -> str:
+    if config is not None and _holds(changefeed_content(config), key.partition("[")[0].split(".")):
+        return "`config`" if isinstance(config, Mapping) else str(config)
     above = key
     while above:
         if above in scenario.changefeed_lines:

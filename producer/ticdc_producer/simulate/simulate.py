@@ -139,13 +139,25 @@ def estimate_of(job: Job) -> Estimate:
     generated = max((plan.most_bytes_of_a_row for plan in history.generated), default=0)
     size = 2 * generated * history.row_changes  # an update has two images
     size += sum(len(value) for image in images for value in image if value)
-    events = history.row_changes + history.commits * len(job.stream.topic_partitions)
     return Estimate(
-        events=_MANY if history.data else events,
+        events=_MANY if history.data else history.row_changes + _control_events(job),
         nbytes=size,
         rows=history.row_changes,
         requires_spark=_requires_spark(job),
     )
+
+
+def _control_events(job: Job) -> int:
+    """Return the number of DDL and resolved events in all partitions.
+
+    Resolved events at ticks of the clock follow from its span: far more of them than commits are possible.
+    """
+    resolved = job.stream.resolved
+    ddls = sum(ddl.sent for ddl in job.history.catalog.ddls) if job.changefeed.output_ddl else 0
+    each = resolved.regular + (len(resolved.explicit) if resolved.sent else 0)
+    if resolved.sent and not resolved.after_transaction:
+        each += ddls + 1
+    return (each + ddls) * len(job.stream.topic_partitions)
 
 
 def _requires_spark(job: Job) -> str:

@@ -60,25 +60,39 @@ class Verdict:
 
 @dataclass(frozen=True)
 class RequestedFaults:
-    """The meaning of a run's illegal faults for its verdict.
+    """The meaning of a run's faults for its verdict.
 
-    :param reported_by: for each trap the invariants by which the verdict reports it; none: it went unnoticed.
-    :param may_cause: for each trap the invariants that it may violate.
+    :param reported_by: for each illegal trap the invariants by which the verdict reports it; none: it went
+        unnoticed.
+    :param may_cause: for each illegal trap the invariants that it may violate.
+    :param not_injected: for each trap without an occurrence, legal or illegal, the reason.
     """
 
     reported_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     may_cause: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    not_injected: Mapping[str, str] = field(default_factory=dict)
 
     def causes(self, invariant: str) -> tuple[str, ...]:
         """Return the traps that may violate an invariant."""
         return tuple(name for name, invariants in self.may_cause.items() if invariant in invariants)
 
     def detected(self, verdict: Verdict) -> bool:
-        """Return whether every fault is reported, and every error is one that these faults may cause.
+        """Return whether every fault was injected and is reported, and causes every error.
 
         Differences from the expected events and rows are the effect of illegal faults.
         """
+        if self.not_injected:
+            return False
         if not self.may_cause:
             return verdict.ok
-        errors = [finding.id for finding in verdict.of_severity("error")]
-        return all(self.causes(invariant) for invariant in errors) and all(self.reported_by.values())
+        return not self.other_errors(verdict) and not self.unnoticed
+
+    @property
+    def unnoticed(self) -> list[str]:
+        """The illegal faults that no check reports."""
+        return [name for name, invariants in self.reported_by.items() if not invariants]
+
+    def other_errors(self, verdict: Verdict) -> list[str]:
+        """Return the invariants with errors that none of the illegal faults may cause."""
+        errors = (finding.id for finding in verdict.of_severity("error"))
+        return [invariant for invariant in errors if not self.causes(invariant)]

@@ -168,7 +168,7 @@ class ChangedDuplicate(IllegalEventTrap):
     summary = "A row event is delivered again with the same row key and commit-ts but other values."
     violates = ("INV-DUP-CONTENT",)
     may_report = ("INV-COLLAPSE", "INV-OLD-IMAGE", "INV-ROW-STATE", "INV-TXN-DELETE-FIRST", "EXPECTED-EVENTS")
-    requires = "a row event with a column that is not part of the key"
+    requires = "an update that changes a column that is in no index"
     consumer_action = "Stops, because one commit cannot have two contents."
 
     def edit(self, group: EventGroup) -> Edit:
@@ -185,7 +185,10 @@ class StaleBeforeImage(IllegalEventTrap):
     issues = ("pingcap/tiflow#2758", "pingcap/tiflow#10803")
     violates = ("INV-OLD-IMAGE",)
     may_report = ("EXPECTED-EVENTS",)
-    requires = "an update or delete, with old values, of a row whose previous change is in the stream"
+    requires = (
+        "an update, with old values, that changes a column that is in no index, of a row whose previous "
+        "change is in the stream"
+    )
     consumer_action = "Trusts its own state, not the old image, and reports the difference."
 
     def edit(self, group: EventGroup) -> Edit:
@@ -197,7 +200,7 @@ class Uncollapsed(IllegalEventTrap):
     summary = "A transaction's changes of one row are sent one by one instead of as their net change."
     violates = ("INV-COLLAPSE",)
     may_report = ("INV-OLD-IMAGE", "INV-ROW-STATE", "INV-TXN-DELETE-FIRST", "EXPECTED-EVENTS")
-    requires = "an update"
+    requires = "an insert that is no half of a split update"
     consumer_action = "Can identify the last change of the commit-ts only by the order of delivery."
 
     def edit(self, group: EventGroup) -> Edit:
@@ -224,7 +227,10 @@ class Unsplit(IllegalEventTrap):
         "INV-COLLAPSE",
         "EXPECTED-EVENTS",
     )
-    requires = "a split update, that is, a delete and an insert with one commit-ts in one table"
+    requires = (
+        "an update of a non-clustered primary key or of a unique key, which TiCDC splits into a delete and "
+        "an insert"
+    )
     consumer_action = "Also removes the row with the old key if the key differs between the two images."
 
     def edit(self, group: EventGroup) -> Edit:
@@ -247,7 +253,7 @@ class SchemaDrift(IllegalEventTrap):
     issues = ("pingcap/tiflow#12107", "pingcap/ticdc#6165")
     violates = ("INV-SCHEMA",)
     may_report = ("INV-OLD-IMAGE", "EXPECTED-EVENTS")
-    requires = "two rows of one table between two DDLs"
+    requires = "two rows of one table between two DDLs, and a column of it that is in no index"
     consumer_action = "Rejects a row that does not match the schema it knows."
 
     def edit(self, group: EventGroup) -> Edit:
