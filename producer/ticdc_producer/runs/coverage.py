@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from ticdc_producer.config import Changefeed
+from ticdc_producer.config import Changefeed, ConfigSource
+from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine
 from ticdc_producer.engine.dataset import Dataset, Engine
-from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.faults.catalogue import Trap, catalogue
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.protocols import registry
+from ticdc_producer.runs.options import check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.golden import folder_messages, folder_size
 from ticdc_producer.runs.topics import brokers_of, topic_messages, whole_topics
@@ -77,7 +78,7 @@ def coverage(
     *,
     sink_uri: str | None = None,
     folder: str | Path | None = None,
-    config: str | Path | None = None,
+    config: ConfigSource | None = None,
     kafka_properties: Sequence[str] = (),
     engine: EngineOption = "auto",
     on_status: OnStatus = ignore_status,
@@ -88,18 +89,17 @@ def coverage(
 
     :param sink_uri: TiCDC's sink URI of the topic.
     :param folder: a golden folder; its manifest holds the changefeed and the injected traps.
-    :param config: a changefeed TOML: dispatch rules, protocol options.
+    :param config: a changefeed TOML, or its content as a mapping: dispatch rules, protocol options.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
     :param engine: ``local``: search in this process; ``spark``: in Spark's tasks; ``auto``: in Spark's tasks
         if the messages are not few.
     :param on_status: called with a line of text for each step of the work.
     :raises ProducerError: for a source that cannot be read. Messages that do not decode are skipped.
     """
-    if (sink_uri is None) == (folder is None):
-        what = "give exactly one source: `sink_uri` or `folder`"
-        raise ChangefeedError(what, parameter="sink-uri").about("sink_uri", "folder")
+    check_options("coverage", {"sink_uri": sink_uri, "folder": folder, "config": config})
     if folder is not None:
-        return _folder_coverage(Path(folder), config, engine, on_status)
+        parse_kafka_properties(kafka_properties)
+        return _folder_coverage(Path(folder), engine, on_status)
     changefeed = changefeed_of(sink_uri, config, kafka_properties=kafka_properties)
     ranges = whole_topics(brokers_of(changefeed), [changefeed.sink_uri.topic])
     changefeed = changefeed.model_copy(update={"partition_num": max(part.partition for part in ranges) + 1})
@@ -108,12 +108,7 @@ def coverage(
     return _covered(start(), messages, changefeed, Counter(), on_status)
 
 
-def _folder_coverage(
-    folder: Path, config: str | Path | None, engine: EngineOption, on_status: OnStatus
-) -> Coverage:
-    if config is not None:
-        what, hint = "`config` cannot be combined with `folder`", "a golden folder contains its changefeed"
-        raise ChangefeedError(what, parameter="config", hint=hint).about("config", "folder")
+def _folder_coverage(folder: Path, engine: EngineOption, on_status: OnStatus) -> Coverage:
     manifest = golden.manifest(folder)
     changefeed = golden.changefeed(folder, manifest)
     size = folder_size(folder)

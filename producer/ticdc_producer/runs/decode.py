@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
-from ticdc_producer.config import Changefeed, SinkKind, load_changefeed_toml, parse_sink_uri, resolve
+from ticdc_producer.config import (
+    Changefeed,
+    ConfigSource,
+    SinkKind,
+    changefeed_content,
+    parse_sink_uri,
+    resolve,
+)
+from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.event import Record
@@ -19,6 +27,8 @@ from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
 from ticdc_producer.protocols.registry import detect_protocol
 from ticdc_producer.protocols.spec import Options
+from ticdc_producer.runs.folder_source import folder_source
+from ticdc_producer.runs.options import check_options
 from ticdc_producer.targets.decode import check_same, event_rows, protocol_of
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.verifier.finding import Finding
@@ -30,7 +40,7 @@ def decode(
     sink_uri: str | None = None,
     folder: str | Path | None = None,
     file: str | Path | None = None,
-    config: str | Path | None = None,
+    config: ConfigSource | None = None,
     protocol: str | None = None,
     kafka_properties: Sequence[str] = (),
 ) -> Iterator[dict[str, Any]]:
@@ -40,8 +50,9 @@ def decode(
 
     :param sink_uri: TiCDC's sink URI of a topic or storage.
     :param folder: a golden folder.
-    :param file: a file in the format of ``messages.jsonl``; ``-`` for standard input.
-    :param config: a changefeed TOML.
+    :param file: a file in the format of ``messages.jsonl``, ``-`` for standard input, a golden folder, or
+        the folder of a storage sink.
+    :param config: a changefeed TOML, or its content as a mapping.
     :param protocol: overrides the protocol of manifest, sink URI or ``config``. If none of them names one,
         it is detected from the first messages.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
@@ -49,17 +60,17 @@ def decode(
     :raises ProducerError: for a source that cannot be read; bytes that do not decode are rows of kind
         ``error``.
     """
-    if sum(source is not None for source in (sink_uri, folder, file)) != 1:
-        what = "give exactly one source: `sink_uri`, `folder` or `file`"
-        raise ChangefeedError(what, parameter="sink-uri").about("sink_uri", "folder", "file")
-    if folder is not None and config is not None:
-        what, hint = "`config` cannot be combined with `folder`", "a golden folder contains its changefeed"
-        raise ChangefeedError(what, parameter="config", hint=hint).about("config", "folder")
-    content = None if config is None else load_changefeed_toml(config)
+    check_options("decode", {"sink_uri": sink_uri, "folder": folder, "file": file, "config": config})
+    if file is not None and Path(file).is_dir():
+        source = folder_source(Path(file), protocol)
+        yield from decode(**source, config=config, protocol=protocol, kafka_properties=kafka_properties)
+        return
+    content = None if config is None else changefeed_content(config)
     if folder is None:
         changefeed = resolve(sink_uri, content, name="decode", kafka_properties=kafka_properties)
         requested_protocol = protocol or (changefeed.protocol if _names_protocol(sink_uri, content) else None)
     else:
+        parse_kafka_properties(kafka_properties)
         changefeed = golden.changefeed(Path(folder), golden.manifest(Path(folder)))
         requested_protocol = protocol or changefeed.protocol
     if sink_uri is not None and changefeed.sink_uri.kind is SinkKind.STORAGE:
@@ -83,8 +94,9 @@ def _schema_of(changefeed: Changefeed, folder: str | Path | None) -> Callable[[i
 
     :raises ChangefeedError: if neither the folder nor a registry has them.
     """
-    if folder is not None and not changefeed.schema_registry:
-        return golden.schemas(Path(folder)).get
+    stored = {} if folder is None else golden.schemas(Path(folder))
+    if stored or (folder is not None and not changefeed.schema_registry):
+        return stored.get  # the messages of a folder have the ids of its own schemas
     if not changefeed.schema_registry:
         what, hint = "Avro messages cannot be decoded without schemas", "name the schema registry"
         raise ChangefeedError(what, parameter="schema-registry", hint=hint)

@@ -1,10 +1,12 @@
-"""The first messages of a topic, in the format of the documentation sample (docs/documentation-sample.md)."""
+"""The first events of a topic: as ``decode`` prints them, and as the log of docs/documentation-sample.md."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +16,8 @@ from ticdc_producer.engine.dataset import Batches, Dataset
 from ticdc_producer.engine.spool import empty
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.column_functions import first_of_groups
-from ticdc_producer.model.shapes import MESSAGES
+from ticdc_producer.model.event_line import DecodedRow, event_text
+from ticdc_producer.model.shapes import DECODED, MESSAGES, BatchFunction
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
 
@@ -30,6 +33,67 @@ _MOST = 10_000_000
 
 
 _PARTITION = ("topic", "partition")
+
+
+@dataclass(frozen=True)
+class FirstEvents:
+    """The first events of a run.
+
+    :param lines: as ``decode`` prints them. A DDL or resolved event that is next in several partitions is one
+        line.
+    :param events: number of events in the lines.
+    """
+
+    lines: tuple[str, ...] = ()
+    events: int = 0
+
+
+_Row: TypeAlias = DecodedRow
+_BROADCAST = ("ddl", "resolved")
+
+
+def first_events(messages: pa.Table, decode: BatchFunction) -> FirstEvents:
+    """Return the first events of all partitions, by commit-ts.
+
+    :param messages: those that ``first_messages`` returns.
+    :param decode: to events (shape ``DECODED``).
+    """
+    in_order = messages.sort_by([(name, "ascending") for name in (*_PARTITION, "offset")])
+    events = pa.Table.from_batches(decode(iter(in_order.combine_chunks().to_batches())), DECODED)
+    heads = [rows.slice(0, MAX_LINES).to_pylist() for rows in _partitions(events)] if events.num_rows else []
+    rows = list(islice(_delivered(heads), MAX_LINES))
+    return FirstEvents(tuple(_line(row, count) for row, count in rows), sum(count for _, count in rows))
+
+
+def _delivered(partitions: Sequence[Sequence[_Row]]) -> Iterator[tuple[_Row, int]]:
+    """Merge the partitions, each in its order; the head with the lowest commit-ts comes next.
+
+    :return: each row, and the number of partitions that have it as their next one.
+    """
+    queues = [deque(rows) for rows in partitions]
+    while queues:
+        first = min(queues, key=lambda queue: _rank(queue[0]))
+        row = first[0]
+        same = [queue for queue in queues if queue is first or _is_copy(queue[0], row)]
+        for queue in same:
+            queue.popleft()
+        yield row, len(same)
+        queues = [queue for queue in queues if queue]
+
+
+def _rank(row: _Row) -> tuple[int, bool]:
+    """Return the key of the merge: resolved events come after the rows of their commit-ts."""
+    return row["commit_ts"] or 0, row["kind"] == "resolved"
+
+
+def _is_copy(row: _Row, other: _Row) -> bool:
+    """Return whether a row is the event that TiCDC sends to all partitions, in another partition."""
+    same = ("kind", "commit_ts", "schema", "table", "query")
+    return row["kind"] in _BROADCAST and all(row[name] == other[name] for name in same)
+
+
+def _line(row: _Row, partitions: int) -> str:
+    return event_text(row) + (f" (in {partitions} partitions)" if partitions > 1 else "")
 
 
 def first_lines(messages: pa.Table, changefeed: Changefeed) -> list[str]:

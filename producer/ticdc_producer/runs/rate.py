@@ -15,6 +15,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
+from ticdc_producer.config import ConfigSource
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model import tso
 from ticdc_producer.scenario.execute import clock_of
@@ -107,7 +108,7 @@ def realtime_job(
     duration: str | None,
     *,
     sink_uri: str | None = None,
-    config: str | Path | None = None,
+    config: ConfigSource | None = None,
     overrides: Sequence[str] = (),
     seed: int | None = None,
     kafka_properties: Sequence[str] = (),

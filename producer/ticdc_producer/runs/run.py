@@ -7,17 +7,19 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ticdc_producer.config import ConfigSource
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, choose_engine, translate_worker_errors
-from ticdc_producer.errors import ArgumentError
 from ticdc_producer.oracle.scenario import ScenarioOracle
+from ticdc_producer.runs.options import check_options
 from ticdc_producer.runs.run_options import OnStatus, RunOptions, ignore_status
 from ticdc_producer.runs.run_report import OnProgress, RunReport, final_progress, report_of
 from ticdc_producer.runs.targets.selection import checked_targets, started
 from ticdc_producer.runs.targets.target import Target
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
-from ticdc_producer.simulate.counts import Counts
+from ticdc_producer.simulate.counts import Counts, uninjected_summary
 from ticdc_producer.simulate.encode import EncodedStream, encoded
+from ticdc_producer.simulate.fitted_faults import check_times, check_times_are_known, with_fitted_faults
 from ticdc_producer.simulate.job import Job, prepare
 from ticdc_producer.simulate.simulate import Simulation, estimate_of
 from ticdc_producer.targets.encode import Rejection
@@ -91,7 +93,9 @@ class _Run:
     def _report_of(self, stream: EncodedStream) -> RunReport:
         counts = stream.counts
         skipped = stream.skipped_events()
-        self.options.on_status(f"encoded {sum(counts.events.values())} events into {counts.total} messages")
+        check_times(self.simulation.job, stream.fault_numbers)
+        events = sum(counts.events.values())
+        self.options.on_status(f"encoded {events:,} events into {counts.total:,} messages")
         for target in self.targets:
             target.check_encoded(self.simulation)
         return replace(self._report(stream.counts, skipped), faults=stream.fault_summary)
@@ -99,7 +103,7 @@ class _Run:
     def _written(self, target: Target, report: RunReport) -> RunReport:
         """Write an open target and verify it."""
         report = target.write(self.simulation, report)
-        report = replace(report, target=target.name, broker_pid=target.broker_pid)
+        report = _of_target(report, target)
         if not self.options.verify_output:
             return report
         expected = ExpectedStream(self.simulation.correct.expected_events)
@@ -112,8 +116,8 @@ class _Run:
         target = self.targets[0]
         with target.opened():
             counts, skipped = target.write_in_one_pass(self.simulation)
-            report = self._report(counts, skipped)
-            return replace(report, target=target.name, broker_pid=target.broker_pid)
+            report = replace(self._report(counts, skipped), faults=uninjected_summary(self.simulation.job))
+            return _of_target(report, target)
 
     def _report(self, counts: Counts, skipped: list[Rejection]) -> RunReport:
         return report_of(
@@ -121,12 +125,16 @@ class _Run:
         )
 
 
+def _of_target(report: RunReport, target: Target) -> RunReport:
+    return replace(report, target=target.name, broker_pid=target.broker_pid, embedded=target.embedded)
+
+
 @translate_worker_errors()
 def run(
     scenario: str | Path,
     *,
     sink_uri: str | None = None,
-    config: str | Path | None = None,
+    config: ConfigSource | None = None,
     out: str | Path | None = None,
     overrides: Sequence[str] = (),
     seed: int | None = None,
@@ -153,7 +161,7 @@ def run(
     :param scenario: a ``.yaml``, a ``.sql`` or the name of a shipped scenario.
     :param sink_uri: TiCDC's sink URI; without a host the run writes to ``out`` if that is given, else to
         an embedded broker that lives as long as the run.
-    :param config: a changefeed TOML.
+    :param config: a changefeed TOML, or its content as a mapping.
     :param out: the golden folder to write; must not exist, or be empty.
     :param overrides: ``path=value`` for any key of the scenario.
     :param seed: replaces the scenario's seed.
@@ -175,15 +183,9 @@ def run(
     :param on_verdict: called with the decoded stream and the verdict, for reports.
     :raises ProducerError: if the input is wrong (then nothing was written), or the environment fails.
     """
-    if messages_only and (dry_run or state_at):
-        other = "dry_run" if dry_run else "state_at"
-        what, hint = f"`messages_only` cannot be combined with `{other}`", "it writes nothing but messages"
-        raise ArgumentError(what, argument="messages_only", hint=hint).about("messages_only", other)
-    if state_at and out is None:
-        hint = "the state is written to a golden folder"
-        raise ArgumentError("`state_at` requires `out`", argument="state_at", hint=hint).about(
-            "state_at", "out"
-        )
+    given: dict[str, object] = {"out": out, "append": append, "replace": replace, "resume": resume}
+    given |= {"dry_run": dry_run, "keep": keep, "messages_only": messages_only, "state_at": state_at}
+    check_options("run", given)
     job = prepare(
         scenario,
         sink_uri=sink_uri,
@@ -218,10 +220,14 @@ def run_job(job: Job, options: RunOptions) -> RunReport:
 
     :raises ProducerError: if a target must not be written (nothing was written), or the environment fails.
     """
+    if options.messages_only:
+        check_times_are_known(job)
+    job = with_fitted_faults(job)
     targets = checked_targets(job, options)
     on_status = options.on_status
     history = job.history
-    on_status(f"scenario {job.scenario.name}: {history.commits} commits, {history.row_changes} row changes")
+    size = f"{history.commits:,} commits, {history.row_changes:,} row changes"
+    on_status(f"scenario {job.scenario.name}: {size}")
     for note in history.passed_over.notes:
         on_status(f"{job.scenario.file}:{note.line}: note: {note.text}")
     choice = choose_engine(options.engine, estimate_of(job))

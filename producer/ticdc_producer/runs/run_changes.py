@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ticdc_producer.config import Changefeed
+from ticdc_producer.config import Changefeed, ConfigSource
 from ticdc_producer.dispatch.table_filter import TableFilter
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import (
@@ -47,7 +47,7 @@ def run_changes(
     *,
     name: str = "changes",
     sink_uri: str | None = None,
-    config: str | Path | None = None,
+    config: ConfigSource | None = None,
     out: str | Path | None = None,
     start: int = DEFAULT_START,
     every_ms: int = DEFAULT_EVERY_MS,
@@ -69,7 +69,7 @@ def run_changes(
     :param tables: result of ``tables``.
     :param name: name of the run in reports.
     :param sink_uri: TiCDC's sink URI; see ``run``.
-    :param config: a changefeed TOML.
+    :param config: a changefeed TOML, or its content as a mapping.
     :param out: the golden folder to write; must not exist.
     :param start: TSO of the first commit.
     :param every_ms: milliseconds between two commits.

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from ticdc_producer.config.sink_uri import SinkURI
+from ticdc_producer.config import SinkKind
 from ticdc_producer.engine import EngineOption
-from ticdc_producer.errors import ArgumentError
+from ticdc_producer.runs.options import BROKER, EMBEDDED, STORAGE, check_options
 from ticdc_producer.runs.run_report import OnProgress
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
+from ticdc_producer.simulate.job import Job
 
 OnStatus: TypeAlias = Callable[[str], None]
 """Called with a line of text for each step of the work."""
@@ -56,32 +57,14 @@ class RunOptions:
     on_verdict: OnVerdict = ignore_verdict
 
 
-def check_broker_options(uri: SinkURI, options: RunOptions) -> None:
-    """Reject options that would have no effect.
+def check_sink_options(job: Job, options: RunOptions) -> None:
+    """Reject options that would have no effect with the sink of a job.
 
-    :raises ArgumentError: for an option that has no effect in this run.
+    :raises ProducerError: for the first such option.
     """
-    for name in ("append", "resume"):
-        if getattr(options, name) and options.replace:
-            raise _rejected(name, "cannot be combined with `replace`", "choose one of them")
-    for name in ("append", "replace", "keep"):
-        if getattr(options, name) and options.dry_run:
-            raise _rejected(name, "cannot be combined with `dry_run`", "a dry run writes nothing")
-    if options.replace and options.out is None and uri.embedded:
-        hint = "kafka://HOST:PORT/TOPIC; an embedded broker starts empty"
-        raise _rejected("replace", "requires `out`, or a sink URI with a broker", hint)
-    if options.append and options.out is not None and uri.embedded:
-        hint = "the sink URI names no host, so only the folder is written"
-        raise _rejected("append", "cannot be combined with `out`", hint)
-    if options.append and uri.embedded:
-        hint = "kafka://HOST:PORT/TOPIC; an embedded broker starts empty"
-        raise _rejected("append", "requires a sink URI with a broker", hint)
-    if options.keep and not uri.embedded:
-        hint = "the brokers of the sink URI keep running anyway"
-        raise _rejected("keep", "applies to the embedded broker, which this run does not start", hint)
-
-
-def _rejected(name: str, what: str, hint: str) -> ArgumentError:
-    return ArgumentError(f"`{name}` {what}", argument=name, hint=hint).about(
-        name, "dry_run", "out", "replace", "resume"
-    )
+    uri, given = job.changefeed.sink_uri, dict(vars(options))
+    sink = EMBEDDED if uri.embedded else BROKER
+    if uri.kind is SinkKind.STORAGE:
+        sink = STORAGE
+        given |= {"state_at": job.state_at, "inject": job.traps}
+    check_options("run", given, sink)

@@ -9,14 +9,16 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 
+from ticdc_producer.config import ConfigSource
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, choose_engine, translate_worker_errors
 from ticdc_producer.engine.dataset import Batches, Dataset, Order, Part
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model import tso
 from ticdc_producer.oracle.scenario import ScenarioOracle
+from ticdc_producer.runs.preview import MAX_LINES
 from ticdc_producer.runs.rate import Slice, SystemClock, WallClock, realtime_job, slices, with_clock_start
-from ticdc_producer.runs.run_options import OnStatus, RunOptions, check_broker_options, ignore_status
+from ticdc_producer.runs.run_options import OnStatus, RunOptions, check_sink_options, ignore_status
 from ticdc_producer.runs.run_report import RunReport, report_of
 from ticdc_producer.runs.targets.kafka import KafkaTarget
 from ticdc_producer.runs.targets.run_topics import RunTopics, prepare_topics
@@ -39,7 +41,7 @@ def run_realtime(
     duration: str | None = None,
     *,
     sink_uri: str | None = None,
-    config: str | Path | None = None,
+    config: ConfigSource | None = None,
     overrides: Sequence[str] = (),
     seed: int | None = None,
     append: bool = False,
@@ -59,7 +61,7 @@ def run_realtime(
     :param rate: row changes per time, such as ``5000/s``.
     :param duration: length of the run, such as ``10m``; None: until all transactions of the step are sent.
     :param sink_uri: TiCDC's sink URI; without a host the run starts an embedded broker.
-    :param config: a changefeed TOML.
+    :param config: a changefeed TOML, or its content as a mapping.
     :param overrides: ``path=value`` for any key of the scenario.
     :param seed: replaces the scenario's seed.
     :param append: write after the messages that a topic already holds.
@@ -82,7 +84,7 @@ def run_realtime(
         kafka_properties=kafka_properties,
     )
     options = RunOptions(append=append, keep=keep, engine=engine, on_status=on_status, on_verdict=on_verdict)
-    check_broker_options(job.changefeed.sink_uri, options)
+    check_sink_options(job, options)
     target = KafkaTarget(job, options)
     target.check()
     on_status(f"scenario {job.scenario.name}: {job.history.row_changes} row changes")
@@ -97,7 +99,7 @@ def run_realtime(
         with target.opened():
             run = _Run(simulation, changes, stack, options, wall_clock or SystemClock())
             report = run.execute(target.brokers)
-            return replace(report, broker_pid=target.broker_pid, engine=choice)
+            return replace(report, broker_pid=target.broker_pid, embedded=target.embedded, engine=choice)
 
 
 _COMMIT = ("commit_seq",)
@@ -167,7 +169,10 @@ class _Run:
             oracle = ScenarioOracle(job, simulation.engine, simulation.log, expected, skipped)
             messages = topics.read(simulation.engine)
             claims = job.changefeed.claim_check_storage_uri
-            return attach_verdict(simulation, oracle, messages, report, self.options, claims=claims)
+            first = topics.first(simulation.engine, MAX_LINES)
+            return attach_verdict(
+                simulation, oracle, messages, report, self.options, claims=claims, first=first
+            )
 
 
 def _progress_line(written: int, end: int, job: Job, wall_clock: WallClock) -> str:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from ticdc_producer.engine.choose import EngineChoice
 from ticdc_producer.faults.catalogue import EXPECTED_EVENTS, trap
 from ticdc_producer.model.fidelity import has_commit_ts
+from ticdc_producer.runs.preview import FirstEvents
 from ticdc_producer.simulate.counts import Counts, FaultCount, FaultSummary, discarded
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation
@@ -31,15 +32,25 @@ def reporting_invariants(name: str, verdict: Verdict) -> tuple[str, ...]:
     return tuple(invariant for invariant in invariants if invariant in violated)
 
 
+def _not_injected(faults: Iterable[FaultCount]) -> dict[str, str]:
+    """Return the traps without an occurrence, with the reasons.
+
+    :param faults: the counts of a ``FaultSummary``.
+    """
+    return {fault["trap"]: fault["reason"] for fault in faults if not fault["places"]}
+
+
 def requested_faults(verdict: Verdict, faults: Iterable[FaultCount]) -> RequestedFaults:
     """Return which illegal faults of a run its verdict reports.
 
     :param faults: the counts of a ``FaultSummary``.
     """
+    faults = [*faults]
     injected = [fault["trap"] for fault in faults if fault["places"] and not fault["legal"]]
     return RequestedFaults(
         reported_by={name: reporting_invariants(name, verdict) for name in injected},
         may_cause={name: (*trap(name).violates, *trap(name).may_report) for name in injected},
+        not_injected=_not_injected(faults),
     )
 
 
@@ -59,10 +70,13 @@ class RunReport:
     :param counts: messages, events and bytes by topic, partition and kind.
     :param discarded: DDLs and rows that TiCDC never passes to its sink, with reasons.
     :param skipped: events that TiCDC's encoder rejects, skipped with ``on-error: skip``.
-    :param preview: the first messages, printed as in docs/documentation-sample.md.
+    :param preview: the first messages in the form of docs/documentation-sample.md; empty for protocols that
+        have no such form.
+    :param first_events: the first events, as ``decode`` prints them.
     :param verdict: None for a dry run.
     :param row_changes: row changes of the scenario; 0: unknown.
     :param broker_pid: process id of an embedded broker that was left running, else 0.
+    :param embedded: whether the topics are those of an embedded broker.
     :param faults: the injected faults.
     :param engine: the engine that ran, and why; None: it is not known.
     """
@@ -74,26 +88,41 @@ class RunReport:
     discarded: list[dict[str, Any]]
     skipped: list[Rejection]
     preview: list[str] = field(default_factory=list)
+    first_events: FirstEvents = field(default_factory=FirstEvents)
     warnings: tuple[str, ...] = ()
     verdict: Verdict | None = None
     broker_pid: int = 0
+    embedded: bool = False
     faults: FaultSummary = field(default_factory=FaultSummary)
     row_changes: int = 0
     engine: EngineChoice | None = None
 
     @property
     def ok(self) -> bool:
-        """Whether the stream is correct; with injected illegal faults: whether exactly these are reported."""
-        return self.verdict is None or faults_detected(self.verdict, self.faults.counts)
+        """Whether the stream is correct; with injected illegal faults: whether exactly these are reported.
+
+        A trap without an occurrence is a failure, also in a run without a verdict.
+        """
+        if self.verdict is None:
+            return not self.not_injected
+        return faults_detected(self.verdict, self.faults.counts)
+
+    @property
+    def not_injected(self) -> dict[str, str]:
+        """The traps without an occurrence, with the reasons."""
+        return _not_injected(self.faults.counts)
 
     @property
     def requested_faults(self) -> RequestedFaults | None:
-        """The injected illegal faults and the findings that report them; None without a verdict."""
+        """The injected illegal faults with the findings that report them, and the traps that were not
+        injected; None without a verdict.
+        """
         return None if self.verdict is None else requested_faults(self.verdict, self.faults.counts)
 
     def to_json(self) -> dict[str, Any]:
         """Return the report with stable keys."""
         return {
+            "ok": self.ok,
             "scenario": self.scenario,
             "target": self.target,
             "dry_run": self.dry_run,

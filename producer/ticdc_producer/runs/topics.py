@@ -50,3 +50,15 @@ def brokers_of(changefeed: Changefeed) -> Brokers:
 def topic_messages(engine: Engine, brokers: Brokers, ranges: Sequence[OffsetRange]) -> Messages:
     """Return messages of topics, read by the parts that need them."""
     return Messages(topic_rows(engine, brokers, ranges), partial(rows_at_offsets, engine, brokers))
+
+
+def check_beginning(ranges: Sequence[OffsetRange]) -> None:
+    """Check that the topics still have their first messages.
+
+    :raises TopicError: if retention has removed some of them.
+    """
+    for part in ranges:
+        if part.start > 0:
+            what = f"partition {part.partition} begins at offset {part.start}: earlier messages were removed"
+            hint = "leave out `from_beginning`, or raise retention.ms of the topic and write it again"
+            raise TopicError(what, topic=part.topic, hint=hint).about("from_beginning")

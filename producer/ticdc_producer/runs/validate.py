@@ -28,6 +28,7 @@ class Validation:
     :param row_changes: number of row changes, without rejected statements.
     :param passed_over: the statements that were not run, because they change nothing.
     :param problems: all errors, in file order.
+    :param warnings: what TiCDC accepts and logs a warning about, as in the report of a run.
     :param unchecked: number of statements that could not be checked, because they depend on a rejected one.
     """
 
@@ -36,6 +37,7 @@ class Validation:
     row_changes: int = 0
     passed_over: PassedOver = field(default_factory=PassedOver)
     problems: tuple[ProducerError, ...] = ()
+    warnings: tuple[str, ...] = ()
     unchecked: int = 0
 
     @property
@@ -58,6 +60,7 @@ class Validation:
             "notes": [{"line": note.line, "text": note.text} for note in self.passed_over.notes],
             "problems": [_problem(problem) for problem in self.problems],
             "unchecked": self.unchecked,
+            "warnings": list(self.warnings),
         }
 
 
@@ -86,11 +89,12 @@ def validate_scenario(path_or_name: str | Path) -> Validation:
         scenario, force_replicate=changefeed.force_replicate, profile=changefeed.profile, refusals=refusals
     )
     problems: list[ProducerError] = [*refusals.problems]
+    warnings = [*changefeed.warnings]
     try:
         if not problems:
             check_commits(scenario, history)
         with locate_rule_errors(scenario):
-            _check_rules(scenario, changefeed, history)
+            warnings += _check_rules(scenario, changefeed, history)
     except ProducerError as error:
         problems.extend(_each(error))
     return Validation(
@@ -99,6 +103,7 @@ def validate_scenario(path_or_name: str | Path) -> Validation:
         row_changes=history.row_changes,
         passed_over=history.passed_over,
         problems=tuple(problems),
+        warnings=tuple(warnings),
         unchecked=refusals.unchecked,
     )
 
@@ -111,7 +116,8 @@ def _each(error: ProducerError) -> Iterator[ProducerError]:
         yield error
 
 
-def _check_rules(scenario: ScenarioFile, changefeed: Changefeed, history: History) -> None:
+def _check_rules(scenario: ScenarioFile, changefeed: Changefeed, history: History) -> list[str]:
+    """Check the rules against all tables, and return the router's warnings."""
     router, names, selection = Router(changefeed), TableFilter(changefeed), ColumnSelection(changefeed)
     names.mark_ddls(history.catalog, clock_of(scenario, history).ts)
     for table in history.catalog.tables:
@@ -121,3 +127,4 @@ def _check_rules(scenario: ScenarioFile, changefeed: Changefeed, history: Histor
                 from ticdc_producer.pipeline.event_filter import check_expressions
 
                 check_expressions(table, changefeed.filter)
+    return router.warnings

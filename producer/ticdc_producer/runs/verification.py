@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part
-from ticdc_producer.model.shapes import DECODED
+from ticdc_producer.model.shapes import DECODED, BatchFunction
 from ticdc_producer.oracle import Oracle
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.spec import Options
@@ -41,6 +41,7 @@ class VerifiedStream:
     :param scenario: name of the scenario it was compared with; empty without one.
     :param events: the decoded events (shape ``DECODED``), decoded whenever they are read.
     :param seconds: how long reading and verifying it took; 0 if it was not measured.
+    :param decode: from messages to events; None for files of the storage sink.
     """
 
     changefeed: Changefeed
@@ -48,6 +49,7 @@ class VerifiedStream:
     events: Dataset
     verdict: Verdict
     seconds: float = 0.0
+    decode: BatchFunction | None = None
 
 
 OnVerdict: TypeAlias = Callable[[VerifiedStream], None]
@@ -78,14 +80,16 @@ def verify_messages(
     :param topics: the topics that were read; None: the scenario's, or those in the messages.
     :param skipped: ``schema.table`` of tables with rejected rows that are known without a scenario.
     :param claims: location of the claim-check objects, as URI or path; empty: the objects are not read.
-    :param schemas: Avro schemas stored in a folder, by the ids in its messages.
+    :param schemas: Avro schemas stored in a folder, by the ids in its messages. They replace the registry,
+        whose ids are others.
     :param on_verdict: called with the decoded stream and the verdict.
     """
     started, job = perf_counter(), None if oracle is None else oracle.job
     decode_options: Options = changefeed.codec_options()
     fidelity = registry.fidelity(changefeed.protocol, decode_options)
     own = schemas or ({} if job is None else job.known_schemas)
-    decode_options = with_schemas(decode_options, changefeed, messages.rows, own)
+    of_folder = changefeed.model_copy(update={"schema_registry": ""}) if schemas else changefeed
+    decode_options = with_schemas(decode_options, of_folder, messages.rows, own)
     decode_options = with_table_schemas(messages.rows, changefeed.protocol, decode_options)
     decode = event_decoder(changefeed.protocol, decode_options, claims)
     if topics is None:
@@ -106,7 +110,7 @@ def verify_messages(
     result = verdict(options, findings, checked.kinds, comparison, compared)
     scenario = "" if job is None else job.scenario.name
     stream = messages.rows.map(decode, DECODED)
-    on_verdict(VerifiedStream(changefeed, scenario, stream, result, perf_counter() - started))
+    on_verdict(VerifiedStream(changefeed, scenario, stream, result, perf_counter() - started, decode))
     return result
 
 

@@ -7,20 +7,22 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ticdc_producer.config import Changefeed, SinkKind
+from ticdc_producer.config import Changefeed, ConfigSource, SinkKind
+from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine, translate_worker_errors
 from ticdc_producer.engine.dataset import Engine
-from ticdc_producer.errors import ArgumentError, ChangefeedError
 from ticdc_producer.oracle.folder import FolderContent, FolderOracle, folder_content
 from ticdc_producer.oracle.scenario import ScenarioOracle
+from ticdc_producer.runs.options import STORAGE, check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.golden import folder_messages, folder_size
 from ticdc_producer.runs.targets.storage import verify_storage
-from ticdc_producer.runs.topics import brokers_of, topic_messages, whole_topics
+from ticdc_producer.runs.topics import brokers_of, check_beginning, topic_messages, whole_topics
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict, verify_messages
 from ticdc_producer.scenario.load import ScenarioFile
 from ticdc_producer.simulate.encode import encoded, reencoded_events
+from ticdc_producer.simulate.fitted_faults import with_fitted_faults
 from ticdc_producer.simulate.job import Job, changefeed_of, prepare
 from ticdc_producer.simulate.simulate import Simulation, estimate_of
 from ticdc_producer.simulate.traps import settings_of
@@ -37,7 +39,7 @@ def verify(
     sink_uri: str | None = None,
     folder: str | Path | None = None,
     scenario: str | Path | ScenarioFile | None = None,
-    config: str | Path | None = None,
+    config: ConfigSource | None = None,
     overrides: Sequence[str] = (),
     strict_table_order: bool = False,
     inject: Sequence[str] = (),
@@ -58,7 +60,7 @@ def verify(
     :param folder: a golden folder; its manifest holds the changefeed.
     :param scenario: also compare events and rows with this scenario; without it a folder that this tool
         wrote is compared with the events and rows that it contains.
-    :param config: a changefeed TOML: dispatch rules, protocol options.
+    :param config: a changefeed TOML, or its content as a mapping: dispatch rules, protocol options.
     :param overrides: ``path=value`` for any key of the scenario.
     :param strict_table_order: require commit-ts order per table under every dispatch rule.
     :param inject: traps of the topic in addition to the scenario's; legal ones are expected. A folder's
@@ -75,14 +77,11 @@ def verify(
     :param on_verdict: called with the decoded stream and the verdict, for reports.
     :raises ProducerError: for a source that cannot be read; violations in it are part of the verdict.
     """
-    if (sink_uri is None) == (folder is None):
-        what = "give exactly one source: `sink_uri` or `folder`"
-        raise ChangefeedError(what, parameter="sink-uri").about("sink_uri", "folder")
-    of_scenario = {"state_at": state_at, "overrides": overrides, "inject": inject}
-    for argument, value in of_scenario.items():
-        if value and scenario is None:
-            what, hint = f"`{argument}` requires `scenario`", "add `scenario`"
-            raise ArgumentError(what, argument=argument, hint=hint).about(argument, "scenario")
+    given: dict[str, object] = {"sink_uri": sink_uri, "folder": folder, "scenario": scenario}
+    given |= {"config": config, "overrides": overrides, "inject": inject, "state_at": state_at}
+    given |= {"strict_table_order": strict_table_order, "from_beginning": from_beginning}
+    given |= {"resolved_gap_ms": resolved_gap_ms}
+    check_options("verify", given)
     options = _Options(
         Strictness(
             strict_table_order=strict_table_order,
@@ -95,10 +94,7 @@ def verify(
         on_verdict,
     )
     if folder is not None:
-        if config is not None:
-            what = "`config` cannot be combined with `folder`"
-            hint = "a golden folder contains its changefeed"
-            raise ChangefeedError(what, parameter="config", hint=hint).about("config", "folder")
+        parse_kafka_properties(kafka_properties)
         return _verify_folder(Path(folder), scenario, overrides, state_at, options)
     job = (
         None
@@ -118,19 +114,13 @@ def verify(
     )
     if changefeed.sink_uri.kind is not SinkKind.STORAGE:
         return _verify_topics(changefeed, job, options)
-    rejected_options = {
-        "strict_table_order": strict_table_order,
-        "state_at": state_at,
-        "from_beginning": from_beginning,
-    }
+    check_options("verify", {**given, "inject": () if job is None else job.traps}, STORAGE)
     return verify_storage(
         changefeed,
         job,
         engine=engine,
         on_status=on_status,
         on_verdict=on_verdict,
-        **rejected_options,
-        resolved_gap_ms=resolved_gap_ms,
     )
 
 
@@ -163,13 +153,15 @@ class _Options:
 def _verify_topics(changefeed: Changefeed, job: Job | None, options: _Options) -> Verdict:
     topics = [changefeed.sink_uri.topic] if job is None else job.stream.topic_partitions.topics
     ranges = whole_topics(brokers_of(changefeed), topics)
+    if options.strictness.from_beginning:
+        check_beginning(ranges)
     # The topic's partition count overrides the URI's.
     changefeed = changefeed.model_copy(update={"partition_num": max(part.partition for part in ranges) + 1})
     job = None if job is None else replace(job, changefeed=changefeed)
     number = sum(part.end - part.start for part in ranges)
     start = options.started(Estimate(events=number, rows=max_rows(changefeed, number)), job)
     engine = start()
-    options.on_status("verifying")
+    options.on_status(f"verifying {number:,} messages of {', '.join(topics)}")
     with _oracle_of_scenario(job, engine) as oracle:
         verdict = verify_messages(
             engine,
@@ -196,6 +188,7 @@ def _oracle_of_scenario(job: Job | None, engine: Engine) -> Iterator[ScenarioOra
         yield None
         return
     with ExitStack() as stack:
+        job = with_fitted_faults(job)
         simulation = Simulation.of(job, engine)
         events, skipped = simulation.ordered_events(stack, illegal=False), frozenset[str]()
         if job.scenario.on_error == "skip":
@@ -220,9 +213,10 @@ def _verify_folder(
     else:
         traps = settings_of(manifest)
         job = prepare(scenario, overrides=overrides, changefeed=changefeed, inject=traps, state_at=state_at)
-    start = options.started(_folder_estimate(folder, changefeed, own), job)
+    estimate = _folder_estimate(folder, changefeed, own)
+    start = options.started(estimate, job)
     engine = start()
-    options.on_status("verifying")
+    options.on_status(f"verifying {estimate.events:,} messages of {folder}")
     with _oracle_of_scenario(job, engine) as of_scenario:
         verdict = verify_messages(
             engine,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from dataclasses import replace as replaced
 from functools import partial
@@ -23,6 +23,7 @@ from ticdc_producer.runs.run_report import RunReport, report_of
 from ticdc_producer.runs.targets.target import MessageTarget
 from ticdc_producer.simulate.counts import Counts, discarded
 from ticdc_producer.simulate.encode import encode_events, merged_counts
+from ticdc_producer.simulate.fitted_faults import with_fitted_faults
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation, simulate
 from ticdc_producer.simulate.state import commits_at, sql_tables
@@ -225,7 +226,7 @@ def write_small_folder(path: Path, job: Job) -> None:
     :raises FolderError: if the folder exists, or cannot be created.
     :raises EncodeError: for a row that TiCDC's encoder rejects, with ``on-error: stop``.
     """
-    with simulate(job, LocalEngine()) as simulation:
+    with simulate(with_fitted_faults(job), LocalEngine()) as simulation:
         stream = simulation.encoded
         report = report_of(simulation, stream.counts, stream.skipped_events(), ())
         write_folder(path, simulation, replaced(report, faults=stream.fault_summary))
@@ -267,7 +268,7 @@ class GoldenTarget(MessageTarget):
         return self.options.resume and self.folder.exists() and not is_empty(self.folder)
 
     def write(self, simulation: Simulation, report: RunReport, /) -> RunReport:
-        self.options.on_status(f"writing {self.folder}")
+        self.options.on_status(f"writing {report.counts.total:,} messages to {self.folder}")
         write_folder(self.folder, simulation, report, replace=self.options.replace)
         return report
 
@@ -282,3 +283,7 @@ class GoldenTarget(MessageTarget):
     @property
     def claims(self) -> str:
         return source.claims(self.folder)
+
+    @property
+    def schemas(self) -> Mapping[int, str]:
+        return source.schemas(self.folder)

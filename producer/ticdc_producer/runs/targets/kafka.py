@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import TypeAlias
 
 from ticdc_producer.config.storage import check_claim_storage
+from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.kafka.embedded.broker import StartingKafka
@@ -38,6 +39,8 @@ Span: TypeAlias = tuple[int, int]
 def report_progress(target: RunTopics, total: int | Span, on_progress: OnProgress | None) -> Iterator[None]:
     """Report the progress of writing while the block runs, and at its end.
 
+    A known total is reported before the first measurement.
+
     :param total: number of messages of the run, or the time stamps between which they are.
     :param on_progress: called from a separate thread, the last time from this one; None: no reports.
     """
@@ -54,6 +57,8 @@ def report_progress(target: RunTopics, total: int | Span, on_progress: OnProgres
         while not finished.wait(INTERVAL_S):
             report()
 
+    if isinstance(total, int):
+        on_progress(Progress(0, total))
     thread = threading.Thread(target=poll, name="progress", daemon=True)
     thread.start()
     try:
@@ -160,7 +165,7 @@ class KafkaTarget(MessageTarget):
             yield
             return
         self.options.on_status("starting the embedded Kafka broker")
-        self._kafka = StartingKafka(keep=self.options.keep)
+        self._kafka, self.embedded = StartingKafka(keep=self.options.keep), True
         try:
             yield
         finally:
@@ -177,9 +182,21 @@ class KafkaTarget(MessageTarget):
             self.broker_pid = broker.pid if self.options.keep else 0
         yield
 
+    def check_encoded(self, _simulation: Simulation, /) -> None:
+        """Register the schemas: a registry that fails ends the run before a target is written.
+
+        :raises RegistryError: if the registry does not answer or rejects a schema.
+        """
+        if not self.options.dry_run:
+            self._register_schemas()
+
+    def _register_schemas(self) -> None:
+        if self.job.schema_ids is None:
+            self.job = with_registered_schemas(self.job)
+
     def write(self, simulation: Simulation, report: RunReport, /) -> RunReport:
         total = report.counts.total
-        self._prepare(f"{total} messages ")
+        self._prepare(f"{total:,} messages ")
         with report_progress(self._topics, total, self.options.on_progress):
             if self.encodes_again:
                 self._topics.encode_and_write(self.job, simulation.events)
@@ -206,7 +223,7 @@ class KafkaTarget(MessageTarget):
 
         :param what: name of the messages, for the status.
         """
-        self.job = with_registered_schemas(self.job)
+        self._register_schemas()
         starts = prepare_topics(
             self.job,
             self.brokers,
@@ -220,6 +237,9 @@ class KafkaTarget(MessageTarget):
 
     def read(self, simulation: Simulation) -> Messages:
         return self._topics.read(simulation.engine)
+
+    def first(self, simulation: Simulation, messages: int) -> Dataset:
+        return self._topics.first(simulation.engine, messages)
 
     @property
     def claims(self) -> str:

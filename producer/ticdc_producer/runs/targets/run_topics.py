@@ -9,7 +9,7 @@ from hashlib import sha256
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.dataset import Dataset, Engine
-from ticdc_producer.errors import ChangefeedError, DeliveryError, ScenarioError, TopicError
+from ticdc_producer.errors import BrokerError, DeliveryError, ScenarioError, TopicError
 from ticdc_producer.installation import own_version
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.runs.topics import offset_ranges, topic_messages
@@ -59,13 +59,8 @@ def _resumed(job: Job, cluster: Topics, start_offsets: StartOffsets) -> Offsets:
 def check_resumable(job: Job) -> None:
     """Reject jobs that cannot be resumed.
 
-    :raises ChangefeedError: if the run had an embedded broker, which ended with it.
     :raises ScenarioError: if its messages depend on the current time.
     """
-    if job.changefeed.sink_uri.embedded:
-        hint = "kafka://HOST:PORT/TOPIC; embedded brokers and folders always start empty"
-        what = "`resume` requires a sink URI with a broker"
-        raise ChangefeedError(what, parameter="sink-uri", hint=hint).about("resume")
     if job.scenario.build_time == "now":
         hint = "messages contain their build time; set a fixed time"
         what = "`resume` cannot be combined with clock.build-time: now"
@@ -140,7 +135,12 @@ class RunTopics:
         return Delivery(brokers=self.brokers, properties=properties, starts=self.starts, claims=claims)
 
     def _delivery_error(self, topic: str, partition: int, what: str, hint: str) -> DeliveryError:
-        delivered = {key: end - self.starts[key] for key, end in self._ends().items()}
+        try:
+            delivered = {key: end - self.starts[key] for key, end in self._ends().items()}
+        except BrokerError as error:
+            what = f"{what}; it is unknown how many messages were delivered: {error.what}"
+            hint = hint or "start the broker, and continue the run with `resume`"
+            return DeliveryError(what, topic=topic, partition=partition, hint=hint).about("resume")
         counts_text = ", ".join(
             f"{topic}/{partition}: {n}" for (topic, partition), n in sorted(delivered.items())
         )
@@ -159,6 +159,11 @@ class RunTopics:
     def read(self, engine: Engine) -> Messages:
         """Return the messages at and after the offsets ``starts``."""
         return topic_messages(engine, self.brokers, self.ranges)
+
+    def first(self, engine: Engine, messages: int) -> Dataset:
+        """Return the first messages of each partition at and after the offsets ``starts``."""
+        heads = [replace(part, end=min(part.end, part.start + messages)) for part in self.ranges]
+        return topic_messages(engine, self.brokers, heads).rows
 
     @property
     def ranges(self) -> list[OffsetRange]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 
 from ticdc_producer.config import SinkKind
-from ticdc_producer.runs.run_options import RunOptions, check_broker_options
+from ticdc_producer.runs.run_options import RunOptions, check_sink_options
 from ticdc_producer.runs.targets.golden import GoldenTarget
 from ticdc_producer.runs.targets.target import Target
 from ticdc_producer.simulate.job import Job
@@ -18,9 +18,9 @@ from ticdc_producer.simulate.job import Job
 def checked_targets(job: Job, options: RunOptions) -> tuple[Target, ...]:
     """Return the targets that a run writes, in this order, after the checks that need no Spark.
 
-    :raises ArgumentError: for an option that has no effect with these targets.
     :raises ProducerError: for a target that the run must not write.
     """
+    check_sink_options(job, options)
     targets = _targets(job, options)
     for target in targets:
         target.check()
@@ -42,7 +42,6 @@ def _targets(job: Job, options: RunOptions) -> list[Target]:
         from ticdc_producer.runs.targets.storage import StorageTarget
 
         return [StorageTarget(job, options)]
-    check_broker_options(uri, options)
     if options.resume:
         from ticdc_producer.runs.targets.run_topics import check_resumable
 

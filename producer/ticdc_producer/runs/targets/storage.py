@@ -15,7 +15,6 @@ from ticdc_producer.config import Changefeed
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part
-from ticdc_producer.errors import ArgumentError
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.oracle import Oracle
@@ -127,10 +126,6 @@ def _finding(name: str, count: int) -> Finding:
     return Finding(id=name, severity="error", count=count, statement=_STATEMENTS[name], hint=_HINTS[name])
 
 
-_OF_OTHER_TARGETS = ("out", "append", "replace", "resume", "keep", "messages_only")
-"""Options that apply to topics and golden folders only."""
-
-
 class StorageTarget(Target):
     """The folder of a storage sink."""
 
@@ -141,18 +136,9 @@ class StorageTarget(Target):
     def check(self) -> None:
         """Check the layout, and that the folder is empty.
 
-        :raises ArgumentError: for options that apply to topics and golden folders only.
         :raises ChangefeedError: for a layout that TiCDC could not write.
         :raises FolderError: if the folder is not empty.
         """
-        options = {name: getattr(self.options, name) for name in _OF_OTHER_TARGETS}
-        for name, value in {**options, "state_at": self.job.state_at, "inject": self.job.traps}.items():
-            if value:
-                raise ArgumentError(
-                    f"`{name}` cannot be combined with a storage sink",
-                    argument=name,
-                    hint="it applies to topics and golden folders",
-                ).about(name)
         _ = self._layout
         if not self.options.dry_run:
             check_empty(self.name)
@@ -254,19 +240,11 @@ def verify_storage(
     engine: EngineOption,
     on_status: OnStatus,
     on_verdict: OnVerdict,
-    **rejected_options: object,
 ) -> Verdict:
     """Verify a storage folder; with a job also that the scenario's rows are in their directories.
 
-    :param rejected_options: options of ``verify`` that apply to topics only.
-    :raises ArgumentError: if one of these options is set.
     :raises ProducerError: for a folder that cannot be read; violations in it are part of the verdict.
     """
-    for name, value in {**rejected_options, "inject": () if job is None else job.traps}.items():
-        if value:
-            what = f"`{name}` cannot be combined with a storage"
-            hint = "it applies to topics and golden folders"
-            raise ArgumentError(what, argument=name, hint=hint).about(name)
     listing = list_storage(changefeed.sink_uri.path, changefeed.protocol)
     estimate = Estimate(events=0, nbytes=listing.nbytes) if job is None else estimate_of(job)
     start = EngineStart(choose_engine(engine, estimate), estimate.rows, on_status)
@@ -282,7 +260,7 @@ def _verdict(
     on_status: OnStatus,
     on_verdict: OnVerdict,
 ) -> Verdict:
-    on_status("verifying")
+    on_status(f"verifying {len(listing.data):,} data files of {changefeed.sink_uri.path}")
     if job is None:
         return storage_verdict(engine, changefeed, listing, on_verdict=on_verdict)
     plan, simulation = layout_of(job), Simulation.of(job, engine)

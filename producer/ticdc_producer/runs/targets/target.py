@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.oracle import Oracle
-from ticdc_producer.runs.preview import first_lines, first_messages
+from ticdc_producer.runs.preview import MAX_LINES, FirstEvents, first_events, first_lines, first_messages
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
-from ticdc_producer.runs.verification import verify_messages
+from ticdc_producer.runs.verification import VerifiedStream, verify_messages
 from ticdc_producer.simulate.counts import Counts
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation
@@ -37,6 +37,8 @@ class Target(ABC):
     """Whether the progress of writing is reported while it is written."""
     broker_pid = 0
     """Process id of an embedded broker that keeps running after the run, else 0."""
+    embedded = False
+    """Whether the target is an embedded broker."""
 
     def __init__(self, job: Job, options: RunOptions) -> None:
         self.job, self.options = job, options
@@ -121,14 +123,34 @@ class MessageTarget(Target):
     def read(self, simulation: Simulation) -> Messages:
         """Return the messages that are in the target."""
 
+    def first(self, simulation: Simulation, _messages: int, /) -> Dataset:
+        """Return at least the first messages of each partition.
+
+        :param _messages: their number per partition.
+        """
+        return self.read(simulation).rows
+
     @property
     @abstractmethod
     def claims(self) -> str:
         """Location of the claim-check objects, as URI or path; empty if there are none."""
 
+    @property
+    def schemas(self) -> Mapping[int, str]:
+        """The Avro schemas that the target stores, by the ids in its messages."""
+        return {}
+
     def verified(self, simulation: Simulation, oracle: Oracle, report: RunReport) -> RunReport:
-        messages = self.read(simulation)
-        return attach_verdict(simulation, oracle, messages, report, self.options, claims=self.claims)
+        return attach_verdict(
+            simulation,
+            oracle,
+            self.read(simulation),
+            report,
+            self.options,
+            claims=self.claims,
+            schemas=self.schemas,
+            first=self.first(simulation, MAX_LINES),
+        )
 
 
 def attach_verdict(
@@ -139,16 +161,30 @@ def attach_verdict(
     options: RunOptions,
     *,
     claims: str,
+    first: Dataset,
+    schemas: Mapping[int, str] | None = None,
 ) -> RunReport:
     """Return the report with the verdict on the messages that were read, and the first of them.
 
     :param oracle: the requirements of the run's scenario.
     :param claims: location of the claim-check objects, as URI or path.
+    :param first: at least the first ``MAX_LINES`` messages of each partition.
+    :param schemas: the Avro schemas that the target stores, by the ids in its messages.
     """
-    options.on_status(f"reading {report.target} again and verifying it")
+    options.on_status(f"reading {report.counts.total:,} messages of {report.target} again and verifying them")
     changefeed = simulation.job.changefeed
     # Whether these messages are all that was ever sent for the tables.
     whole = options.from_beginning and not options.append
+    preview: list[str] = []
+    events = FirstEvents()
+
+    def with_preview(verified: VerifiedStream) -> None:
+        nonlocal preview, events
+        heads = first_messages(first)
+        preview = first_lines(heads, changefeed)
+        events = first_events(heads, verified.decode) if verified.decode is not None else events
+        options.on_verdict(verified)
+
     verdict = verify_messages(
         simulation.engine,
         changefeed,
@@ -156,8 +192,7 @@ def attach_verdict(
         oracle,
         strictness=Strictness(from_beginning=whole),
         claims=claims,
-        on_verdict=options.on_verdict,
+        schemas=schemas,
+        on_verdict=with_preview,
     )
-    has_preview = changefeed.spec.log_lines is not None
-    preview = first_lines(first_messages(messages.rows), changefeed) if has_preview else []
-    return replace(report, verdict=verdict, preview=preview)
+    return replace(report, verdict=verdict, preview=preview, first_events=events)

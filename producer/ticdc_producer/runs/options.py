@@ -1,0 +1,271 @@
+"""The options of a run and of a verification, each declared once, and the combinations that are rejected.
+
+The options of the commands, the fields of the service's requests and the tables of docs/python.md are made of
+these declarations. The signatures of the Python functions repeat name, type and default, for their users and
+for type checkers; a test compares them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from pathlib import Path
+from typing import Any, Literal
+
+from ticdc_producer.engine import EngineOption
+from ticdc_producer.errors import ArgumentError, ChangefeedError, ProducerError
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option.
+
+    :param name: of the argument in Python, which errors have in backticks.
+    :param type: of the value on the command line. In Python a path may be a text, and a list any sequence.
+    :param help: its effect in one sentence, with other options in backticks.
+    :param note: what the help of the command adds.
+    :param functions: the Python functions that have it.
+    :param flags: on the command line; empty: the name with hyphens.
+    :param value: the only value that the command accepts, if the option is a boolean in Python.
+    :param spelled: in errors of the command; empty: flag and ``value``.
+    :param field: of the service's requests; empty: none.
+    :param local: the command does not have it with ``--server``.
+    """
+
+    name: str
+    type: Any
+    default: Any
+    help: str
+    note: str = ""
+    functions: tuple[str, ...] = ("run",)
+    flags: tuple[str, ...] = ()
+    metavar: str | None = None
+    value: str = ""
+    minimum: int | None = None
+    spelled: str = ""
+    field: str = ""
+    local: bool = False
+
+    def __post_init__(self) -> None:
+        flags = self.flags or (f"--{self.name.replace('_', '-')}",)
+        object.__setattr__(self, "flags", flags)
+        object.__setattr__(self, "spelled", self.spelled or f"{flags[0]} {self.value}".strip())
+
+    def is_given(self, value: object) -> bool:
+        """Return whether a value differs from the default. No list is an empty list."""
+        return bool(value) if self.default == () else value != self.default
+
+
+_RUNS = ("run", "run_realtime", "run_changes")
+_OF_SCENARIOS = ("run", "run_realtime")
+_AT_ONCE = ("run", "run_changes")
+_ALL = (*_RUNS, "verify")
+_COMMAND = ()
+
+# fmt: off
+SINK_URI = Option("sink_uri", str | None, None, "TiCDC's: "
+    "kafka://HOST:PORT/TOPIC?protocol=open-protocol&partition-num=3, file:///DIR?protocol=csv",
+    metavar="URI", functions=_ALL, field="sink_uri")
+CONFIG = Option("config", Path | None, None, "Changefeed file of TiCDC.",
+    metavar="TOML", functions=_ALL, field="config")
+FOLDER = Option("folder", Path | None, None, "A golden folder.",
+    flags=("--in",), metavar="DIR", functions=("verify",))
+OVERRIDES = Option("overrides", list[str], (), "Set any key of the scenario.", "may be repeated",
+    flags=("--set",), metavar="PATH=VALUE", functions=_OF_SCENARIOS, field="overrides")
+STATE_AT = Option("state_at", list[int], (), "Also write the expected state at this TSO.", "requires `out`",
+    metavar="TS", field="state_at")
+INJECT = Option("inject", list[str], (), "Inject a trap of `traps list`.", "may be repeated",
+    metavar="TRAP[:rate=R]", field="traps")
+ENGINE = Option("engine", EngineOption, "auto",
+    "local: in this process; spark: in Spark's tasks; auto: in Spark's tasks if the work is large.",
+    functions=_ALL)
+SCHEMA_REGISTRY = Option("schema_registry", str | None, None,
+    "Schema registry for Avro; sets schema-registry of the sink URI, which is required.",
+    metavar="URL", functions=_COMMAND, local=True)
+KAFKA_PROPERTIES = Option("kafka_properties", list[str], (),
+    "A property of the Kafka clients, as librdkafka spells it.", "may be repeated",
+    flags=("-X",), metavar="NAME=VALUE", functions=_ALL, local=True)
+AS_JSON = Option("as_json", bool, False, "Print the result as JSON.", flags=("--json",), functions=_COMMAND)
+JUNIT_XML = Option("junit_xml", Path | None, None, "Also write the verdict as JUnit XML.",
+    metavar="PATH", functions=_COMMAND)
+HTML = Option("html", Path | None, None, "Also write the verdict and a timeline as one HTML page.",
+    metavar="PATH", functions=_COMMAND)
+QUIET = Option("quiet", bool, False, "Print only errors and the verdict.",
+    flags=("--quiet", "-q"), functions=_COMMAND)
+SERVER = Option("server", str | None, None, "Let a running `ticdc-producer serve` do the work.",
+    metavar="URL", functions=_COMMAND)
+
+RUN = (
+    SINK_URI, CONFIG,
+    Option("out", Path | None, None, "Golden folder to write; must not exist, or be empty.",
+        metavar="DIR", functions=_AT_ONCE),
+    OVERRIDES,
+    Option("seed", int | None, None, "Replaces the scenario's seed.",
+        metavar="N", functions=_OF_SCENARIOS, field="seed"),
+    Option("append", bool, False, "Write after the messages that a topic already holds.",
+        functions=_RUNS, field="append"),
+    Option("replace", bool, False, "Delete the topic and the golden folder of `out` first, if they exist.",
+        field="replace"),
+    Option("resume", bool, False, "Continue an earlier run of the same scenario that did not finish.",
+        functions=_AT_ONCE, local=True),
+    Option("dry_run", bool, False, "Encode and count, write nothing.", functions=_AT_ONCE, field="dry_run"),
+    Option("keep", bool, False, "Leave the embedded broker running; also together with `out`.",
+        functions=_RUNS, local=True),
+    Option("watch", bool, False,
+        "Run again whenever the scenario file is saved, and print what changed; implies `replace`.",
+        functions=_COMMAND),
+    Option("rate", str | None, None, "Run in real time: row changes per time, such as 5000/s or 300/m.",
+        metavar="N/s", functions=("run_realtime",), local=True),
+    Option("duration", str | None, None, "Length of a run with `rate`: 10m, 1h30m.",
+        metavar="TIME", functions=("run_realtime",), local=True),
+    STATE_AT,
+    Option("messages_only", bool, False, "Write only messages, in one pass, and do not verify them.",
+        flags=("--only",), value="messages", local=True),
+    INJECT,
+    Option("verify_output", bool, True, "Read the written messages again and verify them.",
+        flags=("--verify/--no-verify",), spelled="--no-verify", field="verify"),
+    ENGINE, SCHEMA_REGISTRY, KAFKA_PROPERTIES,
+    Option("preview", Literal["events", "log"], "events",
+        "The first events as `decode` prints them, or as the log in TiCDC's documentation of Open Protocol.",
+        functions=_COMMAND, spelled="--preview log", local=True),
+    AS_JSON, JUNIT_XML, HTML, QUIET, SERVER,
+)
+"""In the order of the help of ``run``."""
+
+VERIFY = (
+    SINK_URI, FOLDER,
+    Option("scenario", str | None, None, "Also compare with this scenario.",
+        metavar="SCENARIO", functions=("verify",)),
+    CONFIG,
+    replace(OVERRIDES, help="Set a key of the scenario.", note="", functions=("verify",)),
+    Option("strict_table_order", bool, False, "Require commit-ts order per table under every dispatch rule.",
+        functions=("verify",), field="strict_table_order"),
+    replace(INJECT, help="A trap that was injected into the topic.", functions=("verify",)),
+    replace(STATE_AT, help="Also compare the rows at this TSO.", note="requires `scenario`; may be repeated",
+        functions=("verify",)),
+    Option("from_beginning", bool, False, "The stream starts at the creation of its tables and omits "
+        "nothing: a row without its insert, a gap in its history or a missing DDL is an error.",
+        functions=("verify",), field="from_beginning"),
+    Option("resolved_gap_ms", int | None, None, "Report longer gaps between resolved-ts.",
+        metavar="MS", minimum=0, functions=("verify",), field="resolved_gap_ms"),
+    Option("examples", int, 3, "Examples of each violated invariant.",
+        metavar="N", minimum=1, functions=("verify",), field="examples"),
+    ENGINE, SCHEMA_REGISTRY, KAFKA_PROPERTIES, AS_JSON, JUNIT_XML, HTML, QUIET, SERVER,
+)
+"""In the order of the help of ``verify``."""
+# fmt: on
+
+
+@dataclass(frozen=True)
+class OptionRule:
+    """A combination that is rejected.
+
+    :param given: what is given: options, and the kind of the sink.
+    :param absent: options of which none is given.
+    :param parameter: the key of the changefeed that the error is about; empty: it is about options.
+    """
+
+    what: str
+    given: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    hint: str = ""
+    parameter: str = ""
+
+    def error(self) -> ProducerError:
+        """Return the error, which speaks Python."""
+        names = re.findall(r"`(\w+)`", f"{self.what} {self.hint}")
+        if self.parameter:
+            return ChangefeedError(self.what, parameter=self.parameter, hint=self.hint).about(*names)
+        return ArgumentError(self.what, argument=names[0], hint=self.hint).about(*names)
+
+
+def _apart(
+    options: Iterable[str], others: Iterable[str], hint: str = "", key: str = ""
+) -> Iterator[OptionRule]:
+    for option, other in product(options, others):
+        name = other if other == STORAGE else f"`{other}`"
+        yield OptionRule(f"`{option}` cannot be combined with {name}", (option, other), (), hint, key)
+
+
+def _requires(options: Iterable[str], other: str, hint: str = "", key: str = "") -> Iterator[OptionRule]:
+    for option in options:
+        yield OptionRule(f"`{option}` requires `{other}`", (option,), (other,), hint, key)
+
+
+def _sources(*names: str) -> Iterator[OptionRule]:
+    *first, last = (f"`{name}`" for name in names)
+    what = f"give exactly one source: {', '.join(first)} or {last}"
+    for given, absent in [((), names), *((pair, ()) for pair in combinations(names, 2))]:
+        yield OptionRule(what, given, absent, parameter="sink-uri")
+    yield from _apart(["config"], ["folder"], "a golden folder contains its changefeed", "config")
+
+
+def _of_command(*options: Option) -> Iterator[OptionRule]:
+    yield from _apart([option.name for option in options if option.local], ["server"])
+    hint = "or set it in the changefeed file: [sink] schema-registry"
+    yield from _requires(["schema_registry"], "sink_uri", hint, "schema-registry")
+
+
+STORAGE, BROKER, EMBEDDED = "a storage sink", "a broker", "an embedded broker"
+"""The kinds of sinks."""
+_OF_TOPICS = "it applies to topics and golden folders"
+_EMPTY = "kafka://HOST:PORT/TOPIC; an embedded broker starts empty"
+# fmt: off
+RULES: dict[str, tuple[OptionRule, ...]] = {
+    "run": (
+        *_of_command(*RUN),
+        *_apart(["rate"], [
+            option.name for option in RUN if {*option.functions} & {*_OF_SCENARIOS} == {"run"}]),
+        *_requires(["duration"], "rate"),
+        *_apart(["watch"],
+            ["rate", "append", "keep", "resume", "dry_run", "messages_only", "junit_xml", "html"]),
+        *_apart(["messages_only"], ["dry_run", "state_at"], "it writes nothing but messages"),
+        OptionRule("`state_at` requires `out`", ("state_at",), ("out", "watch"),
+            "the state is written to a golden folder"),
+        *_apart(["out", "append", "replace", "resume", "keep", "messages_only", "state_at", "inject"],
+            [STORAGE], _OF_TOPICS),
+        *_apart(["append", "resume"], ["replace"], "choose one of them"),
+        *_apart(["append", "replace", "keep"], ["dry_run"], "a dry run writes nothing"),
+        OptionRule("`replace` requires `out`, or a sink URI with a broker", ("replace", EMBEDDED), ("out",),
+            _EMPTY),
+        OptionRule("`append` cannot be combined with `out`", ("append", "out", EMBEDDED),
+            hint="the sink URI names no host, so only the folder is written"),
+        OptionRule("`append` requires a sink URI with a broker", ("append", EMBEDDED), hint=_EMPTY),
+        OptionRule("`keep` applies to the embedded broker, which this run does not start", ("keep", BROKER),
+            hint="the brokers of the sink URI keep running anyway"),
+        OptionRule("`resume` requires a sink URI with a broker", ("resume", EMBEDDED), parameter="sink-uri",
+            hint="kafka://HOST:PORT/TOPIC; embedded brokers and folders always start empty"),
+    ),
+    "verify": (
+        *_of_command(*VERIFY),
+        *_sources("sink_uri", "folder"),
+        *_requires(["state_at", "overrides", "inject"], "scenario", "add `scenario`"),
+        *_apart(["strict_table_order", "state_at", "from_beginning", "resolved_gap_ms", "inject"], [STORAGE],
+            _OF_TOPICS),
+    ),
+    "coverage": tuple(_sources("sink_uri", "folder")),
+    "decode": (*_of_command(SCHEMA_REGISTRY, KAFKA_PROPERTIES), *_sources("sink_uri", "folder", "file")),
+}
+"""By command, in the order of the checks."""
+# fmt: on
+_OPTIONS = {option.name: option for option in (*RUN, *VERIFY)}
+
+
+def check_options(command: str, values: Mapping[str, object], sink: str = "") -> None:
+    """Reject options that cannot be combined, or that would have no effect.
+
+    :param command: ``run``, ``verify``, ``coverage`` or ``decode``.
+    :param values: the options by name.
+    :param sink: the kind of the sink; empty: it is not known yet.
+    :raises ProducerError: for the first rule that they break.
+    """
+    given = {sink} | {
+        name
+        for name, value in values.items()
+        if (_OPTIONS[name].is_given(value) if name in _OPTIONS else value is not None)
+    }
+    for rule in RULES[command]:
+        if given.issuperset(rule.given) and given.isdisjoint(rule.absent):
+            raise rule.error()

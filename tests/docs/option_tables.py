@@ -1,0 +1,34 @@
+"""The tables of the options of ``run`` and ``verify``, in Python, on the command line and in requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from tests.docs.markdown import code, listed, table
+from ticdc_producer.runs.options import RUN, VERIFY, Option
+
+_HEAD = ("option", "of the functions", "of the command", "field of a request", "default", "effect")
+
+
+def _options(options: Iterable[Option], *functions: str) -> str:
+    return table(_HEAD, [_row(option, functions) for option in options])
+
+
+def _row(option: Option, functions: tuple[str, ...]) -> list[str]:
+    value = option.value or option.metavar
+    flags = [code(f"{flag} {value}" if value else flag) for flag in option.flags]
+    default = "" if option.default in (None, (), False) else code(str(option.default).lower())
+    return [
+        code(option.name),
+        listed(name for name in option.functions if name in functions),
+        ", ".join(flags) + (", without `--server`" if option.local else ""),
+        code(option.field) if option.field else "",
+        default,
+        f"{option.help.removesuffix('.')}; {option.note}." if option.note else option.help,
+    ]
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "run-options": lambda: _options(RUN, "run", "run_realtime", "run_changes"),
+    "verify-options": lambda: _options(VERIFY, "verify"),
+}

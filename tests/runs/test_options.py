@@ -1,0 +1,124 @@
+"""The signatures of Python, the requests of the service and the rules agree with the declared options."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Sequence
+from dataclasses import MISSING, fields
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+import pytest
+
+import ticdc_producer
+from ticdc_producer.cli.options import error_text
+from ticdc_producer.errors import ProducerError
+from ticdc_producer.runs.options import RULES, RUN, VERIFY, Option, check_options
+from ticdc_producer.runs.run_options import RunOptions
+from ticdc_producer.serve.submission import RunRequest, ScenarioOf, VerifyRequest
+
+OF_PYTHON = {
+    "run": {"scenario", "on_status", "on_progress", "on_verdict"},
+    "run_realtime": {"scenario", "wall_clock", "on_status", "on_verdict"},
+    "run_changes": {"changes", "tables", "name", "start", "every_ms", "on_status"},
+    "verify": {"on_status", "on_verdict"},
+}
+"""The arguments that are no options."""
+
+
+@pytest.mark.parametrize("function", OF_PYTHON)
+def test_the_python_functions_have_the_declared_options(function: str) -> None:
+    signature = inspect.signature(getattr(ticdc_producer, function))
+    declared = {option.name: option for option in (VERIFY if function == "verify" else RUN)}
+    options = {option.name for option in declared.values() if function in option.functions}
+    assert set(signature.parameters) == options | OF_PYTHON[function]
+    for name in options - {"rate"}:  # `run_realtime` requires it
+        assert signature.parameters[name].default == declared[name].default, name
+
+
+@pytest.mark.parametrize("function", OF_PYTHON)
+def test_the_python_functions_take_values_of_the_declared_types(function: str) -> None:
+    hints = get_type_hints(inspect.unwrap(getattr(ticdc_producer, function)))
+    for option in VERIFY if function == "verify" else RUN:
+        if function in option.functions:
+            required = {NoneType} if option.name == "rate" else set()
+            assert _alternatives(option.type) - required <= _alternatives(hints[option.name]), option.name
+
+
+def _alternatives(hint: Any) -> set[Any]:
+    """The types of a union; a list is a sequence."""
+    if isinstance(hint, UnionType):
+        return set(get_args(hint))
+    return {Sequence[get_args(hint)] if get_origin(hint) is list else hint}
+
+
+def test_the_options_of_a_job_have_the_declared_defaults() -> None:
+    declared = {option.name: option.default for option in RUN}
+    defaults = {field.name: field.default for field in fields(RunOptions) if field.default is not MISSING}
+    same = declared.keys() & defaults.keys()
+    assert len(same) == 9
+    assert {name: defaults[name] for name in same} == {name: declared[name] for name in same}
+
+
+@pytest.mark.parametrize(("request_type", "options"), [(RunRequest, RUN), (VerifyRequest, VERIFY)])
+def test_requests_have_the_declared_fields(
+    request_type: type[ScenarioOf], options: tuple[Option, ...]
+) -> None:
+    own = {"scenario", "sql", "yaml", "file"}
+    own |= {"protocol", "options", "partitions", "dispatch", "topic", "scenario_topic"}
+    declared = {option.field: option for option in options if option.field}
+    assert request_type.model_fields.keys() - own == declared.keys()
+    for name, option in declared.items():
+        field = request_type.model_fields[name]
+        assert field.is_required() or field.default == option.default, name
+        assert field.description
+
+
+@pytest.mark.parametrize("command", RULES)
+def test_rules_name_options_of_their_command(command: str) -> None:
+    options = {"run": RUN}.get(command, VERIFY)
+    names = {option.name for option in options} | ({"file"} if command == "decode" else set())
+    kinds = {"a storage sink", "a broker", "an embedded broker"}
+    for rule in RULES[command]:
+        assert {*rule.given, *rule.absent} <= names | kinds
+        assert set(re.findall(r"`(\w+)`", rule.what)) <= names
+        assert "`" not in error_text(rule.error()), "the command line spells all options of the error"
+
+
+ACCEPTED: list[tuple[str, dict[str, Any], str]] = [
+    ("run", {"append": False, "replace": True, "state_at": [], "dry_run": False}, ""),
+    ("run", {"replace": True, "out": "x"}, "an embedded broker"),
+    ("run", {"append": True, "out": "x"}, "a broker"),
+    ("run", {"state_at": [5], "watch": True}, ""),
+    ("run", {"preview": "events", "verify_output": True, "server": True}, ""),
+    ("verify", {"folder": "x", "scenario": "bank", "inject": ("lost-row",), "examples": 3}, ""),
+]
+
+
+@pytest.mark.parametrize(("command", "values", "sink"), ACCEPTED)
+def test_options_that_fit_together(command: str, values: dict[str, Any], sink: str) -> None:
+    check_options(command, values, sink)
+
+
+_HERE, _EMBEDDED = {"server": True}, "an embedded broker"
+REJECTED: list[tuple[str, dict[str, Any], str, str, str]] = [
+    ("run", {"rate": "5/s", "messages_only": True}, "", "`messages_only`", "combined with --only messages"),
+    ("run", {"rate": "5/s", "verify_output": False}, "", "`verify_output`", "combined with --no-verify"),
+    ("run", {"preview": "log", **_HERE}, "", "`preview`", "--preview log cannot be combined with --server"),
+    ("run", {"kafka_properties": ["a=b"], **_HERE}, "", "`kafka_properties`", "-X cannot be combined with"),
+    ("run", {"replace": True}, _EMBEDDED, "`out`, or a sink URI", "--replace requires --out, or a sink URI"),
+    ("verify", {}, "", "`sink_uri` or `folder`", "give exactly one source: --sink-uri or --in"),
+    ("decode", {"file": "x", "folder": "y"}, "", "`file`", "exactly one source: --sink-uri, --in or a file"),
+    ("verify", {"sink_uri": "x", "state_at": [5]}, "", "`scenario`", "--state-at requires --scenario"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "values", "sink", "in_python", "in_shell"), REJECTED)
+def test_options_that_do_not_fit_together(
+    command: str, values: dict[str, Any], sink: str, in_python: str, in_shell: str
+) -> None:
+    with pytest.raises(ProducerError) as caught:
+        check_options(command, values, sink)
+    assert in_python in str(caught.value)
+    assert in_shell in error_text(caught.value)
