@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
 import signal
 import sys
@@ -16,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from ticdc_producer import errors
 from ticdc_producer.cli.options import fail, fail_usage
+from ticdc_producer.cli.standard_output import guard_standard_streams
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.installation import postpone_pandas
 
@@ -32,7 +32,9 @@ COMMANDS = {
     "verify": (
         "Verify a topic or folder against TiCDC's guarantees, and against a scenario if one is given."
     ),
-    "scenario": "Check scenario files, list the shipped ones, print their JSON Schema.",
+    "scenario": (
+        "Check scenario files, start new ones, list and print the shipped ones, print their JSON Schema."
+    ),
     "golden": "Write the conformance corpus as files, and compare two of them.",
     "traps": "List the events that break consumers of TiCDC's topics: legal and illegal ones.",
     "broker": "A Kafka on this machine, without Docker: it runs until `broker stop`.",
@@ -106,6 +108,8 @@ def main(arguments: list[str] | None = None) -> int:
     :param arguments: command line without the program's name; None: that of this process.
     :return: 0 ok, 1 violations found, 2 bad input, 3 the environment failed, 130 interrupted.
     """
+    if arguments is None:
+        guard_standard_streams()
     log_to_stderr()
     if arguments is None and sys.argv[1:2] and sys.argv[1] in _ON_ARROW and not _HELP.intersection(sys.argv):
         postpone_pandas()
@@ -129,9 +133,6 @@ def main(arguments: list[str] | None = None) -> int:
         if missing is None:
             raise
         return fail(missing)
-    except BrokenPipeError:  # `| head` closed our output
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Exception as error:
         if _caused_by_interrupt(error):
             return _interrupted()

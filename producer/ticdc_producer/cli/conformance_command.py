@@ -156,7 +156,7 @@ def _outcomes(
     from ticdc_producer.conformance import runner as report
     from ticdc_producer.conformance.runner import run
 
-    typer.echo(f"running {len(cases)} cases", err=True)
+    typer.echo(f"running {len(cases):,} case{'' if len(cases) == 1 else 's'}", err=True)
 
     def save_failure(outcome: CaseOutcome) -> None:
         if save is not None and outcome.status == "failed":

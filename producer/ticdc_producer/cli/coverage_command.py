@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from ticdc_producer.cli.options import Config, EngineName, Json, KafkaProperties, SinkURI
+from ticdc_producer.cli.options import Config, EngineName, Folder, Json, KafkaProperties, SinkURI
 from ticdc_producer.cli.progress import ProgressDisplay
 
 if TYPE_CHECKING:
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 def coverage(
     sink_uri: SinkURI = None,
-    folder: Annotated[Path | None, typer.Option("--in", metavar="DIR", help="A golden folder.")] = None,
+    folder: Folder = None,
     config: Config = None,
     kafka_properties: KafkaProperties = None,
     engine: EngineName = "auto",

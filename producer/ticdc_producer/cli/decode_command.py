@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ticdc_producer.cli.options import Config, KafkaProperties, SchemaRegistry, Server, SinkURI, with_registry
+from ticdc_producer.cli.options import (
+    Config,
+    Folder,
+    KafkaProperties,
+    SchemaRegistry,
+    Server,
+    SinkURI,
+    with_registry,
+)
+from ticdc_producer.cli.standard_output import reader_gone
+from ticdc_producer.runs.options import check_options
 
 
 class Format(StrEnum):
@@ -21,10 +30,13 @@ class Format(StrEnum):
 def decode(
     file: Annotated[
         str | None,
-        typer.Argument(metavar="FILE|-", help="A file in the format of messages.jsonl; - for stdin."),
+        typer.Argument(
+            metavar="FILE|DIR|-",
+            help="A file in the format of messages.jsonl, a golden folder or a storage folder; - for stdin.",
+        ),
     ] = None,
     sink_uri: SinkURI = None,
-    folder: Annotated[Path | None, typer.Option("--in", metavar="DIR", help="A golden folder.")] = None,
+    folder: Folder = None,
     protocol: Annotated[
         str | None,
         typer.Option(
@@ -43,6 +55,8 @@ def decode(
     from ticdc_producer.model.event_line import event_line, event_text, json_line
     from ticdc_producer.runs.decode import decode as events
 
+    given = {"sink_uri": sink_uri, "folder": folder, "file": file, "config": config}
+    check_options("decode", {**given, "schema_registry": schema_registry})
     damaged = False
     rows = events(
         sink_uri=with_registry(sink_uri, schema_registry),
@@ -56,4 +70,6 @@ def decode(
         damaged = damaged or row["kind"] == "error"
         text = event_text(row) if form is Format.TEXT else json_line(event_line(row))
         typer.echo(text)
+        if reader_gone():
+            break
     return 1 if damaged else 0

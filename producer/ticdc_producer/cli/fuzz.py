@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ticdc_producer.conformance.fuzz.campaign import Report
     from ticdc_producer.conformance.fuzz.example import FuzzExample
     from ticdc_producer.conformance.fuzz.shrink import Failure
-    from ticdc_producer.conformance.fuzz.testee import FuzzTestee
+    from ticdc_producer.conformance.fuzz.testee import FuzzTestee, Wrong
     from ticdc_producer.conformance.wire import ProtocolName
 
 T = TypeVar("T")
@@ -170,7 +170,7 @@ def replay(options: FuzzOptions, folder: Path) -> int:
         reasons = [] if wrong is None else list(wrong.reasons)
         typer.echo(json.dumps({"ok": wrong is None, "reasons": reasons}, ensure_ascii=False, indent=2))
     else:
-        for line in ["passed"] if wrong is None else ["failed", *(f"  {reason}" for reason in wrong.reasons)]:
+        for line in ["passed"] if wrong is None else ["failed", *_delivery(wrong), *_reasons(wrong)]:
             typer.echo(line)
     return 0 if wrong is None else 1
 
@@ -215,7 +215,7 @@ async def _with_testee(options: FuzzOptions, use: Callable[[FuzzTestee], Awaitab
 
 def _report_lines(report: Report, command: str, folder: Path | None) -> list[str]:
     times = f"{report.seconds:.0f} s; the testee waited {report.idle:.0f} of {report.exchange:.0f} s"
-    lines = [f"{report.examples} examples, {report.cases} cases in {times}"]
+    lines = [f"{_counted(report.examples, 'example')}, {_counted(report.cases, 'case')} in {times}"]
     if report.regressions:
         lines.append(f"{report.regressions} examples of earlier failures")
     if report.skipped:
@@ -232,16 +232,35 @@ def _failure_lines(failure: Failure, command: str, folder: Path) -> list[str]:
     example = failure.smallest
     orders = "".join(f", order {delivery.order}" for delivery in example.deliveries)
     source = f"example {failure.number}" if failure.number else "the example"
+    before = _counted(failure.original.statements, "statement")
     return [
-        f"failed: {source}; {failure.original.statements} statements, shrunk to {example.statements}",
+        f"failed: {source}; {before}, shrunk to {example.statements}",
         *(f"  {line}" for line in example.text.splitlines()),
-        f"protocol {example.protocol}, {example.partitions} partitions{orders}",
+        f"protocol {example.protocol}, {_counted(example.partitions, 'partition')}{orders}",
+        *_delivery(failure.wrong),
         *([f"traps: {', '.join(example.inject)}"] if example.inject else []),
         *([f"options: {json.dumps(dict(example.options))}"] if example.options else []),
-        *(f"  {line}" for reason in failure.wrong.reasons for line in reason.splitlines()),
+        *_reasons(failure.wrong),
         f"saved: {folder}",
         f"replay: {replay_command(command, folder)}",
     ]
+
+
+def _delivery(wrong: Wrong) -> list[str]:
+    """Return the line with the order of the messages; none for a request of one message."""
+    from ticdc_producer.conformance.fuzz.example import delivery_text
+    from ticdc_producer.conformance.wire import ApplyRequest
+
+    request = wrong.case.request
+    return [f"delivered: {delivery_text(request.messages)}"] if isinstance(request, ApplyRequest) else []
+
+
+def _reasons(wrong: Wrong) -> list[str]:
+    return [f"  {line}" for reason in wrong.reasons for line in reason.splitlines()]
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _report_json(report: Report, folder: Path | None) -> dict[str, object]:

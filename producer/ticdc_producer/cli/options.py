@@ -2,17 +2,36 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+from collections.abc import Callable, Iterable
 from enum import StrEnum
+from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from urllib.parse import quote
 
 import typer
 
 from ticdc_producer.cli.remote.frames import URL_VARIABLE
 from ticdc_producer.engine import EngineOption
-from ticdc_producer.errors import USAGE, ArgumentError, ChangefeedError, ProducerError
+from ticdc_producer.errors import USAGE, ArgumentError, ProducerError
 from ticdc_producer.model.parameter import PROTOCOLS, Protocol
+from ticdc_producer.runs.options import (
+    AS_JSON,
+    CONFIG,
+    ENGINE,
+    FOLDER,
+    JUNIT_XML,
+    KAFKA_PROPERTIES,
+    QUIET,
+    RUN,
+    SCHEMA_REGISTRY,
+    SERVER,
+    SINK_URI,
+    VERIFY,
+    Option,
+)
 
 if TYPE_CHECKING:
     ProtocolName: TypeAlias = Protocol
@@ -20,73 +39,73 @@ if TYPE_CHECKING:
 else:  # typer has no lists of literals
     ProtocolName = StrEnum("ProtocolName", {name: name for name in PROTOCOLS})
     AnyProtocol = StrEnum("AnyProtocol", {name: name for name in ("all", *PROTOCOLS)})
-SinkURI = Annotated[
-    str | None,
-    typer.Option(
-        "--sink-uri",
-        metavar="URI",
-        help="TiCDC's: kafka://HOST:PORT/TOPIC?protocol=open-protocol&partition-num=3, file:///DIR?protocol=csv",
-    ),
-]
-Config = Annotated[Path | None, typer.Option("--config", metavar="TOML", help="Changefeed file of TiCDC.")]
-SchemaRegistry = Annotated[
-    str | None,
-    typer.Option(
-        "--schema-registry",
-        metavar="URL",
-        help="Schema registry for Avro; sets schema-registry of the sink URI, which is required.",
-    ),
-]
-KafkaProperties = Annotated[
-    list[str] | None,
-    typer.Option(
-        "-X",
-        metavar="NAME=VALUE",
-        help="A property of the Kafka clients, as librdkafka spells it; may be repeated.",
-    ),
-]
-EngineName = Annotated[
-    EngineOption,
-    typer.Option(
-        "--engine",
-        help="local: in this process; spark: in Spark's tasks; auto: in Spark's tasks if the work is large.",
-    ),
-]
-Server = Annotated[
-    str | None,
-    typer.Option(
-        "--server",
-        metavar="URL",
-        envvar=URL_VARIABLE,
-        help="Let a running `ticdc-producer serve` do the work.",
-    ),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+_VARIABLES = {"server": URL_VARIABLE}
+"""The environment variables of options."""
 
-_OPTIONS = {
-    "file": "a file",
-    "folder": "--in",
-    "kafka_properties": "-X",
-    "messages_only": "--only messages",
-    "overrides": "--set",
-}
-"""The options that are spelled differently from the arguments of the Python functions."""
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only errors and the verdict.")]
+def typer_option(option: Option, *default: Any) -> Any:
+    """Return an option as Typer declares it.
+
+    :param default: its default; none: the command declares one.
+    """
+    text = f"{option.help.removesuffix('.')}; {option.note}." if option.note else option.help
+    return typer.Option(
+        *default,
+        *option.flags,
+        metavar=option.metavar,
+        min=option.minimum,
+        envvar=_VARIABLES.get(option.name),
+        help=_NAME.sub(lambda name: _SPELLED.get(name[1], name[0]), text),
+        callback=_as_boolean if option.value else None,
+    )
+
+
+def _as_boolean(value: str | None) -> bool:
+    return value is not None
+
+
+def with_options(options: Iterable[Option]) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Give a command these options in place of its ``**options``."""
+
+    def declared(command: Callable[..., int]) -> Callable[..., int]:
+        signature = inspect.signature(command, eval_str=True)
+        own = [part for part in signature.parameters.values() if part.kind is not Parameter.VAR_KEYWORD]
+        command.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[*own, *map(_parameter, options)]
+        )
+        return command
+
+    return declared
+
+
+def _parameter(option: Option) -> Parameter:
+    kind, default = (Literal[option.value] | None, None) if option.value else (option.type, option.default)
+    declared = typer_option(option, default)
+    return Parameter(option.name, Parameter.KEYWORD_ONLY, default=declared, annotation=kind)
+
+
+_NAME = re.compile(r"`(\w+)`")
+_SPELLED = {option.name: option.spelled for option in (*VERIFY, *RUN)} | {"file": "a file"}
+
+SinkURI = Annotated[str | None, typer_option(SINK_URI)]
+Config = Annotated[Path | None, typer_option(CONFIG)]
+Folder = Annotated[Path | None, typer_option(FOLDER)]
+SchemaRegistry = Annotated[str | None, typer_option(SCHEMA_REGISTRY)]
+KafkaProperties = Annotated[list[str] | None, typer_option(KAFKA_PROPERTIES)]
+EngineName = Annotated[EngineOption, typer_option(ENGINE)]
+Server = Annotated[str | None, typer_option(SERVER)]
+Json = Annotated[bool, typer_option(AS_JSON)]
+JunitXml = Annotated[Path | None, typer_option(JUNIT_XML)]
+Quiet = Annotated[bool, typer_option(QUIET)]
 
 
 def with_registry(sink_uri: str | None, url: str | None) -> str | None:
     """Return the sink URI with the parameter ``schema-registry``.
 
     :param url: of the registry; None: the sink URI is returned unchanged.
-    :raises ChangefeedError: for a registry without a sink URI.
     """
-    if url is None:
+    if url is None or sink_uri is None:
         return sink_uri
-    if sink_uri is None:
-        hint = "or set it in the changefeed file: [sink] schema-registry"
-        what = "--schema-registry requires --sink-uri"
-        raise ChangefeedError(what, parameter="schema-registry", hint=hint)
     separator = "&" if "?" in sink_uri else "?"
     return f"{sink_uri}{separator}schema-registry={quote(url, safe='/:@$%{}')}"
 
@@ -121,7 +140,7 @@ def error_text(error: ProducerError) -> str:
 
 def _option(argument: str) -> str:
     """Spell an argument of the Python functions as the commands do."""
-    return _OPTIONS.get(argument, f"--{argument.replace('_', '-')}")
+    return _SPELLED.get(argument, f"--{argument.replace('_', '-')}")
 
 
 def fail_usage(error: typer.TyperException) -> int:

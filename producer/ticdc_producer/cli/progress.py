@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -16,10 +18,20 @@ if TYPE_CHECKING:
     from ticdc_producer.runs.run_report import Progress
 
 
+_LINE_SECONDS = 10.0
+
+
 class ProgressDisplay:
     """Shows the current step, and the progress of long steps."""
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(
+        self, *, quiet: bool = False, done: str = "written", clock: Callable[[], float] = monotonic
+    ) -> None:
+        """Show nothing yet.
+
+        :param done: word for what has happened to a message, for plain lines.
+        :param clock: returns seconds.
+        """
         from rich.console import Console  # not at the top: --help does not need it
 
         self._console = Console(stderr=True, highlight=False, quiet=quiet)
@@ -27,6 +39,8 @@ class ProgressDisplay:
         self._bar: Bar | None = None
         self._task: TaskID | None = None
         self._line = ""
+        self._done, self._clock = done, clock
+        self._next_line: float | None = None
 
     def __enter__(self) -> ProgressDisplay:
         return self
@@ -38,7 +52,7 @@ class ProgressDisplay:
 
     def on_status(self, line: str) -> None:
         """Show the step that starts now."""
-        self._line = line
+        self._line, self._next_line = line, None
         if not self._console.is_terminal:
             self._console.print(line, soft_wrap=True, markup=False)
             return
@@ -50,8 +64,9 @@ class ProgressDisplay:
         self._status.start()
 
     def show(self, measured: Progress) -> None:
-        """Show the progress of the current step."""
+        """Show the progress of the current step: a line every ten seconds, or a bar on a terminal."""
         if not self._console.is_terminal:
+            self._print_line(measured)
             return
         if self._bar is None or self._task is None:
             self._clear()
@@ -61,6 +76,14 @@ class ProgressDisplay:
         self._bar.update(
             self._task, completed=measured.messages, total=measured.total, up_to=up_to(measured.ts)
         )
+
+    def _print_line(self, measured: Progress) -> None:
+        now = self._clock()
+        if self._next_line is not None and now >= self._next_line:
+            total = "" if measured.total is None else f" of {measured.total:,}"
+            self._console.print(f"{self._done} {measured.messages:,}{total}", soft_wrap=True)
+        if self._next_line is None or now >= self._next_line:
+            self._next_line = now + _LINE_SECONDS
 
     def _clear(self) -> None:
         for display in (self._status, self._bar):

@@ -1,51 +1,70 @@
-"""The report of a run, and a verdict, as text."""
+"""The report of a run, what to do next, and a verdict, as text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from shlex import quote
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.reports.text import (
+    cause_of_damage,
     differences,
+    failure,
     gap_reason,
+    grouped_by_reason,
+    invariants_checked,
     kinds,
     not_looked_at,
-    summary,
+    run_summary,
     tables_compared,
+    uninjected,
     why_not_compared,
 )
 from ticdc_producer.runs.run_report import RunReport, reporting_invariants
 from ticdc_producer.verifier.finding import Finding
-from ticdc_producer.verifier.verdict import Verdict
+from ticdc_producer.verifier.verdict import RequestedFaults, Verdict
 
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan", "not checked": "dim"}
 
 
 def show_verdict(
-    verdict: Verdict, console: Console | None = None, *, quiet: bool = False, way_out: str = ""
+    verdict: Verdict,
+    console: Console | None = None,
+    *,
+    quiet: bool = False,
+    way_out: str = "",
+    requested: RequestedFaults | None = None,
 ) -> None:
     """Print the verdict to stdout; its last line is the summary.
 
     :param quiet: print only errors and the summary.
     :param way_out: the option that compares the events and rows that are not compared.
+    :param requested: the faults of the run, which decide whether it succeeded; None: it has none.
     """
     console = console or Console(highlight=False)
     severities = ("error",) if quiet else tuple(_COLOURS)
-    _findings(console, verdict.of_severity(*severities))
-    _differences(console, verdict)
+    cause = cause_of_damage(verdict)
+    if cause:
+        console.print(Text(f"error  {cause}", _COLOURS["error"]), soft_wrap=True)
+    _findings(console, verdict.of_severity(*severities), cause)
+    _differences(console, verdict, examples=not cause)
     if not quiet:
         _checked(console, verdict)
         _not_compared(console, verdict, way_out)
-    console.print(Text(summary(verdict), "bold green" if verdict.ok else "bold red"), soft_wrap=True)
+    ok = verdict.ok if requested is None else requested.detected(verdict)
+    console.print(Text(run_summary(verdict, requested), "bold green" if ok else "bold red"), soft_wrap=True)
 
 
-def _findings(console: Console, findings: Sequence[Finding]) -> None:
-    """Print findings, aligned by severity and id."""
+def _findings(console: Console, findings: Sequence[Finding], cause: str) -> None:
+    """Print findings, aligned by severity and id.
+
+    :param cause: a hint that is printed already.
+    """
+    findings = grouped_by_reason(findings)
     severity = max((len(finding.severity) for finding in findings), default=0)
     name = max((len(finding.id) for finding in findings), default=0)
     for finding in findings:
@@ -53,21 +72,21 @@ def _findings(console: Console, findings: Sequence[Finding]) -> None:
         if finding.severity == "not checked":
             console.print(head + Text(f"  {gap_reason(finding)}", "default"), soft_wrap=True)
         else:
-            _finding(console, head, finding)
+            _finding(console, head, finding, cause)
 
 
-def _finding(console: Console, head: Text, finding: Finding) -> None:
+def _finding(console: Console, head: Text, finding: Finding, cause: str) -> None:
     times = f" ({finding.count:,} times)" if finding.count > 1 else ""
     console.print(head + Text(f"  {finding.statement}{times}", "default"), soft_wrap=True)
     for example in finding.examples:
         console.print(Text(f"  {example.detail}"), soft_wrap=True)
         for event in example.events:
             console.print(Text(f"    {event}"), soft_wrap=True)
-    if finding.hint:
+    if finding.hint not in ("", cause):
         console.print(Text(f"  {finding.hint}", "italic"), soft_wrap=True)
 
 
-def _differences(console: Console, verdict: Verdict) -> None:
+def _differences(console: Console, verdict: Verdict, *, examples: bool) -> None:
     states = [(f"rows at {ts}", state) for ts, state in sorted(verdict.states.items())]
     for name, part in (("events", verdict.comparison), ("rows", verdict.state), *states):
         if part is None or part.ok:
@@ -75,13 +94,13 @@ def _differences(console: Console, verdict: Verdict) -> None:
         console.print(
             Text(f"error  {name} differ from the expected ones: {differences(part)}", "red"), soft_wrap=True
         )
-        for line in part.diff:
+        for line in part.diff if examples else ():
             console.print(Text(f"  {line}"), soft_wrap=True)
 
 
 def _checked(console: Console, verdict: Verdict) -> None:
     lines = [] if verdict.engine is None else [("engine", str(verdict.engine))]
-    lines += [("invariants", f"checked {len(verdict.checked)} on {kinds(verdict)}")]
+    lines += [("stream", f"{invariants_checked(verdict)} ({kinds(verdict)})")]
     if verdict.comparison is not None and verdict.comparison.ok:
         lines.append(("events", f"all {verdict.comparison.expected:,} expected events came, in order"))
     if verdict.state is not None and verdict.state.ok:
@@ -106,26 +125,29 @@ def _not_compared(console: Console, verdict: Verdict, way_out: str) -> None:
         console.print(Text(f"{title:<10}  ", "bold") + Text(line, _COLOURS["warning"]), soft_wrap=True)
 
 
-def show_report(report: RunReport, console: Console | None = None, *, quiet: bool = False) -> None:
+def show_report(
+    report: RunReport, console: Console | None = None, *, quiet: bool = False, log: bool = False
+) -> None:
     """Print the report to stdout.
 
     :param quiet: print only errors, the summary, and the address of a broker that is left running.
+    :param log: print the first messages in the form of docs/documentation-sample.md.
     """
     console = console or Console(highlight=False)
     if not quiet:
-        _summary(console, report)
+        _summary(console, report, log)
     if report.broker_pid:
         address = report.target.split("/")[2]
         console.print(f"the broker is left running at {address}; `kill {report.broker_pid}` ends it")
     if not quiet:
         _faults(console, report)
     if report.verdict is not None:
-        show_verdict(report.verdict, console, quiet=quiet)
-    if report.verdict is not None and report.ok and not report.verdict.ok:
-        console.print("as requested: every illegal fault was detected, and no other violation was found")
+        show_verdict(report.verdict, console, quiet=quiet, requested=report.requested_faults)
+    elif not report.ok:
+        console.print(Text(failure(uninjected(report.not_injected)), "bold red"), soft_wrap=True)
 
 
-def _summary(console: Console, report: RunReport) -> None:
+def _summary(console: Console, report: RunReport, log: bool) -> None:
     title = "dry run of" if report.dry_run else "ran"
     console.print(f"{title} {report.scenario}" + (f" into {report.target}" if report.target else ""))
     if report.engine is not None:
@@ -137,11 +159,26 @@ def _summary(console: Console, report: RunReport) -> None:
     for line in _explained_counts(report):
         console.print(line, markup=False, soft_wrap=True)
     _left_out(console, report)
+    for line in _first_log_lines(report) if log else _first_events(report):
+        console.print(Text(line), soft_wrap=True)
+
+
+def _first_events(report: RunReport) -> Iterator[str]:
+    """Yield the first events as ``decode`` prints them."""
+    first, total = report.first_events, sum(report.counts.events.values())
+    if first.lines:
+        whole = first.events >= total
+        yield f"all {first.events:,} events:" if whole else f"first {first.events:,} of {total:,} events:"
+        yield from first.lines
+
+
+def _first_log_lines(report: RunReport) -> Iterator[str]:
+    """Yield the first messages in the form of docs/documentation-sample.md."""
     if report.preview:
-        events = sum(report.counts.events.values())
-        console.print(f"first {len(report.preview):,} of {events:,} events:")
-        for line in report.preview:
-            console.print(Text(line), soft_wrap=True)
+        yield f"first {len(report.preview):,} of {sum(report.counts.events.values()):,} events:"
+        yield from report.preview
+    elif report.verdict is not None:
+        yield "warning: only messages of Open Protocol are printed with --preview log"
 
 
 def _explained_counts(report: RunReport) -> Iterator[str]:
@@ -182,7 +219,7 @@ def _faults(console: Console, report: RunReport) -> None:
 
 def _detection(fault: Mapping[str, Any], report: RunReport) -> str:
     if not fault["places"]:
-        return f"not injected: it needs {trap(fault['trap']).requires or 'more events'}"
+        return "NOT INJECTED"
     if fault["legal"]:
         return "legal"
     if report.verdict is None:
@@ -196,3 +233,26 @@ def _left_out(console: Console, report: RunReport) -> None:
         console.print(f"not sent, as by TiCDC: {what} ({entry['reason']})", markup=False)
     for event in report.skipped:
         console.print(f"skipped: {event['table']} at {event['commit_ts']}: {event['error']}", markup=False)
+
+
+def next_steps(target: str, *, ended: bool = False, golden: bool, page: bool) -> Iterator[str]:
+    """Yield lines about the target of a run that has verified, or was not verified.
+
+    :param target: as its report names it; empty after a dry run.
+    :param ended: whether its topics have ended with their Kafka.
+    :param golden: whether the run wrote a golden folder.
+    :param page: whether it wrote an HTML page.
+    """
+    source = quote(target.removeprefix("file://"))
+    also = "" if page else "; `run --html PATH` draws them as a page"
+    if ended:
+        yield "next: this Kafka has ended; --keep leaves it running, --out DIR writes messages and final rows"
+        also = "" if page else "; --html PATH writes a page of this run"
+        yield f"      `ticdc-producer broker start` starts a Kafka for any number of runs{also}"
+    elif target.startswith("kafka://"):
+        yield f"next: `ticdc-producer decode --sink-uri {source}` prints all events{also}"
+        yield "      run your consumer on the topic; --out DIR also writes the rows that it must end up with"
+    elif target and (golden or target.startswith(("file://", "/"))):
+        yield f"next: `ticdc-producer decode {source}` prints all events{also}"
+        if golden:
+            yield f"      `ticdc-producer verify state --expected {source} --actual URL` compares your tables"

@@ -7,9 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from ticdc_producer.errors import ReportError
 from ticdc_producer.installation import own_version
@@ -20,14 +18,7 @@ if TYPE_CHECKING:
     from ticdc_producer.runs.verification import VerifiedStream
     from ticdc_producer.verifier.verdict import RequestedFaults, Verdict
 
-JunitXml = Annotated[
-    Path | None, typer.Option("--junit-xml", metavar="PATH", help="Also write the verdict as JUnit XML.")
-]
 _LARGEST_SOURCE = 1 << 20
-Html = Annotated[
-    Path | None,
-    typer.Option("--html", metavar="PATH", help="Also write the verdict and a timeline as one HTML page."),
-]
 
 
 def check_verified(path: Path | None, verified: bool) -> None:
@@ -78,6 +69,8 @@ class Reports:
     _timeline: Timeline | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
+        if self.junit_xml is None and self.html is None:
+            return
         from ticdc_producer.reports.report import check_installed, check_target
 
         for path in (self.junit_xml, self.html):
@@ -89,6 +82,8 @@ class Reports:
 
     def on_verdict(self, verified: VerifiedStream) -> None:
         """Query the data of the reports while the stream can be read."""
+        if self.junit_xml is None and self.html is None:
+            return
         from ticdc_producer.reports.report import Subject
 
         changefeed = verified.changefeed
@@ -113,7 +108,7 @@ class Reports:
         """Write the requested reports.
 
         :param faults: occurrences of the injected faults.
-        :param requested: the illegal ones among them, which the verdict must report.
+        :param requested: the traps of the run, with what the verdict must report.
         :raises ReportError: if a file cannot be written.
         """
         if verdict is None or self._subject is None:

@@ -1,8 +1,9 @@
-"""``ticdc-producer scenario validate|list|schema``."""
+"""``ticdc-producer scenario validate|new|list|show|schema``."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
     from ticdc_producer.runs.validate import Validation
 
 app = typer.Typer(
-    help="Check scenario files, list the shipped ones, print their JSON Schema.", no_args_is_help=True
+    help="Check scenario files, start new ones, list and print the shipped ones, print their JSON Schema.",
+    no_args_is_help=True,
 )
 
 
@@ -42,6 +44,8 @@ def _print(result: Validation) -> None:
     """Print the result of one scenario, without its errors."""
     for note in result.passed_over.notes:
         typer.echo(f"{result.scenario}:{note.line}: note: {note.text}", err=True)
+    for warning in result.warnings:
+        typer.echo(f"{result.scenario}: warning: {warning}", err=True)
     if not result.ok:
         errors = _counted(len(result.problems), "error")
         unchecked = f"; {_counted(result.unchecked, 'statement')} not checked" if result.unchecked else ""
@@ -49,7 +53,7 @@ def _print(result: Validation) -> None:
         return
     counts = ", ".join(f"{count} {word}" for word, count in sorted(result.passed_over.counts.items()))
     passed_over = f", passed over: {counts}" if counts else ""
-    changed = f"{result.commits} commits, {result.row_changes} row changes"
+    changed = f"{_counted(result.commits, 'commit')}, {_counted(result.row_changes, 'row change')}"
     typer.echo(f"{result.scenario}: ok, {changed}{passed_over}")
 
 
@@ -66,6 +70,35 @@ def list_shipped() -> int:
     width = max(map(len, listed), default=0)
     for name, description in listed.items():
         typer.echo(f"{name:{width}}  {description}")
+    return 0
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A name that `scenario list` prints.")],
+) -> int:
+    """Print a shipped scenario."""
+    from ticdc_producer.scenario.templates import shipped_text
+
+    typer.echo(shipped_text(name), nl=False)
+    return 0
+
+
+@app.command()
+def new(
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of the scenario, its file and its topic.")
+    ],
+    template: Annotated[
+        str, typer.Option("--from", metavar="TEMPLATE", help="A name that `scenario list` prints.")
+    ],
+) -> int:
+    """Write NAME.yaml, a copy of a shipped scenario to edit, into the current folder."""
+    from ticdc_producer.scenario.templates import write_from_template
+
+    path = write_from_template(name, template, Path())
+    typer.echo(f"wrote {path}")
+    typer.echo(f"next: edit it; `ticdc-producer run {path} --watch` runs it after each save", err=True)
     return 0
 
 

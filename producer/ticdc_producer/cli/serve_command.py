@@ -68,6 +68,10 @@ def serve(
     max_seconds: Annotated[
         float, typer.Option("--max-seconds", min=1, metavar="S", help="Time of one run.")
     ] = 300,
+    max_memory: Annotated[
+        int,
+        typer.Option("--max-memory", min=128, metavar="MIB", help="Memory of one run and what it starts."),
+    ] = 4096,
     max_queued: Annotated[int, typer.Option("--max-queued", min=1, metavar="N", help="Runs that wait.")] = 50,
     max_runs: Annotated[
         int, typer.Option("--max-runs", min=1, metavar="N", help="Finished runs that are available.")
@@ -91,7 +95,7 @@ def serve(
         kafka_properties=tuple(kafka_properties or ()),
         schema_registry=schema_registry,
         permissions=frozenset(permission.value for permission in allow or ()),
-        limits=Limits(seconds=max_seconds, queued=max_queued, runs=max_runs),
+        limits=Limits(seconds=max_seconds, memory_bytes=max_memory << 20, queued=max_queued, runs=max_runs),
     )
     listener = listen(settings)
     typer.echo(f"listening on {url_of(settings, listener)}")

@@ -5,24 +5,14 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from ticdc_producer.cli.options import (
-    Config,
-    EngineName,
-    Json,
-    KafkaProperties,
-    Quiet,
-    SchemaRegistry,
-    Server,
-    SinkURI,
-    refuse_options,
-    with_registry,
-)
+from ticdc_producer.cli.options import Json, JunitXml, Quiet, refuse_options, with_options, with_registry
 from ticdc_producer.cli.progress import ProgressDisplay
-from ticdc_producer.cli.reports import Html, JunitXml, Reports, scenario_source
+from ticdc_producer.cli.reports import Reports, scenario_source
+from ticdc_producer.runs.options import VERIFY, check_options
 
 
 def state(
@@ -132,66 +122,8 @@ app.command("state")(state)
 
 
 @app.callback()
-def verify(
-    context: typer.Context,
-    sink_uri: SinkURI = None,
-    folder: Annotated[Path | None, typer.Option("--in", metavar="DIR", help="A golden folder.")] = None,
-    scenario: Annotated[
-        str | None,
-        typer.Option("--scenario", metavar="SCENARIO", help="Also compare with this scenario."),
-    ] = None,
-    config: Config = None,
-    overrides: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Set a key of the scenario.")
-    ] = None,
-    strict_table_order: Annotated[
-        bool,
-        typer.Option(
-            "--strict-table-order", help="Require commit-ts order per table under every dispatch rule."
-        ),
-    ] = False,
-    inject: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--inject",
-            metavar="TRAP[:rate=R]",
-            help="A trap that was injected into the topic; may be repeated.",
-        ),
-    ] = None,
-    state_at: Annotated[
-        list[int] | None,
-        typer.Option(
-            "--state-at",
-            metavar="TS",
-            help="Also compare the rows at this TSO; requires --scenario; may be repeated.",
-        ),
-    ] = None,
-    from_beginning: Annotated[
-        bool,
-        typer.Option(
-            "--from-beginning",
-            help="The stream starts at the creation of its tables and omits nothing: a row without its "
-            "insert, a gap in its history or a missing DDL is an error.",
-        ),
-    ] = False,
-    resolved_gap_ms: Annotated[
-        int | None,
-        typer.Option(
-            "--resolved-gap-ms", min=0, metavar="MS", help="Report longer gaps between resolved-ts."
-        ),
-    ] = None,
-    examples: Annotated[
-        int, typer.Option("--examples", min=1, metavar="N", help="Examples of each violated invariant.")
-    ] = 3,
-    engine: EngineName = "auto",
-    schema_registry: SchemaRegistry = None,
-    kafka_properties: KafkaProperties = None,
-    as_json: Json = False,
-    junit_xml: JunitXml = None,
-    html: Html = None,
-    quiet: Quiet = False,
-    _server: Server = None,
-) -> int:
+@with_options(VERIFY)
+def verify(context: typer.Context, **options: Any) -> int:
     """Verify a topic or folder against TiCDC's guarantees, and against a scenario if one is given.
 
     A folder that run wrote is compared with its own expected events and rows if no scenario is given.
@@ -204,26 +136,14 @@ def verify(
     from ticdc_producer import api
     from ticdc_producer.cli.report_text import show_verdict
 
-    reports = Reports(junit_xml, html, source=partial(scenario_source, scenario))
+    scenario, quiet = options["scenario"], options["quiet"]
+    reports = Reports(options["junit_xml"], options["html"], source=partial(scenario_source, scenario))
+    check_options("verify", options)
+    arguments = {option.name: options[option.name] for option in VERIFY if "verify" in option.functions}
+    arguments["sink_uri"] = with_registry(options["sink_uri"], options["schema_registry"])
     with ProgressDisplay(quiet=quiet) as progress:
-        verdict = api.verify(
-            sink_uri=with_registry(sink_uri, schema_registry),
-            folder=folder,
-            scenario=scenario,
-            config=config,
-            overrides=overrides or (),
-            strict_table_order=strict_table_order,
-            inject=inject or (),
-            state_at=state_at or (),
-            from_beginning=from_beginning,
-            resolved_gap_ms=resolved_gap_ms,
-            examples=examples,
-            kafka_properties=kafka_properties or (),
-            engine=engine,
-            on_status=progress.on_status,
-            on_verdict=reports.on_verdict,
-        )
-    if as_json:
+        verdict = api.verify(**arguments, on_status=progress.on_status, on_verdict=reports.on_verdict)
+    if options["as_json"]:
         typer.echo(json.dumps(verdict.to_json(), ensure_ascii=False, indent=2))
     else:
         show_verdict(verdict, quiet=quiet, way_out="" if scenario else "give --scenario")

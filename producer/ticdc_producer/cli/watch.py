@@ -65,7 +65,7 @@ def _show_changes(report: RunReport, before: FolderText, after: FolderText) -> N
     for line in lines or ["no event and no row changed"]:
         typer.echo(line)
     if report.verdict is not None:
-        show_verdict(report.verdict, quiet=True)
+        show_verdict(report.verdict, quiet=True, requested=report.requested_faults)
 
 
 def differences(before: FolderText, after: FolderText) -> Iterator[str]:

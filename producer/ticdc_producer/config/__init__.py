@@ -2,7 +2,7 @@
 
 from ticdc_producer.config.changefeed import Changefeed
 from ticdc_producer.config.changefeed_file import ChangefeedFile, DispatchRule
-from ticdc_producer.config.changefeed_toml import load_changefeed_toml
+from ticdc_producer.config.changefeed_toml import ConfigSource, changefeed_content, load_changefeed_toml
 from ticdc_producer.config.parameters import PARAMETERS
 from ticdc_producer.config.resolve import resolve
 from ticdc_producer.config.sink_uri import ParsedSinkURI, SinkURI, parse_sink_uri
@@ -12,6 +12,7 @@ __all__ = [
     "PARAMETERS",
     "Changefeed",
     "ChangefeedFile",
+    "ConfigSource",
     "DispatchRule",
     "Owner",
     "Parameter",
@@ -19,6 +20,7 @@ __all__ = [
     "SinkKind",
     "SinkURI",
     "State",
+    "changefeed_content",
     "load_changefeed_toml",
     "parse_sink_uri",
     "resolve",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from urllib.parse import urlencode
 
 import tomli_w
@@ -42,6 +42,22 @@ def check_changefeed_file(content: Mapping[str, object], where: str) -> Changefe
         raise ChangefeedError(first.what, parameter=first.key, where=where, hint=first.hint) from None
 
 
+ConfigSource: TypeAlias = str | Path | Mapping[str, object]
+"""A changefeed file, or its content: the keys of the file in the same nesting."""
+
+
+def changefeed_content(config: ConfigSource) -> dict[str, Any]:
+    """Return the checked content of a changefeed file, for ``resolve``.
+
+    :raises ChangefeedError: as ``load_changefeed_toml``.
+    """
+    if not isinstance(config, Mapping):
+        return load_changefeed_toml(config)
+    content = dict(config)
+    _check_content(content, "`config`")
+    return content
+
+
 def load_changefeed_toml(path: str | Path) -> dict[str, Any]:
     """Read and check a changefeed file of TiCDC.
 
@@ -68,6 +84,11 @@ def parse_changefeed_toml(text: str, where: str) -> dict[str, Any]:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise _not_toml(str(error), where) from None
+    _check_content(content, where)
+    return content
+
+
+def _check_content(content: Mapping[str, object], where: str) -> None:
     if "sink-uri" in content:
         raise ChangefeedError(
             "a changefeed file has no key 'sink-uri'",
@@ -76,7 +97,6 @@ def parse_changefeed_toml(text: str, where: str) -> dict[str, Any]:
             hint="use `sink_uri`",
         ).about("sink_uri")
     check_changefeed_file(content, where)
-    return content
 
 
 def _not_toml(message: str, path: str) -> ChangefeedError:

@@ -98,7 +98,13 @@ def _explain_one(
             return Explanation(path, f"{key!r} must be a list")
         case "too_short" | "string_too_short":
             return Explanation(path, f"{key!r} is empty")
+        case "string_type" if isinstance(detail["input"], bool):
+            value = str(detail["input"]).lower()
+            return Explanation(path, f"{key}: the value is the boolean {value}, not text", _QUOTE_IT)
     return Explanation(path, f"{key}: {_in_lower_case(detail['msg'])}{_not_this(detail['input'])}")
+
+
+_QUOTE_IT = "quote it: in YAML on, off, yes, no, true and false without quotes are booleans"
 
 
 def _not_this(value: object) -> str:

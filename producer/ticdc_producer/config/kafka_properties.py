@@ -13,6 +13,8 @@ from contextvars import ContextVar
 from pathlib import Path
 
 from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.hints import nearest
+from ticdc_producer.kafka.client_properties import NAMES, InvalidValue, UnknownProperty, check_property
 from ticdc_producer.model.option_type import Plain
 
 _VARIABLE = re.compile(r"(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -82,6 +84,7 @@ _REJECTED = {
     ),
 }  # fmt: skip
 _WHERE = "`kafka_properties`"
+_LIST = "names and values are those of librdkafka's CONFIGURATION.md"
 _FORM = re.compile(r"([A-Za-z0-9_.-]+)=(.*)", re.DOTALL)
 
 
@@ -89,8 +92,9 @@ def parse_kafka_properties(texts: Iterable[str]) -> dict[str, str]:
     """Return properties by name, as librdkafka spells them. ``${NAME}`` is an environment variable.
 
     :param texts: ``name=value`` each.
-    :raises ChangefeedError: for a text of another form, a duplicate name, and properties that our delivery
-        guarantees depend on. No error repeats a value, since it may be a password.
+    :raises ChangefeedError: for a text of another form, a duplicate name, a name or value that librdkafka
+        does not know, and properties that our delivery guarantees depend on. No error repeats a value, since
+        it may be a password.
     """
     properties: dict[str, str] = {}
     for text in texts:
@@ -106,7 +110,19 @@ def parse_kafka_properties(texts: Iterable[str]) -> dict[str, str]:
             properties[name] = with_environment(value, _WHERE)
         except ChangefeedError as error:
             raise error.about("kafka_properties") from None
+        _check(name, properties[name])
     return properties
+
+
+def _check(name: str, value: str) -> None:
+    try:
+        check_property(name, value)
+    except UnknownProperty:
+        hint = nearest(name, NAMES)
+        hint = hint if hint.startswith("did you mean") else _LIST
+        raise _error(f"no Kafka client has a property {name!r}", name, hint) from None
+    except InvalidValue as error:
+        raise _error(f"invalid value of property {name!r}", name, str(error) or _LIST) from None
 
 
 def _error(what: str, parameter: str, hint: str = "") -> ChangefeedError:

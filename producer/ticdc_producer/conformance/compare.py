@@ -103,7 +103,22 @@ def _single(number: float) -> bytes:
 
 def sentence(name: str, actual: object, expected: object) -> str:
     """Return the sentence for one difference."""
-    return f"{name} is {display(actual)}, expected {display(expected)}"
+    return f"{name} is {display(actual)}, expected {display(expected)}{_rounding(actual, expected)}"
+
+
+_ROUNDED = " (only rounded to a float64, which holds integers up to 2^53: read it as a 64-bit integer"
+
+
+def _rounding(actual: object, expected: object) -> str:
+    """Return the reason if two values differ only as a float64 rounds an integer; else nothing."""
+    try:
+        answered, number = int(str(actual)), int(str(expected))
+        rounded = answered != number and float(answered) == float(number)
+    except (ValueError, OverflowError):
+        return ""
+    if not rounded:
+        return ""
+    return f'{_ROUNDED}, and answer "{number}" as text)' if isinstance(expected, int) else f"{_ROUNDED})"
 
 
 def display(value: object) -> str:

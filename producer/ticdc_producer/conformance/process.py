@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import shlex
 from asyncio.subprocess import PIPE, Process
 from collections import deque
@@ -20,6 +21,7 @@ START_SECONDS = 60.0
 """Timeout of the greeting; a JVM on a busy machine starts slowly."""
 MAX_LINE_BYTES = 64 << 20
 _LAST_LINES = 10
+_MAX_GREETING = 80
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -145,7 +147,8 @@ class Testee:
         else:
             if is_hello(line):
                 return
-            what = f"the testee answers the greeting with {line[:80]!r}"
+            answer = line[:_MAX_GREETING].decode(errors="backslashreplace").rstrip("\r\n")
+            what = f"the testee answers the greeting with {json.dumps(answer, ensure_ascii=False)}"
         await self.close()
         hint = f'its first answer has to be {{"hello": {VERSION}}}, on a line of its own'
         raise TesteeStartError(what, command=self._command, hint=hint)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from typing import IO
 
 import pyarrow as pa
+
+from ticdc_producer.errors import EnvironmentFailure
 
 _MOST_BYTES = 64 << 20
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="zstd")
@@ -36,7 +39,10 @@ class Spool:
         self._writer: pa.RecordBatchStreamWriter | None = None
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Add a batch; an empty batch is ignored."""
+        """Add a batch; an empty batch is ignored.
+
+        :raises EnvironmentFailure: if a temporary file is needed and cannot be written.
+        """
         if not batch.num_rows:
             return
         size = batch.nbytes
@@ -45,7 +51,13 @@ class Spool:
         self._held_bytes += size
         self._limit.held += size
         if self._limit.held > self._limit.most:
-            self._move_to_file()
+            try:
+                self._move_to_file()
+            except OSError as error:
+                reason = os.strerror(error.errno) if error.errno else error
+                what = f"temporary files cannot be written: {reason}"
+                hint = "free space there, or set TMPDIR to another folder"
+                raise EnvironmentFailure(what, where=tempfile.tempdir or "", hint=hint) from None
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Yield the batches; may be called several times, after the last one was added."""

@@ -104,12 +104,17 @@ def _in_column_order(image: Any, names: Sequence[str]) -> list[tuple[str, Any]]:
 
 
 def event_text(row: DecodedRow) -> str:
-    """Print an event as one line of text: position, time, kind, table and values."""
+    """Print an event as one line of text: position, time, kind, table and values.
+
+    The time is omitted if the message has no commit-ts.
+    """
     position = f"{row['topic']}/{row['partition']}@{row['offset']}[{row['index']}]"
     if row["kind"] == "error":
         return (
             f"{position} ERROR {row['error']} at byte {row['error_byte']}: expected {row['error_expected']}"
         )
+    if not row["commit_ts"]:
+        return f"{position} {event_content(row)}"
     time = tso.to_datetime(row["commit_ts"]).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
     return f"{position} {time} {row['commit_ts']} {event_content(row)}"
 

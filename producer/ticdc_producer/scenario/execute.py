@@ -15,7 +15,7 @@ from ticdc_producer.model import tso
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.scenario.file_steps import DataPlan, DumpPlan, DumpStep, bind_data
-from ticdc_producer.scenario.history import History
+from ticdc_producer.scenario.history import CheckSize, History
 from ticdc_producer.scenario.load import DataStep, GenerateStep, ResolvedStep, ScenarioFile, SQLStep
 from ticdc_producer.scenario.sql.refusals import Refusals
 from ticdc_producer.scenario.sql.session import Session
@@ -34,6 +34,7 @@ def execute(
     state_after: Collection[int] = (),
     refusals: Refusals | None = None,
     statements: StatementCache | None = None,
+    check_size: CheckSize | None = None,
 ) -> History:
     """Run all steps.
 
@@ -44,9 +45,12 @@ def execute(
         ``state_at``; the number of all commits is one of them.
     :param refusals: collects the errors of statements and steps, which are then skipped.
     :param statements: a cache of parsed statements that runs of one thread share.
+    :param check_size: called after each row change of SQL.
     :raises ScenarioError: with file and line, for SQL that fails and time stamps that do not increase.
     """
-    history = _execute_steps(scenario, force_replicate, profile, state_after, refusals, statements)
+    history = _execute_steps(
+        scenario, force_replicate, profile, state_after, refusals, statements, check_size
+    )
     if state_after:
         history.state_at = {history.commits: history.state, **history.state_at}
     if not state_at:
@@ -78,6 +82,7 @@ def _execute_steps(
     snapshots: Collection[int] = (),
     refusals: Refusals | None = None,
     statements: StatementCache | None = None,
+    check_size: CheckSize | None = None,
 ) -> History:
     pinned: dict[int, int] = {}
 
@@ -94,6 +99,7 @@ def _execute_steps(
         snapshots=snapshots,
         refusals=refusals,
         statements=statements,
+        check_size=check_size,
     )
     resolved: list[tuple[int, int]] = []
     generated: list[GeneratePlan] = []

@@ -7,7 +7,7 @@ The change log is derived from it (``docs/design.md#change-log``).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -98,6 +98,54 @@ class Change:
     old_row_key: bytes | None = None
     old_row_id: int | None = None
     line: int = 0
+
+
+CheckSize: TypeAlias = Callable[[int, int, int], None]
+"""Called after each row change, with the number of row changes, the bytes of their images, and the line of
+the statement. It raises an error to end the execution."""
+
+
+@dataclass(slots=True)
+class HistorySize:
+    """The size of a history while it is recorded, without changes that were rolled back.
+
+    :param check: None: any size is accepted.
+    """
+
+    check: CheckSize | None = None
+    row_changes: int = 0
+    nbytes: int = 0
+
+    def add(self, change: Change) -> None:
+        """Count a row change."""
+        if self.check is not None:
+            self.row_changes += 1
+            self.nbytes += _image_bytes(change)
+            self.check(self.row_changes, self.nbytes, change.line)
+
+    def weighed(self, rows: Iterable[list[Value]], line: int) -> list[list[Value]]:
+        """Return all rows of an INSERT. Their bytes are checked before any is stored.
+
+        :param line: line of the statement.
+        """
+        computed, nbytes = list[list[Value]](), self.nbytes
+        for row in rows:
+            computed.append(row)
+            if self.check is not None:
+                nbytes += sum(len(value) for value in row if value)
+                self.check(self.row_changes, nbytes, line)
+        return computed
+
+    def remove(self, changes: Iterable[Change]) -> None:
+        """Deduct row changes that are undone."""
+        if self.check is not None:
+            for change in changes:
+                self.row_changes -= 1
+                self.nbytes -= _image_bytes(change)
+
+
+def _image_bytes(change: Change) -> int:
+    return sum(len(value) for image in (change.before, change.after) if image for value in image if value)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

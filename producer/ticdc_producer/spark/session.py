@@ -19,6 +19,7 @@ from ticdc_producer.errors import JavaError
 from ticdc_producer.installation import allow_pandas
 from ticdc_producer.java import spark_java_home
 from ticdc_producer.spark.worker_daemon import MODULES_VARIABLE
+from ticdc_producer.spark.worker_python import check_worker_python
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -138,15 +139,17 @@ def spark_session(
         larger ones.
     :param settings: settings of a new session, in place of those that suit any number of rows.
     :raises JavaError: if no Java is found, or Spark does not start on it.
+    :raises SparkError: if the workers of the active session cannot run our tasks.
     """
     allow_pandas()
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
+    if active is None and (session_runs() or _SUBMITTED in os.environ):
+        active = SparkSession.builder.getOrCreate()
     if active is not None:
+        check_worker_python(active.sparkContext)
         return active
-    if session_runs() or _SUBMITTED in os.environ:
-        return SparkSession.builder.getOrCreate()
     _find_java()
     return _start(master, {**local_settings(rows), **settings})
 

@@ -188,6 +188,9 @@ class FaultLog(Protocol):
     def occurrences(self, message_faults: Iterable[Mapping[str, Any]]) -> Sequence[FaultRow]:
         """Return the faults of the partition, in order."""
 
+    def identities(self, message_faults: Iterable[Mapping[str, Any]]) -> Mapping[str, frozenset[int]]:
+        """Return a number for each fault that may have several occurrences, by trap."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class PartitionSummary:
@@ -198,6 +201,7 @@ class PartitionSummary:
     :param rejected: number of such events.
     :param rejected_tables: ``schema.table`` of their tables.
     :param faults: number of faults by trap, and the first of them (:data:`FAULTS`).
+    :param fault_identities: by trap a number for each fault; a fault has the same in all partitions.
     """
 
     topic: str
@@ -208,6 +212,7 @@ class PartitionSummary:
     rejected_tables: frozenset[str] = frozenset()
     faults: Counter[str] = field(default_factory=Counter)
     first_faults: Sequence[FaultRow] = ()
+    fault_identities: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
 
 def needed_columns(*, faults: bool) -> tuple[str, ...]:
@@ -298,6 +303,7 @@ class _Loop:
         self._pending = PendingEvents(plan.faults.repeat_distance if plan.faults else 0)
         self._stats = DeliveryStats()
         self._faults: Sequence[FaultRow] = ()
+        self._fault_identities: Mapping[str, frozenset[int]] = {}
 
     def rows(self, events: Iterable[EventBatch], kinds: Collection[str]) -> Iterator[Tagged]:
         if self._log is not None:
@@ -310,7 +316,8 @@ class _Loop:
             if self._log is not None or EVENT in kinds:
                 yield from self._of_events(batch, kinds)
         if self._log is not None:
-            self._faults = self._log.occurrences([note for note in self._encoder.faults if "trap" in note])
+            notes = [note for note in self._encoder.faults if "trap" in note]
+            self._faults, self._fault_identities = self._log.occurrences(notes), self._log.identities(notes)
             if FAULT in kinds and self._faults:
                 yield FAULT, pa.RecordBatch.from_pylist([*self._faults], schema=FAULTS)
 
@@ -337,6 +344,7 @@ class _Loop:
             rejected_tables=frozenset(error.table for error in rejected.values()),
             faults=Counter(fault["trap"] for fault in self._faults),
             first_faults=self._faults[:MAX_LISTED_FAULTS],
+            fault_identities=self._fault_identities,
         )
 
 

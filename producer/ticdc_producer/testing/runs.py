@@ -68,6 +68,8 @@ class GoldenRuns:
 def _violation(report: RunReport, folder: Path) -> FolderError:
     findings = [] if report.verdict is None else report.verdict.of_severity("error")
     names = ", ".join(finding.id for finding in findings) or "differences to the scenario"
+    if reasons := report.not_injected:
+        names = "; ".join(f"{name} was not injected, because {reason}" for name, reason in reasons.items())
     what = f"the messages of scenario {report.scenario} are not correct: {names}"
     return FolderError(what, path=str(folder), hint=f"ticdc-producer verify --in {folder}")
 

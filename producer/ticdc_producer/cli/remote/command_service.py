@@ -15,17 +15,18 @@ from ticdc_producer.cli.options import error_text, usage_text
 from ticdc_producer.cli.remote.command_line import CommandLine, read_command_line
 from ticdc_producer.cli.remote.frames import frame
 from ticdc_producer.cli.remote.server_calls import Call, call_of
+from ticdc_producer.cli.report_text import next_steps
 from ticdc_producer.cli.watch import differences
 from ticdc_producer.errors import ENVIRONMENT, USAGE, ProducerError, RefusedRequest
 from ticdc_producer.runs.decode import folder_text
 from ticdc_producer.serve.app import CommandAnswer
 from ticdc_producer.serve.guard import status_of
+from ticdc_producer.serve.request_errors import refusal_of
 from ticdc_producer.serve.results import golden_of, result_of
-from ticdc_producer.serve.submission import refusal_of
 
 if TYPE_CHECKING:
     from ticdc_producer.serve.service import Service
-    from ticdc_producer.serve.task import Task
+    from ticdc_producer.serve.tasks.task import Task
 
 
 async def answer_command(service: Service, body: bytes) -> CommandAnswer:
@@ -39,7 +40,7 @@ async def answer_command(service: Service, body: bytes) -> CommandAnswer:
     except ProducerError as error:
         return CommandAnswer(status_of(error), _each(_failed(error)))
     except ValidationError as error:
-        return CommandAnswer(422, _each(_failed(refusal_of(error.errors()[0]))))
+        return CommandAnswer(422, _each(_failed(refusal_of(error.errors()))))
     except typer.TyperException as error:
         return CommandAnswer(422, _each([frame("err", usage_text(error)), frame("exit", str(USAGE))]))
     if isinstance(started, tuple):
@@ -93,6 +94,10 @@ def _results(service: Service, line: CommandLine, call: Call, task: Task) -> Ite
     except ProducerError as error:
         yield from _failed(error)
         return
+    if call.advises and result.ok:
+        target, page = str(result.content["target"]), "html" in call.reports
+        steps = next_steps(target, golden=bool(call.out), page=page)
+        yield frame("err", "".join(f"{step}\n" for step in steps))
     if call.watch:
         yield frame("watch", task.id)
     yield frame("exit", str(int(not result.ok)))

@@ -6,7 +6,7 @@ opens a path of a command line.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -19,14 +19,15 @@ from ticdc_producer.cli.remote.command_line import CommandLine
 from ticdc_producer.cli.remote.frames import frame
 from ticdc_producer.cli.remote.server_client import COMMANDS
 from ticdc_producer.cli.reports import Reports, check_verified, scenario_source, source_of
-from ticdc_producer.errors import ArgumentError, ChangefeedError, FolderError, ScenarioError
+from ticdc_producer.errors import ArgumentError, ScenarioError
+from ticdc_producer.runs.options import RUN, VERIFY, Option, check_options
 from ticdc_producer.scenario.load import shipped
 from ticdc_producer.serve.posted import PostedFiles
 from ticdc_producer.serve.submission import DecodeRequest, RunRequest, VerifyRequest
 
 if TYPE_CHECKING:
     from ticdc_producer.serve.service import Service
-    from ticdc_producer.serve.task import Task
+    from ticdc_producer.serve.tasks.task import Task
 
 
 _ENDINGS = (".sql", ".yaml", ".yml")
@@ -41,6 +42,7 @@ class Call:
     :param start: begins the work: a task, or the text of the output and the exit code.
     :param out: where the client writes the golden folder.
     :param reports: where the client writes JUnit XML and HTML.
+    :param advises: whether the client prints what to do next.
     """
 
     reads: list[str]
@@ -51,6 +53,7 @@ class Call:
     as_json: bool = False
     quiet: bool = False
     watch: bool = False
+    advises: bool = False
 
 
 @cache
@@ -76,51 +79,22 @@ def call_of(arguments: list[str]) -> Call:
     context = command.make_context(f"ticdc-producer {name}", rest)
     if getattr(context, "_protected_args", ()):
         raise ArgumentError("`verify state` cannot be combined with --server", argument="server")
+    check_options(name, {**context.params, "server": True})
     return {"run": _run_call, "verify": _verify_call, "decode": _decode_call}[name](context.params)
 
 
-def _reject_local(options: Mapping[str, object]) -> None:
-    """Reject options that only the local command has.
-
-    :param options: by their names on the command line.
-    :raises ArgumentError: for the first that is given.
-    """
-    for name, value in options.items():
-        if value:
-            raise ArgumentError(f"{name} cannot be combined with --server", argument=name)
-
-
 def _run_call(options: dict[str, Any]) -> Call:
-    names = {"--resume": "resume", "--keep": "keep", "--rate": "rate", "--duration": "duration",
-             "--only": "only", "--schema-registry": "schema_registry", "-X": "kafka_properties"}  # fmt: skip
-    _reject_local({name: options[key] for name, key in names.items()})
-    if options["state_at"] and options["out"] is None:
-        raise FolderError(
-            "--state-at requires --out", path="", hint="the state is written to a golden folder"
-        )
     verified = options["verify_output"] and not options["dry_run"]
     reports = _reports(options, verified)
-    if options["watch"]:
-        _check_watched(options, reports)
+    if options["watch"] and not options["scenario"].endswith(_ENDINGS):
+        raise ScenarioError("--watch requires a scenario file that exists", file=options["scenario"])
     out = "" if options["out"] is None else str(options["out"])
     replace = options["replace"] or options["watch"]
     checks = [frame("folder", out, b"replace" if replace else b"")] if out else []
 
     def start(line: CommandLine, service: Service) -> Task:
-        request = RunRequest(
-            **_scenario(options, line),
-            **_config(options, line),
-            **(
-                {"scenario_topic": True} if options["sink_uri"] is None else {"sink_uri": options["sink_uri"]}
-            ),
-            seed=options["seed"],
-            append=options["append"],
-            replace=replace,
-            dry_run=options["dry_run"],
-            state_at=options["state_at"],
-            traps=options["inject"],
-            verify=options["verify_output"],
-        )
+        fields = {**_fields(RUN, options, line), "replace": replace}
+        request = RunRequest(**fields, scenario_topic=options["sink_uri"] is None)
         return service.run(request, partial(_report_files, reports, verified, _source(options, line)))
 
     return Call(
@@ -132,35 +106,16 @@ def _run_call(options: dict[str, Any]) -> Call:
         as_json=options["as_json"],
         quiet=options["quiet"],
         watch=options["watch"],
+        advises=not (options["as_json"] or options["quiet"] or options["watch"]),
     )
 
 
-def _check_watched(options: dict[str, Any], reports: Mapping[str, str]) -> None:
-    given = {"append": options["append"], "dry-run": options["dry_run"], **reports}
-    for name, value in given.items():
-        if value:
-            raise ScenarioError(f"--watch cannot be combined with --{name}")
-    if not options["scenario"].endswith(_ENDINGS):
-        raise ScenarioError("--watch requires a scenario file that exists", file=options["scenario"])
-
-
 def _verify_call(options: dict[str, Any]) -> Call:
-    names = {"--schema-registry": "schema_registry", "-X": "kafka_properties"}
-    _reject_local({name: options[key] for name, key in names.items()})
     folder = options["folder"]
-    if (options["sink_uri"] is None) == (folder is None):
-        raise ChangefeedError("give exactly one source: --sink-uri or --in", parameter="sink-uri")
     reports = _reports(options, True)
 
     def start(line: CommandLine, service: Service) -> Task:
-        same = ("strict_table_order", "state_at", "from_beginning", "resolved_gap_ms", "examples")
-        request = VerifyRequest(
-            **_scenario(options, line),
-            **_config(options, line),
-            sink_uri=options["sink_uri"] or "",
-            traps=options["inject"],
-            **{name: options[name] for name in same},
-        )
+        request = VerifyRequest(**_fields(VERIFY, {**options, "sink_uri": options["sink_uri"] or ""}, line))
         content = None if folder is None else PostedFiles(str(folder), line.content(str(folder)))
         return service.verify(request, partial(_report_files, reports, True, _source(options, line)), content)
 
@@ -175,12 +130,7 @@ def _verify_call(options: dict[str, Any]) -> Call:
 
 
 def _decode_call(options: dict[str, Any]) -> Call:
-    names = {"--schema-registry": "schema_registry", "-X": "kafka_properties"}
-    _reject_local({name: options[key] for name, key in names.items()})
     path = options["file"] or options["folder"]
-    if sum(options[name] is not None for name in ("sink_uri", "folder", "file")) != 1:
-        what = "give exactly one source: --sink-uri, --in or a file"
-        raise ChangefeedError(what, parameter="sink-uri")
 
     def start(line: CommandLine, service: Service) -> tuple[str, int]:
         request = DecodeRequest(
@@ -199,12 +149,17 @@ def _inputs(scenario: str | None, config: Path | None) -> list[str]:
     return [*own, *([str(config)] if config is not None else [])]
 
 
-def _scenario(options: dict[str, Any], line: CommandLine) -> dict[str, Any]:
-    scenario, overrides = options["scenario"], {"overrides": options["overrides"]}
+def _fields(declared: Iterable[Option], options: dict[str, Any], line: CommandLine) -> dict[str, Any]:
+    """Return the fields of a request; the files of the command line are texts in it."""
+    fields = {option.field: options[option.name] for option in declared if option.field}
+    return fields | _scenario(options["scenario"], line) | _config(options, line)
+
+
+def _scenario(scenario: str | None, line: CommandLine) -> dict[str, Any]:
     if scenario is None or not scenario.endswith(_ENDINGS):
-        return overrides if scenario is None else {"scenario": scenario, **overrides}
+        return {"scenario": scenario}
     kind = "sql" if scenario.endswith(".sql") else "yaml"
-    return {kind: line.text(scenario), "file": scenario, **overrides}
+    return {kind: line.text(scenario), "file": scenario}
 
 
 def _config(options: dict[str, Any], line: CommandLine) -> dict[str, Any]:

@@ -107,6 +107,18 @@ def delivered(records: Sequence[KafkaRecord], order: Order, seed: int) -> list[K
             return _rebalanced(random, list(_mixed(random, partitions)))
 
 
+def delivery_text(records: Sequence[KafkaRecord]) -> str:
+    """Return messages in their order as ``t/0@0-3, t/1@0``."""
+    runs: list[tuple[str, int, int]] = []
+    for record in records:
+        partition = f"{record.topic}/{record.partition}"
+        if runs and runs[-1][0] == partition and runs[-1][2] + 1 == record.offset:
+            runs[-1] = (partition, runs[-1][1], record.offset)
+        else:
+            runs.append((partition, record.offset, record.offset))
+    return ", ".join(f"{name}@{first}" + (f"-{last}" if last > first else "") for name, first, last in runs)
+
+
 def _by_partition(records: Sequence[KafkaRecord]) -> list[list[KafkaRecord]]:
     def position(record: KafkaRecord) -> tuple[str, int]:
         return record.topic, record.partition

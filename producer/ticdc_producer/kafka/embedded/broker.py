@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 
@@ -30,6 +31,7 @@ from ticdc_producer.kafka.embedded.settings import HOST, JVM_OPTIONS, RESERVED, 
 
 START_SECONDS = 60.0
 PORT_ATTEMPTS = 5
+_STARTING_SECONDS = 2.0
 PORT_TAKEN = "Address already in use"
 
 
@@ -155,6 +157,13 @@ class EmbeddedKafka:
         if folder:
             folder.remove_if_temporary()
 
+    def kill(self) -> None:
+        """End the processes of the broker at once, if it has any; ``stop`` has to follow."""
+        process = self._process
+        if process:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+
     def log_tail(self, lines: int = 30) -> str:
         """Return the last lines of the broker's log; empty if it does not run."""
         return self._folder.log_tail(lines) if self._folder else ""
@@ -209,7 +218,8 @@ class StartingKafka:
     def __init__(self, *, keep: bool = False) -> None:
         self._kafka = EmbeddedKafka(keep=keep)
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._start, name="Kafka start")
+        # A program that ends does not wait for it: the broker ends with the program.
+        self._thread = threading.Thread(target=self._start, name="Kafka start", daemon=True)
         self._thread.start()
 
     def _start(self) -> None:
@@ -229,6 +239,9 @@ class StartingKafka:
         return self._kafka
 
     def stop(self) -> None:
-        """End it; one that still starts cannot be ended before it runs."""
-        self._thread.join()
+        """End it. One that still starts after a moment is killed: it would finish its start first."""
+        self._thread.join(_STARTING_SECONDS)
+        if self._thread.is_alive():
+            self._kafka.kill()
         self._kafka.stop()
+        self._thread.join(_STARTING_SECONDS)

@@ -78,21 +78,25 @@ def locked() -> list[Jar]:
     return [Jar.parse(line) for line in lines if line and not line.startswith("#")]
 
 
-def jars(cache: Path | None = None) -> list[Path]:
+def jars(
+    cache: Path | None = None, *, lock: Sequence[Jar] | None = None, retries: int = RETRIES
+) -> list[Path]:
     """Return the class path of a Kafka broker; jars that are not in the cache yet are downloaded.
 
     Checksums are checked each time, also for jars in the cache. Several processes may do this at once,
     because each file is created by a rename.
 
     :param cache: folder for the jars; default: a folder in the user's cache.
+    :param lock: the jars; default: those of the lock file.
+    :param retries: how often the download of a jar is tried again.
     :raises BrokerError: if the repository cannot be reached, a file does not match its checksum in the lock
         file, or the cache cannot be written.
     """
     folder = cache or cache_folder() / "jars"
-    required = locked()
+    required = locked() if lock is None else lock
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _fetch(required, folder, _repository())
+        _fetch(required, folder, _repository(), retries)
     except OSError as error:
         raise BrokerError(
             f"cannot store Kafka's jars in {folder}: {error}",
@@ -110,7 +114,7 @@ def _repository() -> str:
     return url.rstrip("/")
 
 
-def _fetch(required: Sequence[Jar], folder: Path, repository: str) -> None:
+def _fetch(required: Sequence[Jar], folder: Path, repository: str, retries: int) -> None:
     """Download the jars that ``folder`` lacks, in parallel; the first failure cancels the rest."""
     import pooch  # importing pooch and requests takes 0.1 s, which only runs with a broker should pay
     from rich.console import Console
@@ -121,7 +125,7 @@ def _fetch(required: Sequence[Jar], folder: Path, repository: str) -> None:
         base_url=repository,
         registry={jar.name: f"sha256:{jar.sha256}" for jar in required},
         urls={jar.name: f"{repository}/{jar.path}" for jar in required},
-        retry_if_failed=RETRIES,
+        retry_if_failed=retries,
     )
     pooch.get_logger().setLevel(logging.WARNING)  # it logs each file; we display one progress bar
     missing = sum(not (folder / jar.name).is_file() for jar in required)

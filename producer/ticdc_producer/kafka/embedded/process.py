@@ -171,14 +171,17 @@ def request_coordinator(address: str) -> AdminClient:
     return admin
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
-    """End a broker and its supervisor, first by request and then by SIGKILL."""
+def end(process: subprocess.Popen[bytes], seconds: float = STOP_SECONDS) -> None:
+    """End a broker and its supervisor, first by request and then by SIGKILL.
+
+    :param seconds: time after the request.
+    """
     if process.stdin:
         process.stdin.close()
     else:
         process.terminate()
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(STOP_SECONDS)
+        process.wait(seconds)
     if process.returncode is None or process.returncode < 0:
         # The supervisor hangs or was killed itself; the broker is in its process group.
         with contextlib.suppress(ProcessLookupError):

@@ -69,9 +69,10 @@ def run_insert(
     lenient = ignore or (not mode.strict and len(source.tuples) > 1)
     updates = _on_duplicate(tree, verb)
     limit_ids = bool(updates) and not mode.strict
-    rows = [
-        _evaluated(table, source.offsets, values, context, lenient, limit_ids) for values in source.tuples
-    ]
+    rows = transaction.size.weighed(
+        (_evaluated(table, source.offsets, values, context, lenient, limit_ids) for values in source.tuples),
+        transaction.line,
+    )
     check_assignments(updates, scope)
     if ignore and not updates:
         rows = [values for values in rows if has_parents(table, values)]

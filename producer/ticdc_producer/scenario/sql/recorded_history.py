@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from ticdc_producer.model.catalog import Catalog, DDLJob
-from ticdc_producer.scenario.history import Change, History, PassedOver, State, TableState
+from ticdc_producer.scenario.history import Change, History, HistorySize, PassedOver, State, TableState
 from ticdc_producer.scenario.sql.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.reserved_tables import ReservedTables
 
@@ -17,11 +17,19 @@ class RecordedHistory:
     :param cluster: the tables of the session.
     :param reserved: tables whose rows the session does not have.
     :param snapshots: numbers of commits after which the state of all tables is recorded.
+    :param size: counts the row changes, those of the open transaction included.
     :ivar commits: number of commits so far: transactions and DDL jobs.
     """
 
-    def __init__(self, cluster: TiDBCluster, reserved: ReservedTables, snapshots: Collection[int]) -> None:
+    def __init__(
+        self,
+        cluster: TiDBCluster,
+        reserved: ReservedTables,
+        snapshots: Collection[int],
+        size: HistorySize | None = None,
+    ) -> None:
         self.commits = 0
+        self.size = size or HistorySize()
         self._cluster, self._reserved = cluster, reserved
         self._snapshots = frozenset(snapshots)
         self._state_at: dict[int, State] = {0: {}} if 0 in self._snapshots else {}

@@ -15,7 +15,7 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import DEFAULT_NOW, SQLMode
-from ticdc_producer.scenario.history import History, PassedOver
+from ticdc_producer.scenario.history import CheckSize, History, HistorySize, PassedOver
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.dml import run_dml
@@ -60,6 +60,7 @@ class Session:
     :param snapshots: numbers of commits after which the history contains the state of all tables.
     :param refusals: collects the errors of statements, which are then left out; None: errors are raised.
     :param statements: a cache of parsed statements that sessions of one thread share; None: one of its own.
+    :param check_size: called after each row change.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Session:
         snapshots: Collection[int] = (),
         refusals: Refusals | None = None,
         statements: StatementCache | None = None,
+        check_size: CheckSize | None = None,
     ) -> None:
         self._refusals = refusals
         self._file = file
@@ -83,7 +85,8 @@ class Session:
         self._statements = shared_statements() if statements is None else statements
         self._values = SessionValues()
         self._prepared = PreparedStatements(self._values, self._statements.parsed)
-        self._recorded = RecordedHistory(self._tables.cluster, self._tables.reserved, snapshots)
+        size = HistorySize(check_size)
+        self._recorded = RecordedHistory(self._tables.cluster, self._tables.reserved, snapshots, size)
         self._transaction = TransactionControl(self._recorded)
 
     @property

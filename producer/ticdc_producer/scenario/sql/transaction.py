@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.event import Op
-from ticdc_producer.scenario.history import Change
+from ticdc_producer.scenario.history import Change, HistorySize
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.recorded_history import RecordedHistory
 from ticdc_producer.scenario.sql.storage import Row, Table
@@ -23,6 +23,7 @@ class OpenTransaction:
     """An open transaction; every row change goes through it.
 
     :param commit_seq: number of its commit.
+    :param size: counts the row changes of the history.
     :param line: line of the statement that runs.
     :param changes: the row changes of tables that are not temporary.
     :param steps: the row changes in execution order, for rollback.
@@ -30,6 +31,7 @@ class OpenTransaction:
     """
 
     commit_seq: int
+    size: HistorySize
     line: int = 0
     changes: list[Change] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
@@ -84,7 +86,9 @@ class OpenTransaction:
         """
         for table, old, new in reversed(self.steps[to:]):
             _swap(table, new, old)
-        del self.steps[to:], self.changes[sum(not table.temporary for table, _, _ in self.steps[:to]) :]
+        remaining = sum(not table.temporary for table, _, _ in self.steps[:to])
+        self.size.remove(self.changes[remaining:])
+        del self.steps[to:], self.changes[remaining:]
 
     def affected_rows(self, since: int, *, updates_count_twice: bool) -> int:
         """Return the number of rows that a statement changed, as ``ROW_COUNT()`` returns it.
@@ -123,6 +127,7 @@ class OpenTransaction:
                 line=self.line,
             )
         )
+        self.size.add(self.changes[-1])
 
 
 def _swap(table: Table, old: Row | None, new: Row | None) -> None:
@@ -147,7 +152,10 @@ class TransactionControl:
 
     def begin(self, line: int) -> None:
         """Begin a transaction."""
-        self.open, self.line = OpenTransaction(self._recorded.commits), line
+        self.open, self.line = self._next(), line
+
+    def _next(self) -> OpenTransaction:
+        return OpenTransaction(self._recorded.commits, self._recorded.size)
 
     def commit(self) -> None:
         """Commit the open transaction, if there is one."""
@@ -169,7 +177,7 @@ class TransactionControl:
         """
         if self.open is None and not autocommit:
             self.begin(line)
-        transaction = self.open or OpenTransaction(self._recorded.commits)
+        transaction = self.open or self._next()
         transaction.line, before = line, len(transaction.steps)
         try:
             yield transaction, before

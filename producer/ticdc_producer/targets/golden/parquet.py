@@ -15,6 +15,7 @@ import pyarrow as pa
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part
 from ticdc_producer.errors import FolderError
 from ticdc_producer.model.shapes import MESSAGES
+from ticdc_producer.targets.golden.disk_errors import disk_errors
 
 _IN_ORDER = b"ticdc-producer.in-order"
 """Key of the metadata of files whose rows are in the order in which they were sent."""
@@ -41,15 +42,18 @@ def write_part(part: Part, batches: Iterable[pa.RecordBatch], folder: Path, sche
     """Write the file of a part; an incomplete file of an earlier attempt is replaced.
 
     The name of an incomplete file begins with a dot.
+
+    :raises StorageError: if the disk is full or read-only.
     """
     import pyarrow.parquet as pq
 
     partial = folder / f".part-{part.index:05}.{part.attempt}"
     in_order = schema.with_metadata({_IN_ORDER: b"topic, partition, offset"})
-    with pq.ParquetWriter(partial, in_order, compression="zstd") as writer:
-        for table in _groups(batches, schema):
-            writer.write_table(table)
-    partial.replace(folder / f"part-{part.index:05}.parquet")
+    with disk_errors(folder):
+        with pq.ParquetWriter(partial, in_order, compression="zstd") as writer:
+            for table in _groups(batches, schema):
+                writer.write_table(table)
+        partial.replace(folder / f"part-{part.index:05}.parquet")
 
 
 def _groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:

@@ -26,6 +26,7 @@ from ticdc_producer.errors import FolderError
 from ticdc_producer.model.event import ClaimObject
 from ticdc_producer.model.event_line import json_line
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.targets.golden.disk_errors import disk_errors
 from ticdc_producer.targets.golden.json_lines import event_lines, message_lines, schema_lines
 from ticdc_producer.targets.golden.parquet import write_parquet
 
@@ -48,6 +49,7 @@ def golden_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
 
     :param replace: remove the golden folder that has this path, when the new one is complete.
     :raises FolderError: if the path exists and is not an empty folder, or must not be replaced.
+    :raises StorageError: if the disk is full or read-only; then nothing is left of the new folder.
     """
     path = path.absolute()
     if replace:
@@ -58,12 +60,14 @@ def golden_folder(path: Path, *, replace: bool = False) -> Iterator[Path]:
     partial = path.with_name(path.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
     try:
-        partial.mkdir(parents=True)
-    except OSError as error:
+        with disk_errors(path):
+            partial.mkdir(parents=True)
+    except (FileExistsError, NotADirectoryError) as error:
         raise FolderError(f"cannot be created: {error.strerror}", path=str(partial)) from None
     try:
-        yield partial
-        _install(partial, path)
+        with disk_errors(path):
+            yield partial
+            _install(partial, path)
     except BaseException:
         shutil.rmtree(partial, ignore_errors=True)
         raise

@@ -148,6 +148,7 @@ class DataFiles:
 
 
 _PARAMETER = "sink-uri"
+_INCOMPLETE = "the files are incomplete, and `metadata` is missing: remove them before you run again"
 
 
 def check_empty(uri: str) -> None:
@@ -162,7 +163,7 @@ def check_empty(uri: str) -> None:
     try:
         filled = folder_exists(system, folder) and bool(system.ls(folder, detail=False))
     except failures() as error:
-        raise _failure(uri, error) from None
+        raise storage_error(f"files cannot be written to {uri}", uri, error) from None
     if filled:
         raise FolderError("the folder of the sink URI is not empty", path=uri, hint="name a new one")
 
@@ -267,4 +268,6 @@ def _write(uri: str, files: Mapping[str, bytes]) -> None:
 
 
 def _failure(uri: str, error: Exception) -> StorageError:
-    return storage_error(f"files cannot be written to {uri}", uri, error)
+    failure = storage_error(f"files cannot be written to {uri}", uri, error)
+    hints = (failure.hint, _INCOMPLETE)
+    return StorageError(failure.what, location=uri, hint="; ".join(hint for hint in hints if hint))
