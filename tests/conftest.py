@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import subprocess
 from collections.abc import Generator, Iterator
@@ -25,8 +26,10 @@ MODULES_OF_TASKS = ("pandas", "ticdc_producer.runs.run", "ticdc_producer.verifie
 SLOW_SECONDS = 3 * 3600
 
 # No deadline: the time of an example depends on the other tests that use the cores.
-settings.register_profile("any-machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("any-machine")
+_ANY_MACHINE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("fast", _ANY_MACHINE, max_examples=50)
+settings.register_profile("full", _ANY_MACHINE)
+settings.load_profile(os.environ.get("TEST_EXAMPLES", "fast"))
 
 pytest_plugins = ["tests.compared", "pytester"]
 

@@ -155,6 +155,14 @@ def test_the_name_of_a_class_means_one_class() -> None:
     assert {name: found for name, found in modules.items() if len(found) > 1} == {}
 
 
+def test_no_folder_has_more_than_twenty_modules() -> None:
+    """The SQL engine is older than the rule."""
+    source = Path(ticdc_producer.__file__).parent
+    folders = [source, *(path for path in source.rglob("*") if path.is_dir())]
+    sizes = {str(folder.relative_to(source)): len([*folder.glob("*.py")]) for folder in folders}
+    assert {folder: size for folder, size in sizes.items() if size > 20 and folder != "scenario/sql"} == {}
+
+
 def test_no_module_imports_itself_through_others() -> None:
     """Imports for type checkers count as well: each module can be read without another one that needs it."""
     graph = grimp.build_graph("ticdc_producer", exclude_type_checking_imports=False, cache_dir=None)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from importlib.metadata import Distribution
 from pathlib import Path
 
 import pytest
 
-from ticdc_producer import installation
 from ticdc_producer.installation import install_command, missing_part
 
 WITHOUT_SPARK = """
@@ -102,9 +100,13 @@ def test_what_the_base_has_works_without_spark(command: list[str]) -> None:
 def test_the_command_is_that_of_the_installation(
     record: object, command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The first installation in Python's search path counts."""
+    folder = tmp_path / "ticdc_producer-0.1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.4\nName: ticdc-producer\nVersion: 0.1.0\n")
     if record is not None:
-        (tmp_path / "direct_url.json").write_text(record if isinstance(record, str) else json.dumps(record))
-    monkeypatch.setattr(installation, "distribution", lambda _name: Distribution.at(tmp_path))
+        (folder / "direct_url.json").write_text(record if isinstance(record, str) else json.dumps(record))
+    monkeypatch.syspath_prepend(tmp_path)
     assert install_command("spark") == command
 
 

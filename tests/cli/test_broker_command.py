@@ -13,14 +13,17 @@ import pytest
 
 from ticdc_producer.cli import main
 from ticdc_producer.kafka.embedded import background
+from ticdc_producer.resources import cache_folder
 from ticdc_producer.targets.kafka.topics import Topics
 
 
 @pytest.fixture(autouse=True)
 def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    path = tmp_path / "broker.json"
-    monkeypatch.setattr(background, "_record", lambda: path)
-    yield path
+    """The file that names the broker, in a cache folder that has the jars of the user's."""
+    for part in ("jars", "kafka", "classes"):
+        (tmp_path / part).symlink_to(cache_folder() / part, target_is_directory=True)
+    monkeypatch.setenv("TICDC_PRODUCER_CACHE", str(tmp_path))
+    yield tmp_path / "broker.json"
     background.stop()
 
 

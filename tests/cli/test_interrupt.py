@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import signal
 import subprocess
 import sys
 
@@ -9,34 +11,47 @@ import pytest
 
 from ticdc_producer.cli import app
 from ticdc_producer.errors import BrokerError
-from ticdc_producer.runs import run as run_module
 
 
-def _breaks_down(error: Exception) -> None:
-    try:
-        raise KeyboardInterrupt
-    finally:
-        raise error
+class _Output(io.StringIO):
+    """Standard output at whose first line Ctrl-C is pressed, or something breaks.
+
+    :param interrupted: whether Ctrl-C is pressed.
+    :param error: what breaks, while the interrupt is being handled or by itself.
+    """
+
+    def __init__(self, *, interrupted: bool, error: Exception | None = None) -> None:
+        super().__init__()
+        self._interrupted, self._error = interrupted, error
+
+    def write(self, _text: str) -> int:
+        try:
+            if self._interrupted:
+                signal.raise_signal(signal.SIGINT)
+        finally:
+            if self._error is not None:
+                raise self._error
+        return 0
+
+
+PRINTS = ["scenario", "list"]
 
 
 @pytest.mark.parametrize("error", [RuntimeError("the JVM is gone"), BrokerError("gone", address="")])
 def test_what_breaks_because_of_an_interrupt_is_an_interrupt(
     error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(app, "app", lambda **_: _breaks_down(error))
-    assert app.main(["run", "seed_t1"]) == app.INTERRUPTED
+    monkeypatch.setattr(sys, "stdout", _Output(interrupted=True, error=error))
+    assert app.main(PRINTS) == app.INTERRUPTED
     assert capsys.readouterr().err == "interrupted\n"
 
 
 def test_an_interrupted_command_prints_that(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def interrupted(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(run_module, "execute", interrupted)
-    assert app.main(["run", "seed_t1"]) == app.INTERRUPTED
-    assert capsys.readouterr().err.endswith("\ninterrupted\n")
+    monkeypatch.setattr(sys, "stdout", _Output(interrupted=True))
+    assert app.main(PRINTS) == app.INTERRUPTED
+    assert capsys.readouterr().err == "interrupted\n"
 
 
 def test_calls_that_were_cut_off_are_not_logged() -> None:
@@ -64,9 +79,6 @@ except KeyboardInterrupt:
 
 
 def test_what_breaks_by_itself_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    def breaks(**_: object) -> None:
-        raise RuntimeError("a fault of ours")
-
-    monkeypatch.setattr(app, "app", breaks)
+    monkeypatch.setattr(sys, "stdout", _Output(interrupted=False, error=RuntimeError("a fault of ours")))
     with pytest.raises(RuntimeError, match="a fault of ours"):
-        app.main(["run", "seed_t1"])
+        app.main(PRINTS)

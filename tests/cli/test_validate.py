@@ -31,7 +31,7 @@ def test_all_errors_as_text(files: list[str], capsys: pytest.CaptureFixture[str]
     good, bad = files
     assert main(["scenario", "validate", *files]) == 2
     out, err = capsys.readouterr()
-    assert out == f"{good}: ok, 1 commits, 0 row changes, passed over: 2 SELECT\n"
+    assert out == f"{good}: ok, 1 commit, 0 row changes, passed over: 2 SELECT\n"
     insert, create, call, note, total = err.splitlines()
     assert insert.startswith(f"ticdc-producer: {bad}:2: Data too long")
     assert insert.endswith("""in "insert into t values (1, 'long text')\"""")
@@ -62,3 +62,43 @@ def test_the_same_as_json(files: list[str], capsys: pytest.CaptureFixture[str]) 
 def test_a_good_file_ends_with_exit_code_0(files: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["scenario", "validate", "--json", files[0]]) == 0
     assert json.loads(capsys.readouterr().out)[0]["ok"]
+
+
+WARNED = """version: 1
+changefeed:
+  sink-uri: kafka:///t?protocol=open-protocol
+  sink: {dispatchers: [{matcher: ['*.*'], dispatcher: rowid}]}
+steps: [{sql: CREATE TABLE test.t (id INT PRIMARY KEY)}]
+"""
+
+
+def test_what_a_run_warns_of_is_a_warning_here_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "warned.yaml"
+    path.write_text(WARNED)
+    assert main(["run", str(path), "--dry-run"]) == 0
+    warnings = [line for line in capsys.readouterr().out.splitlines() if line.startswith("warning: ")]
+    assert len(warnings) == 2
+    assert main(["scenario", "validate", str(path)]) == 0
+    assert capsys.readouterr().err.splitlines() == [f"{path}: {warning}" for warning in warnings]
+    assert main(["scenario", "validate", "--json", str(path)]) == 0
+    (result,) = json.loads(capsys.readouterr().out)
+    assert [f"warning: {warning}" for warning in result["warnings"]] == warnings
+
+
+def test_a_word_that_yaml_reads_as_a_boolean_needs_quotes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "switches.yaml"
+    values = "{table: test.t, transactions: 1, columns: {s: {values: [on, off]}}}"
+    path.write_text(
+        "version: 1\nsteps:\n- sql: CREATE TABLE test.t (id INT PRIMARY KEY, s VARCHAR(3))\n"
+        f"- generate: {values}\n"
+    )
+    assert main(["scenario", "validate", str(path)]) == 2
+    first, second, _ = capsys.readouterr().err.splitlines()
+    assert "columns.s.values[0]: the value is the boolean true, not text (quote it: " in first
+    assert "columns.s.values[1]: the value is the boolean false, not text (quote it: " in second
+    path.write_text(path.read_text().replace("[on, off]", "['on', 'off']"))
+    assert main(["scenario", "validate", str(path)]) == 0

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
-from ticdc_producer.cli import main, watch
-from ticdc_producer.cli.watch import differences, saves, watch_scenario
+from tests.editor import Editor
+from ticdc_producer.cli import main
+from ticdc_producer.cli.watch import differences, saves
 
 SCRIPT = "CREATE TABLE t (id INT PRIMARY KEY, v INT);\nINSERT INTO t VALUES (1, 10), (2, 20);\n"
 
@@ -53,24 +52,19 @@ def test_the_lines_that_differ_are_printed_by_part() -> None:
 
 
 def test_an_edited_scenario_prints_its_differences(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = tmp_path / "s.sql"
     script.write_text(SCRIPT)
-
-    def edited(_files: object) -> Iterator[None]:
-        yield
-        for text in (SCRIPT, SCRIPT + "INSERT INTO t VALUES (oops", SCRIPT + "DELETE FROM t WHERE id = 1;"):
-            capsys.readouterr()
-            script.write_text(text)
-            yield
-
-    monkeypatch.setattr(watch, "saves", edited)
-    printed = []
-    monkeypatch.setattr(watch.typer, "echo", lambda line, err=False: None if err else printed.append(line))
-    watch_scenario(str(script), {"out": tmp_path / "golden", "verify_output": False})
-    assert printed[0] == "no event and no row changed"
-    assert printed[1:] == [
+    texts = [SCRIPT, SCRIPT + "INSERT INTO t VALUES (oops", SCRIPT + "DELETE FROM t WHERE id = 1;"]
+    editor = Editor(script, texts)
+    monkeypatch.setattr("sys.stderr", editor)
+    assert main(["run", str(script), "--watch", "--out", str(tmp_path / "golden"), "--no-verify"]) == 130
+    printed = capsys.readouterr().out.splitlines()
+    changes = printed.index("no event and no row changed")
+    assert printed[0].startswith("ran s into")
+    assert "s.sql:3" in editor.getvalue()
+    assert printed[changes + 1 :] == [
         "events of s/1: 3 before, 4 now",
         "  + delete test.t id='1' v='10'",
         "rows of test.t: 2 before, 1 now",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import resource
 import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import jsonschema
@@ -12,22 +14,23 @@ import msgspec
 import pytest
 from junitparser import JUnitXml
 
-from tests.conformance.hand_made import CASE, ROW, apply_spec, use_fake_topics
+from tests.conformance.seed_topic import CASE, ROWS, TABLE, apply_spec, own_cache
 from tests.conformance.testees import answering
 from ticdc_producer.cli import main
 from ticdc_producer.conformance.case import build_apply_case
-from ticdc_producer.errors import FolderError
+from ticdc_producer.errors import StorageError
 from ticdc_producer.resources import bundled_dir
 
 ROOT = Path(__file__).parents[2]
 SAMPLE = shlex.join([sys.executable, str(ROOT / "examples" / "testee_python_apply.py")])
-RIGHT = f"answer(case=case, tables={{'test.accounts': [{ROW!r}]}})"
-WRONG = f"answer(case=case, tables={{'test.accounts': [{ROW | {'id': '3'}!r}]}})"
+RIGHT = f"answer(case=case, tables={{{TABLE!r}: {ROWS!r}}})"
+WRONG = f"answer(case=case, tables={{{TABLE!r}: {[ROWS[0], ROWS[1] | {'id': '5'}]!r}}})"
 
 
-@pytest.fixture(autouse=True)
-def _by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    use_fake_topics(monkeypatch, tmp_path / "cache")
+@pytest.fixture(scope="module", autouse=True)
+def _one_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with own_cache(tmp_path_factory.mktemp("cache")):
+        yield
 
 
 def applied(*options: str | Path) -> int:
@@ -37,42 +40,45 @@ def applied(*options: str | Path) -> int:
 def test_the_request_has_the_whole_topic_and_the_published_format() -> None:
     case = build_apply_case(apply_spec(), lambda _: None)
     request = msgspec.to_builtins(case.request)
-    assert (request["level"], request["tables"], request["resolved_ts"]) == ("apply", ["test.accounts"], None)
-    (message,) = request["messages"]
-    assert set(message) == {"topic", "partition", "offset", "key", "value"}
+    assert (request["level"], request["tables"], request["resolved_ts"]) == ("apply", [TABLE], None)
+    for message in request["messages"]:
+        assert set(message) == {"topic", "partition", "offset", "key", "value"}
+    assert {message["partition"] for message in request["messages"]} == {0, 1, 2}
     schema = json.loads((bundled_dir("schemas") / "conformance.schema.json").read_text("utf-8"))
     validator = jsonschema.Draft202012Validator(schema)
     validator.validate(request)
-    validator.validate({"case": CASE, "tables": {"test.accounts": [ROW]}})
-    assert not validator.is_valid({"case": CASE, "tables": {"test.accounts": [ROW["id"]]}})
+    validator.validate({"case": CASE, "tables": {TABLE: ROWS}})
+    assert not validator.is_valid({"case": CASE, "tables": {TABLE: [ROWS[0]["id"]]}})
 
 
-def test_a_topic_is_made_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    made = use_fake_topics(monkeypatch, tmp_path / "another")
+def test_a_topic_is_made_once(tmp_path: Path) -> None:
     statuses: list[str] = []
-    for _ in range(2):
-        build_apply_case(apply_spec(), statuses.append)
-    assert len(made) == len(statuses) == 1
+    with own_cache(tmp_path):
+        for _ in range(2):
+            build_apply_case(apply_spec(), statuses.append)
+    assert len(statuses) == 1
 
 
-def test_a_topic_that_failed_is_not_cached(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def broken(*_: object) -> None:
-        raise FolderError("disk full", path="cache")
-
-    with monkeypatch.context() as patched:
-        patched.setattr("ticdc_producer.runs.topic_cache._make", broken)
-        with pytest.raises(FolderError):
-            build_apply_case(apply_spec(), lambda _: None)
-    assert list((tmp_path / "cache" / "topics").iterdir()) == []
-    assert build_apply_case(apply_spec(), lambda _: None).expected
+def test_a_topic_that_failed_is_not_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # a compiled module would be cut off, too
+    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+    with own_cache(tmp_path):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, unlimited[1]))  # as if the disk were full
+        try:
+            with pytest.raises(StorageError, match="File too large"):
+                build_apply_case(apply_spec(), lambda _: None)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+        assert list((tmp_path / "topics").iterdir()) == []
+        assert build_apply_case(apply_spec(), lambda _: None).expected
 
 
 @pytest.mark.parametrize(
     ("answer", "status", "output"),
     [
         (RIGHT, 0, "passed 1"),
-        (WRONG, 1, "table test.accounts: 1 missing, 1 extra"),
-        ("answer(case=case, tables={})", 1, "table test.accounts is missing, with 1 rows"),
+        (WRONG, 1, "table test.t1: 1 missing, 1 extra"),
+        ("answer(case=case, tables={})", 1, "table test.t1 is missing, with 2 rows"),
         ("answer(case=case, error='no')", 1, "an error, expected tables: no"),
         ("answer(case=case, skipped='later')", 0, "skipped 1"),
         ("answer(case=case, events=[])", 1, "one of tables, error and skipped"),
@@ -113,11 +119,12 @@ def test_a_failing_topic_is_saved_as_a_golden_folder(
     (suite,) = JUnitXml.fromstring(report.read_bytes())
     assert [case.name for case in suite] == ["apply.seed_t1"]
     folder = saved / CASE
-    rows = (folder / "state" / "test.accounts.jsonl").read_text("utf-8").splitlines()
-    assert [json.loads(row) for row in rows] == [ROW]
+    rows = (folder / "state" / "test.t1.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(row) for row in rows] == ROWS
     capsys.readouterr()
     assert main(["decode", "--in", str(folder), "--format", "jsonl"]) == 0
-    assert len(capsys.readouterr().out.splitlines()) == 1
+    events = (build_apply_case(apply_spec(), lambda _: None).golden / "events.jsonl").read_text("utf-8")
+    assert len(capsys.readouterr().out.splitlines()) == len(events.splitlines()) > 7
     _, *replay = shlex.split(json.loads((folder / "outcome.json").read_text("utf-8"))["replay"])
     assert main(replay) == 1
 
@@ -127,7 +134,10 @@ def test_the_sample_has_the_expected_rows(capsys: pytest.CaptureFixture[str]) ->
     assert "passed 1" in capsys.readouterr().out
 
 
-def test_list_needs_no_topic(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_list_needs_no_topic(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TICDC_PRODUCER_CACHE", str(tmp_path / "cache"))
     assert main(["conformance", "--list", "--level", "apply", "--protocol", "craft"]) == 0
     listed = capsys.readouterr().out.split()
     assert all(one.split(".")[1:3] == ["craft", "apply"] for one in listed)

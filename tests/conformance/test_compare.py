@@ -20,6 +20,12 @@ ROW = Event(
 )
 
 
+ROUNDED = (
+    " (only rounded to a float64, which holds integers up to 2^53: "
+    'read it as a 64-bit integer, and answer "9007199254740993" as text)'
+)
+
+
 def test_the_same_events_do_not_differ() -> None:
     assert differences([ROW], [ROW]) == []
 
@@ -38,7 +44,7 @@ def test_every_other_difference_is_one_sentence() -> None:
         ROW, commit_ts=1 << 53, op="insert", before=None, after={"id": "2", "d": "1.5", "b": "Ãÿ", "x": None}
     )
     assert differences([ROW], [other]) == [
-        "event 0: commit_ts is 9007199254740992, expected 9007199254740993",
+        f"event 0: commit_ts is 9007199254740992, expected 9007199254740993{ROUNDED}",
         'event 0: op is "insert", expected "update"',
         'event 0: before is null, expected {"id": "1", "f": null}',
         'event 0: after["id"] is "2", expected "1"',
@@ -47,6 +53,18 @@ def test_every_other_difference_is_one_sentence() -> None:
         'event 0: after["b"] is "Ãÿ", expected {"b64": "w/8="}',
         'event 0: after["x"] is not in the message',
     ]
+
+
+def test_only_a_rounded_integer_is_called_rounded() -> None:
+    def value(text: str) -> str:
+        (sentence,) = differences(
+            [replace(ROW, after={"v": "429918008428724226"})], [replace(ROW, after={"v": text})]
+        )
+        return sentence
+
+    assert value("429918008428724200").endswith("read it as a 64-bit integer)")
+    for other in ("429918008428724100", "4.2991800842872422e17", "", "x"):
+        assert "rounded" not in value(other)
 
 
 def test_null_empty_and_the_text_null_are_three_values() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conformance.hand_made import CASE, ROW, use_fake_topics
+from tests.conformance.seed_topic import CASE, ROWS, own_cache
 from ticdc_producer.cli import main
 from ticdc_producer.cli.options import AnyProtocol, ProtocolName
 from ticdc_producer.targets.golden.write import write_manifest
@@ -23,8 +23,7 @@ FILTERS = ("--filter", "required.open-protocol.rows.*", "--filter", DAMAGED, "--
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     folder = tmp_path_factory.mktemp("corpus")
-    with pytest.MonkeyPatch.context() as patched:
-        use_fake_topics(patched, folder / "cache")
+    with own_cache(folder / "cache"):
         yield written(folder / "original")
 
 
@@ -56,7 +55,7 @@ def test_a_case_has_its_message_its_events_and_its_request(corpus: Path) -> None
     request = json.loads((corpus / INSERT / "manifest.json").read_text("utf-8"))["case"]
     assert (request["case"], request["level"], request["protocol"]) == (INSERT, "decode", "open-protocol")
     assert not (corpus / DAMAGED / "events.jsonl").exists()
-    assert lines(corpus / CASE / "state" / "test.accounts.jsonl") == [ROW]
+    assert lines(corpus / CASE / "state" / "test.t1.jsonl") == ROWS
 
 
 def test_the_manifest_lists_every_file(corpus: Path) -> None:
@@ -123,7 +122,7 @@ def test_changed_bytes_are_named_with_the_first_message_and_byte(
     ("case", "file", "old", "new", "message"),
     [
         (INSERT, "events.jsonl", '"bob"', '"bab"', "events.jsonl changed"),
-        (CASE, "state/test.accounts.jsonl", '"bob"', '"bab"', "state/test.accounts.jsonl changed"),
+        (CASE, "state/test.t1.jsonl", '"dd"', '"xx"', "state/test.t1.jsonl changed"),
         (INSERT, "manifest.json", '"level": "decode"', '"level": "x"', "manifest.json: case changed"),
         (INSERT, "messages.jsonl", '"type": "row"', '"type": "ddl"', "messages.jsonl: position, type"),
     ],

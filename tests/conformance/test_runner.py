@@ -29,8 +29,10 @@ SECONDS = 5.0
 ROOT = Path(__file__).parents[2]
 
 
-def run_cases(command: str, failures: tuple[str, ...] = ()) -> dict[str, CaseOutcome]:
-    outcomes = run(CASES, command, timeout=SECONDS, failures=FailureList(failures))
+def run_cases(
+    command: str, failures: tuple[str, ...] = (), seconds: float = SECONDS
+) -> dict[str, CaseOutcome]:
+    outcomes = run(CASES, command, timeout=seconds, failures=FailureList(failures))
     assert [outcome.case.id for outcome in outcomes] == [INSERT, UPDATE, DAMAGED]
     return {outcome.case.id: outcome for outcome in outcomes}
 
@@ -46,7 +48,6 @@ def crashing_at_first(folder: Path, how: str) -> dict[str, CaseOutcome]:
     ("how", "reason"),
     [
         ("print('out of cheese', file=sys.stderr); sys.exit(7)", "it ended with status 7\nout of cheese"),
-        ("time.sleep(1000)", "no answer within 5 s"),
         ("os.close(1); os._exit(0)", "it ended with status 0"),
         ("print('starting up', flush=True)", "does not have the published format"),
         ("answer(case=case)", "one of events, error and skipped"),
@@ -66,6 +67,14 @@ def test_a_crash_in_one_case_does_not_affect_the_others(tmp_path: Path, how: str
     assert reason in found[INSERT].reasons[0]
     assert found[UPDATE].reasons == ("an error, expected events: refused",)
     assert found[DAMAGED].status == "passed"
+
+
+def test_a_case_that_hangs_does_not_affect_the_others(tmp_path: Path) -> None:
+    """The other cases are answered by a new process."""
+    hangs = f"if case == {INSERT!r}:\n    time.sleep(1000)\nanswer(case=case, error='refused')"
+    found = run_cases(answering(tmp_path, hangs), seconds=2)
+    assert found[INSERT].reasons == ("no answer within 2 s",)
+    assert found[UPDATE].reasons == ("an error, expected events: refused",)
 
 
 def test_a_skipped_case_is_always_expected_and_has_a_reason(tmp_path: Path) -> None:

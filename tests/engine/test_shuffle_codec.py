@@ -107,8 +107,8 @@ def test_a_separator_in_a_name_is_replaced() -> None:
     assert ComparedEvents.of(sides["right"]).tables[1] == [("a\ufffdb", "\ufffd")]
 
 
-def test_rows_with_long_names_are_packed_soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shuffle_codec, "_PACKED_BYTES", 10_000)
-    parts = [compared([("s" * 4000, "t", number, 1)]).to_batch() for number in range(7)]
+def test_rows_with_long_names_are_packed_soon() -> None:
+    """A block has at most 16 MiB, and the row that exceeds them."""
+    parts = [compared([("s" * (7 << 20), "t", number, 1)]).to_batch() for number in range(7)]
     sent = [*packed(parts, ComparedEvents.arrow_schema(), "key", 0)]
     assert [block.num_rows for block in sent] == [3, 3, 1]

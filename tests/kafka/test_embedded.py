@@ -7,11 +7,13 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
+from threading import Thread
 from time import monotonic
-from typing import Any
 
 import psutil
 import pytest
@@ -95,10 +97,10 @@ def test_a_message_of_ticdcs_largest_default_size_goes_through(kafka: EmbeddedKa
 def test_a_later_storage_has_ids_of_its_own_and_the_features_of_the_first(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    formatted: list[object] = []
-    real = process._format
-    monkeypatch.setattr(process, "_format", lambda *of: (formatted.append(of), real(*of)))
-    java = [str(find_java().java), "-cp", os.pathsep.join(map(str, jars()))]
+    program, starts = tmp_path / "java", tmp_path / "starts"
+    program.write_text(f'#!/bin/sh\necho started >> {starts}\nexec {find_java().java} "$@"\n')
+    program.chmod(0o755)
+    java = [str(program), "-cp", os.pathsep.join(map(str, jars()))]
     monkeypatch.setenv("TICDC_PRODUCER_CACHE", str(tmp_path))
     clusters = set()
     for name in ("first", "later"):
@@ -106,7 +108,7 @@ def test_a_later_storage_has_ids_of_its_own_and_the_features_of_the_first(
         folder.write_settings(*process.free_ports(2), {})
         clusters.add(process.format_storage(folder, java, {}))
         assert folder.cluster_id() in clusters
-    assert len(formatted) == 1
+    assert starts.read_text() == "started\n"
     assert len(clusters) == 2
     snapshots = {
         (tmp_path / name / "topics/bootstrap.checkpoint").read_bytes() for name in ("first", "later")
@@ -184,14 +186,20 @@ def test_a_folder_retains_its_topics_and_a_taken_port_is_avoided(
     assert not offered, "the taken port was never tried"
 
 
-def test_a_failed_start_reports_the_end_of_the_log_and_leaves_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    folders = spy_on_folders(monkeypatch)
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for temporary files, which is empty."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def test_a_failed_start_reports_the_end_of_the_log_and_leaves_nothing(temporary: Path) -> None:
     broker = EmbeddedKafka(heap="1k")
     with pytest.raises(BrokerError, match=r"(?s)ended with status 1 .*Too small maximum heap"):
         broker.start()
-    assert not folders[0].exists()
+    assert list(temporary.iterdir()) == []
     with pytest.raises(BrokerError, match="not started"):
         _ = broker.bootstrap
 
@@ -201,38 +209,31 @@ def test_a_cluster_id_may_begin_with_a_hyphen(kafka: EmbeddedKafka) -> None:
     assert admin.list_topics(timeout=CALL_SECONDS).cluster_id.startswith("-")
 
 
-def test_settings_that_kafka_refuses_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
-    folders = spy_on_folders(monkeypatch)
+def test_settings_that_kafka_refuses_are_reported(temporary: Path) -> None:
     with pytest.raises(BrokerError, match=r"(?s)cannot format .*num\.io\.threads"):
         EmbeddedKafka(properties={"num.io.threads": "none"}).start()
-    assert not folders[0].exists()
+    assert list(temporary.iterdir()) == []
 
 
-def test_an_interrupted_start_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    folders = spy_on_folders(monkeypatch)
+def test_an_interrupted_start_leaves_nothing(temporary: Path) -> None:
     started: list[psutil.Process] = []
 
-    def interrupt(process: subprocess.Popen[bytes], *_: object) -> bool:
-        started.append(psutil.Process(process.pid))
-        raise KeyboardInterrupt
+    def press_ctrl_c() -> None:
+        """When the broker's process exists, long before it accepts requests."""
+        while not started:
+            for child in psutil.Process().children(recursive=True):
+                with suppress(psutil.Error):
+                    if "kafka.Kafka" in child.cmdline() and Path(child.cwd()).parent == temporary:
+                        started.append(child)
+        os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(embedded, "wait_until_ready", interrupt)
+    finger = Thread(target=press_ctrl_c)
+    finger.start()
     with pytest.raises(KeyboardInterrupt):
         EmbeddedKafka().start()
-    assert not started[0].is_running()
-    assert not folders[0].exists()
-
-
-def spy_on_folders(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    seen: list[Path] = []
-    real = embedded.format_storage
-
-    def format_storage(folder: embedded.BrokerFolder, *options: Any) -> str:
-        seen.append(folder.path)
-        return real(folder, *options)
-
-    monkeypatch.setattr(embedded, "format_storage", format_storage)
-    return seen
+    finger.join()
+    assert gone(started)
+    assert list(temporary.iterdir()) == []
 
 
 def test_our_own_addresses_cannot_be_overridden() -> None:

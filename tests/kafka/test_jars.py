@@ -20,7 +20,6 @@ import pytest
 from ticdc_producer.errors import BrokerError
 from ticdc_producer.kafka.embedded.jars import Jar, jars, locked
 
-jars_module = sys.modules["ticdc_producer.kafka.embedded.jars"]
 CONTENTS = {f"part-{number}": b"jar %d " % number * 5000 for number in range(12)}
 LOCK = [Jar("org.example", name, "1.0", hashlib.sha256(data).hexdigest()) for name, data in CONTENTS.items()]
 
@@ -55,8 +54,6 @@ class Repository:
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Repository]:
-    monkeypatch.setattr(jars_module, "locked", lambda: LOCK)
-    monkeypatch.setattr(jars_module, "RETRIES", 0)
     with Repository(tmp_path / "repository").served() as repository:
         monkeypatch.setenv("TICDC_PRODUCER_MAVEN_URL", repository.url)
         yield repository
@@ -77,20 +74,25 @@ def test_a_jar_has_a_path_in_a_maven_repository() -> None:
     assert jar.path == "org/apache/kafka/kafka_2.13/4.3.1/kafka_2.13-4.3.1.jar"
 
 
+def fetched(cache: Path | None = None) -> list[Path]:
+    """The jars of the test's lock, in a folder."""
+    return jars(cache, lock=LOCK, retries=0)
+
+
 def test_jars_are_fetched_once_and_then_used_without_network(
     repository: Repository,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    found = jars(tmp_path / "cache")
+    found = fetched(tmp_path / "cache")
     assert [path.read_bytes() for path in found] == list(CONTENTS.values())
     assert set(repository.requests.values()) == {1}
     output = capsys.readouterr()
     assert output.err.count("\n") == 1
     assert f"12 jars) from {repository.url.rstrip('/')}" in output.err
     monkeypatch.setenv("TICDC_PRODUCER_MAVEN_URL", "http://127.0.0.1:9/")
-    assert jars(tmp_path / "cache") == found
+    assert fetched(tmp_path / "cache") == found
     assert capsys.readouterr() == ("", "")
 
 
@@ -98,13 +100,13 @@ def test_the_cache_folder_is_a_setting(
     repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TICDC_PRODUCER_CACHE", str(tmp_path / "chosen"))
-    assert {path.parent for path in jars()} == {tmp_path / "chosen" / "jars"}
+    assert {path.parent for path in fetched()} == {tmp_path / "chosen" / "jars"}
 
 
 def test_a_damaged_jar_in_the_cache_is_fetched_again(repository: Repository, tmp_path: Path) -> None:
-    damaged = jars(tmp_path / "cache")[3]
+    damaged = fetched(tmp_path / "cache")[3]
     damaged.write_bytes(b"half")
-    assert jars(tmp_path / "cache")[3].read_bytes() == CONTENTS["part-3"]
+    assert fetched(tmp_path / "cache")[3].read_bytes() == CONTENTS["part-3"]
 
 
 @pytest.mark.parametrize("cached", [False, True])
@@ -113,10 +115,10 @@ def test_a_wrong_sum_is_an_error_and_leaves_no_file(
 ) -> None:
     cache = tmp_path / "cache"
     if cached:
-        jars(cache)[5].write_bytes(b"damaged")
+        fetched(cache)[5].write_bytes(b"damaged")
     (repository.root / LOCK[5].path).write_bytes(b"something else")
     with pytest.raises(BrokerError, match=r"part-5-1.0.jar does not match the checksum in the lock file"):
-        jars(cache)
+        fetched(cache)
     assert not (cache / LOCK[5].name).exists()
     assert all(path.suffix == ".jar" for path in cache.iterdir()), "an unfinished file was left"
 
@@ -126,13 +128,13 @@ def test_an_unreachable_repository_is_an_error_that_names_the_setting(
 ) -> None:
     monkeypatch.setenv("TICDC_PRODUCER_MAVEN_URL", "http://127.0.0.1:9")
     with pytest.raises(BrokerError, match="TICDC_PRODUCER_MAVEN_URL"):
-        jars(tmp_path / "cache")
+        fetched(tmp_path / "cache")
 
 
 def test_a_jar_that_the_repository_has_not_is_an_error(repository: Repository, tmp_path: Path) -> None:
     (repository.root / LOCK[0].path).unlink()
     with pytest.raises(BrokerError, match="404"):
-        jars(tmp_path / "cache")
+        fetched(tmp_path / "cache")
 
 
 def test_a_setting_that_is_no_url_is_an_error(
@@ -140,13 +142,13 @@ def test_a_setting_that_is_no_url_is_an_error(
 ) -> None:
     monkeypatch.setenv("TICDC_PRODUCER_MAVEN_URL", "repo.example.org")
     with pytest.raises(BrokerError, match=r"repo\.example\.org"):
-        jars(tmp_path / "cache")
+        fetched(tmp_path / "cache")
 
 
 def test_a_cache_that_cannot_be_written_is_an_error(repository: Repository, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(BrokerError, match="TICDC_PRODUCER_CACHE"):
-        jars(tmp_path / "file" / "cache")
+        fetched(tmp_path / "file" / "cache")
 
 
 def test_a_failed_transfer_is_tried_again(
@@ -154,11 +156,10 @@ def test_a_failed_transfer_is_tried_again(
 ) -> None:
     jar_file = repository.root / LOCK[0].path
     jar_file.rename(jar_file.with_suffix(".away"))
-    monkeypatch.setattr(jars_module, "RETRIES", 1)
     # The pause before the second try is when the file comes back; pooch alone has it: Spark sleeps, too.
     pause = SimpleNamespace(sleep=lambda _: jar_file.with_suffix(".away").rename(jar_file))
     monkeypatch.setattr("pooch.core.time", pause)
-    assert jars(tmp_path / "cache")[0].read_bytes() == CONTENTS["part-0"]
+    assert jars(tmp_path / "cache", lock=LOCK, retries=1)[0].read_bytes() == CONTENTS["part-0"]
 
 
 FETCH = """
@@ -166,8 +167,7 @@ import sys
 from pathlib import Path
 module = __import__("ticdc_producer.kafka.embedded.jars", fromlist=["jars"])
 lock = [module.Jar.parse(line) for line in sys.argv[2:]]
-module.locked = lambda: lock
-print(len(module.jars(Path(sys.argv[1]))))
+print(len(module.jars(Path(sys.argv[1]), lock=lock)))
 """
 
 

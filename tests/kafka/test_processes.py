@@ -152,14 +152,11 @@ def test_the_class_archive_of_a_broker_that_was_ready_and_ends_by_request_is_ins
     assert not archive.temporary_file.exists()
 
 
-def test_a_supervisor_that_hangs_is_killed_with_its_broker(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(process, "STOP_SECONDS", 0.2)
+def test_a_supervisor_that_hangs_is_killed_with_its_broker(tmp_path: Path) -> None:
     running = process.launch(folder(tmp_path / "data"), WAITS, keep=False)
     broker = broker_below(running)
     running.send_signal(signal.SIGSTOP)
-    process.end(running)
+    process.end(running, 0.2)
     assert running.returncode == -signal.SIGKILL
     assert gone(broker)
 

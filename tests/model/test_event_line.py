@@ -22,7 +22,10 @@ def test_an_update_shows_the_old_values_that_differ(before: dict[str, bytes] | N
     row: dict[str, Any] = {**position, "kind": "row", "commit_ts": 0, "schema": "test", "table": "t"}
     row |= {"op": "update", "before": before, "after": {"id": b"1", "v": b"b"}}
     text = event_text(row)
-    assert text == f"t/0@7[0] 1970-01-01 00:00:00.000 0 update test.t {values}"
+    assert text == f"t/0@7[0] update test.t {values}", "without commit-ts there is no time"
+    assert event_text({**row, "commit_ts": 1 << 18}) == (
+        f"t/0@7[0] 1970-01-01 00:00:00.001 262144 update test.t {values}"
+    )
     assert event_content(row) == f"update test.t {values}"
 
 

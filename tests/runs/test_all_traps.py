@@ -88,7 +88,7 @@ def test_a_small_folder_is_searched_without_spark(tmp_path: Path) -> None:
 def test_both_engines_report_the_same(spark: SparkSession, tmp_path: Path) -> None:
     folder = tmp_path / "golden"
     traps = ["duplicate-event:rate=0.2", "replay-suffix", "lost-row"]
-    ticdc_producer.run("ddl-mix", out=folder, inject=traps)
+    ticdc_producer.run("ddl-mix", out=folder, inject=traps, verify_output=False)
     local = coverage(folder=folder, engine="local")
     assert {"duplicate-event", "replay-suffix"} <= {one.trap for one in local.of_status("exercised")}
     assert coverage(folder=folder, engine="spark") == local

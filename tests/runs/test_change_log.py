@@ -101,10 +101,23 @@ LEGAL = (
 )  # fmt: skip
 
 
+INJECTED = (LEGAL, LEGAL[:4], (*LEGAL, "lost-row:times=2"), ("corrupt-bytes",))
+FAST = {("sysbench", LEGAL), ("sysbench", LEGAL[:4]), ("ddl-mix", INJECTED[2]), ("ddl-mix", INJECTED[3])}
+
+
 @pytest.mark.parametrize(
-    "inject", [LEGAL, LEGAL[:4], (*LEGAL, "lost-row:times=2"), ("corrupt-bytes",)], ids=len
+    ("name", "inject"),
+    [
+        pytest.param(
+            name,
+            inject,
+            id=f"{name}-{len(inject)}",
+            marks=() if (name, inject) in FAST else pytest.mark.slow,
+        )
+        for name in ("sysbench", "ddl-mix")
+        for inject in INJECTED
+    ],
 )
-@pytest.mark.parametrize("name", ["sysbench", "ddl-mix"])
 def test_a_partition_has_the_faults_of_the_whole_stream(
     spark: SparkSession, name: str, inject: tuple[str, ...]
 ) -> None:

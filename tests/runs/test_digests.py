@@ -23,7 +23,8 @@ FAST = (
     "new/seed_t1/simple",
     "state-at/migrations",
 )
-ON_SPARK = ("seed_t1/own", "faults/legal/open-protocol", "large/claim-check/open-protocol")
+ON_SPARK = (("faults/legal/open-protocol", 3), ("large/claim-check/open-protocol", 1))
+"""Cases, and the number of parts into which Spark shuffles."""
 
 
 @pytest.fixture(scope="module")
@@ -47,8 +48,7 @@ def test_a_few_cases_have_the_recorded_digests(name: str, tmp_path: Path, record
     assert digests(name, tmp_path) == _of_case(name, recorded)
 
 
-@pytest.mark.parametrize("parts", [1, 3])
-@pytest.mark.parametrize("name", ON_SPARK)
+@pytest.mark.parametrize(("name", "parts"), ON_SPARK)
 def test_spark_writes_and_finds_the_same(
     spark: SparkSession, name: str, parts: int, tmp_path: Path, recorded: dict[str, str]
 ) -> None:
@@ -65,7 +65,7 @@ def test_every_case_has_the_recorded_digests(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("parts", [3, 64])
+@pytest.mark.parametrize("parts", [1, 3, 64])
 @pytest.mark.parametrize("name", cases())
 def test_every_case_is_the_same_on_spark(
     spark: SparkSession, name: str, parts: int, tmp_path: Path, recorded: dict[str, str]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 from pyspark.sql import SparkSession
@@ -20,8 +18,8 @@ from ticdc_producer.errors import ArgumentError, TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.simulate.job import prepare
 from ticdc_producer.simulate.simulate import estimate_of
-from ticdc_producer.targets.golden import write as golden_write
 
+slow = pytest.mark.slow
 _WITHOUT_SPARK = """
 import sys
 from ticdc_producer import api
@@ -35,7 +33,7 @@ def without_spark(code: str) -> None:
     subprocess.run([sys.executable, "-c", _WITHOUT_SPARK.format(code=code)], check=True)
 
 
-@pytest.mark.parametrize("scenario", ["seed_t1", "bank"])
+@pytest.mark.parametrize("scenario", ["seed_t1", pytest.param("bank", marks=slow)])
 def test_a_small_scenario_needs_no_spark(kafka: EmbeddedKafka, tmp_path: Path, scenario: str) -> None:
     uri = f"kafka://{kafka.bootstrap}/{scenario}-without-spark?protocol=open-protocol&partition-num=2"
     out = tmp_path / "golden"
@@ -100,32 +98,34 @@ def test_a_topic_that_holds_messages_is_refused_before_spark_starts(kafka: Embed
     assert statuses == []
 
 
-def test_the_verdict_is_on_what_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_verdict_is_on_what_was_read(tmp_path: Path) -> None:
     """A byte that changes on the disk is found, although the run knows what it wrote."""
-    write = golden_write.write_manifest
 
-    def damaged(folder: Path, content: dict[str, Any]) -> None:
-        lines = (folder / "messages.jsonl").read_text().splitlines()
-        message = json.loads(lines[-1])
-        value = bytearray(b64decode(message["value"]))
-        value[-2] ^= 1
-        lines[-1] = json.dumps(message | {"value": b64encode(value).decode()})
-        (folder / "messages.jsonl").write_text("\n".join(lines) + "\n")
-        write(folder, content)
+    def damage(status: str) -> None:
+        if status.startswith("reading the files again"):
+            (rows,) = (tmp_path / "damaged").rglob("*.csv")
+            rows.write_bytes(rows.read_bytes().replace(b'"written"', b'"damaged"'))
 
-    monkeypatch.setattr(golden_write, "write_manifest", damaged)
-    report = api.run(GOLDEN / "visible" / "keys.sql", out=tmp_path / "damaged")
+    script = tmp_path / "one.sql"
+    script.write_text(
+        "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(9)); INSERT INTO t VALUES (1, 'written');"
+    )
+    uri = f"file://{tmp_path}/{{}}?protocol=csv"
+    assert api.run(script, sink_uri=uri.format("whole")).ok
+    report = api.run(script, sink_uri=uri.format("damaged"), on_status=damage)
     assert report.verdict is not None
     assert not report.verdict.ok
 
 
 PARTITIONS = "&partition-num=3"
 ENGINES: tuple[Literal["local", "spark"], ...] = ("local", "spark")
-BOTH_ENGINES: list[tuple[str | Path, str, Sequence[str], Sequence[str]]] = [
-    (GOLDEN / "visible" / "keys.sql", "open-protocol", [], []),
+BOTH_ENGINES = [
+    pytest.param(GOLDEN / "visible" / "keys.sql", "open-protocol", [], [], marks=slow),
     (GOLDEN / "visible" / "partition.sql", "canal-json&time-zone=Asia/Shanghai", [], []),
-    (GOLDEN / "visible" / "temporal.sql", "debezium&profile=new", [], []),
-    ("bank", "simple", ["steps[1].generate.transactions=40"], ["lost-row", "duplicate-event"]),
+    pytest.param(GOLDEN / "visible" / "temporal.sql", "debezium&profile=new", [], [], marks=slow),
+    pytest.param(
+        "bank", "simple", ["steps[1].generate.transactions=40"], ["lost-row", "duplicate-event"], marks=slow
+    ),
     ("ddl-mix", "open-protocol&max-batch-size=3", ["steps[1].generate.transactions=100"],
      ["replay-one-table:rate=0.3", "regrouped-batches:rate=0.5", "unsplit", "duplicate-message"]),
 ]  # fmt: skip
@@ -155,8 +155,8 @@ def test_both_engines_write_the_same_files(
     [
         (GOLDEN / "visible" / "keys.sql", "open-protocol", []),
         ("bank", "canal-json&enable-tidb-extension=true", ["lost-row", "duplicate-event", "wrong-partition"]),
-        (GOLDEN / "visible" / "partition.sql", "simple", ["changed-duplicate"]),
-        ("migrations", "canal-json&enable-tidb-extension=true", []),
+        pytest.param(GOLDEN / "visible" / "partition.sql", "simple", ["changed-duplicate"], marks=slow),
+        pytest.param("migrations", "canal-json&enable-tidb-extension=true", [], marks=slow),
     ],
 )
 def test_both_engines_give_the_same_verdict(

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +20,6 @@ from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.engine.spark import SparkDataset, SparkEngine
 from ticdc_producer.errors import DeliveryError, SparkError, TopicError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.kafka.embedded.broker import StartingKafka
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.runs.targets.run_topics import RunTopics
 from ticdc_producer.simulate.job import prepare
@@ -159,28 +162,25 @@ def test_speculative_execution_is_refused() -> None:
     assert "spark.speculation=false" in str(rejected.value)
 
 
-def test_the_broker_starts_beside_spark_and_ends_with_a_run_that_does_not_reach_it(
-    script: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A broker that would outlive the run ends, too, because no report has its address."""
-    starting: list[StartingKafka] = []
-    brokers: list[psutil.Process] = []
+def test_a_broker_ends_with_a_run_that_does_not_reach_it(script: Path, tmp_path: Path) -> None:
+    """Also one that would outlive the run, because no report has its address."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    environment = os.environ | {"TMPDIR": str(temporary), "SPARK_HOME": "/nonexistent"}
+    command = [sys.executable, "-m", "ticdc_producer", "run", str(script), "--keep", "--engine", "spark"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert "starting the embedded Kafka broker\n" in done.stderr
+    assert "Spark does not start" in done.stderr
+    assert not [*temporary.glob("ticdc-producer-kafka-*")]
+    assert not [process for process in psutil.process_iter() if _has(process, f"TMPDIR={temporary}")]
 
-    class Recorded(StartingKafka):
-        def __init__(self, *, keep: bool) -> None:
-            super().__init__(keep=keep)
-            starting.append(self)
 
-    def no_spark(**_: object) -> SparkSession:
-        brokers.extend(psutil.Process(one.running().pid) for one in starting)
-        raise SparkError("no Spark")
-
-    monkeypatch.setattr("ticdc_producer.runs.targets.kafka.StartingKafka", Recorded)
-    monkeypatch.setattr("ticdc_producer.spark.session.spark_session", no_spark)
-    with pytest.raises(SparkError, match="no Spark"):
-        ticdc_producer.run(script, keep=True, engine="spark")
-    [broker] = brokers
-    assert not broker.is_running()
+def _has(process: psutil.Process, variable: str) -> bool:
+    name, _, value = variable.partition("=")
+    with suppress(psutil.Error):
+        return bool(process.environ().get(name) == value)
+    return False
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ import ticdc_producer
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 
-OVERRIDES = ["steps[1].generate.transactions=400", "steps[1].generate.rows=50"]
+OVERRIDES = ["steps[1].generate.transactions=150", "steps[1].generate.rows=50"]
 LEGAL = (
     "duplicate-event:rate=0.05", "replay-suffix:rate=0.1", "replay-one-table:rate=0.1",
     "resolved-lag:rate=0.1",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
+import yaml
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario import yaml_tree
 from ticdc_producer.scenario.yaml_tree import MAX_DEPTH, YAMLTree, read_yaml
 
 _SHIPPED = sorted((Path(__file__).parents[2] / "scenarios").glob("*.yaml"))
@@ -31,9 +32,16 @@ _STYLES = dedent("""\
 
 
 def _without_libyaml(text: str, monkeypatch: pytest.MonkeyPatch) -> YAMLTree:
+    """The tree by a copy of the module that was imported where PyYAML has no libyaml."""
+    spec = find_spec("ticdc_producer.scenario.yaml_tree")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
     with monkeypatch.context() as patched:
-        patched.setattr(yaml_tree, "_FastLoader", yaml_tree._Loader)
-        return read_yaml(text, "s.yaml")
+        patched.delattr(yaml, "CSafeLoader")
+        spec.loader.exec_module(module)
+    tree: YAMLTree = module.read_yaml(text, "s.yaml")
+    return tree
 
 
 @pytest.mark.parametrize("text", [_STYLES, *(file.read_text("utf-8") for file in _SHIPPED)])

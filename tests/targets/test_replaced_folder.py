@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ticdc_producer.errors import FolderError
+from ticdc_producer.errors import FolderError, StorageError
 from ticdc_producer.targets.golden.write import MANIFEST, golden_folder
 
 
@@ -32,7 +32,7 @@ def test_a_golden_folder_is_replaced_when_the_new_one_is_complete(tmp_path: Path
     path = tmp_path / "golden"
     _write(path, "old")
     (path / "more.jsonl").write_text("old")
-    with pytest.raises(OSError, match="full"):
+    with pytest.raises(StorageError, match="full"):
         _fail(path)
     assert (path / MANIFEST).read_text() == "old"
     _write(path, "new", replace=True)

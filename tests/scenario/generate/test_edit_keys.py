@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -13,10 +13,6 @@ from tests.scenario.generate.plans import changes_of, rows_of
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.row_key import int_key
-from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.generate import edited_rows
-from ticdc_producer.scenario.generate.edits import SQLRows
-from ticdc_producer.scenario.generate.plan import GeneratePlan
 
 
 def test_hidden_row_ids_and_auto_increment_continue(tmp_path: Path) -> None:
@@ -118,24 +114,20 @@ def test_all_kinds_of_steps(tmp_path: Path, kind: str) -> None:
     assert history.changes
 
 
-def test_one_pass_finds_the_rows_of_a_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    passes = []
-    find = edited_rows.generated_rows
-
-    def counted(plan: GeneratePlan, numbers: Sequence[int], table: TableInfo) -> SQLRows:
-        passes.append(list(numbers))
-        return find(plan, numbers, table)
-
-    monkeypatch.setattr(edited_rows, "generated_rows", counted)
-    script = """
-        INSERT INTO t (id, code, state) VALUES (900, 'new', 'a');
-        UPDATE t SET n = 1 WHERE id = 3;
-        DELETE FROM t WHERE id IN (4, 5) AND n = 7;
-        UPDATE t SET n = 2 WHERE id = 900;
-        DELETE FROM t WHERE id = 3
-    """
-    edited(tmp_path, script, "UPDATE t SET n = 3 WHERE id = 6; UPDATE t SET n = 3 WHERE id = 4", **SHORT)
-    assert passes == [[2, 3, 4], [5]]
+def test_one_pass_finds_the_rows_of_a_script(tmp_path: Path) -> None:
+    """Each further script needs a pass over the generated transactions, a further statement does not."""
+    step = {"rows": 5000, "transactions": 100_000, "rows-per-transaction": 4, "mix": {"update": 1}}
+    statements = [f"UPDATE t SET n = 1 WHERE id = {number}" for number in range(1, 31)]
+    started = process_time()
+    one_script = edited(tmp_path, "; ".join(statements), **step)
+    of_one = process_time() - started
+    many_scripts = edited(tmp_path, *statements, **step)
+    of_many = process_time() - started - of_one
+    assert [change.before for change in one_script.changes] == [
+        change.before for change in many_scripts.changes
+    ]
+    assert len(one_script.changes) == len(statements)
+    assert of_one < of_many / 2
 
 
 def test_a_virtual_column_that_does_not_fit(tmp_path: Path) -> None:

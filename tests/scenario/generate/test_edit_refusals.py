@@ -11,7 +11,6 @@ from tests.scenario.generate.edited import COLUMNS, SHORT, TABLE, edited, rows_a
 from tests.scenario.generate.plans import changes_of
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.generate.plan import GeneratePlan
-from ticdc_producer.scenario.sql import generated_table
 
 
 @pytest.mark.parametrize(
@@ -65,13 +64,19 @@ def test_tables_whose_rows_cannot_be_looked_up(tmp_path: Path, step: dict[str, A
         assert message in str(caught.value)
 
 
-def test_the_number_of_rows_of_a_statement_is_limited(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(generated_table, "MOST_ROWS", 3)
-    edited(tmp_path, "UPDATE t SET n = 1 WHERE id IN (1, 2, 3, 3, 99999)")
-    with pytest.raises(ScenarioError, match=r"4 generated rows of test\.t, more than 3 \(write several"):
-        edited(tmp_path, "UPDATE t SET n = 1 WHERE id IN (1, 2, 3, 4)")
+MANY_ROWS = {"rows": 10_001, "transactions": 1, "mix": {"update": 1}}
+FIRST_KEYS = ", ".join(map(str, range(1, 10_001)))
+
+
+@pytest.mark.slow
+def test_a_statement_may_change_ten_thousand_rows(tmp_path: Path) -> None:
+    history = edited(tmp_path, f"DELETE FROM t WHERE id IN ({FIRST_KEYS}, 3, 99999)", **MANY_ROWS)
+    assert len(history.changes) == 10_000
+
+
+def test_the_number_of_rows_of_a_statement_is_limited(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=r"10001 generated rows of test\.t, more than 10000 \(write sev"):
+        edited(tmp_path, f"DELETE FROM t WHERE id IN ({FIRST_KEYS}, 10001)", **MANY_ROWS)
 
 
 def with_later_step(folder: Path, sql: str, column: str = "id") -> GeneratePlan:

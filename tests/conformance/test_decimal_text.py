@@ -1,0 +1,43 @@
+"""Integers over 2^53 may come as decimal text: JavaScript writes a rounded number otherwise."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+
+from ticdc_producer.conformance.wire import InvalidResponse, answer_of, wire_schema
+
+TS = 429918008428724226
+
+
+def _line(**event: object) -> bytes:
+    return json.dumps({"case": "a", "events": [{"kind": "row", **event}]}).encode()
+
+
+@pytest.mark.parametrize(
+    "event", [{"commit_ts": str(TS), "table_id": "77"}, {"commit_ts": TS, "table_id": "77"}]
+)
+def test_text_and_number_are_the_same_answer(event: dict[str, object]) -> None:
+    assert answer_of(_line(**event), "a") == answer_of(_line(commit_ts=TS, table_id=77), "a")
+    jsonschema.validate(json.loads(_line(**event)), wire_schema())
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"commit_ts": "4e17"},
+        {"commit_ts": ""},
+        {"commit_ts": "-1"},
+        {"commit_ts": None},
+        {"commit_ts": str(TS), "handle_key_only": "true"},
+        {"commit_ts": str(TS), "ddl_type": "3"},
+        {"commit_ts": "٣"},
+    ],
+)
+def test_other_text_is_no_number(event: dict[str, object]) -> None:
+    with pytest.raises(InvalidResponse, match="does not have the published format"):
+        answer_of(_line(**event), "a")
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(json.loads(_line(**event)), wire_schema())
