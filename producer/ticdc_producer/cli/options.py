@@ -70,6 +70,7 @@ def with_options(options: Iterable[Option]) -> Callable[[Callable[..., int]], Ca
     def declared(command: Callable[..., int]) -> Callable[..., int]:
         signature = inspect.signature(command, eval_str=True)
         own = [part for part in signature.parameters.values() if part.kind is not Parameter.VAR_KEYWORD]
+        # Typer reads the signature, which a function has as an attribute that its type does not know.
         command.__signature__ = signature.replace(  # type: ignore[attr-defined]
             parameters=[*own, *map(_parameter, options)]
         )

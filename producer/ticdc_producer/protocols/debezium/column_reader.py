@@ -31,6 +31,7 @@ from ticdc_producer.model.mysql_type import (
 )
 from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.protocols.base import BadValue
+from ticdc_producer.protocols.debezium.row_schema import FieldSchema, image_columns
 from ticdc_producer.protocols.member_text import escaped, member_indexes
 
 T = MySQLType
@@ -70,17 +71,6 @@ def _codes() -> dict[str, tuple[MySQLType, bool, bool]]:
 _CODES = _codes()
 
 
-class FieldSchema(msgspec.Struct, frozen=True):
-    """The schema of one column: Kafka Connect's type, and Debezium's name of the logical type."""
-
-    field: str
-    type: str
-    name: str = ""
-    optional: bool = False
-    tidb_type: str = ""
-    parameters: dict[str, str] = {}
-
-
 @dataclass(frozen=True, slots=True)
 class ColumnReader:
     """Reads the values of one column.
@@ -102,33 +92,6 @@ class ColumnReader:
         return None
 
 
-class _EnvelopeFieldJSON(msgspec.Struct):
-    field: str
-    type: str = ""
-    name: str = ""
-    fields: msgspec.Raw = msgspec.Raw(b"[]")
-
-
-class _EnvelopeJSON(msgspec.Struct):
-    fields: list[_EnvelopeFieldJSON]
-    type: str = ""
-    name: str = ""
-
-
-class _KeySchemaJSON(msgspec.Struct):
-    fields: list[FieldSchema]
-    type: str = ""
-    name: str = ""
-
-
-_ENVELOPE = msgspec.json.Decoder(_EnvelopeJSON)
-_KEY_SCHEMA = msgspec.json.Decoder(_KeySchemaJSON)
-_ENVELOPE_SUFFIX, _VALUE_SUFFIX, _KEY_SUFFIX = ".Envelope", ".Value", ".Key"
-_MEMBERS = {
-    "source": ("struct", "io.debezium.connector.mysql.Source"), "op": ("string", ""), "ts_ms": ("int64", "")
-}  # fmt: skip
-"""Type and name of each member of a row's envelope besides the images."""
-_FIELDS = msgspec.json.Decoder(list[FieldSchema])
 _MAX_CACHED_SCHEMA_SIZE = 1 << 20  # in bytes; larger schemas are not cached
 
 
@@ -150,50 +113,13 @@ def row_readers(schema: bytes, zone: tzinfo) -> RowReaders:
 
 def _compile(schema: bytes, zone: tzinfo) -> RowReaders:
     entries: dict[str, FieldSchema] = {}  # TiCDC new architecture lists virtual columns twice
-    for entry in _FIELDS.decode(_image_schema(schema)):
+    for entry in image_columns(schema):
         if entries.setdefault(entry.field, entry) != entry:
             raise BadValue(f"column {entry.field!r} once")
     return RowReaders({name: column_reader(entry, zone) for name, entry in entries.items()})
 
 
 _cached_readers = lru_cache(maxsize=256)(_compile)
-
-
-def _image_schema(schema: bytes) -> bytes:
-    """Return the schema of the columns, that of both images.
-
-    :raises BadValue: for an envelope that is not the envelope of a row.
-    """
-    envelope = _ENVELOPE.decode(schema)
-    if envelope.type != "struct" or not envelope.name.endswith(_ENVELOPE_SUFFIX):
-        raise BadValue(f"a struct with a name that ends with {_ENVELOPE_SUFFIX}")
-    members = {entry.field: (entry.type, entry.name) for entry in envelope.fields}
-    image = ("struct", envelope.name.removesuffix(_ENVELOPE_SUFFIX) + _VALUE_SUFFIX)
-    for name, expected in {"before": image, "after": image, **_MEMBERS}.items():
-        if members.get(name) != expected:
-            raise BadValue(f"a field {name} of type {' '.join(expected).strip()}")
-    schemas = {bytes(entry.fields) for entry in envelope.fields if entry.field in ("after", "before")}
-    if len(schemas) != 1:
-        raise BadValue("one row schema, that of before and after")
-    return schemas.pop()
-
-
-@lru_cache(maxsize=256)
-def check_key_schema(key_schema: bytes, schema: bytes) -> tuple[str, ...]:
-    """Return the columns of a key's schema, which describes them as the schema of the value does.
-
-    :raises BadValue: if it does not.
-    :raises msgspec.DecodeError: for a schema that does not parse.
-    """
-    key, envelope = _KEY_SCHEMA.decode(key_schema), _ENVELOPE.decode(schema)
-    name = envelope.name.removesuffix(_ENVELOPE_SUFFIX) + _KEY_SUFFIX
-    if (key.type, key.name) != ("struct", name):
-        raise BadValue(f"a struct with the name {name}")
-    columns = {column.field: column for column in _FIELDS.decode(_image_schema(schema))}
-    for column in key.fields:
-        if columns.get(column.field) != column:
-            raise BadValue(f"the value's schema of {column.field!r}")
-    return tuple(column.field for column in key.fields)
 
 
 def column_reader(schema: FieldSchema, zone: tzinfo) -> ColumnReader:

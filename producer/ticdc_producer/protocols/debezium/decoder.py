@@ -7,10 +7,9 @@ DDL event, so it is decoded as 0.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -22,140 +21,18 @@ from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.compression import PLAIN_STARTS, Decompressor
-from ticdc_producer.protocols.debezium.column_reader import (
-    JSONValue,
-    RowReaders,
-    check_key_schema,
-    digits,
-    row_readers,
+from ticdc_producer.protocols.debezium.column_reader import JSONValue, RowReaders, digits, row_readers
+from ticdc_producer.protocols.debezium.message_parts import (
+    NO_KEY,
+    KeyParts,
+    ValueParts,
+    parse_key,
+    parse_value,
 )
-from ticdc_producer.protocols.invalid_utf8 import Escapes, escape
+from ticdc_producer.protocols.debezium.row_schema import check_key_schema
+from ticdc_producer.protocols.invalid_utf8 import Escapes
 from ticdc_producer.protocols.zone import zone_of
 
-
-class _SourceJSON(msgspec.Struct, gc=False):
-    commit_ts: int
-    db: str = ""
-    table: str = ""
-
-
-class _PayloadJSON(msgspec.Struct, gc=False):
-    source: _SourceJSON
-    op: str | None = None
-    before: dict[str, JSONValue] | None = None
-    after: dict[str, JSONValue] | None = None
-    ddl: str | None = None
-    database_name: str | None = msgspec.field(default=None, name="databaseName")
-
-
-_NO_SCHEMA = msgspec.Raw(b"null")
-
-
-class _ValueJSON(msgspec.Struct, gc=False):
-    payload: _PayloadJSON | msgspec.UnsetType = msgspec.UNSET
-    schema: msgspec.Raw = _NO_SCHEMA
-
-
-class _KeyJSON(msgspec.Struct, gc=False):
-    payload: dict[str, JSONValue] | msgspec.UnsetType = msgspec.UNSET
-    schema: msgspec.Raw = _NO_SCHEMA
-
-
-_VALUE = msgspec.json.Decoder(_ValueJSON)
-_BARE_VALUE = msgspec.json.Decoder(_PayloadJSON)
-_KEY = msgspec.json.Decoder(_KeyJSON)
-_BARE_KEY = msgspec.json.Decoder(dict[str, JSONValue])
-_BAD_JSON = "DEBEZIUM-JSON"
-_BYTE_POSITION = re.compile(r"\(byte (\d+)\)")
-
-
-class ValueParts(msgspec.Struct, frozen=True, gc=False):
-    """A parsed message value.
-
-    :param json: the text; bytes that are not UTF-8 are replaced by ``escapes``.
-    :param schema: JSON of the schema; None if the value has none.
-    """
-
-    json: bytes
-    escapes: Escapes | None
-    payload: _PayloadJSON
-    schema: bytes | None
-
-
-def parse_value(value: bytes) -> ValueParts:
-    """Parse a value, with or without the ``payload`` wrapper.
-
-    :raises DecodeError: if it is not a value of this protocol.
-    """
-    wrapped, json, escapes = _parse_any(_VALUE, "value", value)
-    if wrapped.schema is _NO_SCHEMA and wrapped.payload is not msgspec.UNSET:
-        return ValueParts(json, escapes, wrapped.payload, None)
-    if wrapped.payload is msgspec.UNSET:
-        payload, json, escapes = _parse_any(_BARE_VALUE, "value", value)
-        return ValueParts(json, escapes, payload, None)
-    schema = bytes(wrapped.schema)
-    if not schema.isascii():  # msgspec.Raw is not checked for valid UTF-8
-        wrapped, json, escapes = _parse_escaped(_VALUE, "value", value)
-        schema = bytes(wrapped.schema)
-    return ValueParts(json, escapes, wrapped.payload, None if schema == b"null" else schema)
-
-
-class _Key(NamedTuple):
-    """A parsed key.
-
-    :param schema: JSON of the schema; None if the key has none.
-    """
-
-    members: Mapping[str, JSONValue]
-    escapes: Escapes | None = None
-    schema: bytes | None = None
-
-
-def _parse_key(key: bytes) -> _Key:
-    """Parse the members of a key, with or without the ``payload`` wrapper.
-
-    :raises DecodeError: if it is not a key of this protocol.
-    """
-    wrapped, _, escapes = _parse_any(_KEY, "key", key)
-    if wrapped.payload is not msgspec.UNSET:
-        schema = bytes(wrapped.schema)
-        return _Key(wrapped.payload, escapes, None if schema == b"null" else schema)
-    payload, _, escapes = _parse_any(_BARE_KEY, "key", key)
-    return _Key(payload, escapes)
-
-
-def _parse_any(decoder: Any, part: str, json: bytes) -> tuple[Any, bytes, Escapes | None]:
-    """Return the parsed object, the text, and its escapes, or None if all bytes are UTF-8."""
-    try:
-        return decoder.decode(json), json, None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _parse_escaped(decoder, part, json)
-
-
-def _parse_escaped(decoder: Any, part: str, text: bytes) -> tuple[Any, bytes, Escapes | None]:
-    json, escapes = escape(part, text, _BAD_JSON)
-    return _parse(decoder, part, json), json, escapes
-
-
-def _parse(decoder: Any, part: str, json: bytes) -> Any:
-    """Decode a text with msgspec.
-
-    :raises DecodeError: for anything that the decoder refuses.
-    """
-    try:
-        return decoder.decode(json)
-    except msgspec.ValidationError as error:
-        raise DecodeError("DEBEZIUM-FORM", str(error), part=part, byte=0) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        match = _BYTE_POSITION.search(str(error))
-        byte = int(match[1]) if match else 0
-        reason = _BYTE_POSITION.sub("", str(error)).strip().rstrip(":")
-        raise DecodeError(_BAD_JSON, f"valid JSON ({reason})", part=part, byte=byte) from None
-    except RecursionError:
-        raise DecodeError(_BAD_JSON, "JSON of a few levels", part=part, byte=0) from None
-
-
-_NO_KEY = _Key({})
 _OPS: dict[str | None, Op] = {"c": Op.INSERT, "u": Op.UPDATE, "d": Op.DELETE}
 _WATERMARK = "m"
 _UNKNOWN_DDL = 0
@@ -177,14 +54,14 @@ class DebeziumDecoder:
         """
         if not ((key or b"{}").startswith(PLAIN_STARTS) and (value or b"{}").startswith(PLAIN_STARTS)):
             key, value = _texts(key, value)
-        parsed_key = None if key is None else _parse_key(key)
+        parsed_key = None if key is None else parse_key(key)
         if value is not None:
             yield self._event(parse_value(value), parsed_key)
         elif key is None:
             raise DecodeError("DEBEZIUM-EMPTY", "a key or a value", part="value", byte=0)
 
-    def _event(self, parts: ValueParts, parsed_key: _Key | None) -> Event:
-        payload, key = parts.payload, parsed_key or _NO_KEY
+    def _event(self, parts: ValueParts, parsed_key: KeyParts | None) -> Event:
+        payload, key = parts.payload, parsed_key or NO_KEY
         _check_source(parts)
         op = _OPS.get(payload.op)
         if op is not None:
@@ -214,7 +91,7 @@ class DebeziumDecoder:
         raise _error(parts, "DEBEZIUM-SCHEMA", expected, b'"schema"')
 
 
-def _check_key_schema(parts: ValueParts, key: _Key) -> None:
+def _check_key_schema(parts: ValueParts, key: KeyParts) -> None:
     """Check that the schema of a key describes its members, as the schema of the value does.
 
     :raises DecodeError: if it does not, and if only the key or only the value has a schema.

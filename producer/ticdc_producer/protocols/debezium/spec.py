@@ -25,7 +25,7 @@ def _decoder(options: DebeziumOptions, _: Options) -> Decoder:
 
 def _matches(_: bytes, value: bytes) -> bool:
     from ticdc_producer.protocols.compression import Decompressor
-    from ticdc_producer.protocols.debezium.decoder import parse_value
+    from ticdc_producer.protocols.debezium.message_parts import parse_value
 
     payload = parse_value(Decompressor().text(value, "value")).payload
     return payload.op is not None or payload.ddl is not None

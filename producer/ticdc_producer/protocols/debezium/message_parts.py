@@ -1,0 +1,142 @@
+"""Parses key and value of a message, with or without their schemas, also with bytes that are not UTF-8."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.protocols.debezium.column_reader import JSONValue
+from ticdc_producer.protocols.invalid_utf8 import Escapes, escape
+
+
+class _SourceJSON(msgspec.Struct, gc=False):
+    commit_ts: int
+    db: str = ""
+    table: str = ""
+
+
+class _PayloadJSON(msgspec.Struct, gc=False):
+    source: _SourceJSON
+    op: str | None = None
+    before: dict[str, JSONValue] | None = None
+    after: dict[str, JSONValue] | None = None
+    ddl: str | None = None
+    database_name: str | None = msgspec.field(default=None, name="databaseName")
+
+
+_NO_SCHEMA = msgspec.Raw(b"null")
+
+
+class _ValueJSON(msgspec.Struct, gc=False):
+    payload: _PayloadJSON | msgspec.UnsetType = msgspec.UNSET
+    schema: msgspec.Raw = _NO_SCHEMA
+
+
+class _KeyJSON(msgspec.Struct, gc=False):
+    payload: dict[str, JSONValue] | msgspec.UnsetType = msgspec.UNSET
+    schema: msgspec.Raw = _NO_SCHEMA
+
+
+_VALUE = msgspec.json.Decoder(_ValueJSON)
+_BARE_VALUE = msgspec.json.Decoder(_PayloadJSON)
+
+
+_KEY = msgspec.json.Decoder(_KeyJSON)
+_BARE_KEY = msgspec.json.Decoder(dict[str, JSONValue])
+
+
+_BAD_JSON = "DEBEZIUM-JSON"
+_BYTE_POSITION = re.compile(r"\(byte (\d+)\)")
+
+
+class ValueParts(msgspec.Struct, frozen=True, gc=False):
+    """A parsed message value.
+
+    :param json: the text; bytes that are not UTF-8 are replaced by ``escapes``.
+    :param schema: JSON of the schema; None if the value has none.
+    """
+
+    json: bytes
+    escapes: Escapes | None
+    payload: _PayloadJSON
+    schema: bytes | None
+
+
+def parse_value(value: bytes) -> ValueParts:
+    """Parse a value, with or without the ``payload`` wrapper.
+
+    :raises DecodeError: if it is not a value of this protocol.
+    """
+    wrapped, json, escapes = _parse_any(_VALUE, "value", value)
+    if wrapped.schema is _NO_SCHEMA and wrapped.payload is not msgspec.UNSET:
+        return ValueParts(json, escapes, wrapped.payload, None)
+    if wrapped.payload is msgspec.UNSET:
+        payload, json, escapes = _parse_any(_BARE_VALUE, "value", value)
+        return ValueParts(json, escapes, payload, None)
+    schema = bytes(wrapped.schema)
+    if not schema.isascii():  # msgspec.Raw is not checked for valid UTF-8
+        wrapped, json, escapes = _parse_escaped(_VALUE, "value", value)
+        schema = bytes(wrapped.schema)
+    return ValueParts(json, escapes, wrapped.payload, None if schema == b"null" else schema)
+
+
+class KeyParts(NamedTuple):
+    """A parsed key.
+
+    :param schema: JSON of the schema; None if the key has none.
+    """
+
+    members: Mapping[str, JSONValue]
+    escapes: Escapes | None = None
+    schema: bytes | None = None
+
+
+def parse_key(key: bytes) -> KeyParts:
+    """Parse the members of a key, with or without the ``payload`` wrapper.
+
+    :raises DecodeError: if it is not a key of this protocol.
+    """
+    wrapped, _, escapes = _parse_any(_KEY, "key", key)
+    if wrapped.payload is not msgspec.UNSET:
+        schema = bytes(wrapped.schema)
+        return KeyParts(wrapped.payload, escapes, None if schema == b"null" else schema)
+    payload, _, escapes = _parse_any(_BARE_KEY, "key", key)
+    return KeyParts(payload, escapes)
+
+
+def _parse_any(decoder: Any, part: str, json: bytes) -> tuple[Any, bytes, Escapes | None]:
+    """Return the parsed object, the text, and its escapes, or None if all bytes are UTF-8."""
+    try:
+        return decoder.decode(json), json, None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _parse_escaped(decoder, part, json)
+
+
+def _parse_escaped(decoder: Any, part: str, text: bytes) -> tuple[Any, bytes, Escapes | None]:
+    json, escapes = escape(part, text, _BAD_JSON)
+    return _parse(decoder, part, json), json, escapes
+
+
+def _parse(decoder: Any, part: str, json: bytes) -> Any:
+    """Decode a text with msgspec.
+
+    :raises DecodeError: for anything that the decoder refuses.
+    """
+    try:
+        return decoder.decode(json)
+    except msgspec.ValidationError as error:
+        raise DecodeError("DEBEZIUM-FORM", str(error), part=part, byte=0) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        match = _BYTE_POSITION.search(str(error))
+        byte = int(match[1]) if match else 0
+        reason = _BYTE_POSITION.sub("", str(error)).strip().rstrip(":")
+        raise DecodeError(_BAD_JSON, f"valid JSON ({reason})", part=part, byte=byte) from None
+    except RecursionError:
+        raise DecodeError(_BAD_JSON, "JSON of a few levels", part=part, byte=0) from None
+
+
+NO_KEY = KeyParts({})
