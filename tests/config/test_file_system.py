@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from ticdc_producer.config import storage as file_system
+from ticdc_producer.config import storage
 from ticdc_producer.config.storage import check_claim_storage
 from ticdc_producer.errors import ChangefeedError, FolderError, StorageError
 from ticdc_producer.targets.claims import ClaimWriter
@@ -58,7 +58,7 @@ def test_a_missing_library_is_reported_in_one_line(
 
     monkeypatch.setattr("fsspec.core.url_to_fs", refuse)
     with pytest.raises(ChangefeedError) as rejected:
-        file_system.file_system("hdfs://h/d", "sink-uri")
+        storage.file_system("hdfs://h/d", "sink-uri")
     assert str(rejected.value).startswith("no file system for 'hdfs://h/d': Unable to load libhdfs (")
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.dispatch import reference_dispatch as partition
+from tests.dispatch import reference_dispatch
 from tests.golden_events import GOLDEN, load_rows
 from tests.pipeline.small_changes import Image, images, op_of
 from tests.streams import in_go_sort_order
@@ -160,7 +160,7 @@ def test_many_rows_are_dispatched_as_single_rows_are(
     for version, ts, (before, after) in drawn:
         route, image = ROUTES[version], before if after is None else after
         assert image is not None
-        number, key = partition.dispatch(route, image, ts, count)
+        number, key = reference_dispatch.dispatch(route, image, ts, count)
         wanted.append((route.topic, number, "ab".index(route.topic) * count + number, key))
     columns = ("topic", "partition", "partition_index", "dispatch_key")
     assert [tuple(row[name] for name in columns) for row in events.to_pylist()] == wanted

@@ -13,8 +13,7 @@ import ticdc_producer
 from ticdc_producer.cli import main
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.runs.validate import validate_scenario
-from ticdc_producer.scenario import file_steps as dump_step
-from ticdc_producer.scenario import load
+from ticdc_producer.scenario import file_steps, load
 from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.load import SQLStep, load_scenario
 
@@ -41,8 +40,8 @@ def _dump() -> str:
 @pytest.fixture
 def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load, "MAX_BYTES", 4000)
-    monkeypatch.setattr(dump_step, "LARGE_TABLE", 1000)
-    monkeypatch.setattr(dump_step, "_CHUNK", 3000)
+    monkeypatch.setattr(file_steps, "LARGE_TABLE", 1000)
+    monkeypatch.setattr(file_steps, "_CHUNK", 3000)
 
 
 @pytest.fixture
@@ -95,7 +94,7 @@ def test_a_mapped_file_is_not_in_the_memory_of_the_driver(tmp_path: Path) -> Non
             file.write(f"INSERT INTO t VALUES ({number},'{'x' * (1 << 20)}');\n")
     before = _mapped_mib()
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        mapped = [_mapped_mib() - before for _ in dump_step._spans(data)]
+        mapped = [_mapped_mib() - before for _ in file_steps._spans(data)]
     assert len(mapped) > 10
     assert max(mapped) < 16, mapped
 
@@ -141,7 +140,7 @@ def test_a_dump_of_a_real_program(
 ) -> None:
     """The fast tier has the table with every type and one with a foreign key as large ones."""
     monkeypatch.setattr(load, "MAX_BYTES", 12000)
-    monkeypatch.setattr(dump_step, "LARGE_TABLE", large)
+    monkeypatch.setattr(file_steps, "LARGE_TABLE", large)
     source = DUMPS / "mariadb-dump-hex.sql"
     assert len(execute(load_scenario(source)).data) == tables
     report = ticdc_producer.run(source, out=tmp_path / "out")

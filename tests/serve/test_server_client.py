@@ -25,7 +25,7 @@ from ticdc_producer.cli.remote.server_client import _Service
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.serve.settings import Limits
-from ticdc_producer.serve.tasks import work as verify_work
+from ticdc_producer.serve.tasks import work
 
 SQL = "CREATE TABLE t (id INT PRIMARY KEY, v INT);\nINSERT INTO t VALUES (1, 10), (2, 20);\n"
 
@@ -79,7 +79,7 @@ def test_another_process_verifies_folders(
     def here(**_arguments: object) -> NoReturn:
         raise AssertionError("verified by the service")
 
-    monkeypatch.setattr(verify_work, "verify", here)
+    monkeypatch.setattr(work, "verify", here)
     assert _output(capsys, "run", script, "--out", "golden", "--server", url, "-q")[0] == 0
     assert _output(capsys, "verify", "--in", "golden", "--server", url, "-q") == (0, "verified\n", "")
 
