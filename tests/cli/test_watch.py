@@ -8,7 +8,8 @@ import pytest
 
 from tests.editor import Editor
 from ticdc_producer.cli import main
-from ticdc_producer.cli.watch import differences, saves
+from ticdc_producer.cli.remote.client_files import saves
+from ticdc_producer.cli.run_command import differences
 
 SCRIPT = "CREATE TABLE t (id INT PRIMARY KEY, v INT);\nINSERT INTO t VALUES (1, 10), (2, 20);\n"
 

@@ -25,7 +25,7 @@ import pytest
 import ticdc_producer
 from ticdc_producer.cli import main
 from ticdc_producer.errors import ENVIRONMENT, USAGE, RegistryError
-from ticdc_producer.kafka.client_properties import NAMES, InvalidValue, check_property
+from ticdc_producer.kafka.client import SETTABLE, InvalidValue, check_property
 from ticdc_producer.targets.golden.write import MANIFEST
 
 COMMAND = [sys.executable, "-m", "ticdc_producer"]
@@ -317,7 +317,7 @@ def test_a_folder_does_not_excuse_a_wrong_property(
     assert "did you mean 'linger.ms'?" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", sorted(NAMES))
+@pytest.mark.parametrize("name", sorted(SETTABLE))
 def test_the_client_knows_every_name_of_a_hint(name: str) -> None:
     with suppress(InvalidValue):
         check_property(name, "1")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.values.number_text import plain_text
-from ticdc_producer.protocols import go_json, go_quote
+from ticdc_producer.protocols import bytes_in_json, go_json
 from ticdc_producer.protocols import go_json as go_float
 from ticdc_producer.protocols.arrow_text import concat
 
@@ -42,8 +42,10 @@ def test_json_strings_as_go_prints_them() -> None:
 
 def test_quoted_bytes_as_go_prints_them() -> None:
     raw = [raw for raw, *_ in STRINGS]
-    assert [b'"' + go_quote.quote(value) + b'"' for value in raw] == [quoted for _, quoted, _, _ in STRINGS]
-    assert _literals([go_quote.quote(value) for value in raw]) == [json for *_, json in STRINGS]
+    assert [b'"' + bytes_in_json.quote(value) + b'"' for value in raw] == [
+        quoted for _, quoted, _, _ in STRINGS
+    ]
+    assert _literals([bytes_in_json.quote(value) for value in raw]) == [json for *_, json in STRINGS]
 
 
 @pytest.mark.parametrize("letter", ["D", "F"])
@@ -60,13 +62,13 @@ def test_floats_as_go_prints_them(letter: str) -> None:
 
 @given(st.binary(max_size=64))
 def test_every_byte_string_survives_quoting(value: bytes) -> None:
-    assert go_quote.unquote(go_quote.quote(value).decode()) == value
+    assert bytes_in_json.unquote(bytes_in_json.quote(value).decode()) == value
 
 
 @given(st.text(max_size=40))
 def test_unquote_returns_bytes_or_fails_at_a_position(text: str) -> None:
     try:
-        assert isinstance(go_quote.unquote(text), bytes)
+        assert isinstance(bytes_in_json.unquote(text), bytes)
     except ValueError as error:
         (position,) = error.args
         if not 0 <= position <= len(text):
@@ -78,7 +80,7 @@ def test_unquote_returns_bytes_or_fails_at_a_position(text: str) -> None:
 )
 def test_texts_that_go_cannot_unquote_are_rejected(text: str) -> None:
     with pytest.raises(ValueError, match="0"):
-        go_quote.unquote(text)
+        bytes_in_json.unquote(text)
 
 
 @given(st.lists(st.none() | st.binary(max_size=20)))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from ticdc_producer.serve.connection import with_timeout
+from ticdc_producer.serve.server import with_timeout
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 

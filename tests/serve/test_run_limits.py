@@ -10,7 +10,7 @@ from ticdc_producer.engine.choose import SMALL_BYTES, SMALL_EVENTS
 from ticdc_producer.errors import RefusedRequest
 from ticdc_producer.scenario.load import parse_scenario
 from ticdc_producer.serve.settings import Limits
-from ticdc_producer.serve.tasks.run_size import first_excess, size_check
+from ticdc_producer.serve.tasks.limits import first_excess, size_check
 from ticdc_producer.simulate.job import Job, prepare
 
 SQL = b"""CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20));

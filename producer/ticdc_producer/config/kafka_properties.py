@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.hints import nearest
-from ticdc_producer.kafka.client_properties import NAMES, InvalidValue, UnknownProperty, check_property
+from ticdc_producer.kafka.client import SETTABLE, InvalidValue, UnknownProperty, check_property
 from ticdc_producer.model.option_type import Plain
 
 _VARIABLE = re.compile(r"(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
@@ -118,7 +118,7 @@ def _check(name: str, value: str) -> None:
     try:
         check_property(name, value)
     except UnknownProperty:
-        hint = nearest(name, NAMES)
+        hint = nearest(name, SETTABLE)
         hint = hint if hint.startswith("did you mean") else _LIST
         raise _error(f"no Kafka client has a property {name!r}", name, hint) from None
     except InvalidValue as error:

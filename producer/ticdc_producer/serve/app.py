@@ -17,10 +17,9 @@ from starlette.exceptions import HTTPException
 
 from ticdc_producer.errors import ProducerError, RefusedRequest
 from ticdc_producer.installation import own_version
-from ticdc_producer.serve import results
+from ticdc_producer.serve import responses as results
 from ticdc_producer.serve.guard import Guard, error_content, status_of
-from ticdc_producer.serve.request_errors import refusal_of
-from ticdc_producer.serve.results import case_content, listed_cases
+from ticdc_producer.serve.responses import case_content, listed_cases, refusal_of
 from ticdc_producer.serve.server import health_content, ready_answer
 from ticdc_producer.serve.submission import DecodeRequest, RunRequest, TablesRequest, VerifyRequest
 

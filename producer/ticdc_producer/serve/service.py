@@ -13,9 +13,14 @@ from pathlib import Path
 
 from ticdc_producer.errors import ProducerError, RefusedRequest
 from ticdc_producer.kafka.embedded.broker import StartingKafka
-from ticdc_producer.serve.checks import CheckRun, CheckScenario, CheckVerification, Decode
 from ticdc_producer.serve.posted import PostedFiles, allowed_cluster, with_variables
-from ticdc_producer.serve.request_process import RequestProcess
+from ticdc_producer.serve.request_process import (
+    CheckRun,
+    CheckScenario,
+    CheckVerification,
+    Decode,
+    RequestProcess,
+)
 from ticdc_producer.serve.settings import ServeSettings
 from ticdc_producer.serve.submission import DecodeRequest, RunRequest, VerifyRequest
 from ticdc_producer.serve.tasks.child_messages import TopicsNews

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.execute import execute
-from ticdc_producer.scenario.generate.binding.expression_check import FUNCTIONS, NAMES, check_expression
+from ticdc_producer.scenario.generate.binding.outside_values import FUNCTIONS, NAMES, check_expression
 from ticdc_producer.scenario.load import load_scenario
 
 DOCS = Path(__file__).parents[3] / "docs" / "generate.md"

@@ -1,4 +1,4 @@
-"""The files of a command whose work a service does: read here, and written here.
+"""The files of a command whose work a service does: read here, written here, and watched with ``--watch``.
 
 The service names them. It is believed only for paths that the command line has, too, and may write only those
 that are the value of an option for a result: a service must not read or write other files of its clients.
@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 
 from ticdc_producer.cli.remote.frames import frame
-from ticdc_producer.cli.remote.saves import saves
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
 STDIN = "-"
 _RESULTS = ("--out", "--html", "--junit-xml")
+_POLL_SECONDS = 0.2
 
 
 class ClientFiles:
@@ -166,3 +168,33 @@ def _check_folder(path: str, replace: bool) -> None:
         what = "this is not a golden folder" if replace else "the folder already exists"
         hint = "name a new one" if replace else "name a new one, or use --replace"
         raise FolderError(what, path=path, hint=hint)
+
+
+def saves(files: Sequence[str | Path], pause: Callable[[float], object] = time.sleep) -> Iterator[None]:
+    """Yield at once, and after each change of one of the files.
+
+    A file that is missing for a moment, because an editor replaces it, has not changed yet.
+
+    :param pause: waits for a number of seconds.
+    """
+    seen = _states(files)
+    yield
+    while True:
+        states = _states(files)
+        if states != seen and None not in states:
+            seen = states
+            yield
+        else:
+            pause(_POLL_SECONDS)
+
+
+def _states(files: Sequence[str | Path]) -> list[tuple[int, int] | None]:
+    states: list[tuple[int, int] | None] = []
+    for file in files:
+        try:
+            state = os.stat(file)
+        except OSError:
+            states.append(None)
+        else:
+            states.append((state.st_mtime_ns, state.st_size))
+    return states

@@ -16,13 +16,12 @@ from ticdc_producer.cli.remote.command_line import CommandLine, read_command_lin
 from ticdc_producer.cli.remote.frames import frame
 from ticdc_producer.cli.remote.server_calls import Call, call_of
 from ticdc_producer.cli.report_text import next_steps
-from ticdc_producer.cli.watch import differences
+from ticdc_producer.cli.run_command import differences
 from ticdc_producer.errors import ENVIRONMENT, USAGE, ProducerError, RefusedRequest
 from ticdc_producer.runs.decode import folder_text
 from ticdc_producer.serve.app import CommandAnswer
 from ticdc_producer.serve.guard import status_of
-from ticdc_producer.serve.request_errors import refusal_of
-from ticdc_producer.serve.results import golden_of, result_of
+from ticdc_producer.serve.responses import golden_of, refusal_of, result_of
 
 if TYPE_CHECKING:
     from ticdc_producer.serve.service import Service

@@ -31,12 +31,11 @@ from ticdc_producer.model.mysql_type import (
 )
 from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.protocols.base import BadValue
-from ticdc_producer.protocols.debezium.row_schema import FieldSchema, image_columns
+from ticdc_producer.protocols.debezium.message_parts import FieldSchema, JSONValue, image_columns
 from ticdc_producer.protocols.member_text import escaped, member_indexes
 
 T = MySQLType
 digits = msgspec.json.Encoder().encode  # for integers: three times as fast as %d
-JSONValue: TypeAlias = bool | int | float | str | None
 Reader: TypeAlias = Callable[[JSONValue], bytes]
 
 _MAX_FLOAT32 = 3.4028235677973366e38  # the first number that rounds to infinity

@@ -20,17 +20,17 @@ from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.protocols.base import BadValue
+from ticdc_producer.protocols.bytes_in_json import Escapes
 from ticdc_producer.protocols.compression import PLAIN_STARTS, Decompressor
 from ticdc_producer.protocols.debezium.column_reader import JSONValue, RowReaders, digits, row_readers
 from ticdc_producer.protocols.debezium.message_parts import (
     NO_KEY,
     KeyParts,
     ValueParts,
+    check_key_schema,
     parse_key,
     parse_value,
 )
-from ticdc_producer.protocols.debezium.row_schema import check_key_schema
-from ticdc_producer.protocols.invalid_utf8 import Escapes
 from ticdc_producer.protocols.zone import zone_of
 
 _OPS: dict[str | None, Op] = {"c": Op.INSERT, "u": Op.UPDATE, "d": Op.DELETE}

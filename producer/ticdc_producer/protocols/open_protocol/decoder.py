@@ -20,9 +20,9 @@ import msgspec
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import DDLEvent, Event, Kind, Op, ResolvedEvent, RowEvent, Value
 from ticdc_producer.model.mysql_type import LOBS
-from ticdc_producer.protocols import go_quote
+from ticdc_producer.protocols import bytes_in_json as go_quote
+from ticdc_producer.protocols.bytes_in_json import Escapes, escape
 from ticdc_producer.protocols.compression import PLAIN_STARTS, Decompressor
-from ticdc_producer.protocols.invalid_utf8 import Escapes, escape
 from ticdc_producer.protocols.open_protocol.row_layout import ColumnsJSON, LayoutCache
 
 LENGTH = Struct(">Q")

@@ -21,7 +21,8 @@ from ticdc_producer.model.column import ColumnFlag, ColumnInfo, written_flag
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, NUMBERED, STRINGS, MySQLType
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols import go_json, go_quote
+from ticdc_producer.protocols import bytes_in_json as go_quote
+from ticdc_producer.protocols import go_json
 from ticdc_producer.protocols import go_json as go_float
 from ticdc_producer.protocols import go_json as jsoniter
 from ticdc_producer.protocols.arrow_text import (

@@ -32,7 +32,7 @@ from ticdc_producer.model.mysql_type import (
     integer_range,
 )
 from ticdc_producer.model.values.number_text import plain_text
-from ticdc_producer.protocols import go_quote
+from ticdc_producer.protocols import bytes_in_json as go_quote
 from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.value_parsers import DATES, DATETIMES, DECIMALS, TIMES, matches_pattern
 

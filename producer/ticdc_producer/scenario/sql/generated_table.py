@@ -17,14 +17,14 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.row_key import key_handle
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLMode
-from ticdc_producer.scenario.generate.edits import Edits, SQLRows
-from ticdc_producer.scenario.generate.key_numbers import (
+from ticdc_producer.scenario.generate.edited_rows import (
     check_rows_have_keys,
     last_id,
     numbered_columns,
     numbers_in_conflict,
     row_number,
 )
+from ticdc_producer.scenario.generate.edits import Edits, SQLRows
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.sql.column_changes import is_truncated, only_columns_changed
 from ticdc_producer.scenario.sql.generated import fill_generated

@@ -9,7 +9,7 @@ from multiprocessing.context import ForkServerContext
 
 from ticdc_producer.protocols.registry import BUILT_IN
 
-_MODULES = tuple(f"ticdc_producer.serve.{name}" for name in ("tasks.child", "tasks.work", "checks"))
+_MODULES = tuple(f"ticdc_producer.serve.{name}" for name in ("tasks.child", "tasks.work", "request_process"))
 
 
 def started_forkserver() -> ForkServerContext:

@@ -26,7 +26,7 @@ from ticdc_producer.serve.tasks.child_messages import (
     TopicsNews,
     result_of_task,
 )
-from ticdc_producer.serve.tasks.run_size import first_excess, size_check
+from ticdc_producer.serve.tasks.limits import first_excess, size_check
 from ticdc_producer.serve.uploads import PostedScenario
 from ticdc_producer.simulate.job import Job, prepare
 from ticdc_producer.targets.kafka.topics import Topics

@@ -16,7 +16,7 @@ from ticdc_producer.errors import EnvironmentFailure, ProducerError, RefusedRequ
 from ticdc_producer.serve.settings import Limits
 from ticdc_producer.serve.tasks.child_messages import News, Result, TopicsNews
 from ticdc_producer.serve.tasks.child_process import ChildProcess, Children
-from ticdc_producer.serve.tasks.process_limits import limited
+from ticdc_producer.serve.tasks.limits import limited
 from ticdc_producer.serve.tasks.task import Kind, MakeWork, Task
 from ticdc_producer.serve.tasks.task_errors import ServiceEnds, TaskCancelled, TaskDeleted, TaskInterrupted
 

@@ -11,8 +11,7 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.generate.binding.expression_check import check_expression
-from ticdc_producer.scenario.generate.binding.fake import fake_values
+from ticdc_producer.scenario.generate.binding.outside_values import check_expression, fake_values
 from ticdc_producer.scenario.generate.domain import (
     REAL_STEPS,
     boundary_values_of,

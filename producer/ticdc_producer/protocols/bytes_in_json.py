@@ -1,8 +1,11 @@
-"""Byte strings as Go's ``strconv.Quote`` prints them, without the outer quotes, and the inverse.
+"""Byte strings in JSON messages: quoted, or bytes that are not UTF-8.
 
-BINARY and VARBINARY values are sent in this form inside JSON. ``unquote(quote(value))`` returns every byte
-string unchanged. Printable code points are those of Unicode 15.0, as in Go 1.21 – 1.26
-(``go_isprint_ranges.txt``).
+BINARY and VARBINARY values are sent as Go's ``strconv.Quote`` prints them, without the outer quotes.
+``unquote(quote(value))`` returns every byte string unchanged. Printable code points are those of Unicode
+15.0, as in Go 1.21 – 1.26 (``go_isprint_ranges.txt``).
+
+TiCDC copies bytes of text columns that are not UTF-8 unchanged, and no JSON parser accepts them. While a
+message is parsed, each of them is replaced by a code point that the message does not use.
 """
 
 from __future__ import annotations
@@ -10,8 +13,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from codecs import escape_decode
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+
+from ticdc_producer.errors import DecodeError
 
 _PLAIN = re.compile(rb"[ !#-\[\]-~]*")
 _SHORT = {
@@ -126,3 +132,52 @@ def _unquoted(match: re.Match[str], position: int) -> bytes:
     if code > 0x10FFFF or 0xD800 <= code <= 0xDFFF:
         raise ValueError(position)
     return chr(code).encode()
+
+
+_BLOCK_BITS = 7
+_PRIVATE_BLOCKS = range(0xF0000 >> _BLOCK_BITS, 0x110000 >> _BLOCK_BITS)
+_FIRST_BAD_BYTE = 0xDC80  # Python's surrogateescape of byte 0x80
+
+
+@dataclass(frozen=True, slots=True)
+class Escapes:
+    """The 128 code points that replace the bytes 0x80 to 0xff.
+
+    :param first: the code point of byte 0x80.
+    """
+
+    first: int
+
+    def occur_in(self, text: str) -> bool:
+        """Return whether a text contains any of them."""
+        return any(self.first <= ord(char) < self.first + 128 for char in text)
+
+    def unescape(self, value: bytes) -> bytes:
+        """Return the original bytes of an escaped text."""
+        bytes_of = {self.first + i: _FIRST_BAD_BYTE + i for i in range(128)}
+        return value.decode().translate(bytes_of).encode("utf-8", "surrogateescape")
+
+    def replaced(self, text: str) -> str:
+        """Return the text with U+FFFD instead of the escapes."""
+        return text.translate(dict.fromkeys(range(self.first, self.first + 128), "\ufffd"))
+
+
+def escape(part: str, data: bytes, code: str) -> tuple[bytes, Escapes | None]:
+    """Return the message as valid UTF-8, and the escapes that it now contains; None if it was valid before.
+
+    :param part: ``key`` or ``value``, for errors.
+    :param code: code of the error.
+    :raises DecodeError: if no block of private code points is free.
+    """
+    try:
+        data.decode()
+    except UnicodeDecodeError as bad:
+        text = data.decode("utf-8", "surrogateescape")
+        used = {ord(char) >> _BLOCK_BITS for char in text if char >= "\U000f0000"}
+        free = next((block for block in _PRIVATE_BLOCKS if block not in used), None)
+        if free is None:
+            raise DecodeError(code, "UTF-8", part=part, byte=bad.start) from None
+        first = free << _BLOCK_BITS
+        escapes = {_FIRST_BAD_BYTE + i: first + i for i in range(128)}
+        return text.translate(escapes).encode(), Escapes(first)
+    return data, None

@@ -1,14 +1,26 @@
-"""The size of a run, before its stream is drawn: events in all partitions, and bytes of rows and messages."""
+"""The limits of a task: the size of its run, before its stream is drawn, and its time and memory.
+
+The size is the events in all partitions, and the bytes of rows and messages. The process of a task, or of a
+request, is killed at its limits of time and memory.
+
+A limit of the address space would not do: Java and Arrow reserve far more than they use. So the resident
+memory is read several times a second. For a moment a process may have more than the limit.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 from ticdc_producer.errors import RefusedRequest
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.history import CheckSize
 from ticdc_producer.serve.settings import Limits
+from ticdc_producer.serve.tasks.task_errors import TaskInterrupted, TaskOutOfMemory, TaskTimeout
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import estimate_of
 
@@ -98,3 +110,42 @@ def _stream_bytes(job: Job, events: int, image_bytes: int) -> int:
 
 def _image_width(table: TableInfo) -> int:
     return sum(_COLUMN_BYTES + len(column.name) for column in table.columns)
+
+
+_SAMPLE_SECONDS = 0.1
+
+
+class MeasuredProcess(Protocol):
+    """A process whose memory is known."""
+
+    def uses_more_than(self, nbytes: int) -> bool:
+        """Return whether its resident memory, with that of the processes that it has started, is larger."""
+
+
+@contextmanager
+def limited(
+    process: MeasuredProcess, seconds: float, memory_bytes: int, end: Callable[[TaskInterrupted], None]
+) -> Iterator[None]:
+    """Watch a process while it works in the context.
+
+    :param end: called once, in another thread, when the work exceeds a limit.
+    """
+    over = threading.Event()
+    deadline = time.monotonic() + seconds
+
+    def watch() -> None:
+        while not over.wait(max(0.0, min(_SAMPLE_SECONDS, deadline - time.monotonic()))):
+            if time.monotonic() >= deadline:
+                end(TaskTimeout(seconds))
+                return
+            if process.uses_more_than(memory_bytes):
+                end(TaskOutOfMemory(memory_bytes))
+                return
+
+    watcher = threading.Thread(target=watch, name="limits", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
