@@ -7,6 +7,7 @@ import io
 import re
 import tokenize
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -49,7 +50,13 @@ def _parts(name: str) -> set[str]:
     return {part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
 
 
-def _modules() -> Iterator[tuple[str, str]]:
+@cache
+def _modules() -> tuple[tuple[str, str], ...]:
+    """The path and the text of each module."""
+    return tuple(_read_modules())
+
+
+def _read_modules() -> Iterator[tuple[str, str]]:
     for folder in CODE:
         for path in sorted((ROOT / folder).rglob("*.py")):
             if path == Path(__file__) or "golden" in path.parts:
@@ -57,15 +64,27 @@ def _modules() -> Iterator[tuple[str, str]]:
             yield path.relative_to(ROOT).as_posix(), path.read_text("utf-8")
 
 
-def _tokens(text: str) -> Iterator[tokenize.TokenInfo]:
-    return tokenize.generate_tokens(io.StringIO(text).readline)
+@cache
+def _tokens(text: str, *kinds: int) -> frozenset[str]:
+    """The different tokens of some kinds in a module."""
+    by_kind = _tokens_by_kind(text)
+    return frozenset().union(*(by_kind.get(kind, ()) for kind in kinds))
+
+
+@cache
+def _tokens_by_kind(text: str) -> dict[int, set[str]]:
+    by_kind: dict[int, set[str]] = {}
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type in (tokenize.NAME, tokenize.COMMENT, tokenize.STRING):
+            by_kind.setdefault(token.type, set()).add(token.string)
+    return by_kind
 
 
 def banned_names() -> set[tuple[str, str]]:
     """Each file with each banned word that is part of one of its identifiers, or of its own path."""
     found = set()
     for path, text in _modules():
-        names = {token.string for token in _tokens(text) if token.type == tokenize.NAME}
+        names = _tokens(text, tokenize.NAME)
         parts = {part for name in (*names, *Path(path).with_suffix("").parts) for part in _parts(name)}
         found |= {(path, word) for word in parts & NAMES}
     return found
@@ -75,7 +94,7 @@ def banned_sentences() -> set[tuple[str, str]]:
     """Each file with each banned expression of its comments and strings, or of its text if it is a page."""
     found = set()
     for path, text in _modules():
-        prose = [token.string for token in _tokens(text) if token.type in (tokenize.COMMENT, tokenize.STRING)]
+        prose = _tokens(text, tokenize.COMMENT, tokenize.STRING)
         found |= {(path, hit[0].lower().strip()) for part in prose for hit in SENTENCES.finditer(part)}
     for page in PAGES:
         paths = sorted((ROOT / page).glob("**/*.md")) if (ROOT / page).is_dir() else [ROOT / page]
@@ -131,11 +150,10 @@ def test_public_classes_are_named_with_words_of_the_glossary() -> None:
 
 def test_results_are_named_after_what_they_are() -> None:
     names = {
-        (path, token.string)
+        (path, name)
         for path, text in _modules()
         if path.startswith("producer/")
-        for token in _tokens(text)
-        if token.type == tokenize.NAME
+        for name in _tokens(text, tokenize.NAME)
     }
     assert sorted((path, name) for path, name in names if name in RESULTS) == []
 

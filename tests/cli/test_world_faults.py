@@ -154,22 +154,40 @@ def test_a_report_that_cannot_be_written_is_a_failure_of_the_environment(
 
 
 OUTPUTS = {
-    "run": lambda script, out: ["run", str(script), "--out", f"{out}-again"],
-    "run as JSON": lambda script, out: ["run", str(script), "--out", f"{out}-again", "--json"],
-    "decode": lambda _script, out: ["decode", "--in", str(out)],
-    "decode as JSON": lambda _script, out: ["decode", "--in", str(out), "--format", "jsonl"],
-    "verify": lambda _script, out: ["verify", "--in", str(out)],
-    "traps": lambda _script, _out: ["traps", "list"],
-    "coverage": lambda _script, out: ["coverage", "--in", str(out)],
+    "run": lambda script, _golden, new: ["run", str(script), "--out", str(new)],
+    "run as JSON": lambda script, _golden, new: ["run", str(script), "--out", str(new), "--json"],
+    "decode": lambda _script, golden, _new: ["decode", "--in", str(golden)],
+    "decode as JSON": lambda _script, golden, _new: ["decode", "--in", str(golden), "--format", "jsonl"],
+    "verify": lambda _script, golden, _new: ["verify", "--in", str(golden)],
+    "traps": lambda *_: ["traps", "list"],
+    "coverage": lambda _script, golden, _new: ["coverage", "--in", str(golden)],
 }
 
 
-@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
-@pytest.mark.parametrize("name", OUTPUTS)
-def test_a_terminal_without_utf8_gets_escapes(tmp_path: Path, script: Path, name: str, encoding: str) -> None:
-    out = tmp_path / "out"
-    assert main(["run", str(script), "-q", "--out", str(out)]) == 0
-    written, _ = _process(OUTPUTS[name](script, out), environment={"PYTHONIOENCODING": encoding})
+@pytest.fixture(scope="module")
+def golden(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The golden folder of ``SQL``, which tests only read."""
+    folder = tmp_path_factory.mktemp("golden")
+    (folder / "small.sql").write_text(SQL, encoding="utf-8")
+    assert main(["run", str(folder / "small.sql"), "-q", "--out", str(folder / "out")]) == 0
+    return folder / "out"
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding"),
+    [
+        pytest.param(
+            name, encoding, marks=() if encoding == "ascii" or name == "decode" else pytest.mark.slow
+        )
+        for name in OUTPUTS
+        for encoding in ("ascii", "latin-1")
+    ],
+)
+def test_a_terminal_without_utf8_gets_escapes(
+    tmp_path: Path, script: Path, golden: Path, name: str, encoding: str
+) -> None:
+    arguments = OUTPUTS[name](script, golden, tmp_path / "again")
+    written, _ = _process(arguments, environment={"PYTHONIOENCODING": encoding})
     text = written.decode(encoding)
     if "decode" in name:
         assert "\\u65e5\\ud83d\\ude00" in text
@@ -178,10 +196,8 @@ def test_a_terminal_without_utf8_gets_escapes(tmp_path: Path, script: Path, name
         assert [json.loads(document) for document in documents]
 
 
-def test_json_with_escapes_has_the_same_values(tmp_path: Path, script: Path) -> None:
-    out = tmp_path / "out"
-    assert main(["run", str(script), "-q", "--out", str(out)]) == 0
-    decode = ["decode", "--in", str(out), "--format", "jsonl"]
+def test_json_with_escapes_has_the_same_values(golden: Path) -> None:
+    decode = ["decode", "--in", str(golden), "--format", "jsonl"]
     lines = {
         encoding: [
             json.loads(line)
@@ -196,14 +212,12 @@ def test_json_with_escapes_has_the_same_values(tmp_path: Path, script: Path) -> 
 
 
 @pytest.mark.parametrize("name", OUTPUTS)
-def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, script: Path, name: str) -> None:
-    out = tmp_path / "out"
-    assert main(["run", str(script), "-q", "--out", str(out)]) == 0
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, script: Path, golden: Path, name: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "wb") as pipe:
         done = subprocess.run(
-            [*COMMAND, *OUTPUTS[name](script, out)],
+            [*COMMAND, *OUTPUTS[name](script, golden, tmp_path / "again")],
             stdout=pipe, stderr=subprocess.PIPE, text=True, timeout=600, check=False,
         )  # fmt: skip
     assert (done.returncode, "Traceback" in done.stderr, "Exception ignored" in done.stderr) == (

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.protocols.debezium_tables import (
@@ -38,7 +38,6 @@ from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 
 
-@settings(max_examples=100, deadline=None)
 @given(histories())
 def test_messages_with_replaced_utf8_are_valid_json(history: History) -> None:
     encoder = DebeziumEncoder(DebeziumOptions(invalid_utf8="replace"))

@@ -6,7 +6,7 @@ import itertools
 import struct
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.protocols.encoding import alone, framed, messages_of, one_by_one, row_batch
@@ -46,7 +46,6 @@ TABLE = TableInfo(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(histories(), st.integers(1, 5), st.integers(300, 4000))
 def test_messages_keep_within_the_limits(history: History, batch_size: int, limit: int) -> None:
     options = OpenOptions(max_batch_size=batch_size, max_message_bytes=limit, batch_by="partition")

@@ -154,12 +154,12 @@ def test_hostile_topics_are_text() -> None:
 
 def test_a_large_topic_gives_a_small_page() -> None:
     busy = timeline(partitions=3000, buckets=ALL_BUCKETS // DRAWN)
-    long_text = "x" * 10_000_000
+    long_text = "x" * 1_000_000
     many = [finding(f"INV-{n}", "error", 9, *(event(n, long_text) for n in range(3))) for n in range(14)]
     large_verdict = verdict(*many, comparison=compared(1, (long_text,) * 15))
     faults = [
         FaultOccurrence(trap="late", topic="bank", partition=n % 64, offset=n, commit_ts=START)
-        for n in range(100_000)
+        for n in range(20_000)
     ]
     text = page(BANK, large_verdict, busy, faults)
     assert len(text.encode()) < 5_000_000

@@ -139,7 +139,7 @@ def _as_table(spark: SparkSession, folder: Path) -> str:
     return f"format: jdbc\n      options: {{url: '{url}', dbtable: orders}}"
 
 
-@pytest.mark.parametrize("save", [_as_json, _as_table])
+@pytest.mark.parametrize("save", [_as_json, pytest.param(_as_table, marks=pytest.mark.slow)])
 def test_json_and_databases_likewise(
     spark: SparkSession, scenario: Path, save: Callable[[SparkSession, Path], str]
 ) -> None:

@@ -23,8 +23,8 @@ FAST = (
     "new/seed_t1/simple",
     "state-at/migrations",
 )
-ON_SPARK = (("faults/legal/open-protocol", 3), ("large/claim-check/open-protocol", 1))
-"""Cases, and the number of parts into which Spark shuffles."""
+ON_SPARK = (("seed_t1/own", 3), ("large/claim-check/open-protocol", 1))
+"""Cases, and the number of parts into which Spark shuffles. ``test_engines`` has one with faults."""
 
 
 @pytest.fixture(scope="module")

@@ -44,7 +44,8 @@ def test_rows_go_up_to_the_limit_and_not_a_byte_above(
     assert report.counts.by_kind()["row"]["events"] + report.counts.rejected == ROWS
 
 
-@pytest.mark.parametrize("protocol", ["craft", pytest.param("debezium", marks=slow)])
+@slow  # fast: protocols/test_craft_sizes.py
+@pytest.mark.parametrize("protocol", ["craft", "debezium"])
 def test_protocols_without_a_limit_for_one_row_send_all(
     spark: SparkSession, tmp_path: Path, protocol: str
 ) -> None:

@@ -58,7 +58,7 @@ def _seconds(task: Task) -> tuple[float, float]:
     return task.started, task.ended
 
 
-@pytest.mark.parametrize("runs", [20, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [12, pytest.param(1000, marks=pytest.mark.slow)])
 def test_runs_over_the_limit_of_time(start_worker: StartWorker, runs: int) -> None:
     limit = 0.5
     worker = start_worker(Limits(seconds=limit, runs=10, queued=5))
@@ -72,7 +72,7 @@ def test_runs_over_the_limit_of_time(start_worker: StartWorker, runs: int) -> No
     assert len(worker.tasks) <= 11
 
 
-@pytest.mark.parametrize("runs", [20, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [12, pytest.param(1000, marks=pytest.mark.slow)])
 def test_runs_over_the_limit_of_memory(start_worker: StartWorker, runs: int) -> None:
     worker = start_worker(Limits(memory_bytes=MEMORY, runs=10, queued=5))
     for _ in range(runs // 2):

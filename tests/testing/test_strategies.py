@@ -156,12 +156,13 @@ def test_a_row_that_the_encoder_rejects_is_an_error() -> None:
         encoded(log, protocol="debezium")
 
 
+@each_tier
 @each_protocol
-def test_damaged_messages_differ(protocol: str) -> None:
+def test_damaged_messages_differ(protocol: str, examples: int) -> None:
     made = messages(protocol=protocol)
     reads, read = reader(protocol), []
 
-    @few
+    @settings(max_examples=examples)
     @given(st.data())
     def check(data: st.DataObject) -> None:
         drawn = data.draw(made)
