@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from tests.reports.verdicts import finding, verdict
 from ticdc_producer import api
@@ -66,37 +64,28 @@ def test_a_scenario_in_the_folder_of_the_test_comes_first(scenario: Path) -> Non
     assert own_protocol(MarkerArguments(scenario="seed_t1"), test_folder=scenario.parent) == "open-protocol"
 
 
-@pytest.fixture
-def reports(monkeypatch: pytest.MonkeyPatch) -> list[api.RunReport]:
-    """The reports of all runs of a test."""
-    found: list[api.RunReport] = []
-    real: Callable[..., api.RunReport] = api.run
+def test_a_run_is_verified_on_request_only(tmp_path: Path) -> None:
+    reports: list[api.RunReport] = []
 
     def run(*arguments: Any, **options: Any) -> api.RunReport:
-        found.append(real(*arguments, **options))
-        return found[-1]
+        reports.append(api.run(*arguments, **options))
+        return reports[-1]
 
-    monkeypatch.setattr(api, "run", run)
-    return found
-
-
-def test_a_run_is_verified_on_request_only(
-    spark: SparkSession, reports: list[api.RunReport], tmp_path: Path
-) -> None:
     seed = MarkerArguments(scenario="seed_t1")
-    plain = GoldenRuns(lambda: tmp_path).golden(seed, "", test_folder=tmp_path)
-    verified = GoldenRuns(lambda: tmp_path / "verified", verify=True).golden(seed, "", test_folder=tmp_path)
+    plain = GoldenRuns(lambda: tmp_path, run=run).golden(seed, "", test_folder=tmp_path)
+    runs = GoldenRuns(lambda: tmp_path / "verified", verify=True, run=run)
+    verified = runs.golden(seed, "", test_folder=tmp_path)
     assert [report.verdict is None for report in reports] == [True, False]
     assert [record.value for record in plain.records] == [record.value for record in verified.records]
 
 
-def test_messages_that_violate_an_invariant_are_named(
-    monkeypatch: pytest.MonkeyPatch, reports: list[api.RunReport], spark: SparkSession, tmp_path: Path
-) -> None:
+def test_messages_that_violate_an_invariant_are_named(tmp_path: Path) -> None:
     wrong = verdict(finding("INV-RESOLVED", "error", 1))
-    run = api.run
-    monkeypatch.setattr(api, "run", lambda *one, **two: replace(run(*one, **two), verdict=wrong))
+
+    def run(*arguments: Any, **options: Any) -> api.RunReport:
+        return replace(api.run(*arguments, **options), verdict=wrong)
+
     with pytest.raises(FolderError, match="INV-RESOLVED"):
-        GoldenRuns(lambda: tmp_path, verify=True).golden(
+        GoldenRuns(lambda: tmp_path, verify=True, run=run).golden(
             MarkerArguments(scenario="seed_t1"), "", test_folder=tmp_path
         )

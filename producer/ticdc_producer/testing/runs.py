@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import parse_qsl, urlencode
 
+from ticdc_producer import api
 from ticdc_producer.config.parameters import has_parameter, parameter
 from ticdc_producer.config.resolve import resolve
 from ticdc_producer.config.sink_uri import default_sink_uri
@@ -30,10 +31,12 @@ class GoldenRuns:
 
     :param new_folder: creates an empty folder.
     :param verify: read each folder's messages again and verify them.
+    :param run: runs a scenario, as ``api.run``.
     """
 
     new_folder: Callable[[], Path]
     verify: bool = False
+    run: Callable[..., RunReport] = api.run
     _folders: dict[_Key, Golden] = field(default_factory=dict)
 
     def golden(self, arguments: MarkerArguments, protocol: str, *, test_folder: Path) -> Golden:
@@ -47,11 +50,9 @@ class GoldenRuns:
         scenario = _find_scenario(arguments.scenario, test_folder)
         key = (scenario, protocol, arguments.traps, arguments.overrides)
         if key not in self._folders:
-            from ticdc_producer.api import run
-
             uri = sink_uri(load_scenario(scenario, arguments.overrides), protocol)
             folder = self.new_folder() / "golden"
-            report = run(
+            report = self.run(
                 scenario,
                 sink_uri=uri,
                 out=folder,
