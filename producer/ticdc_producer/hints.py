@@ -12,7 +12,7 @@ MAX_LISTED = 24
 def nearest(name: str, allowed: Iterable[str], *, listed: str = "") -> str:
     """Return a hint with the closest allowed name, or with a list of the allowed names.
 
-    :param listed: a command or page that lists all names, if they are too many for one line.
+    :param listed: a function or page that lists all names, if they are too many for one line.
     """
     choices = sorted(allowed)
     by_lower = {choice.lower(): choice for choice in choices}

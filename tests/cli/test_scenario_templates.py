@@ -40,7 +40,7 @@ def test_the_command_writes_into_the_current_folder_and_never_over_a_file(
     [
         ("a/b", "bank", "this cannot be the name of a scenario and of its topic"),
         ("..", "bank", "this cannot be the name"),
-        ("a.sql", "bank", "a template is YAML (write `scenario new a --from bank`)"),
+        ("a.sql", "bank", "a template is YAML (name it a)"),
         ("a", "bnk", "there is no shipped scenario 'bnk' (did you mean 'bank'?)"),
     ],
 )

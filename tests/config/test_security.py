@@ -128,5 +128,5 @@ def test_no_stored_text_contains_secrets() -> None:
 
 def test_credentials_without_a_host_are_warned_about() -> None:
     assert resolve(f"kafka:///t?{SASL}&sasl-password=p").warnings == (
-        "TLS, SASL and -X have no effect: the sink URI names no host",
+        "TLS, SASL and properties of Kafka clients have no effect: the sink URI names no host",
     )

@@ -27,5 +27,5 @@ def test_a_line_without_a_json_object_is_rejected_with_its_number(tmp_path: Path
 
 
 def test_an_unexpected_table_is_rejected_with_the_option() -> None:
-    with pytest.raises(StateError, match=r"--map: no table 'd\.t' is expected"):
+    with pytest.raises(StateError, match=r"`table_map`: no table 'd\.t' is expected"):
         select_tables([], ["d.t"], option="--map")

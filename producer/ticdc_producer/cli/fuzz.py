@@ -135,7 +135,7 @@ def fuzz(histories: RandomHistories, options: FuzzOptions) -> int:
     from ticdc_producer.conformance.fuzz.recorded import regressions, save_failure
     from ticdc_producer.conformance.fuzz.stream import Settings
 
-    seconds = None if histories.time is None else seconds_of(histories.time, where="--time")
+    seconds = None if histories.time is None else seconds_of(histories.time, argument="time")
     unlimited = histories.examples is None and seconds is None
     settings = Settings(
         seed=histories.seed or 0,

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterable
 from enum import StrEnum
 from inspect import Parameter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 from urllib.parse import quote
 
 import typer
+from typer.models import OptionInfo
 
 from ticdc_producer.cli.remote.frames import URL_VARIABLE
 from ticdc_producer.engine import EngineOption
@@ -43,14 +44,14 @@ _VARIABLES = {"server": URL_VARIABLE}
 """The environment variables of options."""
 
 
-def typer_option(option: Option, *default: Any) -> Any:
+def typer_option(option: Option, default: object = ...) -> OptionInfo:
     """Return an option as Typer declares it.
 
-    :param default: its default; none: the command declares one.
+    :param default: its default; ``...``: the command declares one.
     """
     text = f"{option.help.removesuffix('.')}; {option.note}." if option.note else option.help
-    return typer.Option(
-        *default,
+    declared: OptionInfo = typer.Option(
+        default,
         *option.flags,
         metavar=option.metavar,
         min=option.minimum,
@@ -58,6 +59,7 @@ def typer_option(option: Option, *default: Any) -> Any:
         help=_NAME.sub(lambda name: _SPELLED.get(name[1], name[0]), text),
         callback=_as_boolean if option.value else None,
     )
+    return declared
 
 
 def _as_boolean(value: str | None) -> bool:
@@ -65,7 +67,7 @@ def _as_boolean(value: str | None) -> bool:
 
 
 def with_options(options: Iterable[Option]) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Give a command these options in place of its ``**options``."""
+    """Give a command these options in place of its keyword arguments."""
 
     def declared(command: Callable[..., int]) -> Callable[..., int]:
         signature = inspect.signature(command, eval_str=True)
@@ -86,7 +88,17 @@ def _parameter(option: Option) -> Parameter:
 
 
 _NAME = re.compile(r"`(\w+)`")
-_SPELLED = {option.name: option.spelled for option in (*VERIFY, *RUN)} | {"file": "a file"}
+_SPELLED = {option.name: option.spelled for option in (*VERIFY, *RUN)} | {
+    "file": "a file",
+    "tables": "--table",
+    "table_map": "--map",
+    "globs": "--filter",
+    "case_specs": "--list",
+    "write_corpus": "ticdc-producer golden --out",
+    "catalogue": "ticdc-producer traps list",
+    "stop": "`ticdc-producer broker stop`",
+}
+"""Arguments and functions of Python as the commands spell them, where the name alone does not say it."""
 
 SinkURI = Annotated[str | None, typer_option(SINK_URI)]
 Config = Annotated[Path | None, typer_option(CONFIG)]

@@ -142,7 +142,7 @@ def _client_id(options: Mapping[str, Plain]) -> dict[str, str]:
 
 def _ignored_client(target: SinkURI, properties: Mapping[str, str]) -> Iterator[str]:
     if target.embedded and properties:
-        yield "TLS, SASL and -X have no effect: the sink URI names no host"
+        yield "TLS, SASL and properties of Kafka clients have no effect: the sink URI names no host"
 
 
 def _fields() -> dict[str, str]:

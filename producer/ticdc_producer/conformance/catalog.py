@@ -56,33 +56,35 @@ def selected(cases: Sequence[CaseSpec], protocols: Collection[str], globs: Seque
     of_protocol = [spec for spec in cases if not protocols or spec.protocol in protocols]
     ids = [spec.id for spec in of_protocol]
     for glob in globs:
-        check_matches(glob, ids, where="--filter")
+        check_matches(glob, ids, argument="globs")
     return [spec for spec in of_protocol if not globs or any(fnmatchcase(spec.id, glob) for glob in globs)]
 
 
-def check_matches(glob: str, ids: Collection[str], *, where: str) -> None:
+def check_matches(glob: str, ids: Collection[str], *, where: str = "", argument: str = "") -> None:
     """Check that a glob matches an id.
 
+    :param where: the line of a file with the glob, for errors; or ``argument``, which has it.
     :raises ConformanceError: if it matches none.
     """
     if any(fnmatchcase(case, glob) for case in ids):
         return
     close = get_close_matches(glob, ids, n=1)
-    hint = f"did you mean {close[0]!r}?" if close else "--list names the cases"
-    raise ConformanceError(f"no case matches {glob!r}", where=where, hint=hint)
+    hint = f"did you mean {close[0]!r}?" if close else "`case_specs` names the cases"
+    error = ConformanceError(f"no case matches {glob!r}", where=where or f"`{argument}`", hint=hint)
+    raise error.about("case_specs", *([argument] if argument else []))
 
 
-def seconds_of(duration: str, *, where: str = "--timeout") -> float:
+def seconds_of(duration: str, *, argument: str = "timeout") -> float:
     """Return a duration in seconds.
 
     :param duration: for example ``500ms`` or ``5s``.
-    :param where: the option with the duration, for errors.
+    :param argument: the one with the duration, for errors.
     :raises ConformanceError: if it is not a duration.
     """
     try:
         return read_duration(duration) / timedelta(seconds=1)
     except ValueError as error:
-        raise ConformanceError(str(error), where=where) from None
+        raise ConformanceError(str(error), where=f"`{argument}`").about(argument) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -168,10 +168,10 @@ def corpus_diff(old: Path, new: Path) -> CorpusDiff:
 
 def _cases(folder: Path) -> dict[str, _Files]:
     """Return the files of each case with their sha256."""
-    content = source.manifest(folder)
+    content: Mapping[str, Any] = source.manifest(folder)
     if "cases" not in content:
-        hint = "ticdc-producer golden --out writes one"
-        raise FolderError("this is not a corpus", path=str(folder), hint=hint)
+        hint = "`write_corpus` writes one"
+        raise FolderError("this is not a corpus", path=str(folder), hint=hint).about("write_corpus")
     files: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for name, digest in content["files"].items():
         case, _, file = name.partition("/")

@@ -61,8 +61,8 @@ def trap(name: str) -> Trap:
     """
     match = catalogue().get(name)
     if match is None:
-        hint = nearest(name, catalogue(), listed="ticdc-producer traps list")
-        raise FaultError(f"unknown trap {name!r}", trap=name, hint=hint)
+        hint = nearest(name, catalogue(), listed="`catalogue`")
+        raise FaultError(f"unknown trap {name!r}", trap=name, hint=hint).about("catalogue")
     return match
 
 

@@ -118,7 +118,7 @@ def _plans(
 
 def _checked(table_map: Mapping[str, str], tables: Sequence[ExpectedTable]) -> Mapping[str, str]:
     for name in table_map:
-        select_tables(tables, [name], option="--map")
+        select_tables(tables, [name], argument="table_map")
     return table_map
 
 

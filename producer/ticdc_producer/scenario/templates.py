@@ -38,7 +38,7 @@ def write_from_template(name: str, template: str, folder: Path) -> Path:
     text = shipped_text(template)
     stem = name.removesuffix(_ENDING)
     if stem.endswith((".sql", ".yml")):
-        what, hint = "a template is YAML", f"write `scenario new {Path(stem).stem} --from {template}`"
+        what, hint = "a template is YAML", f"name it {Path(stem).stem}"
         raise ScenarioError(what, file=name, hint=hint)
     if not _NAME.fullmatch(stem):
         hint = "letters, digits, '.', '_' and '-'; the file is written to the current folder"

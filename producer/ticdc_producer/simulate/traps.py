@@ -83,7 +83,9 @@ def _trap(name: str, where: str) -> Trap:
     try:
         return trap(name)
     except FaultError as error:
-        raise FaultError(error.what, trap=name, where=where, hint=error.hint).about("inject") from None
+        raise FaultError(error.what, trap=name, where=where, hint=error.hint).about(
+            "inject", *error.arguments
+        ) from None
 
 
 def _injected(setting: str) -> tuple[str, Fault]:

@@ -192,9 +192,11 @@ class ExampleStream:
                     history.start(self._pool)
             examples = await asyncio.wrap_future(self._histories.popleft().start(self._pool))
         except BrokenProcessPool:
-            raise EnvironmentFailure(
-                "a process that builds examples has ended", hint="--processes 0 builds them in this process"
-            ) from None
+            what, hint = (
+                "a process that builds examples has ended",
+                "`processes` 0 builds them in this process",
+            )
+            raise EnvironmentFailure(what, hint=hint).about("processes") from None
         return iter(examples)
 
     def _draw(self) -> _History:

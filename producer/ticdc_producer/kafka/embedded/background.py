@@ -68,8 +68,8 @@ def start(port: int = DEFAULT_PORT, data_dir: Path | None = None) -> BackgroundB
     if broker is not None:
         if broker.bootstrap == address:
             return broker
-        hint = "end it with `ticdc-producer broker stop`"
-        raise BrokerError("a broker runs already", address=broker.bootstrap, hint=hint)
+        hint = "end it with `stop`"
+        raise BrokerError("a broker runs already", address=broker.bootstrap, hint=hint).about("stop")
     if not is_free(port):
         raise BrokerError("the port is taken by another program", address=address, hint="choose another port")
     kafka = EmbeddedKafka(keep=True, port=port, data_dir=data_dir)

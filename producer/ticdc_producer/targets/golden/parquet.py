@@ -102,7 +102,7 @@ def row_groups(path: Path, schema: pa.Schema) -> list[tuple[Path, int]]:
         files = []
     names = set(schema.names)
     if not files or any(not names <= set(content.schema_arrow.names) for _, content in files):
-        hint = "write the folder again: ticdc-producer run SCENARIO --out DIR"
+        hint = "run the scenario again, and write a new folder"
         raise FolderError("these files lack columns of the folder's format", path=str(path), hint=hint)
     return [(file, number) for file, content in files for number in range(content.num_row_groups)]
 

@@ -103,7 +103,8 @@ class Files:
         self._single_table = path.is_file() or bool(_parts(path))
         if self._single_table and tables != 1:
             what = f"this holds one table, but {tables} tables are to be compared"
-            raise StateError(what, source=str(path), hint="select one with --table SCHEMA.TABLE")
+            hint = "select one with `tables`"
+            raise StateError(what, source=str(path), hint=hint).about("tables")
 
     @property
     def label(self) -> str:

@@ -95,19 +95,19 @@ def _table(file: Path, content: Mapping[str, Any]) -> ExpectedTable:
 
 
 def select_tables(
-    tables: Sequence[ExpectedTable], patterns: Sequence[str], *, option: str = "--table"
+    tables: Sequence[ExpectedTable], patterns: Sequence[str], *, argument: str = "tables"
 ) -> list[ExpectedTable]:
     """Return the tables whose names match one of the patterns.
 
     :param patterns: ``SCHEMA.TABLE``, in which ``*`` matches any characters; empty: all tables.
-    :param option: the command line option to name in errors.
+    :param argument: the argument of ``verify_state`` that has the patterns, for errors.
     :raises StateError: for a pattern that matches no table.
     """
     names = [table.qualified_name for table in tables]
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             what = f"no table {pattern!r} is expected"
-            raise StateError(what, source=option, hint=nearest(pattern, names))
+            raise StateError(what, source=f"`{argument}`", hint=nearest(pattern, names)).about(argument)
     return [
         table
         for table in tables
