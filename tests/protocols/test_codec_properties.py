@@ -24,7 +24,7 @@ from tests.protocols.random_codecs import CODECS, Codec
 from tests.protocols.random_tables import NAMES, STAMPS, TABLE_ID, History, histories, insert
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
-from ticdc_producer.model.event import DDLEvent, Message, RowEvent
+from ticdc_producer.model.event import DDLEvent, Message, Record, RowEvent
 from ticdc_producer.model.event_line import event_line, event_text, json_line
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
@@ -52,7 +52,7 @@ def _holds(examples: int, check: Callable[..., None], *strategies: st.SearchStra
     tier(given(*strategies)(check))()
 
 
-@_tiers(60, 10_000)
+@_tiers(30, 10_000)
 @each_codec
 def test_rows_survive_the_round_trip(protocol: str, examples: int) -> None:
     codec = CODECS[protocol]
@@ -130,7 +130,7 @@ def _ddls(draw: st.DrawFn) -> DDLEvent:
     )
 
 
-@_tiers(150, 10_000)
+@_tiers(100, 10_000)
 @each_codec
 def test_ddls_and_resolved_events_survive_the_round_trip(protocol: str, examples: int) -> None:
     codec = CODECS[protocol]
@@ -191,7 +191,7 @@ def test_damage_is_a_decode_error_or_an_event(protocol: str, examples: int) -> N
     _holds(examples, check, _messages(codec), st.data())
 
 
-@_tiers(150, 10_000)
+@_tiers(100, 10_000)
 @each_codec
 def test_random_bytes_are_a_decode_error_or_an_event(protocol: str, examples: int) -> None:
     codec = CODECS[protocol]
@@ -206,7 +206,7 @@ def test_random_bytes_are_a_decode_error_or_an_event(protocol: str, examples: in
 def _decodes_or_is_refused(decoder: Decoder, key: bytes | None, value: bytes | None) -> None:
     """Decoded events can also be printed."""
     size = len(key or b"") + len(value or b"")
-    record = {"topic": "t", "partition": 0, "offset": 0, "key": key, "value": value}
+    record = Record(topic="t", partition=0, offset=0, key=key, value=value)
     tracemalloc.start()
     try:
         for row in event_rows(record, decoder):

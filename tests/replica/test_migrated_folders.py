@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from tests.replica.faulty_rows import FAST, FAULTS, Fault
 from tests.runs.test_folder_expectations import edited
 from ticdc_producer import api
+from ticdc_producer.model.event import Record
 from ticdc_producer.protocols import registry
 from ticdc_producer.targets.decode import event_rows
 
@@ -38,9 +39,10 @@ def with_fault(fault: Fault, lines: list[Line]) -> list[Line]:
     return [_changed(event["line"], fault, event in events) for event in fault.applied(events)]
 
 
-def _record(line: Line) -> Line:
+def _record(line: Line) -> Record:
     key, value = (None if line[name] is None else b64decode(line[name]) for name in ("key", "value"))
-    return {**line, "key": key, "value": value}
+    where = {name: line[name] for name in ("topic", "partition", "offset")}
+    return Record(**where, key=key, value=value)
 
 
 def _changed(line: Line, fault: Fault, unchanged: bool) -> Line:

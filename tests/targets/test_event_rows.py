@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ticdc_producer.errors import DecodeError
-from ticdc_producer.model.event import Event, ResolvedEvent
+from ticdc_producer.model.event import Event, Record, ResolvedEvent
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.targets.decode import event_columns, event_rows
 
@@ -37,7 +37,7 @@ def test_a_message_with_too_many_events_is_an_error_after_the_first_ones() -> No
 
 
 def test_the_rows_of_a_record_have_all_columns() -> None:
-    record = {"topic": "t", "partition": 0, "offset": 7, "key": b"", "value": b"\0"}
+    record = Record(topic="t", partition=0, offset=7, key=b"", value=b"\0")
     (row,) = event_rows(record, Damaged())
     assert tuple(row) == tuple(DECODED.names)
     assert (row["topic"], row["offset"], row["size"], row["error"]) == ("t", 7, 1, "VALUE")

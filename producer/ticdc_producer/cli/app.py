@@ -8,16 +8,19 @@ import signal
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from ticdc_producer import errors
 from ticdc_producer.cli.options import fail, fail_usage
 from ticdc_producer.cli.standard_output import guard_standard_streams
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.installation import postpone_pandas
+
+if TYPE_CHECKING:
+    from typer._click.core import Command, Context
 
 COMMANDS = {
     "run": "Run a scenario, write its messages, read them again and verify them.",
@@ -46,22 +49,18 @@ COMMANDS = {
 class Commands(TyperGroup):
     """All commands: those that were not called have a name and a help, and nothing else."""
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__(**settings)
-        self.commands = {name: TyperCommand(name, help=text) for name, text in COMMANDS.items()}
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
         """Load the command that the arguments begin with."""
         if args and args[0] in COMMANDS:
             self.commands[args[0]] = load_command(args[0])
         return super().resolve_command(ctx, args)
 
 
-def load_command(name: str) -> Any:
+def load_command(name: str) -> Command:
     """Load a command with its options and subcommands: the module's ``app``, or its function of this name."""
     module = import_module(f"ticdc_producer.cli.{name}_command")
     if hasattr(module, "app"):
-        command: Any = typer.main.get_group(module.app)
+        command: Command = typer.main.get_group(module.app)
     else:
         app = typer.Typer(add_completion=False)
         app.command(name)(getattr(module, name))
@@ -84,6 +83,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+for _name, _text in COMMANDS.items():
+    app.command(_name, help=_text)(lambda: None)
 
 
 def _version(requested: bool) -> None:

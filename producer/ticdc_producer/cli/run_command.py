@@ -35,7 +35,7 @@ def run(
     scenario: Annotated[
         str, typer.Argument(metavar="SCENARIO", help="A .yaml, a .sql, or the name of a shipped scenario.")
     ],
-    **options: Any,
+    **given: object,
 ) -> int:
     """Run a scenario, write its messages, read them again and verify them.
 
@@ -43,6 +43,7 @@ def run(
     host in the sink URI and without --out it starts an embedded Kafka. With --rate, Ctrl-C ends the run after
     a resolved event on every partition, and the written messages are verified.
     """
+    options: dict[str, Any] = given
     quiet, page = options["quiet"], options["html"]
     verified = options["verify_output"] and not (options["dry_run"] or options["messages_only"])
     reports = Reports(options["junit_xml"], page, verified, partial(scenario_source, scenario))

@@ -123,7 +123,7 @@ app.command("state")(state)
 
 @app.callback()
 @with_options(VERIFY)
-def verify(context: typer.Context, **options: Any) -> int:
+def verify(context: typer.Context, **given: object) -> int:
     """Verify a topic or folder against TiCDC's guarantees, and against a scenario if one is given.
 
     A folder that run wrote is compared with its own expected events and rows if no scenario is given.
@@ -136,6 +136,7 @@ def verify(context: typer.Context, **options: Any) -> int:
     from ticdc_producer import api
     from ticdc_producer.cli.report_text import show_verdict
 
+    options: dict[str, Any] = given
     scenario, quiet = options["scenario"], options["quiet"]
     reports = Reports(options["junit_xml"], options["html"], source=partial(scenario_source, scenario))
     check_options("verify", options)

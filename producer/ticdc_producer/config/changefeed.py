@@ -147,7 +147,7 @@ class Changefeed(BaseModel):
         """
         return protocol_spec(self.protocol)
 
-    def codec_options(self, protocol: str = "", *, build_ts_ms: int | None = None) -> dict[str, Any]:
+    def codec_options(self, protocol: str = "", *, build_ts_ms: int | None = None) -> dict[str, object]:
         """Return the options of a codec as plain values.
 
         :param protocol: the codec's, for messages that are not of the changefeed's protocol.
@@ -181,14 +181,14 @@ class Changefeed(BaseModel):
         """Maximum bytes of a multi-row message; None if a batch ends with the row that exceeds the limit."""
         return self.max_message_bytes if self.spec.limits_batches else None
 
-    def as_manifest(self) -> dict[str, Any]:
+    def as_manifest(self) -> dict[str, object]:
         """Return the options as resolved, for a manifest: plain JSON values, keys as users spell them."""
         kind = self.sink_uri.kind
         ignored = {option.field for option in OF_MESSAGES if option.sinks and kind not in option.sinks}
         excluded = {"sink_uri", "dispatchers", "warnings", *ignored}
         content = self.model_dump(mode="json", by_alias=True, exclude=excluded)
         rules = [rule.model_dump(mode="json", exclude_defaults=True) for rule in self.dispatchers]
-        manifest: dict[str, Any] = {
+        manifest: dict[str, object] = {
             "sink-uri": str(self.sink_uri),
             **content,
             **self.plugin_options,
@@ -203,13 +203,14 @@ class Changefeed(BaseModel):
         return manifest
 
     @classmethod
-    def from_manifest(cls, content: Mapping[str, Any]) -> Self:
+    def from_manifest(cls, written: Mapping[str, object]) -> Self:
         """Return the changefeed that ``as_manifest`` described.
 
         Options that did not exist when the manifest was written get their defaults.
 
         :raises ChangefeedError: if the content does not have the format of ``as_manifest``.
         """
+        content: Mapping[str, Any] = written
         try:
             rules = [DispatchRule.model_validate(rule, strict=False) for rule in content["dispatchers"]]
             target = parse_sink_uri(content["sink-uri"]).target

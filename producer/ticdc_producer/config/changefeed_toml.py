@@ -46,7 +46,7 @@ ConfigSource: TypeAlias = str | Path | Mapping[str, object]
 """A changefeed file, or its content: the keys of the file in the same nesting."""
 
 
-def changefeed_content(config: ConfigSource) -> dict[str, Any]:
+def changefeed_content(config: ConfigSource) -> dict[str, object]:
     """Return the checked content of a changefeed file, for ``resolve``.
 
     :raises ChangefeedError: as ``load_changefeed_toml``.
@@ -58,7 +58,7 @@ def changefeed_content(config: ConfigSource) -> dict[str, Any]:
     return content
 
 
-def load_changefeed_toml(path: str | Path) -> dict[str, Any]:
+def load_changefeed_toml(path: str | Path) -> dict[str, object]:
     """Read and check a changefeed file of TiCDC.
 
     :returns: the parsed TOML, for ``resolve``.
@@ -74,7 +74,7 @@ def load_changefeed_toml(path: str | Path) -> dict[str, Any]:
     return parse_changefeed_toml(text, str(path))
 
 
-def parse_changefeed_toml(text: str, where: str) -> dict[str, Any]:
+def parse_changefeed_toml(text: str, where: str) -> dict[str, object]:
     """Parse and check the text of a changefeed file of TiCDC.
 
     :param where: its name, for errors.

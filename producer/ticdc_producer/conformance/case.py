@@ -27,10 +27,11 @@ from ticdc_producer.conformance.wire import ApplyRequest, Event, KafkaRecord, Re
 from ticdc_producer.model import event
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Message
-from ticdc_producer.model.event_line import event_line
+from ticdc_producer.model.event_line import DecodedRow, event_line
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.avro.schemas import SchemaIDs, assign_ids
+from ticdc_producer.protocols.avro.schemas import assign_ids
+from ticdc_producer.protocols.spec import SchemaIDs
 from ticdc_producer.runs.topic_cache import Topic, cached_topic
 from ticdc_producer.targets.encode import EncodePlan, PartitionEncoder
 from ticdc_producer.targets.golden import read as source
@@ -139,7 +140,7 @@ def _expected(stream: CaseStream, spec: DecodeSpec, fidelity: Fidelity) -> Itera
         yield _event(expected_resolved(stream.last_ts))
 
 
-def _event(fields: dict[str, object]) -> Event:
+def _event(fields: DecodedRow) -> Event:
     """Return the event as in a line of ``events.jsonl``, without its position in the topic."""
     line = event_line(fields)
     return event_of({name: line[name] for name in line if name not in _POSITION})

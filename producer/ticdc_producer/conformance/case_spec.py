@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cache
 from importlib.resources import files
-from typing import Any
 from urllib.parse import urlencode
 
 import msgspec
 import yaml
 
 from ticdc_producer.conformance.wire import ProtocolName
+from ticdc_producer.model.option_type import Plain
 from ticdc_producer.model.parameter import PROTOCOLS
 from ticdc_producer.protocols.registry import BUILT_IN
 
@@ -48,7 +48,7 @@ class DecodeSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     description: str = msgspec.field(name="says")
     setup: str = msgspec.field(default="", name="given")
     sql: str = ""
-    protocols: dict[ProtocolName, dict[str, Any]] = msgspec.field(default_factory=dict)
+    protocols: dict[ProtocolName, dict[str, Plain]] = msgspec.field(default_factory=dict)
     resolved: bool = False
     handle_key_only: bool = False
     damage: str = ""
@@ -104,7 +104,7 @@ def decode_cases() -> tuple[DecodeCase, ...]:
     )
 
 
-def _without_options() -> dict[ProtocolName, dict[str, Any]]:
+def _without_options() -> dict[ProtocolName, dict[str, Plain]]:
     return {protocol: dict(BUILT_IN[protocol].conformance.others) for protocol in PROTOCOLS}
 
 
@@ -143,7 +143,7 @@ class TopicSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     scenario: str
     overrides: tuple[str, ...] = msgspec.field(default=(), name="sets")
     inject: tuple[str, ...] = ()
-    protocols: dict[ProtocolName, dict[str, Any]] = msgspec.field(default_factory=dict)
+    protocols: dict[ProtocolName, dict[str, Plain]] = msgspec.field(default_factory=dict)
     without: tuple[ProtocolName, ...] = ()
     resolved_ts: int | None = None
     tables: tuple[str, ...] = ()
@@ -151,7 +151,7 @@ class TopicSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
 
 
 class _TopicCorpus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    protocols: dict[ProtocolName, dict[str, Any]]
+    protocols: dict[ProtocolName, dict[str, Plain]]
     topics: dict[str, TopicSpec]
 
 

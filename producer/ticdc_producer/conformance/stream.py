@@ -17,6 +17,7 @@ import pyarrow as pa
 from ticdc_producer.model.catalog import Catalog, DDLJob
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.event import Kind, Op, Value
+from ticdc_producer.model.event_line import DecodedRow
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.parameter import Profile
@@ -136,7 +137,7 @@ _VisibleColumns = Sequence[tuple[int, ColumnInfo, int]]
 
 def expected_row(
     change: Change, table: TableInfo, commit_ts: int, fidelity: Fidelity, *, handle_key_only: bool = False
-) -> dict[str, object]:
+) -> DecodedRow:
     """Return the expected event of a row change, with the fields of the shape ``DECODED``.
 
     :param table: the table version of the change.
@@ -173,7 +174,7 @@ def expected_row(
     }
 
 
-def expected_ddl(job: DDLJob, commit_ts: int, catalog: Catalog, fidelity: Fidelity) -> dict[str, object]:
+def expected_ddl(job: DDLJob, commit_ts: int, catalog: Catalog, fidelity: Fidelity) -> DecodedRow:
     """Return the expected event of a DDL, with the fields of the shape ``DECODED``."""
     schema, table = fidelity.visible_ddl_names(job.event(0), *catalog.tables_of(job))
     return {
@@ -186,7 +187,7 @@ def expected_ddl(job: DDLJob, commit_ts: int, catalog: Catalog, fidelity: Fideli
     }
 
 
-def expected_resolved(ts: int) -> dict[str, object]:
+def expected_resolved(ts: int) -> DecodedRow:
     """Return the expected resolved event, with the fields of the shape ``DECODED``."""
     return {"kind": "resolved", "commit_ts": ts}
 

@@ -9,7 +9,7 @@ import json
 import re
 import sys
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta
@@ -33,7 +33,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     level: Annotated[Literal["decode"], Meta(description="The events of one message are requested.")]
     protocol: ProtocolName
     options: Annotated[
-        dict[str, Any],
+        dict[str, object],
         Meta(description="Options of the changefeed, as docs/options.md names them; others have defaults."),
     ]
     key: Annotated[str | None, Meta(description="Key of the Kafka record in Base64; null if it has none.")]
@@ -79,7 +79,7 @@ class ApplyRequest(msgspec.Struct, frozen=True, kw_only=True):
     case: Annotated[str, Meta(description="Id of the case; the answer repeats it.")]
     level: Annotated[Literal["apply"], Meta(description="The rows of tables are requested.")]
     protocol: ProtocolName
-    options: Annotated[dict[str, Any], Meta(description="As for the decode level.")]
+    options: Annotated[dict[str, object], Meta(description="As for the decode level.")]
     messages: Annotated[
         list[KafkaRecord],
         Meta(

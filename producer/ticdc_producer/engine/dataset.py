@@ -12,7 +12,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Generic, Literal, TypeAlias, TypeVar
 
 import pyarrow as pa
 
@@ -46,11 +46,11 @@ class Part:
 PartFunction: TypeAlias = Callable[[Part, Batches], Batches]
 Tagged: TypeAlias = tuple[str, pa.RecordBatch]
 """A batch, and the kind of its rows."""
-TaggedFunction: TypeAlias = Callable[[Part, Batches], Generator[Tagged, None, Any]]
+TaggedFunction: TypeAlias = Callable[[Part, Batches], Generator[Tagged, None, Result]]
 """Yields rows of several kinds, and returns a small result."""
 Sides: TypeAlias = Mapping[str, pa.RecordBatch]
 """The rows of some groups, by the name of the dataset that they are from; every name is present."""
-GroupFunction: TypeAlias = Callable[[Iterator[Sides]], Generator[Tagged, None, Any]]
+GroupFunction: TypeAlias = Callable[[Iterator[Sides]], Generator[Tagged, None, Result]]
 
 
 @dataclass(frozen=True)
@@ -163,12 +163,12 @@ class Dataset(ABC):
     @abstractmethod
     def stored(
         self,
-        function: TaggedFunction,
+        function: TaggedFunction[Result],
         kinds: Mapping[str, pa.Schema],
         *,
         in_order: bool = False,
         row_bytes: int | None = None,
-    ) -> AbstractContextManager[Stored]:
+    ) -> AbstractContextManager[Stored[Result]]:
         """Apply a pure function that yields rows of several kinds, and compute them once for the block.
 
         :param kinds: the columns of each kind; columns of one name have one type. An engine that stores rows
@@ -204,12 +204,12 @@ class Dataset(ABC):
         """
 
 
-class Stored(ABC):
+class Stored(ABC, Generic[Result]):
     """Computed rows of several kinds, and the results of the function that computed them."""
 
     @property
     @abstractmethod
-    def results(self) -> Sequence[Any]:
+    def results(self) -> Sequence[Result]:
         """The results of the function, one per part."""
 
     @abstractmethod
@@ -222,8 +222,8 @@ class Grouped(ABC):
 
     @abstractmethod
     def stored(
-        self, function: GroupFunction, kinds: Mapping[str, pa.Schema]
-    ) -> AbstractContextManager[Stored]:
+        self, function: GroupFunction[Result], kinds: Mapping[str, pa.Schema]
+    ) -> AbstractContextManager[Stored[Result]]:
         """Apply a pure function to whole groups, see ``Dataset.stored``."""
 
     @abstractmethod

@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from functools import partial
 from threading import Event, Lock
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -118,13 +117,13 @@ class LocalDataset(Dataset):
     @contextmanager
     def stored(
         self,
-        function: TaggedFunction,
+        function: TaggedFunction[Result],
         kinds: Mapping[str, pa.Schema],
         *,
         in_order: bool = False,
         row_bytes: int | None = None,
-    ) -> Iterator[LocalStored]:
-        stored = LocalStored(kinds)
+    ) -> Iterator[LocalStored[Result]]:
+        stored: LocalStored[Result] = LocalStored(kinds)
         for index, source in enumerate(self.sources):
             stored.add(function(Part(index), source()))
         yield stored
@@ -273,7 +272,7 @@ def _filled(spool: Spool, batches: Batches) -> Spool:
     return spool
 
 
-class LocalStored(Stored):
+class LocalStored(Stored[Result]):
     """Rows that this process computed.
 
     :param kinds: the columns of each kind of rows.
@@ -282,7 +281,7 @@ class LocalStored(Stored):
     def __init__(self, kinds: Mapping[str, pa.Schema]) -> None:
         self._kinds, self._limit = kinds, MemoryLimit()
         self._parts: list[dict[str, Spool]] = []
-        self._results: list[Any] = []
+        self._results: list[Result] = []
 
     def add(self, rows: Iterator[tuple[str, pa.RecordBatch]]) -> None:
         """Add the rows and the result of a part."""
@@ -297,7 +296,7 @@ class LocalStored(Stored):
             spools[kind].add(batch)
 
     @property
-    def results(self) -> Sequence[Any]:
+    def results(self) -> Sequence[Result]:
         return self._results
 
     def __getitem__(self, kind: str) -> LocalDataset:
@@ -311,8 +310,10 @@ class LocalGrouped(Grouped):
         self._sides, self._by = {name: local(side) for name, side in sides.items()}, by
 
     @contextmanager
-    def stored(self, function: GroupFunction, kinds: Mapping[str, pa.Schema]) -> Iterator[LocalStored]:
-        stored = LocalStored(kinds)
+    def stored(
+        self, function: GroupFunction[Result], kinds: Mapping[str, pa.Schema]
+    ) -> Iterator[LocalStored[Result]]:
+        stored: LocalStored[Result] = LocalStored(kinds)
         stored.add(function(self._groups()))
         yield stored
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial, reduce
 from itertools import chain
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -124,22 +124,23 @@ class SparkDataset(Dataset):
     @contextmanager
     def stored(
         self,
-        function: TaggedFunction,
+        function: TaggedFunction[Result],
         kinds: Mapping[str, pa.Schema],
         *,
         in_order: bool = False,
         row_bytes: int | None = None,
-    ) -> Iterator[SparkStored]:
+    ) -> Iterator[SparkStored[Result]]:
         layout = TaskLayout(kinds)
         rows = self.map_parts(partial(tagged_rows, function, layout), layout.schema)
         with materialized(rows.frame, in_order=in_order) as frame:
-            stored = SparkStored(frame, layout)
+            stored: SparkStored[Result] = SparkStored(frame, layout)
             with small_batches_unlimited(frame.sparkSession, row_bytes):
                 _ = stored.results  # computes all
             yield stored
 
     def results(self, function: Callable[[Part, Batches], Result]) -> list[Result]:
-        return task_results(self.map_parts(partial(_result, function), ONLY_RESULT).frame)
+        rows = self.map_parts(partial(_result, function), ONLY_RESULT).frame
+        return cast("list[Result]", task_results(rows))
 
     def execute(
         self, function: Callable[[Part, Batches], Result], *, row_bytes: int | None = None
@@ -243,17 +244,17 @@ def _check_speculation(spark: SparkSession) -> None:
         raise SparkError("speculative execution is enabled", hint=hint)
 
 
-class SparkStored(Stored):
+class SparkStored(Stored[Result]):
     """Rows that Spark has stored."""
 
     def __init__(self, frame: DataFrame, layout: TaskLayout) -> None:
         self._frame, self._layout = frame, layout
-        self._results: list[Any] | None = None
+        self._results: list[Result] | None = None
 
     @property
-    def results(self) -> Sequence[Any]:
+    def results(self) -> Sequence[Result]:
         if self._results is None:
-            self._results = task_results(self._frame)
+            self._results = cast("list[Result]", task_results(self._frame))
         return self._results
 
     def __getitem__(self, kind: str) -> SparkDataset:
@@ -273,10 +274,12 @@ class SparkGrouped(Grouped):
         self._blocks = SparkDataset(in_buckets, BLOCKS)
 
     @contextmanager
-    def stored(self, function: GroupFunction, kinds: Mapping[str, pa.Schema]) -> Iterator[SparkStored]:
+    def stored(
+        self, function: GroupFunction[Result], kinds: Mapping[str, pa.Schema]
+    ) -> Iterator[SparkStored[Result]]:
         schemas = self._schemas
 
-        def call(_part: Part, batches: Batches) -> Generator[tuple[str, pa.RecordBatch], None, Any]:
+        def call(_part: Part, batches: Batches) -> Generator[tuple[str, pa.RecordBatch], None, Result]:
             return function(unpacked(batches, schemas))
 
         with self._blocks.stored(call, kinds) as stored:

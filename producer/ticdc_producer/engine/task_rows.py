@@ -24,7 +24,7 @@ def result_row(result: object) -> pa.RecordBatch:
     return pa.record_batch([pa.array([_SERIALIZER.dumps(result)], pa.binary())], schema=ONLY_RESULT)
 
 
-def task_results(rows: DataFrame) -> list[Any]:
+def task_results(rows: DataFrame) -> list[object]:
     """Return the results that are among some rows, in the order of their tasks.
 
     :param rows: has the column of :data:`ONLY_RESULT`.
@@ -88,12 +88,14 @@ class TaskLayout:
         return pa.record_batch(arrays, schema=self.schema)
 
 
-def tagged_rows(function: TaggedFunction, layout: TaskLayout, part: Part, batches: Batches) -> Batches:
+def tagged_rows(
+    function: TaggedFunction[object], layout: TaskLayout, part: Part, batches: Batches
+) -> Batches:
     """Yield the rows of a function, and the row with its result, in the columns of a layout."""
     return _with_result(function(part, batches), layout)
 
 
-def _with_result(rows: Generator[tuple[str, pa.RecordBatch], None, Any], layout: TaskLayout) -> Batches:
+def _with_result(rows: Generator[tuple[str, pa.RecordBatch], None, object], layout: TaskLayout) -> Batches:
     while True:
         try:
             kind, batch = next(rows)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +16,11 @@ from numpy.typing import NDArray
 from ticdc_producer.faults.catalogue import trap, traps_of
 from ticdc_producer.faults.fault_plan import FaultPlan, IllegalFault, seeded_floats, seeded_integer
 from ticdc_producer.faults.message_traps import IllegalMessageTrap, MessageFacts, RepeatTrap, Replacement
-from ticdc_producer.model.event import Kind, Message
+from ticdc_producer.model.event import Kind, Message, MessageNote
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
 from ticdc_producer.protocols.spec import Options
-
-FaultNote: TypeAlias = dict[str, str | int]
-"""A note of a partition: a fault, or the ordinal of a message's first event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +44,7 @@ class MessageFaults:
         return max((trap.distances for trap in _repeats(self.plan)), default=0)
 
     def __call__(
-        self, batches: Iterable[MessageBatch], topic: str, partition: int, notes: list[FaultNote]
+        self, batches: Iterable[MessageBatch], topic: str, partition: int, notes: list[MessageNote]
     ) -> Iterator[MessageBatch]:
         """Inject the faults into the messages of one partition.
 
@@ -67,7 +63,7 @@ class _Partition:
     :ivar _expected_event: ordinal that a reader of the notes expects for the next event.
     """
 
-    def __init__(self, faults: MessageFaults, partition_index: int, notes: list[FaultNote]) -> None:
+    def __init__(self, faults: MessageFaults, partition_index: int, notes: list[MessageNote]) -> None:
         plan = faults.plan
         self._plan, self._notes = plan, notes
         fidelity = registry.encoder(faults.protocol, faults.options).fidelity
@@ -76,7 +72,7 @@ class _Partition:
         self._repeats = [_Repeats(trap, plan, partition_index, nearest) for trap in _repeats(plan)]
         self._pending = _illegal_faults(faults, partition_index)
         self._decode = registry.decoder(faults.protocol, faults.options).events
-        self._max_batch_size = int(faults.options.get("max_batch_size") or 0)
+        self._max_batch_size = int(str(faults.options.get("max_batch_size") or 0))
         self._number = self._offset = self._event = self._expected_event = 0
         self._retries: deque[_Retry] = deque()
 

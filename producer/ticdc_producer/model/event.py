@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
-from typing import TypeAlias
+from typing import Required, TypeAlias, TypedDict
 
 import msgspec
 
@@ -128,6 +128,19 @@ class ResolvedEvent(msgspec.Struct, frozen=True, kw_only=True):
     """A resolved event: all events up to ``commit_ts`` were sent."""
 
     commit_ts: int
+
+
+class MessageNote(TypedDict, total=False):
+    """A note about the messages of a partition: a fault, or the ordinal of a message's first event.
+
+    :ivar trap: of a fault.
+    :ivar commit_ts: of a fault.
+    """
+
+    offset: Required[int]
+    trap: str
+    commit_ts: int
+    event_ordinal: int
 
 
 @dataclass(frozen=True, slots=True)

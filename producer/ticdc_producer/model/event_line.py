@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import NotRequired, TypeAlias, TypedDict
 
 from ticdc_producer.model import tso
 from ticdc_producer.model.event import Value
@@ -21,8 +21,74 @@ _LINE_ENDS = str.maketrans({0x85: "\\u0085", 0x2028: "\\u2028", 0x2029: "\\u2029
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
-DecodedRow: TypeAlias = Mapping[str, Any]
-"""A decoded event as Arrow or Spark returns it: fields of ``DECODED``."""
+RowImage: TypeAlias = Mapping[str, Value] | Sequence[tuple[str, Value]]
+"""Values by column: Arrow represents them as a list of pairs, Spark as a map."""
+
+
+class ColumnDescription(TypedDict):
+    """The description of a column in an event, as in the shape ``DECODED``."""
+
+    name: str
+    type: str
+    flag: int
+
+
+class DecodedRow(TypedDict, total=False):
+    """A decoded event as Arrow or Spark returns it: those fields of ``DECODED`` that apply."""
+
+    topic: str
+    partition: int
+    offset: int
+    index: int
+    events: int
+    size: int
+    kind: str
+    commit_ts: int | None
+    schema: str | None
+    table: str | None
+    table_id: int | None
+    op: str | None
+    columns: Sequence[ColumnDescription] | None
+    before: RowImage | None
+    after: RowImage | None
+    handle_key_only: int | None
+    query: str | None
+    ddl_type: int | None
+    error: str | None
+    error_byte: int | None
+    error_expected: str | None
+
+
+class StateRow(TypedDict):
+    """A row of a table, as in the shape ``STATE``."""
+
+    schema: str
+    table: str
+    row: RowImage
+
+
+class EventLine(TypedDict):
+    """A line of ``events.jsonl``: an event as JSON. Keys that do not apply to its kind are null.
+
+    :ivar columns: name, type and flags of each column.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    index: int
+    kind: str
+    commit_ts: int | None
+    schema: str | None
+    table: str | None
+    table_id: int | None
+    op: str | None
+    columns: Sequence[tuple[str, str, int]] | None
+    before: Mapping[str, str | Mapping[str, str] | None] | None
+    after: Mapping[str, str | Mapping[str, str] | None] | None
+    query: str | None
+    ddl_type: int | None
+    handle_key_only: NotRequired[bool]
 
 
 def json_line(content: Mapping[str, object]) -> str:
@@ -71,18 +137,19 @@ def event_line(row: DecodedRow) -> dict[str, object]:
 
     :param row: those fields of ``DECODED`` that apply.
     """
-    line = {key: row.get(key) for key in _KEYS}
-    if row.get("columns") is not None:
-        line["columns"] = [[column["name"], column["type"], column["flag"]] for column in row["columns"]]
-    for image in ("before", "after"):
-        if row.get(image) is not None:
-            line[image] = {
-                name: to_json(_bytes(value)) for name, value in _in_column_order(row[image], _names(row))
-            }
+    fields: Mapping[str, object] = row
+    line = {key: fields.get(key) for key in _KEYS}
+    columns = row.get("columns")
+    if columns is not None:
+        line["columns"] = [[column["name"], column["type"], column["flag"]] for column in columns]
+    for name, image in (("before", row.get("before")), ("after", row.get("after"))):
+        if image is not None:
+            values = _in_column_order(image, _names(row))
+            line[name] = {column: to_json(_bytes(value)) for column, value in values}
     if row.get("handle_key_only"):
         line["handle_key_only"] = True
     if row["kind"] == "error":
-        line.update({key: row[key] for key in _ERROR_KEYS})
+        line.update({key: fields[key] for key in _ERROR_KEYS})
     return line
 
 
@@ -91,7 +158,7 @@ def _names(row: DecodedRow) -> list[str]:
     return [column["name"] for column in row.get("columns") or ()]
 
 
-def _in_column_order(image: Any, names: Sequence[str]) -> list[tuple[str, Any]]:
+def _in_column_order(image: RowImage, names: Sequence[str]) -> list[tuple[str, Value]]:
     """Return the values of an image in the order of ``names``.
 
     Spark returns a map in an order of its own, and some protocols sort by name.
@@ -132,7 +199,7 @@ def event_content(row: DecodedRow) -> str:
 
 def _row_text(row: DecodedRow) -> str:
     names = _names(row)
-    before, after = (dict(_in_column_order(row[image] or (), names)) for image in ("before", "after"))
+    before, after = (dict(_in_column_order(image or (), names)) for image in (row["before"], row["after"]))
     if row["op"] == "delete":
         return _values(before)
     changed = {name: value for name, value in before.items() if after.get(name) != value}
@@ -143,11 +210,11 @@ def _ddl_text(row: DecodedRow) -> str:
     return f"type={row['ddl_type']} {row['query']}"
 
 
-def _nothing(_row: Mapping[str, Any]) -> str:
+def _nothing(_row: DecodedRow) -> str:
     return ""
 
 
-def _values(image: Mapping[str, Any]) -> str:
+def _values(image: Mapping[str, Value]) -> str:
     return " ".join(f"{name}={_display_value(_bytes(value))}" for name, value in image.items())
 
 
@@ -161,8 +228,7 @@ def _display_value(value: bytes | None) -> str:
     return text if len(text) <= _MAX_VALUE_LENGTH else f"{text[:_MAX_VALUE_LENGTH]}…({len(value)} bytes)"
 
 
-def _items(image: Any) -> Iterable[tuple[str, Any]]:
-    """Return the members of an image: Arrow represents it as a list of pairs, Spark as a map."""
+def _items(image: RowImage) -> Iterable[tuple[str, Value]]:
     return image.items() if isinstance(image, Mapping) else image
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ticdc_producer.hints import nearest
@@ -32,7 +32,7 @@ class OptionType(Protocol):
         :raises ValueError: if the text is not allowed.
         """
 
-    def check(self, value: object) -> Plain:
+    def check(self, value: object) -> object:
         """Convert a value of a file to canonical form.
 
         :raises ValueError: if the value is not allowed.
@@ -169,7 +169,7 @@ class Anything:
     def read(self, text: str) -> str:
         return text
 
-    def check(self, value: object) -> Any:
+    def check(self, value: object) -> object:
         return value
 
     def schema(self) -> dict[str, object]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, Literal, TypeAlias, TypedDict, cast
 
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.hints import nearest
@@ -14,7 +14,10 @@ from ticdc_producer.model.parameter import Parameter, Profile, SinkKind
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import Decoder, Encoder
 
-Options: TypeAlias = Mapping[str, Any]
+Part: TypeAlias = Literal["key", "value"]
+SchemaIDs: TypeAlias = Mapping[tuple[Part, str], int]
+"""Part and schema to id."""
+Options: TypeAlias = Mapping[str, object]
 """Options of a codec by name, as its options class spells them, and ``INPUTS``."""
 
 INPUTS = frozenset({
@@ -23,6 +26,18 @@ INPUTS = frozenset({
 """Inputs of codecs besides their options. Each codec reads some of them: the ids that a schema registry
 assigned and its schemas (a mapping or a function), messages with the descriptions of tables, the tables of a
 storage folder."""
+
+
+class Inputs(TypedDict, total=False):
+    """The ``INPUTS`` that a codec got."""
+
+    schema_ids: SchemaIDs
+    schema_id: Callable[[TableInfo, Part, str], int]
+    schemas: Mapping[int, str]
+    schema_of: Callable[[int], str | None]
+    table_descriptions: Sequence[bytes]
+    csv_tables: Mapping[str, Sequence[object]]
+
 
 DDLPartitions: TypeAlias = Literal["all", "first"]
 
@@ -58,13 +73,26 @@ class FileFormat:
 
     :param extension: the extension of the data files, with its dot.
     :param rows: splits the content of a data file into rows; the last one may be content that is not a row.
+        The arguments are the content and the options.
     :param header: the first bytes of every file of a table; None if files have none. The arguments are the
         options and the table.
     """
 
     extension: str
-    rows: Callable[[bytes, Any], Iterator[bytes]]
-    header: Callable[[Any, TableInfo], bytes] | None = None
+    rows: Callable[..., Iterator[bytes]]
+    header: Callable[..., bytes] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A schema to register.
+
+    :param part: whether it is the schema of message keys or values.
+    """
+
+    subject: str
+    part: Part
+    schema: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +104,7 @@ class RegisteredSchemas:
     :param id_in: the id in a message's key or value; None if it has none.
     """
 
-    of_tables: Callable[[Iterable[TableInfo], Callable[[TableInfo], str], Any], Sequence[Any]]
+    of_tables: Callable[..., Sequence[Schema]]
     id_in: Callable[[bytes], int | None]
 
 
@@ -152,9 +180,9 @@ class ProtocolSpec:
 
     name: str
     title: str
-    options: type[Any]
-    encoder: Callable[[Any, Options], Encoder]
-    decoder: Callable[[Any, Options], Decoder]
+    options: type[object]
+    encoder: Callable[..., Encoder]
+    decoder: Callable[..., Decoder]
     aliases: tuple[str, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     section: str = ""
@@ -186,7 +214,7 @@ class ProtocolSpec:
         known = self.option_names
         return {name: value for name, value in values.items() if name in known}
 
-    def typed(self, options: Options) -> Any:
+    def typed(self, options: Options) -> object:
         """Return the options as an instance of the options class.
 
         :raises ChangefeedError: for an option that the protocol does not have, and for values that TiCDC

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypedDict
 
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.event_line import from_json, to_json
@@ -16,8 +16,19 @@ from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.state import replicated_state
 from ticdc_producer.targets.golden.write import table_file
 
-ConsumerTable: TypeAlias = dict[str, Any]
-"""``{"schema", "table", "key": [column…], "types": {column: SQL type}, "rows": [{column: value}…]}``."""
+
+class ConsumerTable(TypedDict):
+    """A table of a consumer.
+
+    :ivar key: names of its columns.
+    :ivar types: SQL type of each column.
+    """
+
+    schema: str
+    table: str
+    key: list[str]
+    types: dict[str, str]
+    rows: list[dict[str, str | dict[str, str] | None]]
 
 
 def consumer_state(

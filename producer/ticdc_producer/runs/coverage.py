@@ -53,7 +53,7 @@ class TrapCoverage:
     first: str = ""
     note: str = ""
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the fields as a JSON object."""
         return {name: getattr(self, name) for name in self.__slots__}
 
@@ -69,7 +69,7 @@ class Coverage:
         """Return the traps with one of these statuses."""
         return [trap for trap in self.traps if trap.status in statuses]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the protocol and all traps as a JSON object."""
         return {"protocol": self.protocol, "traps": [trap.to_json() for trap in self.traps]}
 

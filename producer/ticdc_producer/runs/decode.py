@@ -22,7 +22,7 @@ from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.event import Record
-from ticdc_producer.model.event_line import event_content, event_text
+from ticdc_producer.model.event_line import DecodedRow, event_content, event_text
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
 from ticdc_producer.protocols.registry import detect_protocol
@@ -43,7 +43,7 @@ def decode(
     config: ConfigSource | None = None,
     protocol: str | None = None,
     kafka_properties: Sequence[str] = (),
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[DecodedRow]:
     """Yield the decoded events, as rows of the shape ``DECODED``, in partition and offset order.
 
     Exactly one of ``sink_uri``, ``folder`` and ``file`` is given.
@@ -105,9 +105,10 @@ def _schema_of(changefeed: Changefeed, folder: str | Path | None) -> Callable[[i
     return SchemaRegistry(changefeed.schema_registry).schema
 
 
-def _names_protocol(sink_uri: str | None, config: Mapping[str, Any] | None) -> bool:
+def _names_protocol(sink_uri: str | None, config: Mapping[str, object] | None) -> bool:
     named = sink_uri is not None and "protocol" in parse_sink_uri(sink_uri).parameters
-    return named or "protocol" in (config or {}).get("sink", {})
+    sink: Any = (config or {}).get("sink", {})
+    return named or "protocol" in sink
 
 
 def _decoded_events(
@@ -115,7 +116,7 @@ def _decoded_events(
     requested_protocol: str | None,
     options_of: Callable[[str], Options],
     claims: str,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[DecodedRow]:
     """Yield the rows of all records; if the protocol was detected, all records must have it.
 
     :param options_of: a protocol to the options of its decoder.
@@ -134,7 +135,7 @@ def _decoded_events(
         decoder = with_claim_check(decoder, claims)
     describes_table, waiting = registry.protocol_spec(protocol).described_versions, list[Record]()
     for record in records:
-        rows = event_rows(_message_columns(record), decoder)
+        rows = event_rows(record, decoder)
         if requested_protocol is None and rows and rows[-1]["kind"] == "error":
             check_same(record, protocol)
         if describes_table is not None and not rows and not describes_table(record.value or b""):
@@ -145,19 +146,15 @@ def _decoded_events(
     )
 
 
-def _undescribed(waiting: Iterable[Record], decoder: Decoder, strict: Decoder) -> Iterator[dict[str, Any]]:
+def _undescribed(waiting: Iterable[Record], decoder: Decoder, strict: Decoder) -> Iterator[DecodedRow]:
     """Return errors for rows whose table no message described.
 
     :param waiting: records that yielded no event because their table was unknown.
     :param strict: a decoder that rejects rows of unknown tables.
     """
     for record in waiting:
-        if not event_rows(_message_columns(record), decoder):
-            yield from event_rows(_message_columns(record), strict)
-
-
-def _message_columns(record: Record) -> dict[str, Any]:
-    return {name: getattr(record, name) for name in ("topic", "partition", "offset", "key", "value")}
+        if not event_rows(record, decoder):
+            yield from event_rows(record, strict)
 
 
 def _records(
@@ -170,7 +167,7 @@ def _records(
     return golden.records(Path("/dev/stdin") if str(file) == "-" else Path(str(file)))
 
 
-def _storage_events(changefeed: Changefeed) -> Iterator[dict[str, Any]]:
+def _storage_events(changefeed: Changefeed) -> Iterator[DecodedRow]:
     """Yield the events of a storage folder in replay order; its DDLs are in schema files."""
     from ticdc_producer.targets.storage.read import list_storage, reading_options, records
 
@@ -178,7 +175,7 @@ def _storage_events(changefeed: Changefeed) -> Iterator[dict[str, Any]]:
     listing = list_storage(changefeed.sink_uri.path, changefeed.protocol)
     decoder = registry.decoder(changefeed.protocol, reading_options(listing, options))
     for record in records(listing, changefeed.protocol, options):
-        yield from event_rows(_message_columns(record), decoder)
+        yield from event_rows(record, decoder)
 
 
 def _topic_records(changefeed: Changefeed) -> Iterator[Record]:

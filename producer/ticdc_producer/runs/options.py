@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.errors import ArgumentError, ChangefeedError, ProducerError
@@ -35,8 +35,8 @@ class Option:
     """
 
     name: str
-    type: Any
-    default: Any
+    type: object
+    default: object
     help: str
     note: str = ""
     functions: tuple[str, ...] = ("run",)

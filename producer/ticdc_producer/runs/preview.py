@@ -88,8 +88,11 @@ def _rank(row: _Row) -> tuple[int, bool]:
 
 def _is_copy(row: _Row, other: _Row) -> bool:
     """Return whether a row is the event that TiCDC sends to all partitions, in another partition."""
-    same = ("kind", "commit_ts", "schema", "table", "query")
-    return row["kind"] in _BROADCAST and all(row[name] == other[name] for name in same)
+    return row["kind"] in _BROADCAST and _broadcast_content(row) == _broadcast_content(other)
+
+
+def _broadcast_content(row: _Row) -> tuple[object, ...]:
+    return row["kind"], row["commit_ts"], row["schema"], row["table"], row["query"]
 
 
 def _line(row: _Row, partitions: int) -> str:

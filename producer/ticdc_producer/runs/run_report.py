@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from ticdc_producer.engine.choose import EngineChoice
 from ticdc_producer.faults.catalogue import EXPECTED_EVENTS, trap
@@ -85,7 +85,7 @@ class RunReport:
     target: str
     dry_run: bool
     counts: Counts
-    discarded: list[dict[str, Any]]
+    discarded: list[dict[str, object]]
     skipped: list[Rejection]
     preview: list[str] = field(default_factory=list)
     first_events: FirstEvents = field(default_factory=FirstEvents)
@@ -119,7 +119,7 @@ class RunReport:
         """
         return None if self.verdict is None else requested_faults(self.verdict, self.faults.counts)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the report with stable keys."""
         return {
             "ok": self.ok,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.dispatch.rules import Router
@@ -49,7 +48,7 @@ class Validation:
         """The exit code of a command that prints the result."""
         return max((problem.exit_code for problem in self.problems), default=0)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return the result as plain values."""
         return {
             "scenario": self.scenario,
@@ -64,7 +63,7 @@ class Validation:
         }
 
 
-def _problem(problem: ProducerError) -> dict[str, Any]:
+def _problem(problem: ProducerError) -> dict[str, object]:
     located = problem if isinstance(problem, ScenarioError) else ScenarioError("", file=problem.where)
     return {
         "file": located.file,

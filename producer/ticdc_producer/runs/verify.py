@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from ticdc_producer.config import Changefeed, ConfigSource, SinkKind
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
@@ -205,7 +206,7 @@ def _verify_folder(
     state_at: Sequence[int],
     options: _Options,
 ) -> Verdict:
-    manifest = golden.manifest(folder)
+    manifest: Mapping[str, Any] = golden.manifest(folder)
     changefeed = golden.changefeed(folder, manifest)
     job, own = None, None
     if scenario is None:

@@ -196,7 +196,7 @@ def _scenario_file(
         time_zone=scenario.session.time_zone,
         now=None if scenario.session.now == "commit" else scenario.session.now,
         resolved_every=scenario.resolved.every,
-        changefeed=tree.data.get("changefeed") or {},
+        changefeed=_changefeed(tree),
         steps=dump_steps or tuple(_step(step, tree, index) for index, step in enumerate(scenario.steps)),
         on_error=scenario.on_error,
         start_given="start" in scenario.clock.model_fields_set,
@@ -285,6 +285,12 @@ def _tree(text: str, file: str) -> YAMLTree:
     if not isinstance(tree.data, dict):
         raise ScenarioError("a scenario is a mapping of keys", file=file, line=tree.lines[()])
     return tree
+
+
+def _changefeed(tree: YAMLTree) -> Mapping[str, object]:
+    """Return the changefeed of a valid scenario, which is a mapping."""
+    changefeed = tree.data.get("changefeed") if isinstance(tree.data, dict) else None
+    return changefeed or {}
 
 
 def _step(step: Step, tree: YAMLTree, index: int) -> ScenarioStep:

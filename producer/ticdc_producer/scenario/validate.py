@@ -31,7 +31,8 @@ def override(tree: YAMLTree, setting: str) -> Path:
     _put(tree.data, path, _read_value(text, spelled), spelled)
     tree.unread.discard(path)
     if path in _EITHER_OR:
-        tree.data["resolved"].pop(_EITHER_OR[path], None)
+        data: Any = tree.data
+        data["resolved"].pop(_EITHER_OR[path], None)
     return path
 
 

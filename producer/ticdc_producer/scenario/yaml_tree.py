@@ -51,7 +51,7 @@ class YAMLTree:
     :param unread: paths whose value is None only because it could not be read.
     """
 
-    data: Any = None
+    data: object = None
     lines: dict[Path, int] = field(default_factory=dict)
     keys: dict[Path, int] = field(default_factory=dict)
     problems: list[ScenarioError] = field(default_factory=list)

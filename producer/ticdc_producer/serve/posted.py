@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from ticdc_producer.config import Changefeed, resolve
@@ -188,10 +188,19 @@ class PostedFiles:
             raise RefusedRequest(what, status=403, where=f"{self.name}/manifest.json")
 
 
+class SourceArguments(TypedDict, total=False):
+    """The arguments of ``verify`` and ``decode`` that name the source."""
+
+    sink_uri: str
+    kafka_properties: Sequence[str]
+    folder: Path
+    file: Path
+
+
 @contextmanager
 def source(
     sink_uri: str, posted: PostedFiles | None, folder: Path, settings: ServeSettings
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[SourceArguments]:
     """Provide the arguments of ``verify`` and ``decode`` that name the source.
 
     :param posted: read instead of the topic.
@@ -204,4 +213,4 @@ def source(
         yield {"sink_uri": uri, "kafka_properties": properties_for(uri, settings)}
         return
     with posted.written(folder / "posted") as path:
-        yield {"file" if path.is_file() else "folder": path}
+        yield {"file": path} if path.is_file() else {"folder": path}

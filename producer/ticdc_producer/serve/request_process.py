@@ -6,14 +6,14 @@ The service parses neither: a work returns data for an answer. The process of a 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from ticdc_producer.errors import EnvironmentFailure, RefusedRequest
-from ticdc_producer.model.event_line import event_line, event_text, json_line
+from ticdc_producer.model.event_line import DecodedRow, event_line, event_text, json_line
 from ticdc_producer.runs.decode import decode
 from ticdc_producer.serve.posted import (
     PostedFiles,
@@ -208,9 +208,7 @@ class Decode:
         return Result(not damaged, {"lines": lines}, _NO_TEXTS)
 
 
-def decoded_lines(
-    rows: Iterator[Mapping[str, object]], limits: Limits, *, text: bool
-) -> tuple[list[str], bool]:
+def decoded_lines(rows: Iterator[DecodedRow], limits: Limits, *, text: bool) -> tuple[list[str], bool]:
     """Return the lines of events, as ``decode`` prints them, and whether a message does not decode.
 
     :param rows: shape ``DECODED``.
@@ -218,8 +216,7 @@ def decoded_lines(
     """
     lines, size, damaged = list[str](), 0, False
     for row in rows:
-        content = dict(row)
-        lines.append(event_text(content) if text else json_line(event_line(content)))
+        lines.append(event_text(row) if text else json_line(event_line(row)))
         size += len(lines[-1])
         damaged = damaged or row["kind"] == "error"
         for amount, most, unit in (

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from ticdc_producer.errors import ProducerError, RefusedRequest
 from ticdc_producer.kafka.embedded.broker import StartingKafka
@@ -178,7 +179,8 @@ class Service:
         settings = self._own_settings
         work = Decode(request=request, posted=posted, text=text, folder=self._folder, settings=settings)
         result = self._decodes.do(work)
-        return [str(line) for line in result.content["lines"]], not result.ok
+        lines: Any = result.content["lines"]
+        return [str(line) for line in lines], not result.ok
 
     def _run_work(
         self, request: RunRequest, scenario: PostedScenario, reports: MakeReports, task: Task

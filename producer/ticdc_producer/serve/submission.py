@@ -148,7 +148,7 @@ class DecodeRequest(_Body):
 class TablesRequest(_Body):
     """The rows that a consumer has."""
 
-    tables: dict[_Name, list[dict[str, Any]]] = Field(
+    tables: dict[_Name, list[dict[str, object]]] = Field(
         description="SCHEMA.TABLE to rows; bytes that are not UTF-8 as {b64: …}.",
         examples=[{"test.orders": [{"id": 1, "item": "lamp"}]}],
     )

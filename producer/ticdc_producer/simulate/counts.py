@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,7 @@ from ticdc_producer.errors import EncodeError
 from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.faults.event_traps import SegmentTrap, integers
 from ticdc_producer.faults.illegal_event import DROPPED
+from ticdc_producer.model.event import MessageNote
 from ticdc_producer.model.shapes import EventBatch, EventOffsetBatch
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.targets.encode import Rejection
@@ -83,9 +84,9 @@ class Counts:
         return {name: sum(counts[key] for key in selected) for name, counts in counters.items()}
 
 
-def discarded(job: Job) -> list[dict[str, Any]]:
+def discarded(job: Job) -> list[dict[str, object]]:
     """Return the DDLs, and the rows by table, that TiCDC never passes to its sink, with reasons."""
-    ddls = [
+    ddls: list[dict[str, object]] = [
         {"kind": "ddl", "schema": ddl.schema, "table": ddl.table, "query": ddl.query, "reason": ddl.reason}
         for ddl in job.history.catalog.ddls
         if not ddl.sent
@@ -98,7 +99,7 @@ def discarded(job: Job) -> list[dict[str, Any]]:
         for table in tables
         if table.version not in replicated
     )
-    rows = [
+    rows: list[dict[str, object]] = [
         {"kind": "row", "table": table, "changes": changes, "reason": reason}
         for (table, reason), changes in sorted(unreplicated.items())
     ]
@@ -188,7 +189,7 @@ class PartitionFaults:
         ):
             self._offsets.setdefault(ordinal, []).append(offset)
 
-    def occurrences(self, message_faults: Iterable[Mapping[str, Any]]) -> list[FaultRow]:
+    def occurrences(self, message_faults: Iterable[MessageNote]) -> list[FaultRow]:
         """Return the faults of the partition, in order.
 
         :param message_faults: those of messages, with ``trap``, ``offset`` and ``commit_ts``.
@@ -208,7 +209,7 @@ class PartitionFaults:
         occurrences += [self._occurrence(fault, events) for (fault, _), events in redelivered.items()]
         return occurrences_in_order(occurrences)
 
-    def identities(self, message_faults: Iterable[Mapping[str, Any]]) -> dict[str, frozenset[int]]:
+    def identities(self, message_faults: Iterable[MessageNote]) -> dict[str, frozenset[int]]:
         """Return a number for each illegal fault and for each segment with a fault, by trap.
 
         Illegal faults have segments of their own. Those of one trap therefore differ in the commit-ts, which

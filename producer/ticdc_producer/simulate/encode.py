@@ -47,7 +47,7 @@ class EncodedStream:
 
     job: Job
     events: Dataset
-    stored: Stored
+    stored: Stored[list[PartitionSummary]]
 
     @property
     def messages(self) -> Dataset:
@@ -67,7 +67,7 @@ class EncodedStream:
     @cached_property
     def summaries(self) -> Sequence[PartitionSummary]:
         """The summary of each partition, by topic and partition."""
-        of_parts: list[list[PartitionSummary]] = list(self.stored.results)
+        of_parts = list(self.stored.results)
         summaries = [summary for of_part in of_parts for summary in of_part]
         return sorted(summaries, key=lambda summary: (summary.topic, summary.partition))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from ticdc_producer.config import Changefeed, ConfigSource, changefeed_content, resolve
 from ticdc_producer.dispatch.table_filter import TableFilter
@@ -25,8 +25,9 @@ from ticdc_producer.pipeline.control_events import ResolvedPlan
 from ticdc_producer.pipeline.event_filter import check_expressions
 from ticdc_producer.pipeline.event_stream import StreamPlan
 from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.avro.schemas import Schema, SchemaIDs, assign_ids
+from ticdc_producer.protocols.avro.schemas import assign_ids
 from ticdc_producer.protocols.base import Encoder
+from ticdc_producer.protocols.spec import Schema, SchemaIDs
 from ticdc_producer.scenario.execute import check_commits, clock_of, commits_until, execute
 from ticdc_producer.scenario.history import CheckSize, History, State
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
@@ -141,7 +142,7 @@ class Job:
         return commits_until(self.scenario, self.history, ts)
 
     @cached_property
-    def options(self) -> dict[str, Any]:
+    def options(self) -> dict[str, object]:
         """The changefeed's options and the build time as plain values, for the codec."""
         return self.changefeed.codec_options(build_ts_ms=_milliseconds(self.scenario.build_time))
 
@@ -164,7 +165,7 @@ class Job:
         return assign_ids(self.schemas) if self.schema_ids is None else self.schema_ids
 
     @property
-    def _id_option(self) -> dict[str, Any]:
+    def _id_option(self) -> dict[str, object]:
         return {"schema_ids": self._ids} if self.schemas else {}
 
     def encode_plan(self, *, skip_rejected: bool, faults: bool = True) -> EncodePlan:

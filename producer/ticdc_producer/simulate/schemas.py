@@ -8,8 +8,7 @@ from functools import partial
 from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.dataset import Batches, Dataset, Part
 from ticdc_producer.pipeline.event_stream import StreamPlan
-from ticdc_producer.protocols.avro.schemas import Schema, SchemaIDs
-from ticdc_producer.protocols.spec import Options
+from ticdc_producer.protocols.spec import Options, Schema, SchemaIDs
 from ticdc_producer.targets.kafka.schema_registry import SchemaRegistry
 
 _MOST = 10_000

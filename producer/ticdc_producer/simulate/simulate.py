@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import pyarrow as pa
 
@@ -21,7 +20,7 @@ from ticdc_producer.simulate.change_log import UpstreamLog, UpstreamSource, chan
 from ticdc_producer.simulate.encode import EncodedStream, encoded, sent_events
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.stream import ordered_events
-from ticdc_producer.targets.encode_partition import split_by_partition
+from ticdc_producer.targets.encode_partition import FaultRow, split_by_partition
 from ticdc_producer.targets.message_rows import STORED_MESSAGES
 from ticdc_producer.targets.record_batches import stored_messages
 
@@ -186,7 +185,7 @@ class SimulatedTopic:
     messages: pa.Table
     expected_events: pa.Table
     skipped_tables: frozenset[str]
-    faults: list[dict[str, Any]]
+    faults: list[FaultRow]
 
     @cached_property
     def partitions(self) -> dict[tuple[str, int], list[Message]]:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, repeat
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.errors import DecodeError, RecognitionError
-from ticdc_producer.model.event import MAX_EVENTS, DDLEvent, Event, EventColumn, Record, RowEvent
+from ticdc_producer.model.event import MAX_EVENTS, DDLEvent, Event, EventColumn, Record, RowEvent, Value
+from ticdc_producer.model.event_line import DecodedRow
 from ticdc_producer.model.shapes import DECODED, BatchFunction, DecodedBatch, StoredMessageBatch
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.arrow_text import lengths
@@ -34,23 +35,24 @@ _Decoded: TypeAlias = Event | DecodeError
 _Field: TypeAlias = Callable[[Sequence[Any]], Iterable[Any]]
 
 
-def event_rows(record: Mapping[str, Any], decoder: Decoder) -> list[dict[str, Any]]:
+def event_rows(record: Record, decoder: Decoder) -> list[DecodedRow]:
     """Return the events of one record, in order, with all columns in the order of ``COLUMNS``.
 
     If the record does not decode, the last row has the kind ``error``.
 
-    :param record: ``topic, partition, offset, key, value``.
+    :param record: where it is, and its key and value.
     """
-    counts, columns = event_columns([(record["key"], record["value"])], decoder)
-    of_record = {**record, "size": len(record["key"] or b"") + len(record["value"] or b"")}
-    columns |= {name: [of_record[name]] * counts[0] for name in _RECORD}
+    counts, columns = event_columns([(record.key, record.value)], decoder)
+    size = len(record.key or b"") + len(record.value or b"")
+    of_record = zip(_RECORD, (record.topic, record.partition, record.offset, size), strict=True)
+    columns |= {name: [value] * counts[0] for name, value in of_record}
     rows = zip(*(columns[name] for name in COLUMNS), strict=True)
-    return [dict(zip(COLUMNS, row, strict=True)) for row in rows]
+    return [cast("DecodedRow", dict(zip(COLUMNS, row, strict=True))) for row in rows]
 
 
 def event_columns(
     messages: Iterable[tuple[bytes | None, bytes | None]], decoder: Decoder
-) -> tuple[list[int], dict[str, list[Any]]]:
+) -> tuple[list[int], dict[str, list[object]]]:
     """Return the events of messages, in order.
 
     If a message does not decode, its last event has the kind ``error``.
@@ -64,15 +66,17 @@ def event_columns(
         before = len(decoded)
         decoded += _events(key, value, decoder)
         counts.append(len(decoded) - before)
-    kinds = [_kind(event) for event in decoded]
-    columns: dict[str, list[Any]] = {name: [None] * len(decoded) for name in COLUMNS if name not in _RECORD}
+    kinds: list[object] = [_kind(event) for event in decoded]
+    columns: dict[str, list[object]] = {
+        name: [None] * len(decoded) for name in COLUMNS if name not in _RECORD
+    }
     columns["kind"] = kinds
     columns["index"] = [*chain.from_iterable(map(range, counts))]
     columns["events"] = [*chain.from_iterable(map(repeat, counts, counts))]
     for kind in set(kinds):
         numbers = [number for number, of_event in enumerate(kinds) if of_event == kind]
         events = [decoded[number] for number in numbers]
-        for name, values in _FIELDS[kind].items():
+        for name, values in _FIELDS[str(kind)].items():
             column = columns[name]
             for number, value in zip(numbers, values(events), strict=True):
                 column[number] = value
@@ -189,10 +193,10 @@ def _error(what: str, record: Record, hint: str) -> RecognitionError:
 
 _IMAGE = DECODED.field("before").type
 _COLUMNS = DECODED.field("columns").type
-_Cells: TypeAlias = Sequence[Any] | pa.Array
+Cells: TypeAlias = Sequence[object] | pa.Array
 
 
-def batch_of_columns(columns: Mapping[str, _Cells], schema: pa.Schema) -> pa.RecordBatch:
+def batch_of_columns(columns: Mapping[str, Cells], schema: pa.Schema) -> pa.RecordBatch:
     """Convert columns to an Arrow batch.
 
     :param columns: by name; the descriptions of a row's columns are dicts, its images map names to values.
@@ -202,11 +206,11 @@ def batch_of_columns(columns: Mapping[str, _Cells], schema: pa.Schema) -> pa.Rec
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _plain(kind: pa.DataType) -> Callable[[_Cells], pa.Array]:
+def _plain(kind: pa.DataType) -> Callable[[Cells], pa.Array]:
     return lambda cells: cells if isinstance(cells, pa.Array) else pa.array(cells, kind)
 
 
-def _descriptions(cells: _Cells) -> pa.Array:
+def _descriptions(cells: Cells) -> pa.Array:
     """Convert the column descriptions; rows of one table share one list, which is converted once."""
     numbers: dict[int, int] = {}
     indexes = [None if cell is None else numbers.setdefault(id(cell), len(numbers)) for cell in cells]
@@ -214,10 +218,10 @@ def _descriptions(cells: _Cells) -> pa.Array:
     return pa.array([distinct[number] for number in numbers], _COLUMNS).take(pa.array(indexes, pa.int32()))
 
 
-def _images(cells: _Cells) -> pa.Array:
+def _images(cells: Cells) -> pa.Array:
     """Convert row images: concatenated names and values, and the start of each row."""
     absent = np.array([image is None for image in cells], np.bool_)
-    images = [image for image in cells if image is not None]
+    images = [cast("Mapping[str, Value]", image) for image in cells if image is not None]
     starts = np.zeros(len(cells) + 1, np.int32)
     starts[1:][~absent] = [*map(len, images)]
     names = [*chain.from_iterable(images)]
@@ -229,7 +233,7 @@ def _images(cells: _Cells) -> pa.Array:
     )
 
 
-_NESTED: Mapping[str, Callable[[_Cells], pa.Array]] = {
+_NESTED: Mapping[str, Callable[[Cells], pa.Array]] = {
     "columns": _descriptions,
     "before": _images,
     "after": _images,

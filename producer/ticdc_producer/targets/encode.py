@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, TypedDict
+from typing import Protocol, TypedDict
 
 import pyarrow as pa
 
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.model.event import Message
+from ticdc_producer.model.event import Message, MessageNote
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.spec import Options
@@ -34,7 +34,7 @@ class MessageStage(Protocol):
     def repeat_distance(self) -> int: ...
 
     def __call__(
-        self, batches: Iterable[MessageBatch], topic: str, partition: int, notes: list[dict[str, Any]]
+        self, batches: Iterable[MessageBatch], topic: str, partition: int, notes: list[MessageNote]
     ) -> Iterator[MessageBatch]:
         """Transform messages.
 
@@ -100,7 +100,7 @@ class PartitionEncoder:
         self._plan, self._topic, self._partition = plan, topic, partition
         self.rejected: dict[int, EncodeError] = {}
         self.handle_key_only: list[int] = []
-        self.faults: list[dict[str, Any]] = []
+        self.faults: list[MessageNote] = []
         self._events = 0
 
     def messages(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Message]:

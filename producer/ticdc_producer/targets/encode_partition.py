@@ -11,13 +11,14 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from dataclasses import dataclass, field
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Protocol, TypeAlias, TypedDict
+from typing import Protocol, TypeAlias, TypedDict
 
 import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model import shapes, tso
+from ticdc_producer.model.event import MessageNote
 from ticdc_producer.model.shapes import CARRIED, EventBatch, EventOffsetBatch
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 from ticdc_producer.protocols.message_batch import MessageBatch
@@ -89,7 +90,7 @@ class PartitionEventOffsets:
             first[at:] += jump["event_ordinal"] - first[at]
         return first
 
-    def _jumps(self) -> Iterator[dict[str, Any]]:
+    def _jumps(self) -> Iterator[MessageNote]:
         """Yield the records of faults in the latest messages that make event ordinals jump."""
         notes, self._notes_read = self._encoder.faults[self._notes_read :], len(self._encoder.faults)
         return (note for note in notes if "event_ordinal" in note)
@@ -185,10 +186,10 @@ class FaultLog(Protocol):
     def record_offsets(self, offsets: EventOffsetBatch) -> None:
         """Record which messages carry the events that passed (shape ``EVENT_OFFSETS``)."""
 
-    def occurrences(self, message_faults: Iterable[Mapping[str, Any]]) -> Sequence[FaultRow]:
+    def occurrences(self, message_faults: Iterable[MessageNote]) -> Sequence[FaultRow]:
         """Return the faults of the partition, in order."""
 
-    def identities(self, message_faults: Iterable[Mapping[str, Any]]) -> Mapping[str, frozenset[int]]:
+    def identities(self, message_faults: Iterable[MessageNote]) -> Mapping[str, frozenset[int]]:
         """Return a number for each fault that may have several occurrences, by trap."""
 
 

@@ -21,7 +21,7 @@ from ticdc_producer.errors import ArgumentError
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import Record
-from ticdc_producer.model.event_line import from_json
+from ticdc_producer.model.event_line import EventLine, from_json
 from ticdc_producer.targets.golden import read as source
 from ticdc_producer.testing.state_diff import Cell, Rows, cell
 
@@ -55,7 +55,7 @@ class Golden:
         return tuple(source.records(path))
 
     @cached_property
-    def events(self) -> tuple[Mapping[str, Any], ...]:
+    def events(self) -> tuple[EventLine, ...]:
         """The lines of ``events.jsonl``."""
         return tuple(_lines(self.folder / "events.jsonl"))
 
@@ -77,7 +77,7 @@ class Golden:
         return keys
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
+def _lines(path: Path) -> Iterator[Any]:
     with path.open(encoding="utf-8", newline="\n") as file:
         for line in file:
             yield json.loads(line)
@@ -154,7 +154,7 @@ class ScenarioTopic:
         return [replace(record, topic=self.topics[record.topic]) for record in self.golden.records]
 
     @cached_property
-    def expected_events(self) -> list[dict[str, Any]]:
+    def expected_events(self) -> list[EventLine]:
         """The events of the messages: lines of the golden folder's ``events.jsonl``, in its order."""
         return [{**event, "topic": self.topics[event["topic"]]} for event in self.golden.events]
 

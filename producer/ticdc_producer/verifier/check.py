@@ -13,13 +13,13 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Sides, Tagged
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.engine.spool import empty
+from ticdc_producer.model.event_line import DecodedRow
 from ticdc_producer.model.shapes import DECODED, EXPECTED_EVENTS, BatchFunction
 from ticdc_producer.replica.rows import GROUP, ROWS, Replica, row_changes
 from ticdc_producer.verifier.comparison import MATCHED, ComparedEvents, Comparison, Differences, match
@@ -310,7 +310,7 @@ class _Run:
             self.engine, pairs, number, messages, decode, self.options, self.decoded_at
         )
 
-    def decoded_at(self, events: Iterable[EventID]) -> dict[EventID, dict[str, Any]]:
+    def decoded_at(self, events: Iterable[EventID]) -> dict[EventID, DecodedRow]:
         """Return the decoded events at some positions; only their messages are decoded."""
         positions = set(events)
         if not positions:

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.engine.shuffle_codec import byte_strings
 from ticdc_producer.model.column_functions import first_of_groups, highest_before, starts_of
-from ticdc_producer.model.event_line import event_text
+from ticdc_producer.model.event_line import DecodedRow, event_text
 from ticdc_producer.verifier.events import (
     INDEX_BITS,
     NOTHING,
@@ -111,7 +111,7 @@ class Differences:
         return [event for sign, events in self.examples.items() if sign != MISSING for event in events]
 
     def comparison(
-        self, expected: Mapping[EventID, dict[str, Any]], delivered: Mapping[EventID, dict[str, Any]]
+        self, expected: Mapping[EventID, DecodedRow], delivered: Mapping[EventID, DecodedRow]
     ) -> Comparison:
         """Return the result.
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from ticdc_producer.model.column import ColumnFlag
+from ticdc_producer.model.event_line import DecodedRow, RowImage
 
 Severity: TypeAlias = Literal["error", "warning", "info", "not checked"]
 
@@ -112,13 +113,13 @@ def readable_pairs(image: Mapping[str, bytes | None]) -> str:
 
 
 def image_of(
-    pairs: Iterable[tuple[str, bytes | None]] | Mapping[str, bytes | None] | None,
+    pairs: RowImage | None,
 ) -> dict[str, bytes | None]:
     """Return an image as a dict; Arrow represents it as a list of pairs."""
     return dict(pairs or ())
 
 
-def event_summary(row: Mapping[str, Any]) -> str:
+def event_summary(row: DecodedRow) -> str:
     """Return an event in one line: handle key, query, or error code of a message that does not decode."""
     if row["kind"] == "ddl":
         return str(row["query"] or "")[:_MAX_QUERY]

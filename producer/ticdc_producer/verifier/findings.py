@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Batches, Dataset
+from ticdc_producer.model.event_line import DecodedRow, StateRow
 from ticdc_producer.verifier.events import EventKind
 from ticdc_producer.verifier.finding import EventRef, Example, Finding, event_summary
 from ticdc_producer.verifier.fingerprint import Numbers
@@ -52,7 +52,7 @@ def example_events(violations: ViolationCounts) -> set[EventID]:
 
 
 def findings(
-    violations: ViolationCounts, stats: StreamStats, rows: dict[EventID, dict[str, Any]]
+    violations: ViolationCounts, stats: StreamStats, rows: dict[EventID, DecodedRow]
 ) -> list[Finding]:
     """Return the findings of a stream, the most severe first.
 
@@ -66,7 +66,7 @@ def findings(
 
 
 def _violated(
-    violations: ViolationCounts, stats: StreamStats, rows: dict[EventID, dict[str, Any]]
+    violations: ViolationCounts, stats: StreamStats, rows: dict[EventID, DecodedRow]
 ) -> Iterator[Finding]:
     for invariant in invariants():
         for severity in ("error", "warning", "info"):
@@ -85,7 +85,7 @@ def _violated(
                 )
 
 
-def _refs(events: Iterable[EventID], rows: dict[EventID, dict[str, Any]]) -> tuple[EventRef, ...]:
+def _refs(events: Iterable[EventID], rows: dict[EventID, DecodedRow]) -> tuple[EventRef, ...]:
     return tuple(event_ref(event, rows[event]) for event in events if event in rows)
 
 
@@ -101,7 +101,7 @@ def _not_checked(stats: StreamStats) -> Iterator[Finding]:
             )
 
 
-def event_ref(event: EventID, row: dict[str, Any]) -> EventRef:
+def event_ref(event: EventID, row: DecodedRow) -> EventRef:
     """Return an event with what identifies it to a reader.
 
     :param row: the decoded event.
@@ -128,7 +128,7 @@ _MOST_EVENTS = 100_000
 
 def events_at(
     events: Dataset, positions: Iterable[EventID], *, in_order: bool = False
-) -> dict[EventID, dict[str, Any]]:
+) -> dict[EventID, DecodedRow]:
     """Return the decoded or expected events at some positions.
 
     :param events: shape ``DECODED`` or ``EXPECTED_EVENTS``.
@@ -181,7 +181,7 @@ def _rows_at(
                 return
 
 
-def rows_with(state: Dataset, contents: Collection[int]) -> list[dict[str, Any]]:
+def rows_with(state: Dataset, contents: Collection[int]) -> list[StateRow]:
     """Return rows of a state (shape ``STATE``) with some contents, at most as many as are listed.
 
     :param state: all its rows.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Part, Sides, Tagged, united
 from ticdc_producer.model.column_functions import whole_groups
+from ticdc_producer.model.event_line import DecodedRow, StateRow
 from ticdc_producer.verifier.comparison import (
     MATCHED,
     WINDOW,
@@ -48,7 +48,7 @@ class ExpectedStream:
         """Return the events as ``ComparedEvents``."""
         return compared_events(self.events, options, expected=True)
 
-    def at(self, positions: Collection[EventID]) -> dict[EventID, dict[str, Any]]:
+    def at(self, positions: Collection[EventID]) -> dict[EventID, DecodedRow]:
         """Return the events at some positions."""
         return events_at(self.events, positions, in_order=self.in_order)
 
@@ -134,7 +134,7 @@ def compare_states(
     engine: Engine,
     states: Sequence[ExpectedState],
     delivered: Dataset,
-    decoded_at: Callable[[Iterable[EventID]], dict[EventID, dict[str, Any]]],
+    decoded_at: Callable[[Iterable[EventID]], dict[EventID, DecodedRow]],
 ) -> list[StateComparison]:
     """Compare expected rows with delivered ones.
 
@@ -161,7 +161,7 @@ def compare_states(
     ]
 
 
-def _lacking(state: ExpectedState, differences: RowDifferences) -> list[dict[str, Any]]:
+def _lacking(state: ExpectedState, differences: RowDifferences) -> list[StateRow]:
     """Return the missing rows that are examples; the rows of their tables are made again."""
     tables = {(schema, table) for schema, table, *_ in differences.lacking}
     return rows_with(state.rows(tables), {content for *_, content in differences.lacking}) if tables else []

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from ticdc_producer.model.column_functions import starts_of
 from ticdc_producer.model.event import Op
+from ticdc_producer.model.event_line import DecodedRow, RowImage, StateRow
 from ticdc_producer.replica.rows import Replica
 from ticdc_producer.verifier.event_layouts import Images
 from ticdc_producer.verifier.events import (
@@ -253,8 +254,8 @@ def state_comparison(
     differences: RowDifferences,
     tables: int,
     not_compared: Mapping[str, str],
-    missing: Iterable[dict[str, Any]],
-    unexpected: Iterable[dict[str, Any]],
+    missing: Iterable[StateRow],
+    unexpected: Iterable[DecodedRow],
 ) -> StateComparison:
     """Return the result of a comparison of states.
 
@@ -267,10 +268,13 @@ def state_comparison(
         missing=differences.missing,
         unexpected=differences.unexpected,
         not_compared=dict(sorted(not_compared.items())),
-        diff=(*_state_lines("-", missing, "row"), *_state_lines("+", unexpected, "after")),
+        diff=(
+            *_state_lines("-", ((row["schema"], row["table"], row["row"]) for row in missing)),
+            *_state_lines("+", ((row["schema"], row["table"], row["after"]) for row in unexpected)),
+        ),
     )
 
 
-def _state_lines(sign: str, rows: Iterable[dict[str, Any]], image: str) -> list[str]:
-    texts = sorted((row["schema"], row["table"], readable_pairs(image_of(row[image]))) for row in rows)
+def _state_lines(sign: str, rows: Iterable[tuple[str | None, str | None, RowImage | None]]) -> list[str]:
+    texts = sorted((schema or "", table or "", readable_pairs(image_of(row))) for schema, table, row in rows)
     return [f"{sign} {schema}.{table} {text}" for schema, table, text in texts]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 import pyarrow as pa
 
 from ticdc_producer.conformance.case import changefeed_of
 from ticdc_producer.conformance.wire import Answer, ApplyRequest, Image
-from ticdc_producer.model.event_line import to_json
+from ticdc_producer.model.event import Record
+from ticdc_producer.model.event_line import DecodedRow, to_json
 from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.protocols import registry
 from ticdc_producer.replica.rows import Replica, row_changes
@@ -50,14 +50,14 @@ def follow_ddls(request: ApplyRequest) -> Answer:
     return Answer(case=request.case, tables=tables)
 
 
-def _events(request: ApplyRequest) -> Iterator[dict[str, Any]]:
+def _events(request: ApplyRequest) -> Iterator[DecodedRow]:
     changefeed = changefeed_of(request.protocol, request.options)
     decoder = registry.decoder(request.protocol, changefeed.codec_options())
     for message in request.messages:
-        parts = {name: getattr(message, name) for name in ("key", "value")}
-        content = {name: None if part is None else b64decode(part) for name, part in parts.items()}
-        position = {"topic": message.topic, "partition": message.partition, "offset": message.offset}
-        yield from event_rows({**position, **content}, decoder)
+        key, value = (None if part is None else b64decode(part) for part in (message.key, message.value))
+        where = {"topic": message.topic, "partition": message.partition, "offset": message.offset}
+        record = Record(**where, key=key, value=value)
+        yield from event_rows(record, decoder)
 
 
 def _answer_row(row: dict[str, bytes | None]) -> Image:

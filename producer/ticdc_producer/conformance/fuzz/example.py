@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from random import Random
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
@@ -54,7 +54,7 @@ class FuzzExample(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     sql: tuple[str, ...]
     protocol: ProtocolName
     levels: tuple[Level, ...] = (Level.DECODE, Level.APPLY)
-    options: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    options: Mapping[str, object] = msgspec.field(default_factory=dict)
     partitions: int = 1
     dispatch: str = ""
     inject: tuple[str, ...] = ()

@@ -97,7 +97,7 @@ _LAST: Mapping[str, Callable[[Draft], None]] = {
 """Trap of the focus → the statement that a history without the trap adds at its end."""
 
 
-_Options = Mapping[str, Any]
+_Options = Mapping[str, object]
 _BASE: Mapping[ProtocolName, _Options] = {
     name: options for name in PROTOCOL_NAMES if (options := BUILT_IN[name].conformance.histories) is not None
 }

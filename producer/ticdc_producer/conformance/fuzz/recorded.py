@@ -129,7 +129,7 @@ def recorded_example(path: Path, levels: tuple[Level, ...]) -> FuzzExample:
     stored = stored_example(path)
     if stored is not None:
         return stored
-    manifest = golden.manifest(path)
+    manifest: Mapping[str, Any] = golden.manifest(path)
     changefeed = golden.changefeed(path, manifest)
     sql = (path / SCENARIO).read_text("utf-8") if (path / SCENARIO).is_file() else None
     statements = tuple(_statements(path)) if sql is None else statements_of(sql)

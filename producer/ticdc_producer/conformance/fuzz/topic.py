@@ -21,7 +21,7 @@ from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, FuzzExample, Top
 from ticdc_producer.conformance.wire import ApplyRequest, Event, KafkaRecord, Request, event_of
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.event import ClaimObject, Message
-from ticdc_producer.model.event_line import event_line
+from ticdc_producer.model.event_line import DecodedRow, event_line
 from ticdc_producer.model.fidelity import has_commit_ts
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.tso import CommitClock
@@ -75,9 +75,9 @@ class FuzzTopic:
         ]
 
     @cached_property
-    def _expected(self) -> list[dict[str, Any]]:
+    def _expected(self) -> list[DecodedRow]:
         """The expected events, with their positions."""
-        events: list[dict[str, Any]] = self.simulation.expected_events.to_pylist()
+        events: list[DecodedRow] = self.simulation.expected_events.to_pylist()
         return events
 
     @cached_property

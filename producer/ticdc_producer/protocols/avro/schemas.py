@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from ticdc_producer.errors import EncodeError
@@ -37,6 +36,7 @@ from ticdc_producer.protocols.avro.names import (
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.go_json import STRINGS
 from ticdc_producer.protocols.member_text import escaped, member_text, stored_bits
+from ticdc_producer.protocols.spec import Schema, SchemaIDs
 
 T = MySQLType
 
@@ -171,20 +171,6 @@ def _record(table: TableInfo, fields: Sequence[bytes]) -> str:
     return text.decode()
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
-    """A schema to register.
-
-    :param part: whether it is the schema of message keys or values.
-    """
-
-    subject: str
-    part: Part
-    schema: str
-
-
-SchemaIDs: TypeAlias = Mapping[tuple[Part, str], int]
-"""Part and schema to id."""
 SchemaID: TypeAlias = Callable[[TableInfo, Part, str], int]
 """Looks up the registry's id of a schema, given the table, key or value, and the schema."""
 

@@ -16,10 +16,10 @@ from ticdc_producer.model.parameter import CODEC, Parameter
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.base import Decoder, Encoder
-from ticdc_producer.protocols.spec import ConformanceOptions, Options, ProtocolSpec, RegisteredSchemas
+from ticdc_producer.protocols.spec import ConformanceOptions, Inputs, ProtocolSpec, RegisteredSchemas
 
 if TYPE_CHECKING:
-    from ticdc_producer.protocols.avro.schemas import Schema
+    from ticdc_producer.protocols.spec import Schema
 
 _SCHEMES = ("http", "https", "mock")
 
@@ -81,7 +81,7 @@ def _check_registry(url: str, reaches_kafka: bool) -> None:
         )
 
 
-def _encoder(options: AvroOptions, inputs: Options) -> Encoder:
+def _encoder(options: AvroOptions, inputs: Inputs) -> Encoder:
     from ticdc_producer.protocols.avro.encoder import AvroEncoder
     from ticdc_producer.protocols.avro.schemas import schema_id_lookup
 
@@ -89,7 +89,7 @@ def _encoder(options: AvroOptions, inputs: Options) -> Encoder:
     return AvroEncoder(options, schema_id=schema_id)
 
 
-def _decoder(_options: AvroOptions, inputs: Options) -> Decoder:
+def _decoder(_options: AvroOptions, inputs: Inputs) -> Decoder:
     from ticdc_producer.protocols.avro.decoder import AvroDecoder
 
     return AvroDecoder(inputs.get("schema_of") or inputs.get("schemas", {}).get)

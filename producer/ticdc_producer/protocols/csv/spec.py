@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, cast
 
 from ticdc_producer.model.option_type import AnyText, Boolean, Choice, OptionType, Plain
 from ticdc_producer.model.parameter import Parameter, SinkKind
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.csv.options import CSVOptions
-from ticdc_producer.protocols.spec import FileFormat, Options, ProtocolSpec
+from ticdc_producer.protocols.spec import FileFormat, Inputs, Options, ProtocolSpec
+
+if TYPE_CHECKING:
+    from ticdc_producer.protocols.csv.decoder import CSVColumn
 
 
 def _encoder(options: CSVOptions, _: Options) -> Encoder:
@@ -18,10 +22,11 @@ def _encoder(options: CSVOptions, _: Options) -> Encoder:
     return CSVEncoder(options)
 
 
-def _decoder(options: CSVOptions, inputs: Options) -> Decoder:
+def _decoder(options: CSVOptions, inputs: Inputs) -> Decoder:
     from ticdc_producer.protocols.csv.decoder import CSVDecoder
 
-    return CSVDecoder(options, inputs.get("csv_tables", {}))
+    tables = cast("Mapping[str, Sequence[CSVColumn]]", inputs.get("csv_tables", {}))
+    return CSVDecoder(options, tables)
 
 
 def _file_rows(content: bytes, options: CSVOptions) -> Iterator[bytes]:

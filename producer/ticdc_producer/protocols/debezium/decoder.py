@@ -22,9 +22,10 @@ from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.protocols.base import BadValue
 from ticdc_producer.protocols.bytes_in_json import Escapes
 from ticdc_producer.protocols.compression import PLAIN_STARTS, Decompressor
-from ticdc_producer.protocols.debezium.column_reader import JSONValue, RowReaders, digits, row_readers
+from ticdc_producer.protocols.debezium.column_reader import RowReaders, digits, row_readers
 from ticdc_producer.protocols.debezium.message_parts import (
     NO_KEY,
+    JSONValue,
     KeyParts,
     ValueParts,
     check_key_schema,

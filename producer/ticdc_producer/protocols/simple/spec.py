@@ -10,7 +10,14 @@ from ticdc_producer.model.option_type import Choice, IntRange, Plain
 from ticdc_producer.model.parameter import CODEC, Parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.simple.options import SimpleOptions
-from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
+from ticdc_producer.protocols.spec import (
+    BenchmarkLine,
+    ConformanceOptions,
+    Inputs,
+    Options,
+    ProtocolSpec,
+    Signature,
+)
 
 _COUNT = IntRange(0, (1 << 63) - 1)
 _ONCE = {"send_bootstrap_interval_in_sec": 1 << 40, "send_bootstrap_in_msg_count": 1 << 40}
@@ -28,7 +35,7 @@ def _encoder(options: SimpleOptions, _: Options) -> Encoder:
     return SimpleEncoder(options)
 
 
-def _decoder(_options: SimpleOptions, inputs: Options) -> Decoder:
+def _decoder(_options: SimpleOptions, inputs: Inputs) -> Decoder:
     from ticdc_producer.protocols.simple.decoder import SimpleDecoder
 
     return SimpleDecoder(inputs.get("table_descriptions"))

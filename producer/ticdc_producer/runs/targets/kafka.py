@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict
 from typing import TypeAlias
 
 from ticdc_producer.config.storage import check_claim_storage
@@ -110,7 +109,7 @@ def _extrapolate(written: int, written_ts: Sequence[int], span: Span) -> int | N
 
 def _commit_ts(brokers: Brokers, message: OffsetRange, decoder: Decoder) -> int:
     """Return the commit-ts of the last event of one message; 0 if it has none."""
-    rows = [row for record in read(brokers, message) for row in event_rows(asdict(record), decoder)]
+    rows = [row for record in read(brokers, message) for row in event_rows(record, decoder)]
     return int(rows[-1].get("commit_ts") or 0) if rows else 0
 
 

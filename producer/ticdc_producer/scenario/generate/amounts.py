@@ -20,8 +20,8 @@ from sqlglot import exp, parse_one
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.generate.arrays import Flags, Longs
 
-Units: TypeAlias = npt.NDArray[Any]
-"""Integers: ``int64``, or Python's."""
+Units: TypeAlias = npt.NDArray[np.int64]
+"""Integers: ``int64``, or Python's if they are larger."""
 NAMES = ("row", "transaction", "place", "draw")
 """The names that an expression can use."""
 _QUOTIENT_SCALE = 6

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
@@ -53,7 +53,7 @@ class Result(msgspec.Struct, frozen=True, tag_field="event", tag="result"):
     """
 
     ok: bool
-    content: dict[str, Any]
+    content: dict[str, object]
     texts: tuple[str, str, str, str]
 
     def text(self, quiet: bool, colours: bool) -> str:

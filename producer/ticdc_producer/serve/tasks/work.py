@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import ProducerError, RefusedRequest
@@ -15,7 +15,7 @@ from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import Progress
 from ticdc_producer.runs.verify import verify
 from ticdc_producer.scenario.load import ScenarioFile
-from ticdc_producer.serve.posted import PostedFiles, changefeed_of_run, restricted, source
+from ticdc_producer.serve.posted import PostedFiles, SourceArguments, changefeed_of_run, restricted, source
 from ticdc_producer.serve.settings import Limits, ServeSettings
 from ticdc_producer.serve.submission import RunRequest, VerifyRequest, check_topic
 from ticdc_producer.serve.tasks.child_messages import (
@@ -184,7 +184,7 @@ class RunWork:
 
 
 def _check_expected(
-    scenario: ScenarioFile, arguments: Mapping[str, Any], config: Path | None, limits: Limits
+    scenario: ScenarioFile, arguments: SourceArguments, config: Path | None, limits: Limits
 ) -> None:
     """Check the size of the stream that is expected of a topic, as that of a run.
 
@@ -233,7 +233,9 @@ class VerifyWork:
             if scenario is not None:
                 _check_expected(scenario, arguments, config, context.settings.limits)
             verdict = verify(
-                **arguments,
+                sink_uri=arguments.get("sink_uri"),
+                kafka_properties=arguments.get("kafka_properties", ()),
+                folder=arguments.get("folder", arguments.get("file")),
                 scenario=scenario,
                 config=config,
                 inject=request.traps,

@@ -48,7 +48,7 @@ class MessageLine(msgspec.Struct, gc=False):
 _MESSAGE: msgspec.json.Decoder[MessageLine] = msgspec.json.Decoder(MessageLine)
 
 
-def manifest(folder: Path) -> dict[str, Any]:
+def manifest(folder: Path) -> dict[str, object]:
     """Read the manifest, and verify the sha256 of every file that it lists.
 
     :raises FolderError: if the folder, the manifest or a file is missing or changed, or if a later version of
@@ -93,14 +93,15 @@ def _numbers(text: str) -> list[int]:
     return [int(number) for number in match[0].split(".")] if match else []
 
 
-def changefeed(folder: Path, written: Mapping[str, Any]) -> Changefeed:
+def changefeed(folder: Path, written: Mapping[str, object]) -> Changefeed:
     """Return the changefeed of the messages of a golden folder.
 
     :param written: the manifest.
     :raises FolderError: if the manifest has no valid changefeed.
     """
     try:
-        return Changefeed.from_manifest(written.get("changefeed", {}))
+        content: Any = written.get("changefeed", {})
+        return Changefeed.from_manifest(content)
     except ChangefeedError as error:
         what = f"its changefeed cannot be read: {error.what}"
         own, tool = own_version(), str(written.get("tool", ""))

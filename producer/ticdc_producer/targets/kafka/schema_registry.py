@@ -9,7 +9,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 
 from ticdc_producer.errors import RegistryError
 from ticdc_producer.installation import install_command
-from ticdc_producer.protocols.avro.schemas import Schema, SchemaIDs
+from ticdc_producer.protocols.spec import Schema, SchemaIDs
 
 if TYPE_CHECKING:
     from confluent_kafka.schema_registry import SchemaRegistryClient

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part, Sides
+from ticdc_producer.model.event_line import ColumnDescription, DecodedRow, RowImage
 from ticdc_producer.model.shapes import DECODED, BatchFunction
 from ticdc_producer.verifier.events import INDEX_BITS
 from ticdc_producer.verifier.finding import image_of, readable
@@ -55,19 +56,40 @@ def _location(partition: Numbers, position: Numbers) -> list[pa.Array]:
     return [pa.array(column) for column in (partition, offset, index)]
 
 
-def event_pair(row: Mapping[str, Any]) -> tuple[EventID, EventID]:
+class SuspectedRow(TypedDict):
+    """A row of :data:`SUSPECTED`."""
+
+    topic: str
+    partition: int
+    offset: int
+    index: int
+    previous_partition: int
+    previous_offset: int
+    previous_index: int
+
+
+class ImagePair(SuspectedRow):
+    """A suspected event with its description, and the new image of the event before it."""
+
+    op: str | None
+    columns: Sequence[ColumnDescription] | None
+    before: RowImage | None
+    after: RowImage | None
+    previous_after: RowImage | None
+
+
+def event_pair(row: SuspectedRow) -> tuple[EventID, EventID]:
     """Return the previous event and the suspected one of a row of :data:`SUSPECTED`."""
-    names = ("partition", "offset", "index")
     return (
-        (row["topic"], *(row[f"previous_{name}"] for name in names)),
-        (row["topic"], *(row[name] for name in names)),
+        (row["topic"], row["previous_partition"], row["previous_offset"], row["previous_index"]),
+        (row["topic"], row["partition"], row["offset"], row["index"]),
     )
 
 
 def with_images(
-    candidates: Sequence[Mapping[str, Any]],
-    rows_at: Callable[[Iterable[EventID]], Mapping[EventID, Mapping[str, Any]]],
-) -> Iterator[dict[str, Any]]:
+    candidates: Sequence[SuspectedRow],
+    rows_at: Callable[[Iterable[EventID]], Mapping[EventID, DecodedRow]],
+) -> Iterator[ImagePair]:
     """Yield a few suspected events with the images that ``old_image_violations`` compares.
 
     :param candidates: rows of :data:`SUSPECTED`.
@@ -76,10 +98,21 @@ def with_images(
     rows = rows_at(event for row in candidates for event in event_pair(row))
     for candidate in candidates:
         previous, event = event_pair(candidate)
-        yield {**rows[event], **candidate, "previous_after": rows[previous]["after"]}
+        yield _image_pair(rows[event], candidate, rows[previous]["after"])
 
 
-def old_image_violations(rows: Iterable[Mapping[str, Any]], options: VerifyOptions) -> Violations:
+def _image_pair(event: DecodedRow, candidate: SuspectedRow, previous_after: RowImage | None) -> ImagePair:
+    return {
+        **candidate,
+        "op": event["op"],
+        "columns": event["columns"],
+        "before": event["before"],
+        "after": event["after"],
+        "previous_after": previous_after,
+    }
+
+
+def old_image_violations(rows: Iterable[ImagePair], options: VerifyOptions) -> Violations:
     """Return the suspected events whose images really differ.
 
     :param rows: :data:`SUSPECTED` with ``op``, ``columns``, ``before`` and ``after`` of the event, and
@@ -104,7 +137,7 @@ def old_image_violations(rows: Iterable[Mapping[str, Any]], options: VerifyOptio
     )
 
 
-def difference(event: Mapping[str, Any], options: VerifyOptions) -> str:
+def difference(event: ImagePair, options: VerifyOptions) -> str:
     """Return the columns in which an event's old image differs from the new image of the previous event."""
     old, new = image_of(event["before"]), image_of(event["previous_after"])
     if options.fidelity.old_values == "updated" and event["op"] == "update":
@@ -151,7 +184,7 @@ def suspected_violations(
     messages: Dataset,
     decode: BatchFunction,
     options: VerifyOptions,
-    rows_at: Callable[[Iterable[EventID]], Mapping[EventID, Mapping[str, Any]]],
+    rows_at: Callable[[Iterable[EventID]], Mapping[EventID, DecodedRow]],
 ) -> list[ViolationCounts]:
     """Compare the images of suspected events with those of the events before them.
 
@@ -178,7 +211,7 @@ def suspected_violations(
         counts = ViolationCounts(options.examples)
         for groups in sides:
             by_event = _by_location(groups["images"], groups["pairs"], _LOCATION)
-            rows = [
+            rows: list[Any] = [
                 {**by_event[event_pair(pair)[1]], **pair}
                 for pair in groups["pairs"].to_pylist()
                 if event_pair(pair)[1] in by_event
