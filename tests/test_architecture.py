@@ -6,6 +6,7 @@ import ast
 import graphlib
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import grimp
@@ -119,6 +120,20 @@ def test_the_expected_rows_are_computed_twice_by_code_that_is_not_shared(graph: 
     }
 
 
+@cache
+def _nodes() -> dict[str, list[ast.ClassDef | ast.Constant]]:
+    """The classes and the constants of each module."""
+    source = Path(ticdc_producer.__file__).parent
+    return {
+        str(file.relative_to(source)): [
+            node
+            for node in ast.walk(ast.parse(file.read_text("utf-8")))
+            if isinstance(node, ast.ClassDef | ast.Constant)
+        ]
+        for file in source.rglob("*.py")
+    }
+
+
 OTHER_MEANINGS = {
     ("verifier/consumer_state/files.py", "csv"),  # a file of rows
     ("serve/submission.py", "canal-json"),  # an example in the API's description
@@ -133,12 +148,11 @@ OF_PROTOCOLS = {"protocols", "model/parameter.py", "faults/traps"}
 def test_only_the_package_of_the_protocols_names_a_protocol() -> None:
     """Everything else that depends on a protocol reads its ``ProtocolSpec``."""
     names = {name for spec in BUILT_IN.values() for name in (spec.name, *spec.aliases)} - {"default"}
-    source = Path(ticdc_producer.__file__).parent
     found = {
-        (str(file.relative_to(source)), node.value)
-        for file in source.rglob("*.py")
-        if not str(file.relative_to(source)).startswith(tuple(OF_PROTOCOLS))
-        for node in ast.walk(ast.parse(file.read_text()))
+        (file, node.value)
+        for file, nodes in _nodes().items()
+        if not file.startswith(tuple(OF_PROTOCOLS))
+        for node in nodes
         if isinstance(node, ast.Constant) and node.value in names
     }
     assert found == OTHER_MEANINGS
@@ -147,11 +161,10 @@ def test_only_the_package_of_the_protocols_names_a_protocol() -> None:
 def test_the_name_of_a_class_means_one_class() -> None:
     """Private classes are exempt: only their module can mean them."""
     modules: dict[str, set[str]] = {}
-    source = Path(ticdc_producer.__file__).parent
-    for file in source.rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_text())):
+    for file, nodes in _nodes().items():
+        for node in nodes:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                modules.setdefault(node.name, set()).add(str(file.relative_to(source)))
+                modules.setdefault(node.name, set()).add(file)
     assert {name: found for name, found in modules.items() if len(found) > 1} == {}
 
 
