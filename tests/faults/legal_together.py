@@ -93,7 +93,7 @@ def outcome(
         for claim in claim_objects(sent.messages.batches()):
             (claims / claim.name).parent.mkdir(parents=True, exist_ok=True)
             (claims / claim.name).write_bytes(claim.content)
-        verdict = verify_messages(
+        verified = verify_messages(
             simulation.engine,
             job.changefeed,
             Messages(sent.messages.select(*MESSAGES.names)),
@@ -107,4 +107,4 @@ def outcome(
             claims=str(claims) if "claim-check" in traps else "",
         )
         occurred = {row["trap"] for batch in sent.faults.batches() for row in batch.to_pylist()}
-        return Outcome(traps, frozenset(occurred), verdict)
+        return Outcome(traps, frozenset(occurred), verified.verdict)

@@ -12,7 +12,7 @@ from ticdc_producer.config import resolve
 from ticdc_producer.model.event_line import event_text
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
-from ticdc_producer.runs.preview import MAX_LINES, first_events
+from ticdc_producer.runs.preview import MAX_LINES, FirstMessages
 from ticdc_producer.targets.decode import event_decoder
 
 SQL = """CREATE TABLE test.t (id INT PRIMARY KEY, v VARCHAR(9));
@@ -60,7 +60,7 @@ def _first(sent: dict[int, list[tuple[bytes, bytes]]]) -> tuple[str, ...]:
         for offset, (key, value) in enumerate(messages)
     ]
     decode = event_decoder("open-protocol", resolve("kafka:///t").codec_options())
-    return first_events(pa.Table.from_pylist(rows, MESSAGES), decode).lines
+    return FirstMessages.of(pa.Table.from_pylist(rows, MESSAGES), decode).first_events().lines
 
 
 def _resolved(ts: int) -> tuple[bytes, bytes]:

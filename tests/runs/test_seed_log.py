@@ -11,7 +11,8 @@ import ticdc_producer
 from ticdc_producer.config import resolve
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
-from ticdc_producer.runs.preview import first_lines
+from ticdc_producer.runs.preview import FirstMessages
+from ticdc_producer.targets.decode import event_decoder
 
 OLDER_FORMS = (
     "kafka:///seed_t1?protocol=open-protocol&partition-num=2"
@@ -49,5 +50,7 @@ def test_what_does_not_decode_is_not_in_the_log() -> None:
         {"topic": "t", "partition": 0, "offset": offset, "key": key, "value": value}
         for offset, (key, value) in enumerate(sent)
     ]
-    lines = first_lines(pa.Table.from_pylist(rows, MESSAGES), resolve("kafka:///t"))
+    changefeed = resolve("kafka:///t")
+    decode = event_decoder("open-protocol", changefeed.codec_options())
+    lines = FirstMessages.of(pa.Table.from_pylist(rows, MESSAGES), decode).log_lines(changefeed)
     assert [line[:17] for line in lines] == ["1. [partition=0] "]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,12 +14,9 @@ import pyarrow as pa
 from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.dataset import Batches, Dataset
 from ticdc_producer.engine.spool import empty
-from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.column_functions import first_of_groups
 from ticdc_producer.model.event_line import DecodedRow, event_text
 from ticdc_producer.model.shapes import DECODED, MESSAGES, BatchFunction
-from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.base import Decoder
 
 MAX_LINES = 14
 """Number of lines, that of the documentation sample."""
@@ -33,6 +30,7 @@ _MOST = 10_000_000
 
 
 _PARTITION = ("topic", "partition")
+_MESSAGE = (*_PARTITION, "offset")
 
 
 @dataclass(frozen=True)
@@ -52,17 +50,56 @@ _Row: TypeAlias = DecodedRow
 _BROADCAST = ("ddl", "resolved")
 
 
-def first_events(messages: pa.Table, decode: BatchFunction) -> FirstEvents:
-    """Return the first events of all partitions, by commit-ts.
+@dataclass(frozen=True)
+class FirstMessages:
+    """The first messages of each partition, and their events.
 
-    :param messages: those that ``first_messages`` returns.
-    :param decode: to events (shape ``DECODED``).
+    :param messages: shape ``MESSAGES``, in the order of topic, partition and offset.
+    :param events: shape ``DECODED``, in the same order.
     """
-    in_order = messages.sort_by([(name, "ascending") for name in (*_PARTITION, "offset")])
-    events = pa.Table.from_batches(decode(iter(in_order.combine_chunks().to_batches())), DECODED)
-    heads = [rows.slice(0, MAX_LINES).to_pylist() for rows in _partitions(events)] if events.num_rows else []
-    rows = list(islice(_delivered(heads), MAX_LINES))
-    return FirstEvents(tuple(_line(row, count) for row, count in rows), sum(count for _, count in rows))
+
+    messages: pa.Table
+    events: pa.Table
+
+    @classmethod
+    def of(cls, messages: pa.Table, decode: BatchFunction) -> FirstMessages:
+        """Decode messages that are in any order.
+
+        :param decode: to events (shape ``DECODED``).
+        """
+        in_order = messages.sort_by([(name, "ascending") for name in _MESSAGE]).combine_chunks()
+        return cls(in_order, pa.Table.from_batches(decode(iter(in_order.to_batches())), DECODED))
+
+    def first_events(self) -> FirstEvents:
+        """Return the first events of all partitions, by commit-ts."""
+        heads = [rows.slice(0, MAX_LINES).to_pylist() for rows in _partitions(self.events)]
+        rows = list(islice(_delivered(heads), MAX_LINES))
+        return FirstEvents(tuple(_line(row, count) for row, count in rows), sum(count for _, count in rows))
+
+    def log_lines(self, changefeed: Changefeed) -> list[str]:
+        """Return numbered lines of the first messages of the first partitions, by commit-ts.
+
+        :return: empty for protocols whose consumers log no lines. Messages that do not decode are skipped.
+        """
+        log_lines = changefeed.spec.log_lines
+        if log_lines is None:
+            return []
+        heads = [rows.slice(0, MAX_LINES).to_pylist() for rows in _partitions(self.messages)[:_PARTITIONS]]
+        times = self._times()
+        timed = [
+            [(times[name], row) for row in head for name in [_name(row)] if name in times] for head in heads
+        ]
+        lines = [line for row in _merged(timed) for line in log_lines(row["partition"], *_bytes(row))]
+        return [f"{number}. {line}" for number, line in enumerate(lines[:MAX_LINES], start=1)]
+
+    def _times(self) -> dict[tuple[str, int, int], int]:
+        """Return the commit-ts of the first event of each message that decodes and has events."""
+        firsts = self.events.select([*_MESSAGE, "index", "commit_ts"]).to_pylist()
+        return {
+            _name(row): row["commit_ts"]
+            for row in firsts
+            if row["index"] == 0 and row["commit_ts"] is not None
+        }
 
 
 def _delivered(partitions: Sequence[Sequence[_Row]]) -> Iterator[tuple[_Row, int]]:
@@ -99,23 +136,6 @@ def _line(row: _Row, partitions: int) -> str:
     return event_text(row) + (f" (in {partitions} partitions)" if partitions > 1 else "")
 
 
-def first_lines(messages: pa.Table, changefeed: Changefeed) -> list[str]:
-    """Return numbered lines of the first messages of the first partitions, by commit-ts.
-
-    :param messages: shape ``MESSAGES``.
-    :return: empty for protocols whose consumers log no lines. Messages that do not decode are skipped.
-    """
-    log_lines = changefeed.spec.log_lines
-    if log_lines is None or not messages.num_rows:
-        return []
-    decoder = registry.decoder(changefeed.protocol, changefeed.codec_options())
-    in_order = messages.sort_by([(name, "ascending") for name in (*_PARTITION, "offset")])
-    heads = [rows.slice(0, MAX_LINES).to_pylist() for rows in _partitions(in_order)[:_PARTITIONS]]
-    timed = [[(ts, row) for row in head if (ts := _commit_ts(decoder, row)) is not None] for head in heads]
-    lines = [line for row in _merged(timed) for line in log_lines(row["partition"], *_bytes(row))]
-    return [f"{number}. {line}" for number, line in enumerate(lines[:MAX_LINES], start=1)]
-
-
 def first_messages(messages: Dataset) -> pa.Table:
     """Return the first messages of each partition in each part (shape ``MESSAGES``)."""
 
@@ -136,10 +156,7 @@ def _partitions(messages: pa.Table) -> list[pa.Table]:
     """Return the messages of each partition, which are consecutive."""
     (batch,) = messages.select(_PARTITION).combine_chunks().to_batches() or [empty(messages.schema)]
     starts = np.flatnonzero(first_of_groups(batch, _PARTITION)).tolist()
-    return [
-        messages.slice(start, end - start)
-        for start, end in zip(starts, [*starts[1:], len(batch)], strict=True)
-    ]
+    return [messages.slice(start, end - start) for start, end in pairwise([*starts, len(batch)])]
 
 
 def _merged(partitions: list[list[tuple[int, Mapping[str, Any]]]]) -> Iterator[Mapping[str, Any]]:
@@ -155,12 +172,8 @@ def _merged(partitions: list[list[tuple[int, Mapping[str, Any]]]]) -> Iterator[M
             del queues[number]
 
 
-def _commit_ts(decoder: Decoder, row: Mapping[str, Any]) -> int | None:
-    """Return the commit-ts of the first event of a message; None if it does not decode or has no event."""
-    try:
-        return next((event.commit_ts for event in decoder.events(*_bytes(row))), None)
-    except DecodeError:
-        return None
+def _name(row: Mapping[str, Any]) -> tuple[str, int, int]:
+    return row["topic"], row["partition"], row["offset"]
 
 
 def _bytes(row: Mapping[str, Any]) -> tuple[bytes, bytes]:

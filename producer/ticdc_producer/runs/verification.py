@@ -40,16 +40,16 @@ class VerifiedStream:
 
     :param scenario: name of the scenario it was compared with; empty without one.
     :param events: the decoded events (shape ``DECODED``), decoded whenever they are read.
+    :param decode: from messages to events.
     :param seconds: how long reading and verifying it took; 0 if it was not measured.
-    :param decode: from messages to events; None for files of the storage sink.
     """
 
     changefeed: Changefeed
     scenario: str
     events: Dataset
     verdict: Verdict
+    decode: BatchFunction
     seconds: float = 0.0
-    decode: BatchFunction | None = None
 
 
 OnVerdict: TypeAlias = Callable[[VerifiedStream], None]
@@ -70,8 +70,7 @@ def verify_messages(
     skipped: Collection[str] = (),
     claims: str = "",
     schemas: Mapping[int, str] | None = None,
-    on_verdict: OnVerdict = ignore_verdict,
-) -> Verdict:
+) -> VerifiedStream:
     """Verify messages, and compare them with the expected ones.
 
     :param engine: that of all datasets.
@@ -82,7 +81,6 @@ def verify_messages(
     :param claims: location of the claim-check objects, as URI or path; empty: the objects are not read.
     :param schemas: Avro schemas stored in a folder, by the ids in its messages. They replace the registry,
         whose ids are others.
-    :param on_verdict: called with the decoded stream and the verdict.
     """
     started, job = perf_counter(), None if oracle is None else oracle.job
     decode_options: Options = changefeed.codec_options()
@@ -110,8 +108,7 @@ def verify_messages(
     result = verdict(options, findings, checked.kinds, comparison, compared)
     scenario = "" if job is None else job.scenario.name
     stream = messages.rows.map(decode, DECODED)
-    on_verdict(VerifiedStream(changefeed, scenario, stream, result, perf_counter() - started, decode))
-    return result
+    return VerifiedStream(changefeed, scenario, stream, result, decode, perf_counter() - started)
 
 
 def _topics(messages: Dataset) -> list[str]:

@@ -164,7 +164,7 @@ def _verify_topics(changefeed: Changefeed, job: Job | None, options: _Options) -
     engine = start()
     options.on_status(f"verifying {number:,} messages of {', '.join(topics)}")
     with _oracle_of_scenario(job, engine) as oracle:
-        verdict = verify_messages(
+        verified = verify_messages(
             engine,
             changefeed,
             topic_messages(engine, brokers_of(changefeed), ranges),
@@ -172,9 +172,9 @@ def _verify_topics(changefeed: Changefeed, job: Job | None, options: _Options) -
             topics=topics,
             strictness=options.strictness,
             claims=changefeed.claim_check_storage_uri,
-            on_verdict=options.on_verdict,
         )
-    return replace(verdict, engine=start.choice)
+        options.on_verdict(verified)
+    return replace(verified.verdict, engine=start.choice)
 
 
 def max_rows(changefeed: Changefeed, messages: int) -> int:
@@ -219,7 +219,7 @@ def _verify_folder(
     engine = start()
     options.on_status(f"verifying {estimate.events:,} messages of {folder}")
     with _oracle_of_scenario(job, engine) as of_scenario:
-        verdict = verify_messages(
+        verified = verify_messages(
             engine,
             changefeed,
             Messages(folder_messages(engine, folder)),
@@ -228,9 +228,9 @@ def _verify_folder(
             skipped=[str(entry["table"]) for entry in manifest.get("skipped", ()) if "table" in entry],
             claims=golden.claims(folder),
             schemas=golden.schemas(folder),
-            on_verdict=options.on_verdict,
         )
-    return replace(verdict, engine=start.choice)
+        options.on_verdict(verified)
+    return replace(verified.verdict, engine=start.choice)
 
 
 def _folder_estimate(folder: Path, changefeed: Changefeed, own: FolderContent | None) -> Estimate:

@@ -14,6 +14,7 @@ from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.kafka.embedded.broker import StartingKafka
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
+from ticdc_producer.runs.preview import MAX_LINES
 from ticdc_producer.runs.run_report import OnProgress, Progress, RunReport
 from ticdc_producer.runs.targets.run_topics import RunTopics, prepare_topics
 from ticdc_producer.runs.targets.target import MessageTarget
@@ -237,8 +238,8 @@ class KafkaTarget(MessageTarget):
     def read(self, simulation: Simulation) -> Messages:
         return self._topics.read(simulation.engine)
 
-    def first(self, simulation: Simulation, messages: int) -> Dataset:
-        return self._topics.first(simulation.engine, messages)
+    def first(self, simulation: Simulation, _messages: Messages, /) -> Dataset:
+        return self._topics.first(simulation.engine, MAX_LINES)
 
     @property
     def claims(self) -> str:

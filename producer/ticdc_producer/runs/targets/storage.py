@@ -89,7 +89,7 @@ def storage_verdict(
             kinds={"row": kinds.get("row", 0), "ddl": listing.files},
             comparison=None if expected is None else compare_events(engine, expected, stream),
         )
-        on_verdict(VerifiedStream(changefeed, scenario, stream, verdict))
+        on_verdict(VerifiedStream(changefeed, scenario, stream, verdict, decode))
         return verdict
 
 

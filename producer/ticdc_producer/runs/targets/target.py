@@ -10,10 +10,10 @@ from dataclasses import replace
 from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.oracle import Oracle
-from ticdc_producer.runs.preview import MAX_LINES, FirstEvents, first_events, first_lines, first_messages
+from ticdc_producer.runs.preview import FirstMessages, first_messages
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
-from ticdc_producer.runs.verification import VerifiedStream, verify_messages
+from ticdc_producer.runs.verification import verify_messages
 from ticdc_producer.simulate.counts import Counts
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation
@@ -123,12 +123,12 @@ class MessageTarget(Target):
     def read(self, simulation: Simulation) -> Messages:
         """Return the messages that are in the target."""
 
-    def first(self, simulation: Simulation, _messages: int, /) -> Dataset:
-        """Return at least the first messages of each partition.
+    def first(self, _simulation: Simulation, messages: Messages, /) -> Dataset:
+        """Return at least the first ``MAX_LINES`` messages of each partition.
 
-        :param _messages: their number per partition.
+        :param messages: all of them.
         """
-        return self.read(simulation).rows
+        return messages.rows
 
     @property
     @abstractmethod
@@ -141,15 +141,16 @@ class MessageTarget(Target):
         return {}
 
     def verified(self, simulation: Simulation, oracle: Oracle, report: RunReport) -> RunReport:
+        messages = self.read(simulation)
         return attach_verdict(
             simulation,
             oracle,
-            self.read(simulation),
+            messages,
             report,
             self.options,
             claims=self.claims,
             schemas=self.schemas,
-            first=self.first(simulation, MAX_LINES),
+            first=self.first(simulation, messages),
         )
 
 
@@ -175,17 +176,7 @@ def attach_verdict(
     changefeed = simulation.job.changefeed
     # Whether these messages are all that was ever sent for the tables.
     whole = options.from_beginning and not options.append
-    preview: list[str] = []
-    events = FirstEvents()
-
-    def with_preview(verified: VerifiedStream) -> None:
-        nonlocal preview, events
-        heads = first_messages(first)
-        preview = first_lines(heads, changefeed)
-        events = first_events(heads, verified.decode) if verified.decode is not None else events
-        options.on_verdict(verified)
-
-    verdict = verify_messages(
+    verified = verify_messages(
         simulation.engine,
         changefeed,
         messages,
@@ -193,6 +184,12 @@ def attach_verdict(
         strictness=Strictness(from_beginning=whole),
         claims=claims,
         schemas=schemas,
-        on_verdict=with_preview,
     )
-    return replace(report, verdict=verdict, preview=preview, first_events=events)
+    heads = FirstMessages.of(first_messages(first), verified.decode)
+    options.on_verdict(verified)
+    return replace(
+        report,
+        verdict=verified.verdict,
+        preview=heads.log_lines(changefeed),
+        first_events=heads.first_events(),
+    )
