@@ -25,8 +25,14 @@ from ticdc_producer.replica.rows import GROUP, ROWS, Replica, row_changes
 from ticdc_producer.verifier.comparison import MATCHED, ComparedEvents, Comparison, Differences, match
 from ticdc_producer.verifier.events import EventKind, Events
 from ticdc_producer.verifier.finding import Finding
-from ticdc_producer.verifier.findings import add_stream_violations, events_at, example_events, findings, kinds
-from ticdc_producer.verifier.invariants.registry import invariants
+from ticdc_producer.verifier.findings import (
+    add_stream_violations,
+    enabled_invariants,
+    events_at,
+    example_events,
+    findings,
+    kinds,
+)
 from ticdc_producer.verifier.match import ExpectedState, ExpectedStream, add_out_of_order, compare_states
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes import batch_groups as batching
@@ -230,7 +236,7 @@ class _Run:
             results = _Groups(KeyFindings(ViolationCounts(reader.options.examples)))
             for groups, both in reader.groups(sides):
                 checks = KeyChecks(groups)
-                results.findings.add(checks, invariants())
+                results.findings.add(checks, enabled_invariants(reader.options))
                 yield SUSPECTED_ROW, suspected(checks.history)
                 yield FLAGS, batching.duplicate_flags(batch_groups(groups))
                 if both is not None:
@@ -291,7 +297,7 @@ class _Run:
             for groups in sides:
                 rows = batching.GroupedRows.of_groups(groups["rows"])
                 marked = batching.with_duplicate_flags(rows, groups["flags"], options)
-                for invariant in invariants():
+                for invariant in enabled_invariants(options):
                     if invariant.by_batch:
                         violations.add(invariant.id, invariant.by_batch(marked))
             return violations

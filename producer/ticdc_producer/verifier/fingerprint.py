@@ -114,6 +114,8 @@ def _with_word(hashes: Hashes, word: Hashes) -> Hashes:
 
 def text_hashes(texts: pa.Array) -> Hashes:
     """Return a hash of each text, of which many are equal; NULL counts as empty."""
+    if not len(texts):
+        return np.zeros(0, np.uint64)
     encoded = pc.fill_null(texts, "").dictionary_encode()
     hashes: Hashes = value_hashes(encoded.dictionary)[encoded.indices.to_numpy(zero_copy_only=False)]
     return hashes

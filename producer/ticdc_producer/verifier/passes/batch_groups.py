@@ -182,7 +182,7 @@ class SuspectedGroups:
 
     def merge(self, others: Iterable[SuspectedGroups]) -> None:
         """Add other groups."""
-        for other in others:
+        for other in filter(None, others):
             self._marked |= other._marked
 
     def contain(self, rows: GroupedRows) -> Flags:

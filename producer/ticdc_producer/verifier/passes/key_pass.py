@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from ticdc_producer.model.column_functions import starts_of
+from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.events import EventKind
 from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants.invariant import Invariant
@@ -143,7 +144,7 @@ def batch_suspected(groups: KeyGroups) -> Flags:
     """
     events = groups.events
     late = events.commit_ts < events.table_ts
-    after_insert = events.commit_ts <= events.insert_ts
+    after_insert = (events.op == Op.DELETE) & (events.commit_ts <= events.insert_ts)
     flags: Flags = (events.kind == EventKind.ROW) & (~groups.first_delivery | late | after_insert)
     return flags
 

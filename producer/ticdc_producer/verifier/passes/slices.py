@@ -11,8 +11,7 @@ import numpy as np
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Part, Tagged
 from ticdc_producer.verifier.events import Events
-from ticdc_producer.verifier.findings import rows_at
-from ticdc_producer.verifier.invariants.registry import invariants
+from ticdc_producer.verifier.findings import enabled_invariants, rows_at
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.observe import Observer, with_left_keys
 from ticdc_producer.verifier.passes.partition_marks import PartitionMarks, PartitionState
@@ -52,7 +51,7 @@ def observed_slices(options: VerifyOptions, part: Part, batches: Batches) -> Gen
             continue
         marked = marks.mark(observer.observe(decoded))
         slices.stats.add(marked)
-        for invariant in invariants():
+        for invariant in enabled_invariants(options):
             if invariant.by_event:
                 slices.violations.add(invariant.id, invariant.by_event(marked))
         observed = with_left_keys(marked.events, marked.observation)
