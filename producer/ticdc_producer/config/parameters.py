@@ -196,6 +196,7 @@ _CLIENT = (
     ),
 )
 _GENERAL = (*_MESSAGES, *_UPSTREAM, *_KAFKA, *OF_STORAGE, *_CLIENT, *_OURS)
+_NAMES_OF_ALL = {option.name for option in _GENERAL}
 _OF_ONE_PROTOCOL = tuple(option for spec in BUILT_IN.values() for option in spec.parameters)
 PARAMETERS: tuple[Parameter, ...] = (*_GENERAL, *_OF_ONE_PROTOCOL, *WITHOUT_EFFECT, *REJECTED)
 """All options. Rejected options have only a name and a reason."""
@@ -221,7 +222,7 @@ def has_parameter(spec: ProtocolSpec, option: Parameter) -> bool:
     """Return whether a protocol has a parameter."""
     if option.of_codec:
         return option.field in spec.option_names
-    return any(option is own for own in (*spec.parameters, *_GENERAL))
+    return option.name in _NAMES_OF_ALL or any(option is own for own in spec.parameters)
 
 
 def protocols_with(option: Parameter) -> tuple[str, ...]:
