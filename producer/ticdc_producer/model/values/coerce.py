@@ -102,7 +102,7 @@ T = MySQLType
 STRICT = SQLMode()
 """TiDB's default sql_mode, with the session time zone UTC."""
 
-_COERCIONS: dict[MySQLType, Callable[[ColumnInfo, SQLValue, SQLMode], bytes]] = {
+_COERCIONS: dict[MySQLType, Callable[[ColumnInfo, SQLValue, SQLMode], Value]] = {
     T.TINY: coerce_integer,
     T.SHORT: coerce_integer,
     T.INT24: coerce_integer,

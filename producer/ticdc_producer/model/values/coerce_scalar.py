@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, timedelta
 from decimal import Decimal
 
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import MySQLType, integer_range
 from ticdc_producer.model.values.number_text import as_number, narrow, nearest_integer, plain_text, rounded
 from ticdc_producer.model.values.sql_value import (
@@ -28,6 +29,7 @@ from ticdc_producer.model.values.temporal_text import (
     convert_zone,
     datetime_from_number,
     datetime_from_python,
+    duration_prefix,
     parse_datetime,
     parse_duration,
     time_of_day,
@@ -46,7 +48,12 @@ def coerce_integer(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     """
     number = _complete_number(column, value, mode, "Incorrect integer value")
     low, high = integer_range(column.type, unsigned=column.unsigned)
-    return _in_range(column, value, mode, nearest_integer(number), low, high)
+    if column.unsigned and isinstance(number, Decimal) and number < 0:
+        return mode.reject(column.name, value, "Out of range value", b"0")  # also if it rounds to 0
+    whole = nearest_integer(number)
+    if isinstance(number, float) and not column.unsigned and whole == int(float(high)):
+        whole = high  # the DOUBLE nearest to the largest value counts as this value: ConvertFloatToInt
+    return _in_range(column, value, mode, whole, low, high)
 
 
 def coerce_decimal(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
@@ -102,22 +109,26 @@ def coerce_bit(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 
 
 def coerce_year(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
-    """Coerce to YEAR: 1901 … 2155, 0, or two digits; the text ``'0'`` is 2000 and the number 0 is 0."""
+    """Coerce to YEAR: 1901 … 2155, 0, or two digits; the text ``'0'`` is 2000 and the number 0 is 0.
+
+    Source: tidb ``convertToMysqlYear``, ``AdjustYear``.
+    """
+    if isinstance(value, Duration):
+        value = as_datetime(value, 0, mode)
     if isinstance(value, DateTimeValue):
         value = value.year
     is_text = isinstance(value, str | bytes) and not isinstance(value, BinaryLiteral)
     number = nearest_integer(_complete_number(column, value, mode, "Incorrect year value"))
-    digits = len(value.strip()) if is_text and isinstance(value, str | bytes) else 0
+    digits = len(value.strip()) if isinstance(value, str | bytes) and value[:1] in ("0", b"0") else 4
     if 0 < number < 100 or (number == 0 and is_text and digits < 4):
         number += 2000 if number < 70 else 1900
     if number != 0 and not 1901 <= number <= 2155:
-        return mode.reject(column.name, value, "Out of range value", b"0")
+        nearest = b"0" if number < 0 else b"1901" if number < 1901 else b"2155"
+        return mode.reject(column.name, value, "Out of range value", nearest)
     return str(number).encode()
 
 
 def _complete_number(column: ColumnInfo, value: SQLValue, mode: SQLMode, what: str) -> int | Decimal | float:
-    if isinstance(value, Duration) and column.type == T.YEAR:
-        raise value_error(column.name, value, what)
     number, complete = as_number(value)
     if not complete:
         mode.reject(column.name, value, what, b"")
@@ -173,16 +184,34 @@ def coerce_datetime(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes
     return date_time.text().encode()
 
 
-def coerce_duration(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
+def coerce_duration(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> Value:
     """Coerce to TIME(fsp), -838:59:59 … 838:59:59."""
     fsp = max(column.decimal, 0)
     duration = as_duration(value, fsp)
     if duration is None:
-        return mode.reject(column.name, value, "Incorrect time value", Duration(0, fsp).text().encode())
+        instead = _nearest_duration(value, fsp)
+        mode.reject(column.name, value, "Incorrect time value", b"")
+        return None if instead is None else instead.text().encode()
     if abs(duration.microseconds) > MAX_DURATION:
         largest = Duration(MAX_DURATION if duration.microseconds > 0 else -MAX_DURATION, fsp)
         return mode.reject(column.name, value, "Incorrect time value", largest.text().encode())
     return duration.text().encode()
+
+
+def _nearest_duration(value: SQLValue, fsp: int) -> Duration | None:
+    """Return the TIME that TiDB stores without strict mode for a value that is no TIME; None for NULL.
+
+    Source: tidb ``convertToMysqlDuration``, ``matchDuration``.
+    """
+    if isinstance(value, str | bytes) and not isinstance(value, BinaryLiteral):
+        return duration_prefix(value if isinstance(value, str) else value.decode("utf-8", "replace"), fsp)
+    number = nearest_integer(as_number(value)[0])
+    if _LARGEST_TIME < number < _FIRST_DATETIME:
+        return Duration(MAX_DURATION, fsp)
+    return Duration(0, fsp) if abs(number) <= _LARGEST_TIME else None
+
+
+_LARGEST_TIME, _FIRST_DATETIME = 8385959, 10_000_000_000
 
 
 def as_datetime(value: SQLValue, fsp: int, mode: SQLMode) -> DateTimeValue | None:
@@ -190,9 +219,11 @@ def as_datetime(value: SQLValue, fsp: int, mode: SQLMode) -> DateTimeValue | Non
     if isinstance(value, DateTimeValue):
         return _refit(value, fsp)
     if isinstance(value, Duration):
-        today = datetime_from_python(mode.now.astimezone(mode.zone), 0)
-        clock = parse_datetime(f"{today.date_text()} {value.text()}", MAX_FSP) if _of_one_day(value) else None
-        return None if clock is None else _refit(clock, fsp)
+        midnight = mode.now.astimezone(mode.zone).replace(
+            hour=0, minute=0, second=0, microsecond=0, tzinfo=None
+        )
+        moment = midnight + timedelta(microseconds=value.microseconds)
+        return _refit(datetime_from_python(moment, MAX_FSP), fsp)
     if isinstance(value, BinaryLiteral):
         value = value.number
     if isinstance(value, bytes):
@@ -234,10 +265,6 @@ def _exists(local: DateTimeValue, utc: DateTimeValue, mode: SQLMode) -> bool:
     local_again = convert_zone(utc, UTC, mode.zone)
     in_range = _FIRST_TIMESTAMP <= utc.fields <= _LAST_TIMESTAMP
     return in_range and local_again is not None and local_again.fields == local.fields
-
-
-def _of_one_day(duration: Duration) -> bool:
-    return 0 <= duration.microseconds < 24 * 3600 * 1_000_000
 
 
 def allowed(date_time: DateTimeValue, mode: SQLMode) -> bool:

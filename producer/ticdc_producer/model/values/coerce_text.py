@@ -9,19 +9,21 @@ Rules: tidb ``pkg/types/enum.go``, ``set.go``; JSON text: ``pkg/types/json_binar
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import LOBS, MySQLType
 from ticdc_producer.model.values.collation import in_charset, sort_key
 from ticdc_producer.model.values.json_document import json_of, json_text, stored_json, to_json_text
-from ticdc_producer.model.values.number_text import as_number
+from ticdc_producer.model.values.number_text import as_number, nearest_integer
 from ticdc_producer.model.values.sql_value import (
     BinaryLiteral,
     DateTimeValue,
     Duration,
     ErrorMember,
     JsonText,
+    Quotient,
     SQLMode,
     SQLValue,
     value_error,
@@ -58,6 +60,7 @@ def to_text(value: SQLValue) -> str:
     if isinstance(value, float):
         return float_text(value)
     if isinstance(value, Decimal):
+        value = value.rounded() if isinstance(value, Quotient) else value
         text = f"{value:f}"
         return text.lstrip("-") if value == 0 else text
     return str(int(value or 0))  # callers handle NULL
@@ -79,7 +82,8 @@ def float_text(number: float) -> str:
 
 def _in_charset(column: ColumnInfo, value: SQLValue, data: bytes, mode: SQLMode) -> bytes:
     try:
-        fits, valid = in_charset(data.decode(), column.charset), b"?"
+        text = data.decode()
+        fits, valid = in_charset(text, column.charset), _with_marks(text, column.charset)
     except UnicodeDecodeError as error:
         if not mode.utf8_check:
             return data
@@ -87,6 +91,13 @@ def _in_charset(column: ColumnInfo, value: SQLValue, data: bytes, mode: SQLMode)
     if fits:
         return data
     return mode.reject(column.name, value, f"Incorrect string value ({column.charset})", valid)
+
+
+def _with_marks(text: str, charset: str) -> bytes:
+    """Replace each character that a charset does not have by ``?``."""
+    if in_charset(text, charset):
+        return text.encode()
+    return "".join(letter if in_charset(letter, charset) else "?" for letter in text).encode()
 
 
 def _fit(column: ColumnInfo, data: bytes, mode: SQLMode) -> bytes:
@@ -134,7 +145,7 @@ def coerce_enum(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
         if number == 0:
             number = _number_in_text(to_text(value), len(column.elements))
     else:
-        number = _whole(value)
+        number = nearest_integer(as_number(value)[0])
     if not 1 <= number <= len(column.elements):
         return mode.reject(column.name, value, "Data truncated: no such ENUM member", b"0")
     return str(number).encode()
@@ -143,18 +154,14 @@ def coerce_enum(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 def coerce_set(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     """Coerce to SET: the names of members, separated by commas, or a bit mask."""
     if not isinstance(value, str | bytes):
-        return _set_of_bits(column, value, _whole(value), mode)
+        return _set_of_bits(column, value, nearest_integer(as_number(value)[0]), mode)
     text = to_text(value)
-    bits = 0
-    for name in text.split(",") if text else []:
-        number = _member_number(column, to_bytes(name))
-        if number == 0:
-            from_number = _number_in_text(text, (1 << len(column.elements)) - 1)
-            if from_number:
-                return str(from_number).encode()
-            mode.reject(column.name, value, "Data truncated: no such SET member", b"")
-        else:
-            bits |= 1 << number - 1
+    numbers = [_member_number(column, to_bytes(name)) for name in text.split(",")] if text else []
+    if 0 not in numbers:
+        return str(sum(1 << number - 1 for number in set(numbers))).encode()
+    bits = _number_in_text(text, (1 << len(column.elements)) - 1)
+    if not bits:
+        return mode.reject(column.name, value, "Data truncated: no such SET member", b"0")
     return str(bits).encode()
 
 
@@ -166,6 +173,8 @@ def coerce_json(column: ColumnInfo, value: SQLValue, _: SQLMode) -> bytes:
         raise value_error(column.name, value, "Invalid JSON: cannot be made from binary data")
     if isinstance(value, int | float | Decimal) and math.isfinite(value):
         return stored_json(to_json_text(json_of(int(value) if isinstance(value, bool) else value)))
+    if isinstance(value, DateTimeValue | Duration):
+        return stored_json(to_json_text(json_of(value)))
     if not isinstance(value, str):
         raise value_error(column.name, value, "Invalid JSON: only text and numbers can be stored")
     try:
@@ -183,23 +192,24 @@ def _member_number(column: ColumnInfo, name: bytes) -> int:
     return 0
 
 
+_NUMBER = re.compile(r"0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|([0-9]+)", re.ASCII)
+
+
 def _number_in_text(text: str, highest: int) -> int:
-    number = int(text) if text.isascii() and text.isdigit() and len(text) <= 20 else 0
+    """Return the number of a text in Go's notation, in which ``0x1F``, ``0b11`` and ``017`` have a base."""
+    match = _NUMBER.fullmatch(text) if len(text) <= _LONGEST_NUMBER else None
+    if match is None:
+        return 0
+    digits, base = next(pair for pair in zip(match.groups(), (16, 2, 8, 10), strict=True) if pair[0])
+    number = int(digits, base)
     return number if number <= highest else 0
 
 
-def _whole(value: SQLValue) -> int:
-    number, _ = as_number(value)
-    if isinstance(number, int):
-        return int(number)
-    exact = Decimal(number)
-    return int(exact) if exact.is_finite() and exact.adjusted() < 30 else -1
+_LONGEST_NUMBER = 70
 
 
 def _set_of_bits(column: ColumnInfo, value: SQLValue, bits: int, mode: SQLMode) -> bytes:
     allowed = (1 << len(column.elements)) - 1
     if not 0 <= bits <= allowed:
-        return mode.reject(
-            column.name, value, "Data truncated: no such SET members", str(bits & allowed).encode()
-        )
+        return mode.reject(column.name, value, "Data truncated: no such SET members", b"0")
     return str(bits).encode()

@@ -14,6 +14,7 @@ from math import frexp
 
 import msgspec
 
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.values.sql_value import (
     BinaryLiteral,
@@ -21,7 +22,9 @@ from ticdc_producer.model.values.sql_value import (
     Duration,
     JsonText,
     Member,
+    SQLMode,
     SQLValue,
+    display_value,
 )
 
 EXACT = Context(prec=200, rounding=ROUND_HALF_UP, Emax=999_999, Emin=-999_999, traps=[InvalidOperation])
@@ -88,6 +91,34 @@ def _text_number(text: str) -> tuple[int | Decimal, bool]:
         return 0, complete
     plain_integer = digits.lstrip("+-").isdigit()
     return (int(digits), complete) if plain_integer else (number, complete)
+
+
+def check_number(value: SQLValue, mode: SQLMode) -> None:
+    """Check a value that TiDB casts to a DOUBLE or DECIMAL in an expression. An empty text is 0.
+
+    Source: tidb ``types.getValidFloatPrefix``.
+
+    :raises ScenarioError: in strict mode, for a text that is no number.
+    """
+    if mode.strict and isinstance(value, str | bytes) and not as_number(value)[1] and value.strip():
+        raise _truncated("DOUBLE", value)
+
+
+def check_integer(value: SQLValue, mode: SQLMode) -> None:
+    """Check a value that TiDB casts to a BIGINT in an expression.
+
+    :raises ScenarioError: in strict mode, for a text that is no integer.
+    """
+    if not mode.strict or not isinstance(value, str | bytes) or isinstance(value, BinaryLiteral | Member):
+        return
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    if not isinstance(value, JsonText) and not integer_prefix(text)[1]:
+        raise _truncated("INTEGER", value)
+
+
+def _truncated(kind: str, value: SQLValue) -> ScenarioError:
+    text = display_value(value)
+    return ScenarioError(f"Truncated incorrect {kind} value: {text!r}", value=text)
 
 
 def as_float(value: SQLValue) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TypeAlias
 
 from ticdc_producer.errors import ScenarioError
@@ -18,6 +18,32 @@ from ticdc_producer.errors import ScenarioError
 
 class Unsigned(int):
     """A BIGINT UNSIGNED; results of arithmetic with it must not be negative."""
+
+
+class Quotient(Decimal):
+    """A DECIMAL that was computed by a division: it has more digits than its text and its DOUBLE show.
+
+    Source: tidb ``MyDecimal.resultFrac``, ``MyDecimal.String``.
+
+    :param shown: number of the fractional digits that they show.
+    """
+
+    shown: int
+
+    def __new__(cls, number: Decimal, shown: int) -> Quotient:
+        value = super().__new__(cls, number)
+        value.shown = shown
+        return value
+
+    def __float__(self) -> float:
+        return float(self.rounded())
+
+    def rounded(self) -> Decimal:
+        """Return the number with the digits that its text shows."""
+        return self.quantize(Decimal(1).scaleb(-self.shown), context=_ROUNDING)
+
+
+_ROUNDING = Context(prec=200, rounding=ROUND_HALF_UP)
 
 
 class BinaryLiteral(bytes):

@@ -26,6 +26,11 @@ _DELIMITED = re.compile(
 _PACKED = re.compile(r"(\d{6}|\d{8}|\d{12}|\d{14})(?:\.(\d{0,30}))?", re.ASCII)
 _TIME = re.compile(r"(-)?(?:(\d{1,3}) +)?(\d{1,3})(?::(\d{1,2})(?::(\d{1,2}))?)?(?:\.(\d{0,30}))?", re.ASCII)
 _PACKED_TIME = re.compile(r"(-)?(\d{1,7})(?:\.(\d{0,30}))?", re.ASCII)
+_TIME_PREFIX = re.compile(
+    r"-?(?:\d{1,3} +\d{1,3}(?::\d{1,2}){0,2}|\d{1,3}(?::\d{1,2}){1,2}|\d{1,7})(?:\.\d{0,30})?", re.ASCII
+)
+_WITH_CLOCK = re.compile(r"\d+[^\d\s]\d+[^\d\s]\d+[T ]|(?:\d{12}|\d{14})(?!\d)", re.ASCII)
+"""The start of a text that a TIME reads as a DATETIME. Source: tidb ``canFallbackToDateTime``."""
 _MAX_LENGTH = 100
 
 
@@ -55,6 +60,10 @@ def parse_datetime(
     return _from_packed(packed[1], packed[2] or "", fsp, invalid_dates) if packed else None
 
 
+_FIRST_NUMBER = 101
+"""January 1, 2000; smaller numbers are the zero date. Source: tidb ``parseDateTimeFromNum``."""
+
+
 def datetime_from_number(
     number: int, micro: str, fsp: int, *, invalid_dates: bool = False
 ) -> DateTimeValue | None:
@@ -62,7 +71,7 @@ def datetime_from_number(
     digits = str(number)
     if number < 0 or len(digits) > 14:
         return None
-    if number == 0:
+    if number < _FIRST_NUMBER:
         return DateTimeValue(0, 0, 0, fsp=fsp)
     width = next(width for width in (6, 8, 12, 14) if len(digits) <= width)
     return _from_packed(digits.zfill(width), micro, fsp, invalid_dates)
@@ -135,11 +144,25 @@ def parse_duration(text: str, fsp: int) -> Duration | None:
         return _duration(sign, parts, micro, fsp)
     match = _TIME.fullmatch(text)
     if match is None:
-        value = parse_datetime(text, MAX_FSP)
+        value = parse_datetime(text, MAX_FSP) if _WITH_CLOCK.match(text) else None
         return None if value is None else time_of_day(value, fsp)
     sign, days, *clock, micro = match.groups()
     hours, minutes, seconds = (int(part or 0) for part in clock)
     return _duration(sign, (hours + 24 * int(days or 0), minutes, seconds), micro, fsp)
+
+
+def duration_prefix(text: str, fsp: int) -> Duration | None:
+    """Return the TIME that a text starts with, which is how TiDB reads a text that is no TIME.
+
+    None if it starts with no digit. Minutes or seconds above 59 give 00:00:00.
+
+    >>> duration_prefix("2021-03-04", 0)
+    Duration(microseconds=1221000000, fsp=0)
+    """
+    match = _TIME_PREFIX.match(text.strip())
+    if match is None:
+        return None
+    return parse_duration(match[0].rstrip(":"), fsp) or Duration(0, fsp)
 
 
 def time_of_day(value: DateTimeValue, fsp: int) -> Duration:

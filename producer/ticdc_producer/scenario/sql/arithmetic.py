@@ -10,8 +10,24 @@ from collections.abc import Callable
 from decimal import ROUND_DOWN, Context, Decimal
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.values.number_text import EXACT, as_number
-from ticdc_producer.model.values.sql_value import BinaryLiteral, Member, SQLMode, SQLValue, Unsigned
+from ticdc_producer.model.values.coerce_text import to_text
+from ticdc_producer.model.values.number_text import (
+    EXACT,
+    as_number,
+    check_integer,
+    check_number,
+    integer_prefix,
+    nearest_integer,
+)
+from ticdc_producer.model.values.sql_value import (
+    BinaryLiteral,
+    JsonText,
+    Member,
+    Quotient,
+    SQLMode,
+    SQLValue,
+    Unsigned,
+)
 
 MAX_SCALE = 30
 """The largest number of fractional digits of a DECIMAL."""
@@ -25,8 +41,17 @@ _DIVISION = Context(prec=300, rounding=ROUND_DOWN, Emax=999_999, Emin=-999_999)
 Number = int | Decimal | float
 
 
-def operand(value: SQLValue) -> Number:
-    """Return a value as an operand: text is converted to DOUBLE."""
+def operand(value: SQLValue, mode: SQLMode) -> Number:
+    """Return a value as an operand: text is converted to DOUBLE.
+
+    :raises ScenarioError: in strict mode, for a text that is no number.
+    """
+    check_number(value, mode)
+    return number_of(value)
+
+
+def number_of(value: SQLValue) -> Number:
+    """Return a value as an operand, unchecked: text that is no number gives its numeric prefix."""
     if isinstance(value, str | bytes) and not isinstance(value, Member | BinaryLiteral):
         return float(as_number(value)[0])
     number, _ = as_number(value)
@@ -34,46 +59,70 @@ def operand(value: SQLValue) -> Number:
     return Unsigned(number) if unsigned and isinstance(number, int) else number
 
 
-def add(left: SQLValue, right: SQLValue, _: SQLMode) -> SQLValue:
-    return _exact_or_double(left, right, "+", lambda a, b: a + b, EXACT.add, lambda a, b: a + b)
+def add(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
+    return _exact_or_double(
+        left, right, mode, "+", lambda a, b: a + b, _sum_of(EXACT.add), lambda a, b: a + b
+    )
 
 
-def subtract(left: SQLValue, right: SQLValue, _: SQLMode) -> SQLValue:
-    return _exact_or_double(left, right, "-", lambda a, b: a - b, EXACT.subtract, lambda a, b: a - b)
+def subtract(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
+    return _exact_or_double(
+        left, right, mode, "-", lambda a, b: a - b, _sum_of(EXACT.subtract), lambda a, b: a - b
+    )
 
 
-def multiply(left: SQLValue, right: SQLValue, _: SQLMode) -> SQLValue:
-    product = _exact_or_double(left, right, "*", lambda a, b: a * b, EXACT.multiply, lambda a, b: a * b)
-    if isinstance(product, Decimal) and scale_of(product) > MAX_SCALE:
-        return product.quantize(Decimal(1).scaleb(-MAX_SCALE), context=EXACT)
-    return product
+def multiply(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
+    return _exact_or_double(left, right, mode, "*", lambda a, b: a * b, _product, lambda a, b: a * b)
+
+
+def _product(left: Decimal, right: Decimal) -> Decimal:
+    product = EXACT.multiply(left, right)
+    if scale_of(product) > MAX_SCALE:
+        product = product.quantize(Decimal(1).scaleb(-MAX_SCALE), context=EXACT)
+    return _showing(product, shown_scale(left) + shown_scale(right))
+
+
+def _sum_of(operation: Callable[[Decimal, Decimal], Decimal]) -> Callable[[Decimal, Decimal], Decimal]:
+    """Return a sum or difference, which shows as many digits as its operands."""
+    return lambda a, b: _showing(operation(a, b), max(shown_scale(a), shown_scale(b)))
+
+
+def _showing(number: Decimal, scale: int) -> Decimal:
+    """Return a number that shows a scale, at most ``MAX_SCALE``."""
+    shown = min(scale, MAX_SCALE)
+    return number if shown == scale_of(number) else Quotient(number, shown)
+
+
+def shown_scale(number: Decimal) -> int:
+    """Return the number of fractional digits that the text of a number shows."""
+    return number.shown if isinstance(number, Quotient) else scale_of(number)
 
 
 def divide(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
     """Divide with ``/``; the result is never an integer.
 
-    >>> from decimal import Decimal
-    >>> divide(Decimal("1.5"), 2, SQLMode())
-    Decimal('0.750000000')
+    It has more digits than its text shows: the quotient of two integers shows four.
+
+    >>> quotient = divide(1, 3, SQLMode())
+    >>> quotient, multiply(quotient, 3, SQLMode()).rounded()
+    (Decimal('0.333333333'), Decimal('1.0000'))
     """
-    a, b = operand(left), operand(right)
+    a, b = operand(left, mode), operand(right, mode)
     if b == 0:
         refuse_zero(mode)
         return None
     if isinstance(a, float) or isinstance(b, float):
         return _finite(float(a) / float(b), "/")
-    dividend, divisor = (
-        Decimal(int(a) if isinstance(a, int) else a),
-        Decimal(int(b) if isinstance(b, int) else b),
-    )
+    dividend, divisor = _as_decimal(a), _as_decimal(b)
     quotient = _DIVISION.divide(dividend, divisor)
     scale = _quotient_scale(scale_of(dividend), scale_of(divisor))
-    return quotient.quantize(Decimal(1).scaleb(-scale), context=_DIVISION)
+    digits = quotient.quantize(Decimal(1).scaleb(-scale), context=_DIVISION)
+    return _showing(digits, shown_scale(dividend) + DIV_INCREMENT)
 
 
 def integer_divide(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
     """Divide with ``DIV``: the quotient is cut towards zero."""
-    a, b = operand(left), operand(right)
+    a, b = operand(left, mode), operand(right, mode)
     if b == 0:
         refuse_zero(mode)
         return None
@@ -84,7 +133,7 @@ def integer_divide(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
 
 def modulo(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
     """Return the remainder (``%``); its sign is the dividend's."""
-    a, b = operand(left), operand(right)
+    a, b = operand(left, mode), operand(right, mode)
     if b == 0:
         refuse_zero(mode)
         return None
@@ -93,15 +142,17 @@ def modulo(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
     if isinstance(a, int) and isinstance(b, int):
         rest = abs(int(a)) % abs(int(b))
         return Unsigned(rest) if isinstance(a, Unsigned) else (-rest if a < 0 else rest)
-    return _DIVISION.remainder(Decimal(a), Decimal(b))
+    dividend, divisor = _as_decimal(a), _as_decimal(b)
+    rest = _DIVISION.remainder(dividend, divisor)
+    return _showing(rest, max(shown_scale(dividend), shown_scale(divisor)))
 
 
-def negate(value: SQLValue, _: SQLMode) -> SQLValue:
-    number = operand(value)
+def negate(value: SQLValue, mode: SQLMode) -> SQLValue:
+    number = operand(value, mode)
     if isinstance(number, float):
         return -number
     if isinstance(number, Decimal):
-        return number.copy_negate()
+        return _showing(number.copy_negate(), shown_scale(number))
     if number > _MAX_SIGNED + 1:
         return Decimal(-int(number))
     return _in_64_bits(-int(number), False, "-")
@@ -116,12 +167,21 @@ def refuse_zero(mode: SQLMode) -> None:
         raise ScenarioError("Division by 0")
 
 
-def to_bits(value: SQLValue) -> int:
-    """Return a value as 64 unsigned bits, for ``& | ^ ~ << >>``."""
-    number = operand(value)
-    exact = Decimal(number)
-    whole = int(exact.to_integral_value()) if exact.is_finite() and exact.adjusted() < 30 else _MAX_UNSIGNED
-    return whole & _MAX_UNSIGNED
+def to_bits(value: SQLValue, mode: SQLMode) -> int:
+    """Return a value as 64 unsigned bits, for ``& | ^ ~ << >>``.
+
+    :raises ScenarioError: in strict mode, for a text that is no integer.
+    """
+    check_integer(value, mode)
+    return bits_of(value)
+
+
+def bits_of(value: SQLValue) -> int:
+    """Return a value as 64 unsigned bits, unchecked: text gives its integer prefix."""
+    if isinstance(value, str | bytes) and not isinstance(value, BinaryLiteral | Member | JsonText):
+        return integer_prefix(to_text(value))[0] & _MAX_UNSIGNED
+    whole = nearest_integer(as_number(value)[0])
+    return whole & _MAX_UNSIGNED if abs(whole) >> 100 == 0 else _MAX_UNSIGNED
 
 
 def scale_of(number: Decimal) -> int:
@@ -132,12 +192,13 @@ def scale_of(number: Decimal) -> int:
 def _exact_or_double(
     left: SQLValue,
     right: SQLValue,
+    mode: SQLMode,
     sign: str,
     on_integers: Callable[[int, int], int],
     on_decimals: Callable[[Decimal, Decimal], Decimal],
     on_doubles: Callable[[float, float], float],
 ) -> SQLValue:
-    a, b = operand(left), operand(right)
+    a, b = operand(left, mode), operand(right, mode)
     if isinstance(a, float) or isinstance(b, float):
         return _finite(on_doubles(float(a), float(b)), sign)
     if isinstance(a, int) and isinstance(b, int):
@@ -150,7 +211,9 @@ def _exact_or_double(
 
 
 def _as_decimal(number: Number) -> Decimal:
-    return Decimal(repr(number)) if isinstance(number, float) else Decimal(number)
+    if isinstance(number, Decimal):
+        return number
+    return Decimal(repr(number)) if isinstance(number, float) else Decimal(int(number))
 
 
 def _in_64_bits(number: int, unsigned: bool, sign: str) -> int:

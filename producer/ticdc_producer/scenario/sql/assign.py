@@ -15,6 +15,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import datetime_from_python
+from ticdc_producer.scenario.sql.column_cast import cast_to_column
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
 from ticdc_producer.scenario.sql.generated import expression_of
 from ticdc_producer.scenario.sql.scope import Scope
@@ -41,14 +42,19 @@ def _is_default_word(word: exp.Expr) -> bool:
     return str(word.this).upper() == "DEFAULT"
 
 
-def assigned_value(node: exp.Expr | SelectedValue, column: ColumnInfo, scope: Scope) -> Value:
+def assigned_value(
+    node: exp.Expr | SelectedValue, column: ColumnInfo, scope: Scope, *, updates: bool = False
+) -> Value:
     """Return the canonical value that an assignment gives a column.
 
+    :param updates: whether the assignment belongs to UPDATE, which casts the value first.
     :raises ScenarioError: for a value that does not fit, or NULL for a NOT NULL column.
     """
     if not isinstance(node, SelectedValue) and is_default(node):
         return default_value(column, scope.mode)
     given = node.value if isinstance(node, SelectedValue) else evaluate(node, scope)
+    if updates:
+        given = cast_to_column(column, given, scope.mode)
     value = coerce(column, given, scope.mode)
     if value is None and not column.nullable and not (column.auto_increment or column.auto_random):
         if scope.lenient_nulls:
@@ -118,7 +124,7 @@ def assign_at_once(assignments: Iterable[exp.Expr], scope: Scope) -> set[int]:
 
     :return: the offsets that were assigned.
     """
-    values = dict(_assigned(assignment, scope) for assignment in assignments)
+    values = dict(_assigned(assignment, scope, updates=True) for assignment in assignments)
     for offset, value in values.items():
         scope.row[offset] = value
     return set(values)
@@ -133,16 +139,17 @@ def assign_in_order(assignments: Iterable[exp.Expr], scope: Scope) -> set[int]:
     """
     offsets = set()
     for assignment in assignments:
-        offset, scope.row[offset] = _assigned(assignment, scope)
+        offset, scope.row[offset] = _assigned(assignment, scope, updates=False)
         offsets.add(offset)
     return offsets
 
 
-def _assigned(assignment: exp.Expr, scope: Scope) -> tuple[int, Value]:
+def _assigned(assignment: exp.Expr, scope: Scope, *, updates: bool) -> tuple[int, Value]:
     """Return the offset of the assigned column, and its new value."""
     target = assignment.this
     name = target.name, target.text("table"), target.text("db")
-    return scope.offset(*name), assigned_value(assignment.expression, scope.column(*name), scope)
+    column = scope.column(*name)
+    return scope.offset(*name), assigned_value(assignment.expression, column, scope, updates=updates)
 
 
 def touch_updated_columns(before: tuple[Value, ...], scope: Scope, assigned: set[int]) -> None:

@@ -19,7 +19,7 @@ from ticdc_producer.model.values.coerce_scalar import as_datetime, as_duration
 from ticdc_producer.model.values.coerce_text import to_bytes
 from ticdc_producer.model.values.collation import charset_of, compare_texts, same_to_like
 from ticdc_producer.model.values.json_document import compare_json, json_of
-from ticdc_producer.model.values.number_text import as_float, as_number
+from ticdc_producer.model.values.number_text import as_float, as_number, check_number
 from ticdc_producer.model.values.sql_value import (
     BinaryLiteral,
     Bits,
@@ -32,31 +32,43 @@ from ticdc_producer.model.values.sql_value import (
     display_value,
 )
 from ticdc_producer.scenario.sql.call_normalizer import normalized_call
+from ticdc_producer.scenario.sql.eval_type import NUMBERS, EvalType
 from ticdc_producer.scenario.sql.scope import Scope
 
 _FULL_FSP = 6
 
 
-def as_boolean(value: SQLValue) -> bool | None:
-    """Return a value as a condition: any number but zero is true; None for NULL."""
-    return None if value is None else as_number(value)[0] != 0
+def as_boolean(value: SQLValue, mode: SQLMode) -> bool | None:
+    """Return a value as a condition: any number but zero is true; None for NULL.
+
+    :raises ScenarioError: in strict mode, for a text that is no number.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, JsonText):
+        check_number(value, mode)
+    return as_number(value)[0] != 0
 
 
-def compare(left: SQLValue, right: SQLValue, collation: str, mode: SQLMode) -> int | None:
+def compare(
+    left: SQLValue, right: SQLValue, collation: str, mode: SQLMode, *, time_is_read: bool = True
+) -> int | None:
     """Compare two values; return a negative number, zero or a positive one, or None if either is NULL.
 
     :param collation: collation for the comparison of two texts.
-    :raises ScenarioError: if one side is a date or time and the other cannot be read as one.
+    :param time_is_read: whether the other side of a TIME is read as a TIME. TiDB does so for a constant
+        beside a column; otherwise it compares texts, or numbers. Source: tidb ``GetAccurateCmpType``.
+    :raises ScenarioError: in strict mode, if a text beside a number, date or time cannot be read as one.
     """
     if left is None or right is None:
         return None
     if isinstance(left, JsonText) or isinstance(right, JsonText):
         return compare_json(json_of(left), json_of(right))
     if isinstance(left, DateTimeValue | Duration) or isinstance(right, DateTimeValue | Duration):
-        return _compare_temporal(left, right, mode)
+        return _compare_temporal(left, right, mode, time_is_read)
     if _is_string(left) and _is_string(right) and not isinstance(left, Bits) and not isinstance(right, Bits):
         return _compare_strings(left, right, collation)
-    return _compare_numbers(left, right)
+    return _compare_numbers(left, right, mode)
 
 
 def like(text: SQLValue, pattern: SQLValue, collation: str, escape: str = "\\") -> bool | None:
@@ -88,39 +100,60 @@ def _compare_strings(left: SQLValue, right: SQLValue, collation: str) -> int:
     return compare_texts(to_bytes(left), to_bytes(right), collation)
 
 
-def _compare_numbers(left: SQLValue, right: SQLValue) -> int:
+def _compare_numbers(left: SQLValue, right: SQLValue, mode: SQLMode) -> int:
+    check_number(left, mode)
+    check_number(right, mode)
     if isinstance(left, float) or isinstance(right, float):
         return _order(as_float(left), as_float(right))
     a, b = as_number(left)[0], as_number(right)[0]
     return _order(a, b)
 
 
-def _compare_temporal(left: SQLValue, right: SQLValue, mode: SQLMode) -> int:
-    if isinstance(left, Duration) or isinstance(right, Duration):
-        if isinstance(left, DateTimeValue) or isinstance(right, DateTimeValue):
-            return _order(_as_datetime(left, mode).fields, _as_datetime(right, mode).fields)
-        return _order(_as_duration(left).microseconds, _as_duration(right).microseconds)
-    if _is_plain_number(left) or _is_plain_number(right):
-        return _compare_numbers(left, right)
-    return _order(_as_datetime(left, mode).fields, _as_datetime(right, mode).fields)
+def _compare_temporal(left: SQLValue, right: SQLValue, mode: SQLMode, time_is_read: bool) -> int | None:
+    """Compare with a date or a time; None if the other side cannot be read as one, which TiDB warns of."""
+    if isinstance(left, DateTimeValue) or isinstance(right, DateTimeValue):
+        if _is_plain_number(left) or _is_plain_number(right):
+            return _compare_numbers(left, right, mode)
+        moments = [_as_datetime(side, mode) for side in (left, right)]
+        return None if None in moments else _order(*(moment.fields for moment in moments if moment))
+    if not time_is_read and not (isinstance(left, Duration) and isinstance(right, Duration)):
+        if _is_plain_number(left) or _is_plain_number(right):
+            return _compare_numbers(left, right, mode)
+        return _order(to_bytes(left), to_bytes(right))
+    times = [_as_duration(side, mode) for side in (left, right)]
+    return None if None in times else _order(*(time.microseconds for time in times if time))
 
 
 def _is_plain_number(value: SQLValue) -> bool:
     return isinstance(value, int | Decimal | float | BinaryLiteral | Member)
 
 
-def _as_datetime(value: SQLValue, mode: SQLMode) -> DateTimeValue:
+def check_operand(value: SQLValue, other: EvalType, mode: SQLMode) -> None:
+    """Check a value that is compared with NULL: TiDB converts it to the type of both sides first.
+
+    :param other: the type of the side that is NULL.
+    :raises ScenarioError: in strict mode, for a text that cannot be converted.
+    """
+    if not isinstance(value, str | bytes) or isinstance(value, BinaryLiteral | JsonText):
+        return
+    if other in NUMBERS or other is EvalType.BIT:
+        check_number(value, mode)
+    elif other in (EvalType.DATE, EvalType.DATETIME):
+        _as_datetime(value, mode)
+
+
+def _as_datetime(value: SQLValue, mode: SQLMode) -> DateTimeValue | None:
     if isinstance(value, DateTimeValue):
         return value
     converted = as_datetime(value, _FULL_FSP, mode)
-    if converted is None:
+    if converted is None and mode.strict:
         raise ScenarioError(f"Incorrect datetime value: {display_value(value)!r}", value=display_value(value))
     return converted
 
 
-def _as_duration(value: SQLValue) -> Duration:
+def _as_duration(value: SQLValue, mode: SQLMode) -> Duration | None:
     converted = as_duration(value, _FULL_FSP)
-    if converted is None:
+    if converted is None and mode.strict:
         raise ScenarioError(f"Incorrect time value: {display_value(value)!r}", value=display_value(value))
     return converted
 

@@ -129,7 +129,7 @@ def _check(where: exp.Expr | None, order: exp.Expr | None, scope: Scope) -> None
 
 def _holds(condition: exp.Expr, table: Table, row: Row, scope: Scope) -> bool:
     scope.row = table.read(row)
-    return as_boolean(evaluate(condition, scope)) is True
+    return as_boolean(evaluate(condition, scope), scope.mode) is True
 
 
 def _is_member(table: Table, row: Row, offset: int, values: frozenset[bytes]) -> bool:

@@ -32,6 +32,7 @@ from ticdc_producer.scenario.sql.cast import cast, target_of
 from ticdc_producer.scenario.sql.compare import (
     DEFAULT_COLLATION,
     as_boolean,
+    check_operand,
     collation_of,
     collation_of_all,
     compare,
@@ -171,8 +172,9 @@ def _binary(operation: Callable[[SQLValue, SQLValue, SQLMode], SQLValue]) -> Cal
 
 
 def _bitwise(operation: Callable[[int, int], int]) -> Callable[..., SQLValue]:
-    def on_values(left: SQLValue, right: SQLValue, _: SQLMode) -> SQLValue:
-        return Unsigned(operation(arithmetic.to_bits(left), arithmetic.to_bits(right)) & _MAX_UNSIGNED)
+    def on_values(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
+        bits = operation(arithmetic.to_bits(left, mode), arithmetic.to_bits(right, mode))
+        return Unsigned(bits & _MAX_UNSIGNED)
 
     return _binary(on_values)
 
@@ -185,9 +187,32 @@ def _unary(operation: Callable[[SQLValue, SQLMode], SQLValue]) -> Callable[..., 
     return rule
 
 
-def _compared(node: exp.Expr, left: SQLValue, right: SQLValue, scope: Scope) -> int | None:
-    both_text = isinstance(left, str) and isinstance(right, str)
-    return compare(left, right, shared_collation(node, scope) if both_text else "", scope.mode)
+def _compared(
+    left_node: exp.Expr, left: SQLValue, right_node: exp.Expr, right: SQLValue, collation: str, scope: Scope
+) -> int | None:
+    """Compare the values of two expressions; None for NULL."""
+    if left is None or right is None:
+        if scope.mode.strict and (left is not None or right is not None):
+            null, value = (left_node, right) if left is None else (right_node, left)
+            if isinstance(value, str | bytes) and not _is_constant(null):
+                check_operand(value, noted_type(null, scope), scope.mode)
+        return None
+    if not isinstance(left, Duration) and not isinstance(right, Duration):
+        return compare(left, right, collation, scope.mode)
+    time_is_read = any(
+        isinstance(column.unnest(), exp.Column) and _is_constant(constant)
+        for column, constant in ((left_node, right_node), (right_node, left_node))
+    )
+    return compare(left, right, collation, scope.mode, time_is_read=time_is_read)
+
+
+def _is_constant(node: exp.Expr) -> bool:
+    """Return whether an expression has the same value for all rows."""
+    return node.find(exp.Column, exp.Query) is None
+
+
+def _pair_collation(node: exp.Expr, left: SQLValue, right: SQLValue, scope: Scope) -> str:
+    return shared_collation(node, scope) if isinstance(left, str) and isinstance(right, str) else ""
 
 
 def _of_context(node: exp.Expr, scope: Scope) -> SQLValue:
@@ -207,7 +232,9 @@ def _comparison(accepts: Callable[[int], bool]) -> Callable[..., SQLValue]:
     def rule(node: exp.Expr, scope: Scope) -> SQLValue:
         if _is_contextual(node):
             return _of_context(node, scope)
-        order = _compared(node, evaluate(node.this, scope), evaluate(node.expression, scope), scope)
+        left, right = evaluate(node.this, scope), evaluate(node.expression, scope)
+        collation = _pair_collation(node, left, right, scope)
+        order = _compared(node.this, left, node.expression, right, collation, scope)
         return None if order is None else accepts(order)
 
     return rule
@@ -217,38 +244,43 @@ def _null_safe_equal(node: exp.Expr, scope: Scope) -> SQLValue:
     if _is_contextual(node):
         return _of_context(node, scope)
     left, right = evaluate(node.this, scope), evaluate(node.expression, scope)
-    if left is None or right is None:
-        return left is None and right is None
-    return _compared(node, left, right, scope) == 0
+    if left is None and right is None:
+        return True
+    collation = _pair_collation(node, left, right, scope)
+    return _compared(node.this, left, node.expression, right, collation, scope) == 0
+
+
+def _truth(node: exp.Expr, scope: Scope) -> bool | None:
+    return as_boolean(evaluate(node, scope), scope.mode)
 
 
 def _and(node: exp.Expr, scope: Scope) -> SQLValue:
-    left = as_boolean(evaluate(node.this, scope))
+    left = _truth(node.this, scope)
     if left is False:
         return False
-    right = as_boolean(evaluate(node.expression, scope))
+    right = _truth(node.expression, scope)
     if right is False:
         return False
     return None if left is None or right is None else True
 
 
 def _or(node: exp.Expr, scope: Scope) -> SQLValue:
-    left = as_boolean(evaluate(node.this, scope))
+    left = _truth(node.this, scope)
     if left:
         return True
-    right = as_boolean(evaluate(node.expression, scope))
+    right = _truth(node.expression, scope)
     if right:
         return True
     return None if left is None or right is None else False
 
 
 def _xor(node: exp.Expr, scope: Scope) -> SQLValue:
-    left, right = as_boolean(evaluate(node.this, scope)), as_boolean(evaluate(node.expression, scope))
+    left, right = _truth(node.this, scope), _truth(node.expression, scope)
     return None if left is None or right is None else left != right
 
 
 def _not(node: exp.Expr, scope: Scope) -> SQLValue:
-    value = as_boolean(evaluate(node.this, scope))
+    value = _truth(node.this, scope)
     return None if value is None else not value
 
 
@@ -257,7 +289,7 @@ def _is(node: exp.Expr, scope: Scope) -> SQLValue:
     if isinstance(node.expression, exp.Null):
         return value is None
     if isinstance(node.expression, exp.Boolean):
-        return as_boolean(value) is bool(node.expression.this)
+        return as_boolean(value, scope.mode) is bool(node.expression.this)
     raise UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} is not supported")
 
 
@@ -268,18 +300,23 @@ def _in(node: exp.Expr, scope: Scope) -> SQLValue:
         raise ScenarioError("SQL does not parse: IN () needs a value")
     value = evaluate(node.this, scope)
     collation = collation_of_all([node.this, *node.expressions], scope)
-    orders = [compare(value, evaluate(item, scope), collation, scope.mode) for item in node.expressions]
-    if 0 in orders:
-        return True
-    return None if None in orders else False
+    result: SQLValue = False
+    for item in node.expressions:
+        order = _compared(node.this, value, item, evaluate(item, scope), collation, scope)
+        if order == 0:
+            return True
+        result = None if order is None else result
+    return result
 
 
 def _between(node: exp.Expr, scope: Scope) -> SQLValue:
-    value = evaluate(node.this, scope)
-    collation = collation_of_all([node.this, node.args["low"], node.args["high"]], scope)
-    low = compare(value, evaluate(node.args["low"], scope), collation, scope.mode)
-    high = compare(value, evaluate(node.args["high"], scope), collation, scope.mode)
-    if (low is not None and low < 0) or (high is not None and high > 0):
+    value, lowest, highest = evaluate(node.this, scope), node.args["low"], node.args["high"]
+    collation = collation_of_all([node.this, lowest, highest], scope)
+    low = _compared(node.this, value, lowest, evaluate(lowest, scope), collation, scope)
+    if low is not None and low < 0:
+        return False
+    high = _compared(node.this, value, highest, evaluate(highest, scope), collation, scope)
+    if high is not None and high > 0:
         return False
     return None if low is None or high is None else True
 
@@ -340,7 +377,7 @@ def _cast(node: exp.Expr, scope: Scope) -> SQLValue:
 
 
 def _if(node: exp.Expr, scope: Scope) -> SQLValue:
-    branch = node.args["true"] if as_boolean(evaluate(node.this, scope)) else node.args.get("false")
+    branch = node.args["true"] if _truth(node.this, scope) else node.args.get("false")
     return _branch_value(branch, node, scope)
 
 
@@ -355,7 +392,7 @@ def _case(node: exp.Expr, scope: Scope) -> SQLValue:
     branch = node.args.get("default")
     for case in node.args["ifs"]:
         condition = exp.EQ(this=node.this, expression=case.this) if node.this else case.this
-        if as_boolean(evaluate(condition, scope)):
+        if _truth(condition, scope):
             branch = case.args["true"]
             break
     return _branch_value(branch, node, scope)
@@ -381,7 +418,7 @@ RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], SQLValue]] = {
     exp.BitwiseXor: _bitwise(lambda a, b: a ^ b),
     exp.BitwiseLeftShift: _bitwise(lambda a, b: a << b if b < 64 else 0),
     exp.BitwiseRightShift: _bitwise(lambda a, b: a >> b if b < 64 else 0),
-    exp.BitwiseNot: _unary(lambda value, _: Unsigned(~arithmetic.to_bits(value) & _MAX_UNSIGNED)),
+    exp.BitwiseNot: _unary(lambda value, mode: Unsigned(~arithmetic.to_bits(value, mode) & _MAX_UNSIGNED)),
     exp.EQ: _comparison(lambda order: order == 0),
     exp.NEQ: _comparison(lambda order: order != 0),
     exp.LT: _comparison(lambda order: order < 0),

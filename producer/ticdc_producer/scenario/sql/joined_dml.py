@@ -137,7 +137,10 @@ class _Update:
             yield (
                 number,
                 row.stored,
-                {offset: assigned_value(node, columns[offset], scope) for offset, node in assigned},
+                {
+                    offset: assigned_value(node, columns[offset], scope, updates=True)
+                    for offset, node in assigned
+                },
             )
 
 

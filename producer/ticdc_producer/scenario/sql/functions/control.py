@@ -12,8 +12,8 @@ from ticdc_producer.scenario.sql.compare import as_boolean, compare
 from ticdc_producer.scenario.sql.functions.function import Function, to_integer
 
 
-def _if(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-    return arguments[1] if as_boolean(arguments[0]) else arguments[2]
+def _if(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
+    return arguments[1] if as_boolean(arguments[0], mode) else arguments[2]
 
 
 def _coalesce(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
@@ -63,11 +63,11 @@ def _elt(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 
 FUNCTIONS = {
     "COALESCE": Function(_coalesce, 1, -1, accepts_null=True),
-    "ELT": Function(_elt, 2, -1, accepts_null=True),
+    "ELT": Function(_elt, 2, -1, accepts_null=True, integers=(0,)),
     "GREATEST": Function(_greatest, 2, -1, collated=True),
     "IF": Function(_if, 3, 3, accepts_null=True),
     "IFNULL": Function(_coalesce, 2, 2, accepts_null=True),
-    "INTERVAL": Function(_interval, 2, -1, accepts_null=True),
+    "INTERVAL": Function(_interval, 2, -1, accepts_null=True, numbers=range(1000)),
     "ISNULL": Function(_isnull, 1, 1, accepts_null=True),
     "LEAST": Function(_least, 2, -1, collated=True),
     "NULLIF": Function(_nullif, 2, 2, accepts_null=True, collated=True),

@@ -71,7 +71,7 @@ FUNCTIONS = {
     "MD5": value_function(_md5, 1),
     "SHA": value_function(_sha1, 1),
     "SHA1": value_function(_sha1, 1),
-    "SHA2": value_function(_sha2, 2),
+    "SHA2": value_function(_sha2, 2, integers=(1,)),
     "TO_BASE64": value_function(_to_base64, 1),
     "UNHEX": value_function(_unhex, 1),
 }

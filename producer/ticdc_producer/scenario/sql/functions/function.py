@@ -8,8 +8,8 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
-from ticdc_producer.model.values.number_text import as_number
-from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, display_value
+from ticdc_producer.model.values.number_text import as_number, check_integer, check_number
+from ticdc_producer.model.values.sql_value import JsonText, SQLMode, SQLValue, display_value
 
 MAX_PACKET = 64 << 20
 """TiDB's max_allowed_packet in bytes; a longer result is NULL."""
@@ -26,6 +26,8 @@ class Function:
     :param accepts_null: whether ``run`` is called if an argument is NULL; else the result is NULL.
     :param collated: whether it compares strings, and so needs their collation.
     :param step: size of the groups in which arguments beyond ``min_arguments`` come.
+    :param numbers: positions of the arguments that TiDB casts to a DOUBLE or DECIMAL.
+    :param integers: positions of the arguments that TiDB casts to a BIGINT.
     """
 
     run: Callable[..., SQLValue]
@@ -34,6 +36,8 @@ class Function:
     accepts_null: bool = False
     collated: bool = False
     step: int = 1
+    numbers: Sequence[int] = ()
+    integers: Sequence[int] = ()
 
     def check(self, name: str, count: int) -> None:
         """Check the number of arguments of a call.
@@ -55,18 +59,30 @@ class Function:
         self.check(name, len(arguments))
         if not self.accepts_null and any(argument is None for argument in arguments):
             return None
+        for position, argument in enumerate(arguments):
+            if position in self.numbers:
+                check_number(argument, mode)
+            if position in self.integers:
+                check_integer(argument, mode)
         return self.run(arguments, mode, collation) if self.collated else self.run(arguments, mode)
 
 
 def value_function(
-    run: Callable[..., SQLValue], min_arguments: int, max_arguments: int | None = None
+    run: Callable[..., SQLValue],
+    min_arguments: int,
+    max_arguments: int | None = None,
+    *,
+    numbers: Sequence[int] = (),
+    integers: Sequence[int] = (),
 ) -> Function:
     """Make a function whose result depends on its arguments alone; NULL if one of them is NULL.
 
     :param max_arguments: -1 for no limit; the default is ``min_arguments``.
     """
     most = min_arguments if max_arguments is None else max_arguments
-    return Function(lambda arguments, _: run(*arguments), min_arguments, most)
+    return Function(
+        lambda arguments, _: run(*arguments), min_arguments, most, numbers=numbers, integers=integers
+    )
 
 
 def to_integer(value: SQLValue) -> int:
@@ -82,7 +98,7 @@ def to_integer(value: SQLValue) -> int:
     exact = Decimal(number)
     if not exact.is_finite() or exact.adjusted() > 19:
         return -_HUGE if exact.is_signed() else _HUGE
-    if isinstance(value, str | bytes):
+    if isinstance(value, str | bytes) and not isinstance(value, JsonText):
         return int(exact)  # text is truncated, as by CAST AS SIGNED
     halves = ROUND_HALF_EVEN if isinstance(number, float) else ROUND_HALF_UP
     return int(exact.to_integral_value(rounding=halves)) if exact.adjusted() >= -1 else 0

@@ -13,7 +13,6 @@ from uuid import UUID
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned, display_value
-from ticdc_producer.scenario.sql.compare import as_boolean
 from ticdc_producer.scenario.sql.functions.function import Function, reject_value, to_integer, value_function
 
 _UUID = re.compile(
@@ -81,25 +80,25 @@ def _uuid_to_bin(value: SQLValue, swap: SQLValue = 0) -> SQLValue:
     if not _UUID.fullmatch(text):
         raise ScenarioError("Incorrect string value for function uuid_to_bin", value=display_value(value))
     octets = UUID(text).bytes
-    return octets[6:8] + octets[4:6] + octets[:4] + octets[8:] if as_boolean(swap) else octets
+    return octets[6:8] + octets[4:6] + octets[:4] + octets[8:] if to_integer(swap) else octets
 
 
 def _bin_to_uuid(value: SQLValue, swap: SQLValue = 0) -> SQLValue:
     octets = to_bytes(value)
     if len(octets) != 16:
         raise ScenarioError("Incorrect string value for function bin_to_uuid", value=display_value(value))
-    plain = octets[4:8] + octets[2:4] + octets[:2] + octets[8:] if as_boolean(swap) else octets
+    plain = octets[4:8] + octets[2:4] + octets[:2] + octets[8:] if to_integer(swap) else octets
     return str(UUID(bytes=plain))
 
 
 FUNCTIONS = {
-    "BIN_TO_UUID": value_function(_bin_to_uuid, 1, 2),
+    "BIN_TO_UUID": value_function(_bin_to_uuid, 1, 2, integers=(1,)),
     "INET6_ATON": Function(_inet6_aton, 1, 1),
     "INET6_NTOA": value_function(_inet6_ntoa, 1),
     "INET_ATON": value_function(_inet_aton, 1),
-    "INET_NTOA": value_function(_inet_ntoa, 1),
+    "INET_NTOA": value_function(_inet_ntoa, 1, integers=(0,)),
     "IS_IPV4": value_function(_is_ipv4, 1),
     "IS_IPV6": value_function(_is_ipv6, 1),
     "IS_UUID": value_function(_is_uuid, 1),
-    "UUID_TO_BIN": value_function(_uuid_to_bin, 1, 2),
+    "UUID_TO_BIN": value_function(_uuid_to_bin, 1, 2, integers=(1,)),
 }

@@ -12,7 +12,8 @@ from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decim
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.number_text import EXACT, as_float
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned
-from ticdc_producer.scenario.sql.arithmetic import MAX_SCALE, modulo, negate, operand, to_bits
+from ticdc_producer.scenario.sql.arithmetic import MAX_SCALE, bits_of, modulo, negate, number_of
+from ticdc_producer.scenario.sql.functions import real_math
 from ticdc_producer.scenario.sql.functions.function import Function, to_integer, value_function
 
 _INVERSE_LN2 = 1.44269504088896340736  # 1 / ln 2
@@ -21,7 +22,7 @@ _INT64_RANGE = range(-(1 << 63), 1 << 63)
 
 
 def _abs(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    number = operand(arguments[0])
+    number = number_of(arguments[0])
     return negate(number, mode) if number < 0 else number
 
 
@@ -30,7 +31,7 @@ def _mod(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
 
 
 def _sign(value: SQLValue) -> SQLValue:
-    number = operand(value)
+    number = number_of(value)
     return int(number > 0) - int(number < 0)
 
 
@@ -44,7 +45,7 @@ def _floor(value: SQLValue) -> SQLValue:
 
 def _to_whole(value: SQLValue, rounding: str) -> SQLValue:
     """Round; an exact number that fits 64 bits becomes an integer."""
-    number = operand(value)
+    number = number_of(value)
     if isinstance(number, float):
         return float(math.ceil(number) if rounding == ROUND_CEILING else math.floor(number))
     if isinstance(number, int):
@@ -54,7 +55,7 @@ def _to_whole(value: SQLValue, rounding: str) -> SQLValue:
 
 
 def _round(value: SQLValue, digits: SQLValue = 0) -> SQLValue:
-    number, scale = operand(value), min(max(to_integer(digits), -100), MAX_SCALE)
+    number, scale = number_of(value), min(max(to_integer(digits), -100), MAX_SCALE)
     if isinstance(number, float):
         return _rounded_double(number, scale)
     if isinstance(number, int):
@@ -63,7 +64,7 @@ def _round(value: SQLValue, digits: SQLValue = 0) -> SQLValue:
 
 
 def _truncate(value: SQLValue, digits: SQLValue) -> SQLValue:
-    number, scale = operand(value), min(max(to_integer(digits), -100), MAX_SCALE)
+    number, scale = number_of(value), min(max(to_integer(digits), -100), MAX_SCALE)
     if isinstance(number, float):
         return _truncated_double(number, scale)
     if isinstance(number, int):
@@ -108,7 +109,7 @@ def _real(name: str, formula: Callable[[float], float]) -> Function:
             result = math.inf
         return finite(name, result)
 
-    return value_function(run, 1)
+    return value_function(run, 1, numbers=(0,))
 
 
 def finite(name: str, number: float) -> float:
@@ -138,7 +139,11 @@ def _log(value: SQLValue, other: SQLValue = None) -> SQLValue:
 
 
 def _atan(value: SQLValue, other: SQLValue = None) -> SQLValue:
-    return math.atan(as_float(value)) if other is None else math.atan2(as_float(value), as_float(other))
+    return (
+        real_math.atan(as_float(value))
+        if other is None
+        else real_math.atan2(as_float(value), as_float(other))
+    )
 
 
 def _log2(number: float) -> float:
@@ -152,39 +157,39 @@ def _log10(number: float) -> float:
 
 
 def _cot(number: float) -> float:
-    return 1 / math.tan(number) if math.tan(number) else math.inf
+    return 1 / real_math.tan(number) if number else math.inf
 
 
 def _bit_count(value: SQLValue) -> SQLValue:
-    return to_bits(value).bit_count()
+    return bits_of(value).bit_count()
 
 
 FUNCTIONS = {
-    "ABS": Function(_abs, 1, 1),
-    "ACOS": _real("acos", math.acos),
-    "ASIN": _real("asin", math.asin),
-    "ATAN": value_function(_atan, 1, 2),
-    "ATAN2": value_function(_atan, 2),
-    "BIT_COUNT": value_function(_bit_count, 1),
-    "CEIL": value_function(_ceil, 1),
-    "COS": _real("cos", math.cos),
+    "ABS": Function(_abs, 1, 1, numbers=(0,)),
+    "ACOS": _real("acos", real_math.acos),
+    "ASIN": _real("asin", real_math.asin),
+    "ATAN": value_function(_atan, 1, 2, numbers=(0, 1)),
+    "ATAN2": value_function(_atan, 2, numbers=(0, 1)),
+    "BIT_COUNT": value_function(_bit_count, 1, integers=(0,)),
+    "CEIL": value_function(_ceil, 1, numbers=(0,)),
+    "COS": _real("cos", real_math.cos),
     "COT": _real("cot", _cot),
     "DEGREES": _real("degrees", lambda number: number * 180 / math.pi),
     "EXP": _real("exp", math.exp),
-    "FLOOR": value_function(_floor, 1),
+    "FLOOR": value_function(_floor, 1, numbers=(0,)),
     "LN": _real("ln", math.log),
-    "LOG": value_function(_log, 1, 2),
+    "LOG": value_function(_log, 1, 2, numbers=(0, 1)),
     "LOG10": _real("log10", _log10),
     "LOG2": _real("log2", _log2),
     "MOD": Function(_mod, 2, 2),
     "PI": value_function(lambda: math.pi, 0),
-    "POW": value_function(_power, 2),
-    "POWER": value_function(_power, 2),
-    "RADIANS": _real("radians", lambda number: number * math.pi / 180),
-    "ROUND": value_function(_round, 1, 2),
-    "SIGN": value_function(_sign, 1),
-    "SIN": _real("sin", math.sin),
+    "POW": value_function(_power, 2, numbers=(0, 1)),
+    "POWER": value_function(_power, 2, numbers=(0, 1)),
+    "RADIANS": _real("radians", lambda number: number * (math.pi / 180)),
+    "ROUND": value_function(_round, 1, 2, numbers=(0,), integers=(1,)),
+    "SIGN": value_function(_sign, 1, numbers=(0,)),
+    "SIN": _real("sin", real_math.sin),
     "SQRT": _real("sqrt", math.sqrt),
-    "TAN": _real("tan", math.tan),
-    "TRUNCATE": value_function(_truncate, 2),
+    "TAN": _real("tan", real_math.tan),
+    "TRUNCATE": value_function(_truncate, 2, numbers=(0,), integers=(1,)),
 }

@@ -12,7 +12,7 @@ from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.number_text import as_number, rounded
 from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode, SQLValue
-from ticdc_producer.scenario.sql.arithmetic import operand, to_bits
+from ticdc_producer.scenario.sql.arithmetic import bits_of, number_of
 from ticdc_producer.scenario.sql.functions.function import (
     MAX_PACKET,
     Function,
@@ -60,7 +60,7 @@ def _quote(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 def _make_set(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
     if arguments[0] is None:
         return None
-    bits = to_bits(arguments[0])
+    bits = bits_of(arguments[0])
     members = (part for bit, part in enumerate(arguments[1:]) if bits >> bit & 1)
     return ",".join(to_text(part) for part in members if part is not None)
 
@@ -68,7 +68,7 @@ def _make_set(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 def _export_set(
     bits: SQLValue, on: SQLValue, off: SQLValue, separator: SQLValue = ",", count: SQLValue = 64
 ) -> SQLValue:
-    number, length = to_bits(bits), to_integer(count)
+    number, length = bits_of(bits), to_integer(count)
     positions = range(length if 0 <= length <= 64 else 64)
     return to_text(separator).join(to_text(on if number >> bit & 1 else off) for bit in positions)
 
@@ -76,7 +76,7 @@ def _export_set(
 def _char(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
     """Return ``CHAR(n, … [USING charset])``: numbers as big-endian bytes, without NULLs."""
     charset = to_text(arguments[0]).lower()
-    numbers = [to_bits(value) & 0xFFFFFFFF for value in arguments[1:] if value is not None]
+    numbers = [bits_of(value) & 0xFFFFFFFF for value in arguments[1:] if value is not None]
     octets = b"".join(n.to_bytes(max(1, (n.bit_length() + 7) // 8), "big") for n in numbers)
     if charset == "binary":
         return octets
@@ -150,7 +150,7 @@ def _format(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
     if locale not in _LOCALES_WITH_COMMAS:
         raise UnsupportedSQL(f"FORMAT for the locale {locale} is not supported", value=locale)
     scale = _clamp(to_integer(digits), 0, 30)
-    number = as_number(value)[0] if isinstance(value, str | bytes) else operand(value)
+    number = as_number(value)[0] if isinstance(value, str | bytes) else number_of(value)
     try:
         return f"{rounded(number, scale):,f}"
     except ArithmeticError:
@@ -158,16 +158,16 @@ def _format(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 
 
 FUNCTIONS = {
-    "BIN": value_function(_bin, 1),
-    "CHAR": Function(_char, 2, -1, accepts_null=True),
+    "BIN": value_function(_bin, 1, integers=(0,)),
+    "CHAR": Function(_char, 2, -1, accepts_null=True, integers=range(1, 1000)),
     "CONCAT": value_function(_concat, 1, -1),
     "CONCAT_WS": Function(_concat_ws, 2, -1, accepts_null=True),
-    "CONV": value_function(_conv, 3),
-    "EXPORT_SET": value_function(_export_set, 3, 5),
-    "FORMAT": Function(_format, 2, 3, accepts_null=True),
-    "MAKE_SET": Function(_make_set, 2, -1, accepts_null=True),
+    "CONV": value_function(_conv, 3, integers=(1, 2)),
+    "EXPORT_SET": value_function(_export_set, 3, 5, integers=(0, 4)),
+    "FORMAT": Function(_format, 2, 3, accepts_null=True, numbers=(0,), integers=(1,)),
+    "MAKE_SET": Function(_make_set, 2, -1, accepts_null=True, integers=(0,)),
     "OCT": value_function(_oct, 1),
     "QUOTE": Function(_quote, 1, 1, accepts_null=True),
-    "REPEAT": value_function(_repeat, 2),
-    "SPACE": value_function(_space, 1),
+    "REPEAT": value_function(_repeat, 2, integers=(1,)),
+    "SPACE": value_function(_space, 1, integers=(0,)),
 }

@@ -12,7 +12,7 @@ from functools import lru_cache
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.collation import sort_key, untrimmed_key
-from ticdc_producer.model.values.number_text import as_number
+from ticdc_producer.model.values.number_text import as_float, check_number
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.compare import compare
 from ticdc_producer.scenario.sql.functions.function import Function, is_binary, to_integer, value_function
@@ -127,13 +127,16 @@ def _field(arguments: Sequence[SQLValue], mode: SQLMode, collation: str) -> SQLV
         return 0
     others = arguments[1:]
     kinds = {_kind(value) for value in arguments if value is not None}
+    if len(kinds) > 1:
+        check_number(sought, mode)
     for position, other in enumerate(others, start=1):
         if other is None:
             continue
         if len(kinds) == 1:
             equal = compare(sought, other, collation, mode) == 0
         else:
-            equal = float(as_number(sought)[0]) == float(as_number(other)[0])
+            check_number(other, mode)
+            equal = as_float(sought) == as_float(other)
         if equal:
             return position
     return 0
@@ -170,7 +173,7 @@ FUNCTIONS = {
     "FIELD": Function(_field, 2, -1, accepts_null=True, collated=True),
     "FIND_IN_SET": Function(_find_in_set, 2, 2, collated=True),
     "INSTR": Function(_instr, 2, 2, collated=True),
-    "LOCATE": Function(_locate, 2, 3, collated=True),
+    "LOCATE": Function(_locate, 2, 3, collated=True, integers=(2,)),
     "ORD": value_function(_ord, 1),
     "REGEXP_LIKE": Function(_regexp_like, 2, 3, collated=True),
     "STRCMP": Function(_strcmp, 2, 2, collated=True),

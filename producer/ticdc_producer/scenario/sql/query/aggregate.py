@@ -94,7 +94,7 @@ def _sum(rows: Sequence[Arguments], mode: SQLMode) -> SQLValue:
     """Add the values, exactly if they are exact numbers, else as DOUBLE; NULL without values."""
     total: SQLValue = None
     for (value,) in rows:
-        number = arithmetic.operand(value)
+        number = arithmetic.operand(value, mode)
         number = number if isinstance(number, float) else Decimal(number)
         total = number if total is None else arithmetic.add(total, number, mode)
     return total
@@ -135,10 +135,10 @@ def _group_concat(rows: Sequence[Arguments], separator: str, mode: SQLMode) -> S
 
 
 def _bits(initial: int, operation: Callable[[int, int], int]) -> Callable[..., SQLValue]:
-    def run(rows: Sequence[Arguments], _: SQLMode) -> SQLValue:
+    def run(rows: Sequence[Arguments], mode: SQLMode) -> SQLValue:
         result = initial
         for (value,) in rows:
-            result = operation(result, arithmetic.to_bits(value))
+            result = operation(result, arithmetic.to_bits(value, mode))
         return Unsigned(result)
 
     return run

@@ -195,4 +195,4 @@ def _candidates(leaf: Leaf, before: Combination, scope: QueryScope) -> Sequence[
 
 def _holds(conditions: Sequence[exp.Expr], combination: Combination, scope: QueryScope) -> bool:
     scope.combination = combination
-    return all(as_boolean(evaluate(condition, scope)) is True for condition in conditions)
+    return all(as_boolean(evaluate(condition, scope), scope.mode) is True for condition in conditions)

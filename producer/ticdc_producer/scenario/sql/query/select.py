@@ -180,7 +180,10 @@ class SelectPlan(QueryPlan):
         scope = self.scope
         for _ in self._current_rows():
             with scope.clause(self._aliases, aliases_first=True, groups=True):
-                if self._having is not None and as_boolean(evaluate(self._having, scope)) is not True:
+                if (
+                    self._having is not None
+                    and as_boolean(evaluate(self._having, scope), scope.mode) is not True
+                ):
                     continue
             with scope.clause({}, groups=True):
                 values = [evaluate(item, scope) for item in self._items]

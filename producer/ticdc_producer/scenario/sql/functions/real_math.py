@@ -1,0 +1,147 @@
+"""Functions of a DOUBLE with the last digits of Go's library, which differ from those of C's.
+
+Rules: Go ``math/sin.go``, ``tan.go``, ``atan.go``, ``asin.go``, ``trig_reduce.go``. The coefficients are
+those of Cephes, which Go uses.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+_SIN = (
+    1.58962301576546568060e-10, -2.50507477628578072866e-8, 2.75573136213857245213e-6,
+    -1.98412698295895385996e-4, 8.33333333332211858878e-3, -1.66666666666666307295e-1,
+)  # fmt: skip
+_COS = (
+    -1.13585365213876817300e-11, 2.08757008419747316778e-9, -2.75573141792967388112e-7,
+    2.48015872888517045348e-5, -1.38888888888730564116e-3, 4.16666666666665929218e-2,
+)  # fmt: skip
+_TAN = (-1.30936939181383734205e4, 1.15351664838587416140e6, -1.79565251976484877988e7)
+_TAN_DIVISOR = (1.0, 1.36812963470692954678e4, -1.32089234440210967447e6, 2.50083801823357915839e7,
+                -5.38695755929454629881e7)  # fmt: skip
+_ATAN = (-8.750608600031904122785e-01, -1.615753718733365076637e01, -7.500855792314704667340e01,
+         -1.228866684490136173410e02, -6.485021904942025371773e01)  # fmt: skip
+_ATAN_DIVISOR = (1.0, 2.485846490142306297962e01, 1.650270098316988542046e02, 4.328810604912902668951e02,
+                 4.853903996359136964868e02, 1.945506571482613964425e02)  # fmt: skip
+_QUARTER_PI = (7.85398125648498535156e-1, 3.77489470793079817668e-8, 2.69515142907905952645e-15)
+"""A quarter of π in three parts, whose sum is more precise than a DOUBLE."""
+_LARGE = 1 << 29
+"""From here on an argument is reduced with more digits of π."""
+_PI = Decimal(
+    "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211706798"
+    "21480865132823066470938446095505822317253594081284811174502841027019385211055596446229489549303819644288"
+    "10975665933446128475648233786783165271201909145648566923460348610454326648213393607260249141273724587006"
+    "6063155881748815209209628292540917153643678925903600113305305488204665213841469519415116094330572703657596"
+)
+_FOUR_BY_PI = 4 / Fraction(_PI)
+
+
+def sin(number: float) -> float:
+    octant, rest = _reduced(abs(number))
+    value = _cos_of(rest) if octant % 4 in (1, 2) else _sin_of(rest)
+    return -value if (octant > 3) != (number < 0) else value
+
+
+def cos(number: float) -> float:
+    octant, rest = _reduced(abs(number))
+    value = _sin_of(rest) if octant % 4 in (1, 2) else _cos_of(rest)
+    return -value if (octant > 3) != (octant % 4 > 1) else value
+
+
+def tan(number: float) -> float:
+    octant, rest = _reduced(abs(number))
+    square = rest * rest
+    value = rest
+    if square > 1e-14:
+        value = rest + rest * (square * _polynomial(_TAN, square) / _polynomial(_TAN_DIVISOR, square))
+    if octant & 2:
+        value = -1 / value
+    return -value if number < 0 else value
+
+
+def atan(number: float) -> float:
+    if number == 0:
+        return number
+    return _positive_atan(number) if number > 0 else -_positive_atan(-number)
+
+
+def atan2(y: float, x: float) -> float:
+    """Return the angle of a point; zeros and infinite coordinates as in C."""
+    if 0.0 in (x, y) or not (math.isfinite(x) and math.isfinite(y)):
+        return math.atan2(y, x)
+    angle = atan(y / x)
+    if x > 0:
+        return angle
+    return angle + math.pi if angle <= 0 else angle - math.pi
+
+
+def asin(number: float) -> float:
+    """Return the inverse of a sine.
+
+    :raises ValueError: for a number beyond ±1.
+    """
+    size = abs(number)
+    if number == 0:
+        return number
+    other = math.sqrt(1 - size * size)
+    angle = math.pi / 2 - _positive_atan(other / size) if size > 0.7 else _positive_atan(size / other)
+    return -angle if number < 0 else angle
+
+
+def acos(number: float) -> float:
+    return math.pi / 2 - asin(number)
+
+
+def _reduced(number: float) -> tuple[int, float]:
+    """Return the octant of the circle, made even, and the distance from it in radians."""
+    if number >= _LARGE:
+        return _reduced_exactly(number)
+    octant = int(number * (4 / math.pi))
+    octant += octant & 1
+    rest = number
+    for part in _QUARTER_PI:
+        rest -= octant * part
+    return octant & 7, rest
+
+
+def _reduced_exactly(number: float) -> tuple[int, float]:
+    octants = Fraction(number) * _FOUR_BY_PI
+    octant, rest = int(octants), octants - int(octants)
+    bits = 53 - math.frexp(float(rest))[1]
+    part = math.ldexp(int(rest * (1 << bits)), -bits)  # cut, not rounded
+    if octant & 1:
+        octant, part = octant + 1, part - 1
+    return octant & 7, part * (math.pi / 4)
+
+
+def _sin_of(rest: float) -> float:
+    square = rest * rest
+    return rest + rest * square * _polynomial(_SIN, square)
+
+
+def _cos_of(rest: float) -> float:
+    square = rest * rest
+    return 1.0 - 0.5 * square + square * square * _polynomial(_COS, square)
+
+
+def _positive_atan(number: float) -> float:
+    if number <= 0.66:
+        return _small_atan(number)
+    if number > 2.41421356237309504880:
+        return math.pi / 2 - _small_atan(1 / number) + 6.123233995736765886130e-17
+    return math.pi / 4 + _small_atan((number - 1) / (number + 1)) + 0.5 * 6.123233995736765886130e-17
+
+
+def _small_atan(number: float) -> float:
+    square = number * number
+    return number + number * (square * _polynomial(_ATAN, square) / _polynomial(_ATAN_DIVISOR, square))
+
+
+def _polynomial(coefficients: Sequence[float], argument: float) -> float:
+    value = coefficients[0]
+    for coefficient in coefficients[1:]:
+        value = value * argument + coefficient
+    return value
