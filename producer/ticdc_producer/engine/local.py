@@ -36,7 +36,7 @@ from ticdc_producer.engine.spool import MemoryLimit, Spool, empty, joined
 
 _THREADS = 8
 """Parts whose side effects run at the same time. They spend most of their time waiting for a broker."""
-_MERGED_ROWS = 8192
+_MERGED_ROWS, _MERGED_BYTES = 8192, 16 << 20
 _CACHED_BYTES = 32 << 20
 """Rows of a dataset that is read several times are cached up to this size. Larger datasets are recomputed."""
 _GROUP_BYTES = 32 << 20
@@ -254,13 +254,17 @@ def _divided(rows: pa.RecordBatch, by: str, parts: int) -> list[pa.RecordBatch]:
 
 
 def _merged(batches: Batches) -> Batches:
-    """Yield the same rows in batches of at least ``_MERGED_ROWS``; the last batch may be smaller."""
+    """Yield the same rows in batches of at least ``_MERGED_ROWS`` or ``_MERGED_BYTES``; the last batch may be
+    smaller.
+    """
     held: list[pa.RecordBatch] = []
+    rows = size = 0
     for batch in batches:
         held.append(batch)
-        if sum(batch.num_rows for batch in held) >= _MERGED_ROWS:
-            yield pa.concat_batches(held)
-            held = []
+        rows, size = rows + batch.num_rows, size + batch.nbytes
+        if rows >= _MERGED_ROWS or size >= _MERGED_BYTES:
+            yield held[0] if len(held) == 1 else pa.concat_batches(held)
+            held, rows, size = [], 0, 0
     if held:
         yield held[0] if len(held) == 1 else pa.concat_batches(held)
 

@@ -314,7 +314,8 @@ class SparkEngine(Engine):
 
     def of_parts(self, count: int, source: Callable[[int], Batches], schema: pa.Schema) -> SparkDataset:
         def rows(_part: Part, batches: Batches) -> Batches:
-            numbers = chain.from_iterable(batch.column(0).to_pylist() for batch in batches)
+            # All are read before the first row: Spark ends workers that do not read their whole input.
+            numbers = [number for batch in batches for number in batch.column(0).to_pylist()]
             return chain.from_iterable(map(source, numbers))
 
         numbers = self.spark.range(0, count, 1, max(1, count))

@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.config import Changefeed
-from ticdc_producer.engine.dataset import Batches, Dataset
+from ticdc_producer.engine.dataset import Batches
 from ticdc_producer.engine.spool import empty
 from ticdc_producer.model.column_functions import first_of_groups
 from ticdc_producer.model.event_line import DecodedRow, event_text
 from ticdc_producer.model.shapes import DECODED, MESSAGES, BatchFunction
+from ticdc_producer.verifier.passes.slices import Messages
 
 MAX_LINES = 14
 """Number of lines, that of the documentation sample."""
@@ -136,8 +137,9 @@ def _line(row: _Row, partitions: int) -> str:
     return event_text(row) + (f" (in {partitions} partitions)" if partitions > 1 else "")
 
 
-def first_messages(messages: Dataset) -> pa.Table:
+def first_messages(messages: Messages) -> pa.Table:
     """Return the first messages of each partition in each part (shape ``MESSAGES``)."""
+    one_partition = messages.read_at is not None  # a part has messages of one partition of a topic
 
     def heads(batches: Batches) -> Iterator[pa.RecordBatch]:
         seen: dict[tuple[str, int], int] = {}
@@ -148,8 +150,10 @@ def first_messages(messages: Dataset) -> pa.Table:
                 seen[name] = seen.get(name, 0) + head.num_rows
                 # A slice would hold the whole batch in memory.
                 yield from head.take(np.arange(head.num_rows)).to_batches()
+            if one_partition and min(seen.values(), default=0) == MAX_LINES:
+                return
 
-    return messages.map(heads, MESSAGES).small(_MOST)
+    return messages.rows.map(heads, MESSAGES).small(_MOST)
 
 
 def _partitions(messages: pa.Table) -> list[pa.Table]:

@@ -16,7 +16,6 @@ from ticdc_producer.engine.dataset import Batches, Dataset, Order, Part
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model import tso
 from ticdc_producer.oracle.scenario import ScenarioOracle
-from ticdc_producer.runs.preview import MAX_LINES
 from ticdc_producer.runs.rate import Slice, SystemClock, WallClock, realtime_job, slices, with_clock_start
 from ticdc_producer.runs.run_options import OnStatus, RunOptions, check_sink_options, ignore_status
 from ticdc_producer.runs.run_report import RunReport, report_of
@@ -169,10 +168,7 @@ class _Run:
             oracle = ScenarioOracle(job, simulation.engine, simulation.log, expected, skipped)
             messages = topics.read(simulation.engine)
             claims = job.changefeed.claim_check_storage_uri
-            first = topics.first(simulation.engine, MAX_LINES)
-            return attach_verdict(
-                simulation, oracle, messages, report, self.options, claims=claims, first=first
-            )
+            return attach_verdict(simulation, oracle, messages, report, self.options, claims=claims)
 
 
 def _progress_line(written: int, end: int, job: Job, wall_clock: WallClock) -> str:

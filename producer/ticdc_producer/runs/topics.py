@@ -49,7 +49,7 @@ def brokers_of(changefeed: Changefeed) -> Brokers:
 
 def topic_messages(engine: Engine, brokers: Brokers, ranges: Sequence[OffsetRange]) -> Messages:
     """Return messages of topics, read by the parts that need them."""
-    return Messages(topic_rows(engine, brokers, ranges), partial(rows_at_offsets, engine, brokers))
+    return Messages(topic_rows(engine, brokers, ranges).reused(), partial(rows_at_offsets, engine, brokers))
 
 
 def check_beginning(ranges: Sequence[OffsetRange]) -> None:

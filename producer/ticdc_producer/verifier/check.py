@@ -123,7 +123,7 @@ def check_messages(
     :param expected_states: returns the expected rows, given the statistics of one pass over the stream.
     """
     with ExitStack() as stack:
-        decoded = messages.rows.map(decode, DECODED).merged().reused()
+        decoded = messages.rows.merged().map(decode, DECODED).reused()
         observed = stack.enter_context(decoded.stored(partial(observed_slices, options), OBSERVED))
         slices: Sequence[Slices] = observed.results
         stats, violations = StreamStats(options), ViolationCounts(options.examples)

@@ -8,13 +8,11 @@ from contextlib import contextmanager, suppress
 from typing import TypeAlias
 
 from ticdc_producer.config.storage import check_claim_storage
-from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.kafka.embedded.broker import StartingKafka
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
-from ticdc_producer.runs.preview import MAX_LINES
 from ticdc_producer.runs.run_report import OnProgress, Progress, RunReport
 from ticdc_producer.runs.targets.run_topics import RunTopics, prepare_topics
 from ticdc_producer.runs.targets.target import MessageTarget
@@ -237,9 +235,6 @@ class KafkaTarget(MessageTarget):
 
     def read(self, simulation: Simulation) -> Messages:
         return self._topics.read(simulation.engine)
-
-    def first(self, simulation: Simulation, _messages: Messages, /) -> Dataset:
-        return self._topics.first(simulation.engine, MAX_LINES)
 
     @property
     def claims(self) -> str:

@@ -160,11 +160,6 @@ class RunTopics:
         """Return the messages at and after the offsets ``starts``."""
         return topic_messages(engine, self.brokers, self.ranges)
 
-    def first(self, engine: Engine, messages: int) -> Dataset:
-        """Return the first messages of each partition at and after the offsets ``starts``."""
-        heads = [replace(part, end=min(part.end, part.start + messages)) for part in self.ranges]
-        return topic_messages(engine, self.brokers, heads).rows
-
     @property
     def ranges(self) -> list[OffsetRange]:
         """The current ranges of the messages at and after the offsets ``starts``."""

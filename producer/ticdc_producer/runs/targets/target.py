@@ -123,13 +123,6 @@ class MessageTarget(Target):
     def read(self, simulation: Simulation) -> Messages:
         """Return the messages that are in the target."""
 
-    def first(self, _simulation: Simulation, messages: Messages, /) -> Dataset:
-        """Return at least the first ``MAX_LINES`` messages of each partition.
-
-        :param messages: all of them.
-        """
-        return messages.rows
-
     @property
     @abstractmethod
     def claims(self) -> str:
@@ -141,16 +134,14 @@ class MessageTarget(Target):
         return {}
 
     def verified(self, simulation: Simulation, oracle: Oracle, report: RunReport) -> RunReport:
-        messages = self.read(simulation)
         return attach_verdict(
             simulation,
             oracle,
-            messages,
+            self.read(simulation),
             report,
             self.options,
             claims=self.claims,
             schemas=self.schemas,
-            first=self.first(simulation, messages),
         )
 
 
@@ -162,14 +153,12 @@ def attach_verdict(
     options: RunOptions,
     *,
     claims: str,
-    first: Dataset,
     schemas: Mapping[int, str] | None = None,
 ) -> RunReport:
     """Return the report with the verdict on the messages that were read, and the first of them.
 
     :param oracle: the requirements of the run's scenario.
     :param claims: location of the claim-check objects, as URI or path.
-    :param first: at least the first ``MAX_LINES`` messages of each partition.
     :param schemas: the Avro schemas that the target stores, by the ids in its messages.
     """
     options.on_status(f"reading {report.counts.total:,} messages of {report.target} again and verifying them")
@@ -185,7 +174,7 @@ def attach_verdict(
         claims=claims,
         schemas=schemas,
     )
-    heads = FirstMessages.of(first_messages(first), verified.decode)
+    heads = FirstMessages.of(first_messages(messages), verified.decode)
     options.on_verdict(verified)
     return replace(
         report,

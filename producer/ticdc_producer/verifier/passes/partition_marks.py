@@ -236,7 +236,7 @@ def _mark_own_ddls(
     ddl = events.kind == EventKind.DDL
     if ddl.any():
         of_database = ddl & np.array([not table for _, table in tables], bool)[codes]
-        for group, members in ((codes, ddl & ~of_database), (_schemas(events), of_database)):
+        for group, members in _by_name(events, of_database, ddl & ~of_database):
             own = _newest_in_groups(group, members, events.commit_ts, events.position)
             newest = _newer(own, newest)
     columns["own_ddl_ts"][rows[row]], columns["own_ddl_position"][rows[row]] = newest[0][row], newest[1][row]
@@ -251,7 +251,7 @@ def _mark_ddl_tables(
     before = {int(code): state.newest_row(tables[code]) for code in np.unique(codes[ddls])}
     newest = _columns([before.get(code, _NONE) for code in range(len(tables))], codes[ddls])
     of_database = np.array([not table for _, table in tables], bool)[codes[ddls]]
-    for group, concerned in ((codes, ~of_database), (_schemas(events), of_database)):
+    for group, concerned in _by_name(events, of_database, ~of_database):
         ts, position = _newest_in_groups(group, row, events.commit_ts, events.position)
         own = np.where(concerned, ts[ddls], NOTHING), np.where(concerned, position[ddls], NOTHING)
         newest = _newer(own, newest)
@@ -288,9 +288,16 @@ def _table_partitions(events: Events, row: Numbers) -> tuple[list[tuple[Table, i
     return [(tables[code], int(ids[number])) for code, number in names], group
 
 
-def _schemas(events: Events) -> Numbers:
-    """Return for each event the number of its database."""
-    return numbered_texts(events.schema)[0]
+def _by_name(events: Events, of_database: Flags, of_table: Flags) -> Iterator[tuple[Numbers, Flags]]:
+    """Yield for each event the number of its table with the DDLs of tables, and the same of databases.
+
+    :param of_database: the DDLs that concern a database.
+    :param of_table: the DDLs that concern a table.
+    """
+    if of_table.any():
+        yield events.tables[0], of_table
+    if of_database.any():
+        yield numbered_texts(events.schema)[0], of_database
 
 
 def _concerns(ddl: Table, table: Table) -> bool:
@@ -329,6 +336,8 @@ def marks_across_slices(events: Events, before: Mapping[tuple[int, str, int], Pa
     :param before: by slice, topic and partition the state at the start of the slice; nothing for the first
         slice of a partition.
     """
+    if not before:
+        return events
     columns = {name: getattr(events, name).copy() for name in _MARKS}
     slices = np.unique(events.slice)
     for number in slices.tolist():
