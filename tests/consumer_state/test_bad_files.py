@@ -26,6 +26,6 @@ def test_a_line_without_a_json_object_is_rejected_with_its_number(tmp_path: Path
     assert str(rejected.value).startswith(f"{path}:2: the line is not a JSON object: '[2]'")
 
 
-def test_an_unexpected_table_is_rejected_with_the_option() -> None:
+def test_an_unexpected_table_is_rejected_with_the_argument() -> None:
     with pytest.raises(StateError, match=r"`table_map`: no table 'd\.t' is expected"):
-        select_tables([], ["d.t"], option="--map")
+        select_tables([], ["d.t"], argument="table_map")
