@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from benchmarks.figures import Figure
 from benchmarks.latency import timed
-from ticdc_producer.cli.remote.command_line import CONTENT_TYPE, PATH, frame, read_frames
+from ticdc_producer.cli.remote.frames import CONTENT_TYPE, PATH, frame, read_frames
 
 _ROUNDS, _UNMEASURED = 25, 5
 _MAIN = "import sys; from ticdc_producer.cli import main; sys.exit(main())"
