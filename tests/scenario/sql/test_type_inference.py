@@ -95,7 +95,7 @@ def test_a_user_variable_has_the_type_of_its_value() -> None:
 @pytest.mark.parametrize(
     ("expression", "text"),
     [
-        ("if(true, 9007199254740993, 1e0)", "9.007199254740992e15"),
+        ("if(true, 9007199254740993, 1e0)", "9007199254740992"),
         ("if(true, 18446744073709551615, -1)", "18446744073709551615"),
         ("if(true, null, 1e0)", None),
         ("coalesce(x'61', 'b')", "0x61"),
@@ -119,7 +119,7 @@ def test_constants(expression: str, text: str | None) -> None:
         ("json_array(if(id = 1, at, str_to_date(v, '%Y-%m-%d')))", b'["2024-01-02"]'),
         ("json_array(if(id = 1, at, str_to_date(v, v)))", b'["2024-01-02 00:00:00.000000"]'),
         ("json_array(if(id = 1, 5, timestampadd(hour, 1, m)))", b'["5"]'),
-        ("if(id = 1, 1e15, unix_timestamp()) + 0.0", b"1e15"),
+        ("if(id = 1, 1e15, unix_timestamp()) + 0.0", b"1000000000000000"),
         ("json_type(json_extract(json_array(if(id = 1, i, unix_timestamp(at))), '$[0]'))", b"INTEGER"),
         ("json_type(json_extract(json_array(if(id = 1, id, unix_timestamp(m))), '$[0]'))", b"DOUBLE"),
         ("json_type(json_extract(json_array(if(id = 1, id, unix_timestamp(v))), '$[0]'))", b"DOUBLE"),
@@ -167,7 +167,7 @@ def test_branches_have_the_type_of_the_functions_in_them(expression: str, text: 
         ("select (select max(n) from t where id = 9) as c union all select 7", [None, "7.00"]),
         ("select 1 / 3 as c union all select 2", ["0.3333", "2.0000"]),
         ("select n / 7 as c from t where id = 1 union all select 12345.5", ["0.214286", "12345.500000"]),
-        ("select n / 7 as c from t where id = 1 union all select n / 7 from t where id = 9", ["0.214285714"]),
+        ("select n / 7 as c from t where id = 1 union all select n / 7 from t where id = 9", ["0.214286"]),
         ("select 0.5 as c union all select s.x from (select n as x from t where id = 9) s", ["0.50"]),
         ("select 1.5 as c union all (select 2 union all select n from t where id = 9)", ["1.50", "2.00"]),
     ],

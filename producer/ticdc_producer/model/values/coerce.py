@@ -35,6 +35,7 @@ from ticdc_producer.model.values.sql_value import (
     ErrorMember,
     JsonText,
     Member,
+    Single,
     SQLMode,
     SQLValue,
     TypedJson,
@@ -157,7 +158,7 @@ def read(column: ColumnInfo, value: Value, mode: SQLMode = STRICT) -> SQLValue:
     if code in INTEGERS:
         return Unsigned(value) if column.unsigned else int(value)
     if code in FLOATS:
-        return narrow(float(value), code)
+        return Single(narrow(float(value), code)) if code == T.FLOAT else float(value)
     if code == T.NEW_DECIMAL:
         return Decimal(value.decode())
     if code in STRINGS or code in CHARSET_BEARING:

@@ -24,6 +24,7 @@ from ticdc_producer.model.values.sql_value import (
     value_error,
 )
 from ticdc_producer.model.values.temporal_text import (
+    FIRST_NUMBER,
     MAX_DURATION,
     MAX_FSP,
     convert_zone,
@@ -178,8 +179,10 @@ def coerce_datetime(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes
         return mode.reject(column.name, value, what, zero.text().encode())
     if column.type == T.TIMESTAMP and not date_time.is_zero:
         utc = convert_zone(date_time, mode.zone, UTC)
-        if utc is None or not _exists(date_time, utc, mode):
+        if utc is None or not _FIRST_TIMESTAMP <= utc.fields <= _LAST_TIMESTAMP:
             return mode.reject(column.name, value, what, zero.text().encode())
+        if not isinstance(value, DateTimeValue) and convert_zone(utc, UTC, mode.zone) != date_time:
+            return mode.reject(column.name, value, what, utc.text().encode())  # clocks skip this time
         date_time = utc
     return date_time.text().encode()
 
@@ -234,6 +237,8 @@ def as_datetime(value: SQLValue, fsp: int, mode: SQLMode) -> DateTimeValue | Non
     if not number.is_finite() or number.adjusted() > 20:
         return None
     whole, _, micro = f"{number:f}".partition(".")
+    if not isinstance(value, int) and 0 < int(whole) < FIRST_NUMBER:
+        return None
     return datetime_from_number(int(whole), micro, fsp, invalid_dates=mode.invalid_dates)
 
 
@@ -258,13 +263,6 @@ def _refit(date_time: DateTimeValue, fsp: int) -> DateTimeValue | None:
     if fsp < 0:
         return DateTimeValue(date_time.year, date_time.month, date_time.day, fsp=-1)
     return with_fraction(replace(date_time, microsecond=0, fsp=fsp), f"{date_time.microsecond:06d}")
-
-
-def _exists(local: DateTimeValue, utc: DateTimeValue, mode: SQLMode) -> bool:
-    """Return whether the time is in the range of TIMESTAMP and not in an hour that daylight saving skips."""
-    local_again = convert_zone(utc, UTC, mode.zone)
-    in_range = _FIRST_TIMESTAMP <= utc.fields <= _LAST_TIMESTAMP
-    return in_range and local_again is not None and local_again.fields == local.fields
 
 
 def allowed(date_time: DateTimeValue, mode: SQLMode) -> bool:

@@ -16,7 +16,7 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import LOBS, MySQLType
 from ticdc_producer.model.values.collation import in_charset, sort_key
 from ticdc_producer.model.values.json_document import json_of, json_text, stored_json, to_json_text
-from ticdc_producer.model.values.number_text import as_number, nearest_integer
+from ticdc_producer.model.values.number_text import as_number, nearest_integer, plain_text
 from ticdc_producer.model.values.sql_value import (
     BinaryLiteral,
     DateTimeValue,
@@ -24,6 +24,7 @@ from ticdc_producer.model.values.sql_value import (
     ErrorMember,
     JsonText,
     Quotient,
+    Single,
     SQLMode,
     SQLValue,
     value_error,
@@ -34,7 +35,7 @@ T = MySQLType
 
 def coerce_text(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     """Coerce to any string column: the value is checked against the charset and length."""
-    data = to_bytes(value)
+    data = to_bytes(value.rounded() if isinstance(value, Quotient) else value)
     if column.charset == "binary":
         return _fit_bytes(column, value, data, mode)
     checked = _in_charset(column, value, data, mode)
@@ -50,7 +51,10 @@ def to_bytes(value: SQLValue) -> bytes:
 
 
 def to_text(value: SQLValue) -> str:
-    """Convert a value to text; bytes that are not UTF-8 become surrogate escapes."""
+    """Convert a value to text as a CAST does; bytes that are not UTF-8 become surrogate escapes.
+
+    A quotient has all its digits here, but not in a column. Source: tidb ``MyDecimal.ToString``.
+    """
     if isinstance(value, str):
         return str(value)
     if isinstance(value, bytes):
@@ -60,24 +64,17 @@ def to_text(value: SQLValue) -> str:
     if isinstance(value, float):
         return float_text(value)
     if isinstance(value, Decimal):
-        value = value.rounded() if isinstance(value, Quotient) else value
         text = f"{value:f}"
         return text.lstrip("-") if value == 0 else text
     return str(int(value or 0))  # callers handle NULL
 
 
 def float_text(number: float) -> str:
-    """Print a DOUBLE as SQL text: shortest digits, with an exponent from 1e15 and below 1e-15.
-
-    Source: tidb ``types.appendFloat`` through ``Datum.ToString``.
-    """
-    if number == 0 or not math.isfinite(number):
-        return "0" if number == 0 else str(number)
-    shortest = Decimal(repr(float(number))).normalize()
-    if 1e-15 <= abs(number) < 1e15:
-        return f"{shortest:f}"
-    mantissa, _, exponent = f"{shortest:e}".partition("e")
-    return f"{mantissa}e{int(exponent)}"
+    """Print a DOUBLE as SQL text: shortest digits, never an exponent. Source: tidb ``Datum.ToString``."""
+    if not math.isfinite(number):
+        return str(number)
+    text = plain_text(number, T.FLOAT if isinstance(number, Single) else T.DOUBLE).decode()
+    return "-0" if number == 0 and math.copysign(1, number) < 0 else text
 
 
 def _in_charset(column: ColumnInfo, value: SQLValue, data: bytes, mode: SQLMode) -> bytes:

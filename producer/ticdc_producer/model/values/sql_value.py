@@ -21,7 +21,7 @@ class Unsigned(int):
 
 
 class Quotient(Decimal):
-    """A DECIMAL that was computed by a division: it has more digits than its text and its DOUBLE show.
+    """A DECIMAL that was computed by a division: it has more digits than a text column or a DOUBLE shows.
 
     Source: tidb ``MyDecimal.resultFrac``, ``MyDecimal.String``.
 
@@ -44,6 +44,10 @@ class Quotient(Decimal):
 
 
 _ROUNDING = Context(prec=200, rounding=ROUND_HALF_UP)
+
+
+class Single(float):
+    """The value of a FLOAT column, whose text has the digits of 32 bits."""
 
 
 class BinaryLiteral(bytes):

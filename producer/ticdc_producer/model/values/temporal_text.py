@@ -60,8 +60,8 @@ def parse_datetime(
     return _from_packed(packed[1], packed[2] or "", fsp, invalid_dates) if packed else None
 
 
-_FIRST_NUMBER = 101
-"""January 1, 2000; smaller numbers are the zero date. Source: tidb ``parseDateTimeFromNum``."""
+FIRST_NUMBER = 101
+"""January 1, 2000; smaller integers are the zero date. Source: tidb ``parseDateTimeFromNum``."""
 
 
 def datetime_from_number(
@@ -71,7 +71,7 @@ def datetime_from_number(
     digits = str(number)
     if number < 0 or len(digits) > 14:
         return None
-    if number < _FIRST_NUMBER:
+    if number < FIRST_NUMBER:
         return DateTimeValue(0, 0, 0, fsp=fsp)
     width = next(width for width in (6, 8, 12, 14) if len(digits) <= width)
     return _from_packed(digits.zfill(width), micro, fsp, invalid_dates)
@@ -190,12 +190,40 @@ def offset_zone(text: str) -> tzinfo:
 
 
 def convert_zone(value: DateTimeValue, source: tzinfo, target: tzinfo) -> DateTimeValue | None:
-    """Convert to another time zone; None if the result is not a valid date."""
+    """Convert to another time zone; None if the result is not a valid date.
+
+    A local time that clocks skip becomes the moment of the change, and of two moments of a local time the
+    one is taken that Go's library takes. Source: Go ``time.Date``; tidb ``CoreTime.AdjustedGoTime``.
+    """
     try:
-        in_target = value.naive().replace(tzinfo=source).astimezone(target)
+        moment = _instant(value.naive().replace(tzinfo=UTC), source)
+        return datetime_from_python(moment.astimezone(target), value.fsp)
     except (ValueError, OverflowError):
         return None
-    return datetime_from_python(in_target, value.fsp)
+
+
+def _instant(local: datetime, zone: tzinfo) -> datetime:
+    """Return the moment of a local time.
+
+    :param local: the local time as if it were UTC.
+    """
+    first = local - _offset(local, zone)
+    moment = local - _offset(first, zone)
+    if moment + _offset(moment, zone) == local:
+        return moment
+    before, after = sorted((first, moment))
+    while after - before > timedelta(seconds=1):
+        middle = before + (after - before) // 2
+        middle = middle.replace(microsecond=0)
+        if _offset(middle, zone) == _offset(before, zone):
+            before = middle
+        else:
+            after = middle
+    return after.replace(microsecond=0)
+
+
+def _offset(moment: datetime, zone: tzinfo) -> timedelta:
+    return moment.astimezone(zone).utcoffset() or timedelta()
 
 
 def datetime_from_python(when: datetime, fsp: int) -> DateTimeValue:

@@ -152,7 +152,8 @@ def negate(value: SQLValue, mode: SQLMode) -> SQLValue:
     if isinstance(number, float):
         return -number
     if isinstance(number, Decimal):
-        return _showing(number.copy_negate(), shown_scale(number))
+        negative = number.copy_negate() if number else abs(number)  # a DECIMAL has no negative zero
+        return _showing(negative, shown_scale(number))
     if number > _MAX_SIGNED + 1:
         return Decimal(-int(number))
     return _in_64_bits(-int(number), False, "-")

@@ -19,7 +19,6 @@ from ticdc_producer.model.values.sql_value import (
     Duration,
     JsonText,
     Member,
-    Quotient,
     SQLMode,
     SQLValue,
     Unsigned,
@@ -50,8 +49,6 @@ def cast_to_column(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> SQLVal
         return _moment(column, value, mode)
     if column.type == T.DURATION and not mode.strict and not isinstance(value, str | bytes):
         return as_duration(value, max(column.decimal, 0))
-    if isinstance(value, Quotient) and column.type not in (T.ENUM, T.SET, T.JSON):
-        return to_text(value)
     return value
 
 

@@ -112,6 +112,7 @@ def _compare_numbers(left: SQLValue, right: SQLValue, mode: SQLMode) -> int:
 def _compare_temporal(left: SQLValue, right: SQLValue, mode: SQLMode, time_is_read: bool) -> int | None:
     """Compare with a date or a time; None if the other side cannot be read as one, which TiDB warns of."""
     if isinstance(left, DateTimeValue) or isinstance(right, DateTimeValue):
+        left, right = (str(side) if isinstance(side, Member) else side for side in (left, right))
         if _is_plain_number(left) or _is_plain_number(right):
             return _compare_numbers(left, right, mode)
         moments = [_as_datetime(side, mode) for side in (left, right)]

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from sqlglot import exp
 
+from ticdc_producer.model.values.sql_value import DateTimeValue, Duration
 from ticdc_producer.scenario.sql.arithmetic import DIV_INCREMENT, MAX_SCALE
 from ticdc_producer.scenario.sql.call_normalizer import (
     Aggregate,
@@ -22,10 +23,15 @@ from ticdc_producer.scenario.sql.call_normalizer import (
 from ticdc_producer.scenario.sql.cast import target_of
 from ticdc_producer.scenario.sql.compare import SUBQUERIES
 from ticdc_producer.scenario.sql.function_types import OF_FIRST
+from ticdc_producer.scenario.sql.literal import is_typed_literal, typed_literal
 from ticdc_producer.scenario.sql.number_digits import OF_INTEGER, Digits, merged_digits
 from ticdc_producer.scenario.sql.scope import Scope
 
 _DIGITS_OF_COUNT = 22
+_WHOLE_OF_DATETIME = 14
+_OF_NOW = ("CURRENT_TIME", "CURRENT_TIMESTAMP", "CURTIME", "LOCALTIME", "LOCALTIMESTAMP", "NOW", "SYSDATE",
+           "UTC_TIME", "UTC_TIMESTAMP")  # fmt: skip
+_OF_DATE = ("CURDATE", "CURRENT_DATE", "DATE", "FROM_DAYS", "LAST_DAY", "MAKEDATE", "UTC_DATE")
 _AGGREGATES = ("ANY_VALUE", "AVG", "MAX", "MIN", "SUM")
 
 
@@ -45,6 +51,26 @@ def digits_of(node: exp.Expr, scope: Scope) -> Digits | None:
     return None if rule is None else rule(node, scope)
 
 
+def longest_text(node: exp.Expr, scope: Scope) -> int | None:
+    """Return the length of the text to which TiDB casts a quotient for a function; None if it is not known.
+
+    Source: tidb ``setType4DivDecimal``, ``WrapWithCastAsString``.
+    """
+    quotient = node.unnest()
+    if not isinstance(quotient, exp.Div):
+        return None
+    left, right = digits_of(quotient.this, scope), digits_of(quotient.expression, scope)
+    if left is None or right is None:
+        return None
+    is_literal = isinstance(quotient.this.unnest(), exp.Literal)
+    whole = left.whole + left.decimals - (is_literal and not left.decimals)
+    return whole + right.decimals + DIV_INCREMENT + _AROUND_DIGITS
+
+
+_AROUND_DIGITS = 5
+"""The point and the sign of a quotient, and the three characters that TiDB adds."""
+
+
 def _aggregate(aggregate: Aggregate, scope: Scope) -> Digits | None:
     if aggregate.name not in _AGGREGATES:
         return None
@@ -55,7 +81,17 @@ def _aggregate(aggregate: Aggregate, scope: Scope) -> Digits | None:
     return Digits(digits.whole + _DIGITS_OF_COUNT, min(digits.decimals + more, MAX_SCALE))
 
 
+def _of_datetime(fsp: int) -> Digits:
+    """Return the digits of a date or time, whose fraction has ``fsp`` digits."""
+    return Digits(_WHOLE_OF_DATETIME, max(fsp, 0))
+
+
 def _call(call: FunctionCall, scope: Scope) -> Digits | None:
+    if call.name in _OF_NOW:
+        fsp = str(call.arguments[0].this) if call.arguments else "0"
+        return _of_datetime(int(fsp)) if fsp.isdigit() else None
+    if call.name in _OF_DATE:
+        return _of_datetime(0)
     if call.name == "MOD":
         return _merged(call.arguments, scope)
     first = digits_of(call.arguments[0], scope) if call.name in OF_FIRST and call.arguments else None
@@ -93,8 +129,13 @@ def _inner(node: exp.Expr, scope: Scope) -> Digits | None:
     return digits_of(node.this, scope)
 
 
-def _cast(node: exp.Expr, _: Scope) -> Digits | None:
+def _cast(node: exp.Expr, scope: Scope) -> Digits | None:
+    if is_typed_literal(node):
+        value = typed_literal(node, scope.mode)
+        return _of_datetime(value.fsp) if isinstance(value, DateTimeValue | Duration) else None
     target = target_of(node.args["to"])
+    if target.name in ("DATE", "DATETIME", "TIME"):
+        return _of_datetime(target.sizes[0] if target.sizes else 0)
     if target.name in ("SIGNED", "UNSIGNED"):
         return OF_INTEGER
     if target.name != "DECIMAL":

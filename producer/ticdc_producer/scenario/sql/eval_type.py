@@ -13,9 +13,9 @@ from enum import Enum, auto
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, MySQLType
-from ticdc_producer.model.values.coerce_scalar import as_datetime
+from ticdc_producer.model.values.coerce_scalar import as_datetime, as_duration
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
-from ticdc_producer.model.values.number_text import as_float
+from ticdc_producer.model.values.number_text import as_float, rounded
 from ticdc_producer.model.values.sql_value import (
     Bits,
     ColumnBytes,
@@ -90,6 +90,8 @@ def merged_type(types: Iterable[EvalType]) -> EvalType:
     distinct: set[EvalType] = {eval_type for eval_type in types if eval_type is not E.NULL}
     if not distinct:
         return E.NULL
+    if E.BIT in distinct and distinct <= NUMBERS | {E.BIT} and len(distinct) > 1:
+        distinct = (distinct - {E.BIT}) | {E.SHORT_UNSIGNED}
     if E.UNKNOWN in distinct or (E.BIT in distinct and len(distinct) > 1):
         return E.UNKNOWN
     if distinct <= NUMBERS:
@@ -109,10 +111,15 @@ def _merged_number(types: set[EvalType]) -> EvalType:
     return next(eval_type for eval_type in (E.INTEGER, E.UNSIGNED, E.SHORT_UNSIGNED) if eval_type in types)
 
 
-def converted(value: SQLValue, target: EvalType, mode: SQLMode) -> SQLValue:
-    """Convert a value to the merged type of the expressions that it could have come from."""
+def converted(value: SQLValue, target: EvalType, mode: SQLMode, decimals: int | None = None) -> SQLValue:
+    """Convert a value to the merged type of the expressions that it could have come from.
+
+    :param decimals: digits of its fraction; None: those of the value remain.
+    """
     if value is None:
         return None
+    if decimals is not None:
+        value = _with_decimals(value, target, decimals, mode)
     if target is E.DOUBLE:
         return value if isinstance(value, float) else as_float(value)
     if target is E.DECIMAL:
@@ -126,6 +133,14 @@ def converted(value: SQLValue, target: EvalType, mode: SQLMode) -> SQLValue:
     if target is E.DATETIME:
         return _as_datetime(value, mode)
     return value
+
+
+def _with_decimals(value: SQLValue, target: EvalType, decimals: int, mode: SQLMode) -> SQLValue:
+    if target is E.DECIMAL and isinstance(value, int | Decimal):
+        return rounded(Decimal(value), decimals)
+    if target is E.DATETIME and isinstance(value, DateTimeValue | Duration):
+        return as_datetime(value, decimals, mode)
+    return as_duration(value, decimals) if target is E.TIME and isinstance(value, Duration) else value
 
 
 def _as_datetime(value: SQLValue, mode: SQLMode) -> SQLValue:

@@ -7,19 +7,23 @@ than a row, such as subqueries and user variables, are evaluated by the scope's 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.collation import KNOWN
 from ticdc_producer.model.values.sql_value import (
     DateTimeValue,
     Duration,
+    Quotient,
     SQLMode,
     SQLValue,
     Unsigned,
     display_value,
 )
+from ticdc_producer.model.values.temporal_text import MAX_FSP
 from ticdc_producer.scenario.sql import arithmetic
 from ticdc_producer.scenario.sql.call_normalizer import (
     AGGREGATES,
@@ -39,11 +43,14 @@ from ticdc_producer.scenario.sql.compare import (
     like,
     shared_collation,
 )
-from ticdc_producer.scenario.sql.eval_type import converted
+from ticdc_producer.scenario.sql.digits_inference import longest_text
+from ticdc_producer.scenario.sql.eval_type import EvalType, converted
+from ticdc_producer.scenario.sql.function_types import TEXT_FUNCTIONS
 from ticdc_producer.scenario.sql.functions import function_named
+from ticdc_producer.scenario.sql.functions.datetime_argument import datetime_argument
 from ticdc_producer.scenario.sql.literal import LITERALS, is_typed_literal, typed_literal
 from ticdc_producer.scenario.sql.scope import Scope
-from ticdc_producer.scenario.sql.type_inference import noted_type
+from ticdc_producer.scenario.sql.type_inference import noted_decimals, noted_type
 
 __all__ = ["check_expression", "collation_of", "evaluate", "evaluate_constant"]
 
@@ -343,15 +350,53 @@ def _call(call: FunctionCall, node: exp.Expr, scope: Scope) -> SQLValue:
         return special(call, node, scope)
     function = function_named(call.name)
     arguments = [evaluate(argument, scope) for argument in call.arguments]
+    if call.name in TEXT_FUNCTIONS:
+        arguments = [
+            _fitting_quotient(argument, value, scope) if isinstance(value, Quotient) else value
+            for argument, value in zip(call.arguments, arguments, strict=True)
+        ]
     collation = (collation_of(node, scope) or DEFAULT_COLLATION) if function.collated else ""
     if call.name not in CHOOSING:
         return function(call.name, arguments, scope.mode, collation)
     shared = noted_type(node, scope)
-    if function.collated and not any(
-        isinstance(argument, DateTimeValue | Duration) for argument in arguments
-    ):
+    if not function.collated:
+        value = function(call.name, arguments, scope.mode, collation)
+        return converted(value, shared, scope.mode, noted_decimals(node, scope))
+    if shared is EvalType.TEXT:
+        arguments = _comparable_texts(arguments, scope.mode)
+    elif not any(isinstance(argument, DateTimeValue | Duration) for argument in arguments):
         arguments = [converted(argument, shared, scope.mode) for argument in arguments]
     return converted(function(call.name, arguments, scope.mode, collation), shared, scope.mode)
+
+
+def _fitting_quotient(node: exp.Expr, value: Quotient, scope: Scope) -> SQLValue:
+    """Return a quotient as an argument of a text function: its text may have too many digits for TiDB.
+
+    :raises ScenarioError: in strict mode, if it has.
+    """
+    text, longest = to_text(value), longest_text(node, scope)
+    if longest is None or len(text) <= longest:
+        return text
+    if scope.mode.strict:
+        raise ScenarioError(f"Data Too Long, field len {longest}, data len {len(text)}", value=text)
+    return text[:longest]
+
+
+def _comparable_texts(arguments: list[SQLValue], mode: SQLMode) -> list[SQLValue]:
+    """Return the texts that GREATEST and LEAST compare: a text beside a date is read as a date.
+
+    :raises ScenarioError: in strict mode, for a text beside a date that is none.
+    """
+    if not any(isinstance(argument, DateTimeValue) for argument in arguments):
+        return [converted(argument, EvalType.TEXT, mode) for argument in arguments]
+    return [argument if argument is None else _text_of_date(argument, mode) for argument in arguments]
+
+
+def _text_of_date(value: SQLValue, mode: SQLMode) -> SQLValue:
+    moment = datetime_argument(value, mode)
+    if moment is None:
+        return converted(value, EvalType.TEXT, mode)
+    return value.text() if isinstance(value, DateTimeValue) else moment.text()
 
 
 def _proposed(call: FunctionCall, _: exp.Expr, scope: Scope) -> SQLValue:
@@ -363,7 +408,19 @@ def _of_session(call: FunctionCall, node: exp.Expr, scope: Scope) -> SQLValue:
     return scope.required_context(node).function(call.name, arguments)
 
 
+def _in_other_zone(call: FunctionCall, _: exp.Expr, scope: Scope) -> SQLValue:
+    """Evaluate CONVERT_TZ, whose result has six digits of a fraction unless the argument is a literal text.
+
+    Source: tidb ``convertTzFunctionClass.getDecimal``.
+    """
+    function = function_named(call.name)
+    value = function(call.name, [evaluate(argument, scope) for argument in call.arguments], scope.mode)
+    is_literal = call.arguments and isinstance(call.arguments[0].unnest(), exp.Literal)
+    return value if is_literal or not isinstance(value, DateTimeValue) else replace(value, fsp=MAX_FSP)
+
+
 _SPECIAL_CALLS: dict[str, Callable[[FunctionCall, exp.Expr, Scope], SQLValue]] = {
+    "CONVERT_TZ": _in_other_zone,
     "VALUES": _proposed,
     **dict.fromkeys(SESSION_FUNCTIONS, _of_session),
     **dict.fromkeys(AGGREGATES, lambda _, node, scope: scope.aggregate(node)),
@@ -385,7 +442,8 @@ def _branch_value(branch: exp.Expr | None, node: exp.Expr, scope: Scope) -> SQLV
     """Evaluate a branch, and convert its value to the merged type of all branches."""
     if branch is None:
         return None
-    return converted(evaluate(branch, scope), noted_type(node, scope), scope.mode)
+    value = evaluate(branch, scope)
+    return converted(value, noted_type(node, scope), scope.mode, noted_decimals(node, scope))
 
 
 def _case(node: exp.Expr, scope: Scope) -> SQLValue:

@@ -56,6 +56,7 @@ class Scope:
     :param alias: the name of the table in the statement; empty if it is the table's own.
     :param outer: the scope of the statement around a subquery.
     :param types: inferred types by the ids of their nodes; the nodes prevent that an id is used again.
+    :param decimals: inferred digits of the fraction, in the same way.
     """
 
     mode: SQLMode
@@ -67,6 +68,7 @@ class Scope:
     alias: str = ""
     outer: Scope | None = None
     types: dict[int, tuple[exp.Expr, EvalType]] = field(default_factory=dict)
+    decimals: dict[int, tuple[exp.Expr, int | None]] = field(default_factory=dict)
 
     def column(self, name: str, table: str = "", database: str = "") -> ColumnInfo:
         """Return the column of that name in the scope's own table.

@@ -51,6 +51,20 @@ def noted_type(node: exp.Expr, scope: Scope) -> EvalType:
     return noted[1]
 
 
+def noted_decimals(node: exp.Expr, scope: Scope) -> int | None:
+    """Return the digits of the fraction to which TiDB casts the choices of an expression.
+
+    None if it has one choice that is not NULL, which TiDB does not cast, or if they are not known.
+    Source: tidb ``newBaseBuiltinFuncWithFieldTypes``.
+    """
+    noted = scope.decimals.get(id(node))
+    if noted is None:
+        choices = [choice for choice in choices_of(node) if not isinstance(choice.unnest(), exp.Null)]
+        digits = digits_of(node, scope) if len(choices) > 1 else None
+        noted = scope.decimals[id(node)] = node, None if digits is None else digits.decimals
+    return noted[1]
+
+
 def _merged_choices(node: exp.Expr, scope: Scope) -> EvalType:
     return merged_type(type_of(choice, scope) for choice in choices_of(node))
 

@@ -11,7 +11,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_scalar import allowed, as_datetime, as_duration
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, JsonText, SQLMode, SQLValue
-from ticdc_producer.model.values.temporal_text import MAX_DURATION, MAX_FSP, time_of_day
+from ticdc_producer.model.values.temporal_text import MAX_DURATION, MAX_FSP, duration_prefix, time_of_day
 from ticdc_producer.scenario.sql.functions.function import Function, reject_value, to_integer
 
 DAY = 24 * 3600 * 1_000_000
@@ -75,6 +75,9 @@ def time_argument(value: SQLValue, mode: SQLMode) -> Duration | None:
     duration = value if isinstance(value, Duration) else as_duration(text, fraction_digits(text))
     if duration is None:
         reject_value("time", value, mode)
+        is_text = isinstance(text, str | bytes)
+        duration = duration_prefix(to_text(text), fraction_digits(text)) if is_text else None
+    if duration is None:
         return None
     return clip_time(duration.microseconds, duration.fsp)
 

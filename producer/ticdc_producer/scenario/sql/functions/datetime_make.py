@@ -5,6 +5,7 @@ Rules: tidb ``pkg/expression/builtin_time.go``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -15,9 +16,11 @@ from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.number_text import as_number, rounded
 from ticdc_producer.model.values.sql_value import DateTimeValue, Duration, SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import (
+    MAX_DURATION,
     MAX_FSP,
     convert_zone,
     datetime_from_python,
+    parse_datetime,
     time_of_day,
     two_digit_year,
 )
@@ -27,7 +30,6 @@ from ticdc_producer.scenario.sql.functions.datetime_argument import (
     date_value,
     datetime_argument,
     fsp_of,
-    has_time_of_day,
     time_argument,
 )
 from ticdc_producer.scenario.sql.functions.datetime_format import format_datetime
@@ -113,15 +115,23 @@ def _moved(moment: DateTimeValue, microseconds: int, fsp: int, mode: SQLMode) ->
 
 
 def _timediff(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    """Return ``TIMEDIFF`` of two datetimes or two times; NULL for one of each."""
-    are_dates = [isinstance(argument, DateTimeValue) or _has_date(argument) for argument in arguments]
+    """Return ``TIMEDIFF`` of two datetimes or two times; NULL for one of each.
+
+    :raises ScenarioError: in strict mode, for a length of two datetimes that no TIME has.
+    """
+    are_dates = [isinstance(argument, DateTimeValue) or _is_long_date(argument) for argument in arguments]
     if are_dates[0] != are_dates[1]:
+        for argument, is_date in zip(arguments, are_dates, strict=True):
+            if not is_date:
+                time_argument(argument, mode)
         return None
     if are_dates[0]:
         left, right = (calendar_datetime_argument(argument, mode) for argument in arguments)
         if left is None or right is None:
             return None
         length = (left.naive() - right.naive()) // timedelta(microseconds=1)
+        if abs(length) > MAX_DURATION:
+            reject_value("time", Duration(length), mode)
         return clip_time(length, max(left.fsp, right.fsp))
     first, second = (time_argument(argument, mode) for argument in arguments)
     if first is None or second is None:
@@ -129,9 +139,22 @@ def _timediff(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     return clip_time(first.microseconds - second.microseconds, max(first.fsp, second.fsp))
 
 
+def _is_long_date(value: SQLValue) -> bool:
+    """Return whether TIMEDIFF reads a text or number as a datetime. Source: tidb ``StrToDuration``."""
+    if isinstance(value, Duration):
+        return False
+    text = to_text(value).strip()
+    length = len(text.removeprefix("-").partition(".")[0])
+    return length >= _SHORTEST_DATETIME and parse_datetime(text, MAX_FSP) is not None
+
+
+_SHORTEST_DATETIME = 12
+_DURATION = re.compile(r"-?(?:(?:\d{1,2}\s+)?0*\d{0,3}(?::0*\d{1,2}){0,2}|\d{1,7})?(?:\.\d*)?", re.ASCII)
+"""A text that ADDTIME reads as a TIME; it reads any other as a datetime. Source: tidb ``isDuration``."""
+
+
 def _has_date(value: SQLValue) -> bool:
-    text = "" if isinstance(value, Duration) else to_text(value).strip()
-    return "-" in text[1:] and has_time_of_day(value)
+    return not isinstance(value, Duration) and _DURATION.fullmatch(to_text(value).strip()) is None
 
 
 def _add_time(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
@@ -159,7 +182,10 @@ def _add_signed_time(arguments: Sequence[SQLValue], mode: SQLMode, sign: int) ->
     else:
         fsp = max(start.fsp, addend.fsp)
         total = clip_time(start.microseconds + sign * addend.microseconds, fsp)
-    return total.text() if total is not None and isinstance(value, str) else total
+    if total is None or isinstance(value, DateTimeValue | Duration):
+        return total
+    is_whole = total.text().partition(".")[2].strip("0") == ""
+    return replace(total, fsp=0 if is_whole else MAX_FSP).text()
 
 
 def _convert_tz(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:

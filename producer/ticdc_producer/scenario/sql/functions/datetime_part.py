@@ -6,6 +6,7 @@ Rules: tidb ``pkg/expression/builtin_time.go``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC
 from decimal import Decimal
 
@@ -73,13 +74,24 @@ def _datediff(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     return None if left is None or right is None else to_days(left) - to_days(right)
 
 
+def _time(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
+    """Return ``TIME``, which reads a date as a text: 2020-06-30 is no TIME."""
+    (value,) = arguments
+    if isinstance(value, DateTimeValue) and value.fsp < 0:
+        value = value.text()
+    return time_argument(value, mode)
+
+
 def _unix_timestamp(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    """Return ``UNIX_TIMESTAMP``: seconds with the argument's fsp; 0 if out of range."""
+    """Return ``UNIX_TIMESTAMP``: seconds with the argument's fsp; 0 if out of range.
+
+    A text that is no date is NULL, but 0 in strict mode: TiDB drops the error.
+    """
     if not arguments:
         return unix_seconds(mode)
-    moment = datetime_argument(arguments[0], mode)
+    moment = datetime_argument(arguments[0], replace(mode, strict=False))
     if moment is None:
-        return None
+        return 0 if mode.strict else None
     utc = convert_zone(moment, mode.zone, UTC)
     if utc is None or not 1970 <= utc.year <= 3001:
         return 0 if moment.fsp <= 0 else Decimal(0).scaleb(-moment.fsp)
@@ -172,7 +184,7 @@ FUNCTIONS = {
     "MONTHNAME": datetime_function(_month_name),
     "QUARTER": datetime_function(lambda moment: (moment.month + 2) // 3),
     "SECOND": time_function(lambda duration: abs(duration.microseconds) // _SECOND % 60),
-    "TIME": time_function(lambda duration: duration),
+    "TIME": Function(_time, 1, 1),
     "TIME_TO_SEC": time_function(lambda duration: int(duration.microseconds / _SECOND)),
     "TO_DAYS": datetime_function(to_days, calendar=True),
     "TO_SECONDS": datetime_function(_to_seconds, calendar=True),

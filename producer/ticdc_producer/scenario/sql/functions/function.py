@@ -114,6 +114,15 @@ def to_string(value: SQLValue) -> str | bytes:
     return to_bytes(value) if isinstance(value, bytes) else to_text(value)
 
 
+def too_long(name: str, mode: SQLMode) -> None:
+    """Reject a result that is longer than ``MAX_PACKET``; without strict mode the caller returns NULL.
+
+    :raises ScenarioError: in strict mode.
+    """
+    if mode.strict:
+        raise ScenarioError(f"Result of {name}() was larger than max_allowed_packet ({MAX_PACKET})")
+
+
 def reject_value(kind: str, value: SQLValue, mode: SQLMode) -> None:
     """Reject an invalid argument: an error in strict mode; else the caller returns NULL.
 

@@ -15,6 +15,7 @@ from ticdc_producer.scenario.sql.functions.function import (
     is_binary,
     to_integer,
     to_string,
+    too_long,
     value_function,
 )
 
@@ -95,23 +96,23 @@ def _substring_index(value: SQLValue, separator: SQLValue, count: SQLValue) -> S
     return mark.join(parts[:number] if number > 0 else parts[number:])
 
 
-def _lpad(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-    return _padded(arguments, before=True)
+def _lpad(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
+    return _padded(arguments, mode, before=True)
 
 
-def _rpad(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
-    return _padded(arguments, before=False)
+def _rpad(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
+    return _padded(arguments, mode, before=False)
 
 
-def _padded(arguments: Sequence[SQLValue], *, before: bool) -> SQLValue:
+def _padded(arguments: Sequence[SQLValue], mode: SQLMode, *, before: bool) -> SQLValue:
     length = to_integer(arguments[1])
     if length < 0 or length * 4 > MAX_PACKET:
-        return None
+        return too_long("lpad" if before else "rpad", mode)
     binary = is_binary(arguments[0], arguments[2])
     text, fill = (_units(argument, binary) for argument in (arguments[0], arguments[2]))
     missing = length - len(text)
     if missing > 0 and not fill:
-        return None
+        return _from_units("", binary)
     padding = (fill * (missing // len(fill) + 1))[:missing] if missing > 0 else ""
     return _from_units((padding + text if before else text + padding)[:length], binary)
 

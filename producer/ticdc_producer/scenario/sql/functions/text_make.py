@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.number_text import as_number, rounded
-from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode, SQLValue
+from ticdc_producer.model.values.sql_value import BinaryLiteral, Quotient, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.arithmetic import bits_of, number_of
 from ticdc_producer.scenario.sql.functions.function import (
     MAX_PACKET,
     Function,
     is_binary,
     to_integer,
+    too_long,
     value_function,
 )
 
@@ -39,15 +40,15 @@ def _concat_ws(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
     return _concat(*with_separators)
 
 
-def _repeat(text: SQLValue, count: SQLValue) -> SQLValue:
-    times = max(to_integer(count), 0)
+def _repeat(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
+    text, times = arguments[0], max(to_integer(arguments[1]), 0)
     if len(to_bytes(text)) * times > MAX_PACKET:
-        return None
+        return too_long("repeat", mode)
     return bytes(text) * times if isinstance(text, bytes) else to_text(text) * times
 
 
-def _space(count: SQLValue) -> SQLValue:
-    return _repeat(" ", count)
+def _space(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
+    return _repeat([" ", *arguments], mode)
 
 
 def _quote(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
@@ -151,6 +152,7 @@ def _format(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
         raise UnsupportedSQL(f"FORMAT for the locale {locale} is not supported", value=locale)
     scale = _clamp(to_integer(digits), 0, 30)
     number = as_number(value)[0] if isinstance(value, str | bytes) else number_of(value)
+    number = number.rounded() if isinstance(number, Quotient) else number
     try:
         return f"{rounded(number, scale):,f}"
     except ArithmeticError:
@@ -168,6 +170,6 @@ FUNCTIONS = {
     "MAKE_SET": Function(_make_set, 2, -1, accepts_null=True, integers=(0,)),
     "OCT": value_function(_oct, 1),
     "QUOTE": Function(_quote, 1, 1, accepts_null=True),
-    "REPEAT": value_function(_repeat, 2, integers=(1,)),
-    "SPACE": value_function(_space, 1, integers=(0,)),
+    "REPEAT": Function(_repeat, 2, 2, integers=(1,)),
+    "SPACE": Function(_space, 1, 1, integers=(0,)),
 }
