@@ -33,6 +33,7 @@ class ColumnInfo:
     :param default_text: the DEFAULT in TiDB's metadata, if it differs from the stored value: the
         user's digits of a number, trailing blanks of a CHAR, the bytes of a BIT.
     :param default_expression: SQL text of a DEFAULT that is computed per row (``CURRENT_TIMESTAMP``…).
+    :param default_dropped: whether DROP DEFAULT made a value necessary, even if the column is nullable.
     :param origin_default: value of this column in rows that were written before ``ADD COLUMN``.
     :param auto_random: AUTO_RANDOM; its values depend on TiDB's clock.
     :param generated: ``virtual`` columns are not in messages; ``stored`` columns are.
@@ -55,6 +56,7 @@ class ColumnInfo:
     default_text: bytes | None = None
     default_expression: str = ""
     on_update_now: bool = False
+    default_dropped: bool = False
     origin_default: bytes | None = None
     auto_increment: bool = False
     auto_random: bool = False

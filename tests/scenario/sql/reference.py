@@ -297,7 +297,7 @@ ALTER_PARTS: dict[str, tuple[Example, ...]] = {
             "PLACEMENT POLICY", "alter table t placement policy = p", before=T + "create placement policy p;"
         ),
         Example(
-            "ENGINE, ROW_FORMAT, ALGORITHM, LOCK, FORCE, DISABLE KEYS, ENABLE KEYS (no job)",
+            "ENGINE, ROW_FORMAT, ALGORITHM, LOCK, DISABLE KEYS, ENABLE KEYS (no job)",
             "alter table t engine = innodb; alter table t disable keys; alter table t enable keys",
             0,
             T,
@@ -467,7 +467,7 @@ SYNONYMS = (
         2,
         "create table d (d date);",
     ),
-    Example("", "alter table t nocache; alter table t force", 1, T),
+    Example("", "alter table t nocache", 1, T),
     Example("", "describe t; replace t set id = 1", 1, T),
     Example("", "alter ignore table t drop v", 1, T),
     Example("", "alter table t auto_random_base = 5", 1, T),

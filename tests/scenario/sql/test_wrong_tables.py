@@ -27,9 +27,23 @@ WRONG = [
         "a",
     ),
     Wrong(
-        "create table x (a int auto_increment)",
-        ("Incorrect table definition; there can be only one auto column and it must be defined as a key"),
+        "create table x (a int auto_increment, b int auto_increment)",
+        "Incorrect table definition; there can be only one auto column",
+        "b",
+    ),
+    Wrong("create table x (a int null primary key)", "All parts of a PRIMARY KEY must be NOT NULL", "a"),
+    Wrong(
+        "create table x (a varchar(800), unique (a))",
+        "Specified key was too long (3200 bytes); max key length is 3072 bytes",
         "a",
+    ),
+    Wrong(
+        "create table x (a year(2))",
+        "SQL does not parse: Supports only YEAR or YEAR(4) column near 'year'",
+    ),
+    Wrong(
+        "create table x (a int, constraint c check (a > 1), constraint c check (a < 5))",
+        "Duplicate check constraint name 'c'",
     ),
     Wrong("create table x (a int not null default null)", "Invalid default value for 'a': NULL", "a"),
     Wrong(

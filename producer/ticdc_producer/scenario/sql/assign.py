@@ -74,7 +74,9 @@ def default_value(column: ColumnInfo, mode: SQLMode) -> Value:
         return coerce(column, evaluate(expression_of(column.default_expression), Scope(mode)), mode)
     if column.has_default:
         return column.default
-    if column.nullable or column.auto_increment or column.auto_random or column.generated:
+    if column.auto_increment or column.auto_random or column.generated:
+        return None
+    if column.nullable and not column.default_dropped:
         return None
     if column.type == T.ENUM:
         return b"1"  # the implicit default is the first member, even in strict mode

@@ -35,6 +35,7 @@ T = MySQLType
 class ColumnDraft:
     """A parsed column definition, before the table's charset is known.
 
+    :param by_bytes: whether the word BINARY after the type requests the ``_bin`` collation of the charset.
     :param nullable: None if the definition has neither NULL nor NOT NULL.
     :param on_update_now: fractional digits of ``ON UPDATE CURRENT_TIMESTAMP``; -1 without it.
     :param keys: ``primary`` or ``unique`` for each inline key.
@@ -46,6 +47,7 @@ class ColumnDraft:
     line: int
     charset: str = ""
     collation: str = ""
+    by_bytes: bool = False
     nullable: bool | None = None
     default: Default | None = None
     on_update_now: int = -1
@@ -65,6 +67,7 @@ def draft_column(column: Column) -> ColumnDraft:
     """
     source = column.source
     draft = ColumnDraft(name=column.name[-1], spec=type_spec(column.type), line=source.line)
+    draft.by_bytes = column.type.binary
     if column.type.charset:
         draft.charset = known_charset(column.type.charset, column.type.source)
     if draft.spec.serial:
@@ -185,6 +188,8 @@ def _charset_of(draft: ColumnDraft, charset: str, collation: str) -> tuple[str, 
             what = f"collation {draft.collation} does not belong to charset {draft.charset}"
             raise ScenarioError(what, line=draft.line, column=draft.name)
         return own, draft.collation
+    if draft.by_bytes:
+        return draft.charset or charset, f"{draft.charset or charset}_bin"
     if draft.charset:
         return draft.charset, DEFAULT_COLLATIONS[draft.charset]
     return charset, collation

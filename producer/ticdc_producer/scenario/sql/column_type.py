@@ -62,10 +62,7 @@ def type_spec(kind: ColumnType) -> SQLType:
     """Return a column type with TiDB's default lengths.
 
     :raises ScenarioError: for a length that the type cannot have.
-    :raises UnsupportedSQL: for a collation by the word BINARY.
     """
-    if kind.binary:
-        raise kind.source.unsupported("the column attribute BINARY")
     if kind.name in _INTEGERS:
         return _integer(kind, _INTEGERS[kind.name])
     if kind.name in _LOBS:
@@ -113,7 +110,9 @@ def _bit(kind: ColumnType) -> SQLType:
     return SQLType(type=T.BIT, length=length, decimal=0, unsigned=True)
 
 
-def _year(_: ColumnType) -> SQLType:
+def _year(kind: ColumnType) -> SQLType:
+    if _first(kind, 4) != 4:
+        raise kind.source.error("Supports only YEAR or YEAR(4) column")
     return SQLType(type=T.YEAR, length=4, decimal=0, unsigned=True, zerofill=True)
 
 

@@ -41,6 +41,7 @@ class TiDB(MySQL):
     class Parser(MySQLParser):
         # Every function remains a call by the name that the user wrote; our own table implements it.
         FUNCTIONS: ClassVar[dict[str, Callable[..., exp.Expr]]] = {}
+        LAMBDAS: ClassVar[dict[TokenType, Callable[..., exp.Expr]]] = {}  # -> is a JSON path
 
         def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
             """Mark joins by comma: JOIN binds tighter, but sqlglot's trees do not distinguish them."""
@@ -108,9 +109,50 @@ def parse_expression(text: str, line: int) -> exp.Expr:
 
 def _tokens(text: str, line: int) -> list[Token]:
     try:
-        return list(TiDB().tokenize(text))
+        return _with_literals(_tokens_of_sums(text))
     except TokenError as error:
         raise _token_error(error, text, line) from error
+
+
+_SUM = re.compile(r"[0-9.]+[eE][+-]?[0-9]+(?=[+-])")
+"""A number with an exponent before a sign, which sqlglot reads as a part of the number."""
+
+
+def _tokens_of_sums(text: str) -> list[Token]:
+    """Return the tokens of a text, with a blank after each number that sqlglot does not end at a sign."""
+    while True:
+        tokens = list(TiDB().tokenize(text))
+        numbers = (token for token in tokens if token.token_type == TokenType.NUMBER)
+        ends = [token.start + match.end() for token in numbers if (match := _SUM.match(token.text))]
+        if not ends:
+            return tokens
+        text = f"{text[: ends[0]]} {text[ends[0] :]}"
+
+
+_ODBC_WORDS = {"D": "DATE", "T": "TIME", "TS": "TIMESTAMP"}
+
+
+def _with_literals(tokens: list[Token]) -> list[Token]:
+    """Replace ``{d '…'}``, ``{t '…'}`` and ``{ts '…'}`` by the literals that they mean.
+
+    The word before the bracket of ``DEFAULT(column)`` becomes a name.
+    """
+    for position in range(len(tokens) - 2, -1, -1):
+        kinds = tuple(token.token_type for token in tokens[position : position + 4])
+        word = tokens[position + 1]
+        if kinds[:2] == (TokenType.DEFAULT, TokenType.L_PAREN):
+            tokens[position] = _retyped(tokens[position], TokenType.VAR)
+        elif kinds[:1] + kinds[2:] == _BRACED and (meant := _ODBC_WORDS.get(word.text.upper())):
+            (literal,) = TiDB().tokenize(meant)
+            tokens[position : position + 4] = [_retyped(word, literal.token_type), tokens[position + 2]]
+    return tokens
+
+
+_BRACED = (TokenType.L_BRACE, TokenType.STRING, TokenType.R_BRACE)
+
+
+def _retyped(token: Token, kind: TokenType) -> Token:
+    return Token(kind, token.text, token.line, token.col, token.start, token.end, token.comments)
 
 
 def _as_insert(token: Token) -> Token:

@@ -123,6 +123,10 @@ def _checked_arguments(call: FunctionCall, node: exp.Expr, scope: Scope) -> Iter
         if len(call.arguments) != 1 or not isinstance(call.arguments[0], exp.Column | exp.Identifier):
             raise ScenarioError("SQL does not parse: VALUES() needs the name of one column")
         return ()
+    if call.name == "DEFAULT":
+        if len(call.arguments) != 1 or not isinstance(call.arguments[0], exp.Column):
+            raise ScenarioError("SQL does not parse: DEFAULT() needs the name of one column")
+        return call.arguments
     if call.name in AGGREGATES:
         return _checked_aggregate(node, scope)
     if call.name in SESSION_FUNCTIONS:
@@ -403,6 +407,11 @@ def _proposed(call: FunctionCall, _: exp.Expr, scope: Scope) -> SQLValue:
     return scope.proposed_value(call.arguments[0].name)
 
 
+def _default(call: FunctionCall, _: exp.Expr, scope: Scope) -> SQLValue:
+    (column,) = call.arguments
+    return scope.default(column.name, column.text("table"), column.text("db"))
+
+
 def _of_session(call: FunctionCall, node: exp.Expr, scope: Scope) -> SQLValue:
     arguments = [evaluate(argument, scope) for argument in call.arguments]
     return scope.required_context(node).function(call.name, arguments)
@@ -421,6 +430,7 @@ def _in_other_zone(call: FunctionCall, _: exp.Expr, scope: Scope) -> SQLValue:
 
 _SPECIAL_CALLS: dict[str, Callable[[FunctionCall, exp.Expr, Scope], SQLValue]] = {
     "CONVERT_TZ": _in_other_zone,
+    "DEFAULT": _default,
     "VALUES": _proposed,
     **dict.fromkeys(SESSION_FUNCTIONS, _of_session),
     **dict.fromkeys(AGGREGATES, lambda _, node, scope: scope.aggregate(node)),

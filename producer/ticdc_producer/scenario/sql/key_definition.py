@@ -15,6 +15,7 @@ from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.column_definition import ColumnDraft
+from ticdc_producer.scenario.sql.column_type import WIDEST
 from ticdc_producer.scenario.sql.generated import hidden_column
 from ticdc_producer.scenario.sql.syntax import key as syntax
 from ticdc_producer.scenario.sql.syntax.key import Key
@@ -134,6 +135,7 @@ def _add_key(
     if primary and virtual:
         what = "'Defining a virtual generated column as primary key' is not supported for generated columns"
         raise ScenarioError(what, line=key.line, column=virtual[0])
+    _check_length([table.columns[offset] for offset in offsets], lengths, key.line)
     clustered = primary and may_cluster and key.clustered is not False
     is_handle = clustered and len(offsets) == 1 and table.columns[offsets[0]].type in INTEGERS
     index = IndexInfo(
@@ -189,6 +191,26 @@ def _check_prefix(column: ColumnInfo, length: int, line: int) -> None:
     if length > 0 and (column.type not in (*LOBS, *_WITH_PREFIX) or length > column.length):
         what = "the used key part isn't a string, or the used length is longer than the key part"
         raise ScenarioError(f"Incorrect prefix key; {what}", line=line, column=column.name)
+
+
+_LONGEST_KEY = 3072
+
+
+def _check_length(columns: Sequence[ColumnInfo], lengths: Sequence[int], line: int) -> None:
+    """Check the bytes of a key. Source: tidb ``pkg/ddl/index.go`` (``checkIndexPrefixLength``)."""
+    total = 0
+    for column, length in zip(columns, lengths, strict=True):
+        if column.type in LOBS or column.type in _WITH_PREFIX:
+            total += max(column.length if length < 0 else length, 0) * WIDEST.get(column.charset, 4)
+        else:
+            total += _FIXED_BYTES
+    if total > _LONGEST_KEY:
+        what = f"Specified key was too long ({total} bytes); max key length is {_LONGEST_KEY} bytes"
+        raise ScenarioError(what, line=line, column=columns[0].name)
+
+
+_FIXED_BYTES = 8
+"""At most so many bytes has the value of any other type in a key."""
 
 
 def _index_name(table: TableInfo, key: KeyDraft, keys: Sequence[KeyDraft]) -> str:

@@ -14,12 +14,17 @@ from ticdc_producer.model.values.sql_value import SQLValue
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.dialect import Token, TokenType
+from ticdc_producer.scenario.sql.other_statements import KNOWN_VERBS, reads
 from ticdc_producer.scenario.sql.session_settings import SessionValues
 from ticdc_producer.scenario.sql.statements import Statement, split_statements
 
 _VERBS = ("PREPARE", "EXECUTE", "DEALLOCATE")
 _NEVER_PREPARED = ("LOAD", "IMPORT", "BATCH")
 _PARSED = ("INSERT", "REPLACE", "UPDATE", "DELETE", "WITH")
+_KNOWN = frozenset({
+    *_VERBS, *_NEVER_PREPARED, *_PARSED, *KNOWN_VERBS, "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE",
+    "SET", "USE", "GRANT", "REVOKE", "FLUSH", "LOCK", "UNLOCK",
+})  # fmt: skip
 _NOT_FOUND = "Prepared statement not found"
 
 
@@ -129,6 +134,8 @@ def _read(text: str, line: int) -> _Prepared:
     if len(statements) != 1:
         raise ScenarioError("Can not prepare multiple statements", value=text)
     (statement,) = statements
+    if not (is_ddl(statement.verb) or reads(statement) or statement.verb in _KNOWN):
+        raise Cursor(statement).error("expected a statement")
     if statement.verb in _NEVER_PREPARED or concerns_prepared(statement):
         what = "This command is not supported in the prepared statement protocol yet"
         raise ScenarioError(what, value=statement.verb)

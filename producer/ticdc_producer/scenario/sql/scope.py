@@ -122,6 +122,19 @@ class Scope:
             return self.outer.digits(name, table, database)
         return digits_of_column(self.column(name, table, database))
 
+    def default(self, name: str, table: str = "", database: str = "") -> SQLValue:
+        """Return ``DEFAULT(column)``.
+
+        :raises ScenarioError: for a NOT NULL column without a default.
+        :raises UnsupportedSQL: for a default that is computed per row.
+        """
+        column = self.column(name, table, database)
+        if column.default_expression:
+            raise UnsupportedSQL(f"DEFAULT({name}) of a column with a computed default is not supported")
+        if not column.has_default and not column.nullable:
+            raise ScenarioError(f"Field {column.name!r} doesn't have a default value", column=column.name)
+        return read(column, column.default, self.mode)
+
     def proposed_value(self, name: str) -> SQLValue:
         """Return ``VALUES(column)``; NULL outside of ON DUPLICATE KEY UPDATE."""
         offset = self.offset(name)

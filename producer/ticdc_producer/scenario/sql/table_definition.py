@@ -73,6 +73,7 @@ def draft_table(node: CreateTable, database: str) -> TableDraft:
     draft = TableDraft()
     if not node.elements:
         raise node.source.error("expected columns in CREATE TABLE")
+    _check_symbols(node)
     for element in node.elements:
         _add_element(element, draft, database)
     for option in node.options:
@@ -140,6 +141,7 @@ def make_table(
     check_names(columns, line)
     for key in keys:
         if key.kind == "primary":
+            _check_primary(key, draft.columns)
             columns = never_null(columns, key)
     info = TableInfo(
         schema=schema,
@@ -159,6 +161,29 @@ def make_table(
     check_auto_increment(info, line)
     _check_auto_random(info, line)
     return info, next_id
+
+
+def _check_primary(key: KeyDraft, columns: Sequence[ColumnDraft]) -> None:
+    """Check that no column of a primary key is defined as NULL."""
+    names = {part.name.lower() for part in key.parts}
+    for column in columns:
+        if column.name.lower() in names and column.nullable:
+            what = "All parts of a PRIMARY KEY must be NOT NULL"
+            raise ScenarioError(what, line=key.line, column=column.name)
+
+
+def _check_symbols(node: CreateTable) -> None:
+    """Check that the CHECKs of a table have different names."""
+    names: set[str] = set()
+    for element in node.elements:
+        parts = element.attributes if isinstance(element, Column) else (element,)
+        for check in parts:
+            if not isinstance(check, syntax.Check) or not check.symbol:
+                continue
+            if check.symbol.lower() in names:
+                what = f"Duplicate check constraint name {check.symbol!r}"
+                raise ScenarioError(what, line=node.source.line)
+            names.add(check.symbol.lower())
 
 
 def table_charset_of(charset: str, collation: str, inherited: tuple[str, str]) -> tuple[str, str]:
@@ -199,14 +224,11 @@ def _check_auto_random(info: TableInfo, line: int) -> None:
 
 
 def check_auto_increment(info: TableInfo, line: int) -> None:
-    """Check AUTO_INCREMENT columns.
+    """Check AUTO_INCREMENT columns. TiDB requires no key of such a column.
 
-    :raises ScenarioError: for two of them, or one that is not the first column of a key.
+    :raises ScenarioError: for two of them.
     """
-    counters = [offset for offset, column in enumerate(info.columns) if column.auto_increment]
-    if not counters:
-        return
-    keyed = {index.offsets[0] for index in info.indexes}
-    if len(counters) > 1 or counters[0] not in keyed:
-        what = "Incorrect table definition; there can be only one auto column and it must be defined as a key"
-        raise ScenarioError(what, line=line, column=info.columns[counters[0]].name)
+    counters = [column.name for column in info.columns if column.auto_increment]
+    if len(counters) > 1:
+        what = "Incorrect table definition; there can be only one auto column"
+        raise ScenarioError(what, line=line, column=counters[1])

@@ -178,7 +178,7 @@ def _of_call(call: FunctionCall, node: exp.Expr, scope: Scope) -> EvalType:
         return E.TEXT if len(call.arguments) > 1 else E.DATETIME
     if call.name == "MOD":
         return _of_numbers(type_of(argument, scope) for argument in call.arguments)
-    if call.name == "VALUES":
+    if call.name in ("DEFAULT", "VALUES"):
         return scope.type(call.arguments[0].name)
     return _aggregate(node, scope)
 

@@ -81,6 +81,11 @@ class Alteration:
                 raise self.error(f"Unsupported operate same column {name!r}", name)
             self._touched.add(name.lower())
 
+    def adds(self, name: str) -> bool:
+        """Return whether the statement adds a column of that name."""
+        before = {column.name.lower() for column in self.table.info.columns}
+        return self.has_column(name) and name.lower() in self._touched and name.lower() not in before
+
     def has_column(self, name: str) -> bool:
         return any(c.name.lower() == name.lower() and not c.hidden for c in self.info.columns)
 

@@ -12,7 +12,7 @@ from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
+from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType
 from ticdc_producer.model.values.coerce import coerce, read
 from ticdc_producer.model.values.coerce_text import cut_text
 from ticdc_producer.model.values.sql_value import SQLMode
@@ -161,6 +161,7 @@ def _change(target: Position | None, alteration: Alteration, offset: int, draft:
     new = _make_column(draft, alteration)
     if (new.generated == "stored") != (old.generated == "stored"):
         raise alteration.error("changing the STORED status of a column is not supported by TiDB", old.name)
+    _check_change(old, new, alteration)
     _check_partition_column(alteration, old, new)
     key = alteration.info.primary_key
     if key is not None and offset in key.offsets:
@@ -175,6 +176,36 @@ def _change(target: Position | None, alteration: Alteration, offset: int, draft:
     if position is not None:
         alteration.move(offset, position)
     alteration.actions.append(Action.MODIFY_COLUMN)
+
+
+def _check_change(old: ColumnInfo, new: ColumnInfo, alteration: Alteration) -> None:
+    """Check that TiDB can change a type and a charset.
+
+    Source: tidb ``checkTypeChangeSupported``, ``checkModifyCharsetAndCollation``.
+
+    :raises ScenarioError: if it cannot.
+    """
+    if any(old.type in kinds and new.type in targets for kinds, targets in _UNSUPPORTED_CHANGES):
+        what = f"change from original type {old.type_name} to {new.type_name} is currently unsupported yet"
+        raise alteration.error(f"Unsupported modify column: {what}", old.name)
+    charsets = old.charset, new.charset
+    if old.charset == new.charset or charsets in _WIDER_CHARSETS:
+        return
+    if "gbk" in charsets or not is_rewritten(old, new):
+        what = f"Unsupported modify charset from {old.charset} to {new.charset}"
+        raise alteration.error(what, old.name)
+
+
+_DATES = frozenset({T.DATE, T.DATETIME, T.TIMESTAMP})
+_TEXTS = STRINGS | LOBS
+_UNSUPPORTED_CHANGES = (
+    (_DATES | _TEXTS | {T.DURATION, T.YEAR, T.JSON}, {T.BIT}),
+    (_DATES | FLOATS | {T.DURATION, T.YEAR, T.NEW_DECIMAL, T.JSON, T.BIT}, {T.ENUM, T.SET}),
+    (FLOATS | {T.ENUM, T.SET, T.BIT, T.NEW_DECIMAL}, _DATES),
+    ({T.ENUM, T.SET, T.BIT}, {T.DURATION}),
+)
+"""Old and new types between which TiDB does not convert."""
+_WIDER_CHARSETS = (("utf8", "utf8mb4"), ("latin1", "utf8mb4"))
 
 
 def _keeps_stored_values(old: ColumnInfo, new: ColumnInfo) -> bool:
@@ -195,8 +226,12 @@ def _check_partition_column(alteration: Alteration, old: ColumnInfo, new: Column
 def _converter(old: ColumnInfo, new: ColumnInfo, mode: SQLMode) -> Callable[[Value], Value]:
     """Return a function that converts a value of the old column to the new column."""
 
+    as_number = old.type == T.BIT and new.type in _TEXTS
+
     def convert(value: Value) -> Value:
-        return None if value is None else coerce(new, read(old, value, mode), mode)
+        if value is None:
+            return None
+        return coerce(new, int(value) if as_number else read(old, value, mode), mode)
 
     return convert
 
@@ -215,7 +250,14 @@ def alter_default(node: AlterColumn, alteration: Alteration) -> None:
     offset = alteration.column(node.name[-1])
     column = alteration.info.columns[offset]
     alteration.touch(column.name)
-    bare = replace(column, default=None, default_text=None, has_default=False, default_expression="")
+    bare = replace(
+        column,
+        default=None,
+        default_text=None,
+        has_default=False,
+        default_expression="",
+        default_dropped=node.default is None,
+    )
     changed = with_default(bare, node.default, alteration.context.mode, alteration.line)
     alteration.change(offset, changed)
     alteration.actions.append(Action.SET_DEFAULT_VALUE)

@@ -27,7 +27,14 @@ def add_key(node: AddKey, alteration: Alteration) -> None:
     if isinstance(key, syntax.ForeignKey):
         _add_foreign_key(key, alteration)
     elif isinstance(key, syntax.Key) and key.kind != "FULLTEXT":
-        add_index(alteration, draft_key(key), lenient=key.if_not_exists)
+        draft = draft_key(key)
+        for part in draft.parts:
+            if alteration.adds(part.name):
+                what = (
+                    f"column does not exist: {part.name}; a key of an added column is a statement of its own"
+                )
+                raise alteration.error(what, part.name)
+        add_index(alteration, draft, lenient=key.if_not_exists)
 
 
 def add_index(alteration: Alteration, key: KeyDraft, *, lenient: bool = False) -> None:

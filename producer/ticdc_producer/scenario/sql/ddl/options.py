@@ -14,7 +14,7 @@ from ticdc_producer.scenario.sql.syntax.table_option import TableOption
 from ticdc_producer.scenario.sql.table_definition import table_charset_of, whole_number
 
 _NO_JOB = frozenset({
-    "ENGINE", "ROW_FORMAT", "STATS_PERSISTENT", "KEY_BLOCK_SIZE", "CHECKSUM", "ALGORITHM", "LOCK", "FORCE",
+    "ENGINE", "ROW_FORMAT", "STATS_PERSISTENT", "KEY_BLOCK_SIZE", "CHECKSUM", "ALGORITHM", "LOCK",
     "DISABLE KEYS", "ENABLE KEYS",
 })  # fmt: skip
 """Options and settings that TiDB reads and ignores: they have no job."""
@@ -116,6 +116,8 @@ def change_setting(part: Setting, alteration: Alteration) -> None:
     if part.kind == "ALTER INDEX":
         alteration.index(part.name)
         alteration.actions.append(Action.ALTER_INDEX_VISIBILITY)
+    elif part.kind == "FORCE":
+        raise alteration.error("This type of ALTER TABLE is currently unsupported: FORCE")
     elif part.kind in TIDB_ONLY:
         alteration.actions.append(TIDB_ONLY[part.kind])
     elif part.kind not in _NO_JOB:

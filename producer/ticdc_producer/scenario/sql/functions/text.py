@@ -178,7 +178,7 @@ FUNCTIONS = {
     "LOWER": value_function(_lower, 1),
     "LPAD": Function(_lpad, 3, 3, integers=(1,)),
     "LTRIM": value_function(_ltrim, 1),
-    "MID": value_function(_substring, 3, integers=(1, 2)),
+    "MID": value_function(_substring, 2, 3, integers=(1, 2)),
     "OCTET_LENGTH": value_function(_length, 1),
     "REPLACE": value_function(_replace, 3),
     "REVERSE": value_function(_reverse, 1),
