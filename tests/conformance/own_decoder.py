@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from ticdc_producer.conformance.wire import ApplyRequest, Event, Request, event_of
 from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.event import Record
 from ticdc_producer.model.event_line import event_line
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
@@ -39,7 +40,7 @@ def decoded(request: Request) -> list[Event]:
         list(decoder.events(None, b64decode(described)))
     key, value = (None if part is None else b64decode(part) for part in (request.key, request.value))
     list(decoder.events(key, value))
-    record = {"topic": "", "partition": 0, "offset": 0, "key": key, "value": value}
+    record = Record(topic="", partition=0, offset=0, key=key, value=value)
     position = ("topic", "partition", "offset", "index")
     lines = [event_line(row) for row in event_rows(record, decoder)]
     return [event_of({name: line[name] for name in line if name not in position}) for line in lines]
