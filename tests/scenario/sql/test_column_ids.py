@@ -29,7 +29,7 @@ from tests.scenario.sql.script_results import history_of, table_of
         ("datetime(6)", "datetime(3)", True),
         ("time", "time(2)", False),
         ("timestamp", "datetime", True),
-        ("float", "double", False),
+        ("float", "double", True),
         ("double", "float", True),
         ("enum('a','b')", "enum('a','b','c')", False),
         ("enum('a','b')", "enum('b','a')", True),

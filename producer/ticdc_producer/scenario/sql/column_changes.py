@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
-from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, TYPES, MySQLType
+from ticdc_producer.model.mysql_type import INTEGERS, LOBS, STRINGS, TYPES, MySQLType
 from ticdc_producer.model.table import TableInfo
 
 T = MySQLType
@@ -36,7 +36,7 @@ def is_rewritten(old: ColumnInfo, new: ColumnInfo) -> bool:
         return True
     if old.type in INTEGERS and new.type in INTEGERS:
         return old.unsigned != new.unsigned or TYPES[new.type].bits < TYPES[old.type].bits
-    if any(old.type in kinds and new.type in kinds for kinds in (_TEXTS, FLOATS)):
+    if old.type in _TEXTS and new.type in _TEXTS:
         return _is_cut_or_toggled(old, new)
     return True
 

@@ -17,6 +17,7 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import FLOATS, LOBS, MySQLType
 from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.coerce_text import to_bytes
+from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate_constant
@@ -95,8 +96,8 @@ def _stored_expression(column: ColumnInfo, text: str, mode: SQLMode, line: int) 
 def _as_written(column: ColumnInfo, value: SQLValue, default: Value) -> bytes | None:
     """Return the DEFAULT in TiDB's metadata, if it differs from the value that a row gets.
 
-    It has the user's digits of a DECIMAL, a floating point type or a YEAR, the trailing blanks that a
-    CHAR and the length of a VARCHAR cut off, and the leading zero bytes of a BIT.
+    It has the user's digits of a DECIMAL or a YEAR, all digits of a floating point type, the trailing blanks
+    that a CHAR and the length of a VARCHAR cut off, and the leading zero bytes of a BIT.
     """
     if column.type in (T.STRING, T.VARCHAR) and not column.binary:
         written = to_bytes(value)
@@ -106,9 +107,12 @@ def _as_written(column: ColumnInfo, value: SQLValue, default: Value) -> bytes | 
     if column.type == T.YEAR:
         written = to_bytes(value)
         return None if default is None or written == b"%04d" % int(default) else written
-    if column.type not in FLOATS | {T.NEW_DECIMAL} or not isinstance(value, Decimal):
-        return None
-    return f"{value:f}".encode()
+    if column.type == T.NEW_DECIMAL:
+        written = to_bytes(value)
+        return None if written == default else written
+    if column.type in FLOATS and isinstance(value, Decimal):
+        return plain_text(float(value), T.DOUBLE)
+    return None
 
 
 def _is_constant(tree: exp.Expr) -> bool:
