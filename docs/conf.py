@@ -103,6 +103,7 @@ MENU = {
         "decisions/0027-small-runs-without-spark": "A small run needs no Spark",
         "decisions/0028-one-composition-on-two-engines": "One composition on two engines",
         "decisions/0029-modules-of-one-subject": "Modules of one subject, and words of the field",
+        "decisions/0030-bytes-of-messages": "Bytes of messages",
     },
 }
 """The menu: groups of pages with their titles."""

@@ -17,7 +17,7 @@ from tests.docs.fidelity_table import fidelity
 from tests.docs.markdown import code, table
 from ticdc_producer.config import PARAMETERS, Parameter, State
 from ticdc_producer.config.parameters import protocols_with
-from ticdc_producer.protocols.registry import signatures
+from ticdc_producer.protocols.registry import BUILT_IN, signatures
 from ticdc_producer.scenario.spec import scenario_schema
 from ticdc_producer.verifier.invariants.registry import INVARIANTS
 
@@ -133,6 +133,20 @@ def recognition() -> str:
     return table(["protocol", "a message has"], rows)
 
 
+def wire() -> str:
+    """The members of messages whose values ``verify`` does not compare."""
+    rows = []
+    for spec in BUILT_IN.values():
+        if spec.wire is None:
+            rows.append([spec.title, "all bytes", "decoded events alone are compared"])
+            continue
+        excluded = spec.wire.not_compared(claims=True)
+        rows += [[spec.title, code(path), reason] for path, reason in excluded.items()]
+        if not excluded:
+            rows.append([spec.title, "", "everything is compared"])
+    return table(["protocol", "not compared", "why"], rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "fidelity": fidelity,
     "options": options,
@@ -141,6 +155,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "generate-keys": generate_keys,
     "invariants": invariants,
     "recognition": recognition,
+    "wire": wire,
     "craft-sizes": sizes,
     **one_change.TABLES,
     **option_tables.TABLES,

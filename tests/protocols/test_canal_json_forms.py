@@ -19,6 +19,7 @@ from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
+from ticdc_producer.protocols.registry import file_format
 
 T = MySQLType
 
@@ -157,7 +158,9 @@ def test_a_storage_file_is_read_row_by_row(name: str) -> None:
     one_by_one = GOLDEN / "visible" / f"{name}.canal-json.jsonl"
     expected = [e for m in load_messages(one_by_one) for e in CanalJSONDecoder().events(m.key, m.value)]
     stored = load_messages(GOLDEN / "visible" / f"{name}.canal-json.storage.jsonl")
-    got = [e for m in stored for e in CanalJSONDecoder().events(m.key, m.value)]
+    options = CanalJSONOptions(row_end="\r\n")
+    rows = [row for m in stored for row in file_format("canal-json").rows(m.value or b"", options)]
+    got = [event for row in rows for event in CanalJSONDecoder().events(None, row)]
     assert got == [event for event in expected if isinstance(event, RowEvent)]
 
 

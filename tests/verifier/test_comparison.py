@@ -122,7 +122,7 @@ def test_the_order_is_that_of_all_windows(bits: int) -> None:
         "topic": pa.array(["t"] * count), "schema": pa.array(["s"] * count), "table": pa.array(["t"] * count),
         "partition": np.zeros(count, size), "commit_ts": np.ones(count, size), "key": np.arange(count),
         "key_check": np.arange(count), "kind": np.ones(count, size), "identity": np.arange(count),
-        "shape": np.arange(count),
+        "shape": np.arange(count), "wire": np.zeros(count, size),
     }  # fmt: skip
     sides = [
         ComparedEvents(

@@ -119,6 +119,8 @@ def _not_compared(console: Console, verdict: Verdict, way_out: str) -> None:
     if state is not None and state.not_compared:
         why = why_not_compared(state)
         lines.append(("rows", f"{tables_compared(state)}; not derivable from the stream alone: {why}"))
+    if verdict.comparison is not None and verdict.comparison.not_compared:
+        lines.append(("bytes", f"not compared: {why_not_compared(verdict.comparison)}"))
     if missing := not_looked_at(verdict):
         lines.append(("compared", f"{missing}{way_out and ': '}{way_out}"))
     for title, line in lines:

@@ -186,6 +186,17 @@ def event_text(row: DecodedRow) -> str:
     return f"{position} {time} {row['commit_ts']} {event_content(row)}"
 
 
+def event_location(row: DecodedRow) -> str:
+    """Print where an event is, and what it is: position, commit-ts, kind and table.
+
+    :param row: fields of ``DECODED``; not of kind ``error``.
+    """
+    what = [row["op"] if row["kind"] == "row" else row["kind"], row.get("schema"), row.get("table")]
+    position = f"{row['topic']}/{row['partition']}@{row['offset']}[{row['index']}]"
+    time = [str(row["commit_ts"])] if row["commit_ts"] else []
+    return " ".join([position, *time, str(what[0]), ".".join(str(name) for name in what[1:] if name)]).strip()
+
+
 def event_content(row: DecodedRow) -> str:
     """Print an event without its position and time: kind, table and values.
 

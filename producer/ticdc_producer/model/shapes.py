@@ -143,13 +143,15 @@ EVENT_OFFSETS = pa.schema(
         ("offset", pa.int64()),
         ("index", pa.int32()),
         ("handle_key_only", pa.bool_()),
+        ("wire", pa.int64()),
         ("rejected_table", pa.string()),
     ]
 )
 """The message that carries each event of an event stream.
 
 ``event_ordinal`` counts the events of a partition from 0; ``index`` is the position in the message. For an
-event that TiCDC rejects and no message carries, ``offset`` is NULL and ``rejected_table`` names its table."""
+event that TiCDC rejects and no message carries, ``offset`` is NULL and ``rejected_table`` names its table.
+``wire`` is a digest of the event's bytes (``protocols.wire``); 0 if it was not requested."""
 
 CARRIED = pa.schema(
     [
@@ -160,7 +162,7 @@ CARRIED = pa.schema(
                 "after", "ddl",
             )
         ),
-        *(EVENT_OFFSETS.field(name) for name in ("offset", "index", "handle_key_only")),
+        *(EVENT_OFFSETS.field(name) for name in ("offset", "index", "handle_key_only", "wire")),
     ]
 )  # fmt: skip
 """The events that messages carry, each with its position; an event that several messages carry has several
@@ -207,6 +209,12 @@ EXPECTED_EVENTS = pa.schema(
     ]
 )
 """``DECODED`` without the columns of messages: the events that a reader of the messages must decode."""
+
+WIRE = pa.field("wire", pa.int64())
+"""The digest of an event's bytes (``protocols.wire``), beside the columns of ``DECODED`` or
+``EXPECTED_EVENTS`` where events are compared; 0 if their bytes are not."""
+DECODED_WIRE = DECODED.append(WIRE)
+EXPECTED_WIRE = EXPECTED_EVENTS.append(WIRE)
 
 TABLE_ROWS = pa.schema([("row_key", pa.binary()), ("row", IMAGE)])
 """Rows of one table: their row key, and their image."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,12 +17,17 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.oracle import Oracle
 from ticdc_producer.oracle.comparable_tables import uncomparable_in_scenario, uncomparable_tables
 from ticdc_producer.pipeline.decoded_images import project_values
+from ticdc_producer.protocols.registry import wire_digests
 from ticdc_producer.simulate.change_log import UpstreamLog
+from ticdc_producer.simulate.encode import encoded, reencoded_events, reencoded_messages
+from ticdc_producer.simulate.fitted_faults import with_fitted_faults
 from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.simulate.state import commits_at, sql_tables
 from ticdc_producer.verifier.match import ExpectedState, ExpectedStream
 from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.table_state import Tables
+from ticdc_producer.verifier.wire import ExpectedMessages
 
 
 def decoded_sql_state(job: Job, left_out: Collection[str], ts: int | None) -> pa.Table:
@@ -93,6 +99,19 @@ def decoded_batches(
     return (decoded_rows(job, table, batch) for batch in batches)
 
 
+def expected_messages(job: Job, events: Dataset) -> ExpectedMessages | None:
+    """Return the messages of a stream; None if the bytes of the protocol are not compared.
+
+    :param events: the ordered event stream, without illegal faults.
+    """
+    if wire_digests(job.changefeed.protocol, job.options) is None:
+        return None
+    return ExpectedMessages(
+        canonical_events=reencoded_events(job, events, "canonical form"),
+        messages=reencoded_messages(job, events),
+    )
+
+
 @dataclass(frozen=True)
 class ScenarioOracle(Oracle):
     """The expectations of a scenario for its stream.
@@ -133,3 +152,21 @@ class ScenarioOracle(Oracle):
             return united([sql, *(rows for name, rows in parts if name in names)])
 
         return ExpectedState(of_tables, tables, uncomparable, ts)
+
+
+@contextmanager
+def oracle_of_scenario(job: Job | None, engine: Engine) -> Iterator[ScenarioOracle | None]:
+    """Yield the requirements of a scenario, if there is one."""
+    if job is None:
+        yield None
+        return
+    with ExitStack() as stack:
+        job = with_fitted_faults(job)
+        simulation = Simulation.of(job, engine)
+        events, skipped = simulation.ordered_events(stack, illegal=False), frozenset[str]()
+        if job.scenario.on_error == "skip":
+            with encoded(job, events, faults=False) as stream:
+                skipped = stream.skipped_tables
+        wire = expected_messages(job, events)
+        expected = ExpectedStream(reencoded_events(job, events), in_order=True, wire=wire)
+        yield ScenarioOracle(job, engine, simulation.log, expected, skipped)

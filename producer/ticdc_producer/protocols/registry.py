@@ -33,6 +33,7 @@ from ticdc_producer.protocols.debezium.spec import SPEC as DEBEZIUM
 from ticdc_producer.protocols.open_protocol.spec import SPEC as OPEN_PROTOCOL
 from ticdc_producer.protocols.simple.spec import SPEC as SIMPLE
 from ticdc_producer.protocols.spec import FileFormat, Options, ProtocolSpec, Signature
+from ticdc_producer.protocols.wire import WireDigests
 
 if TYPE_CHECKING:
     from ticdc_producer.protocols.base import RowBatch
@@ -88,6 +89,16 @@ def decoder(protocol: str, options: Options) -> Decoder:
     """
     spec = protocol_spec(protocol)
     return spec.decoder(spec.typed(options), options)
+
+
+def wire_digests(protocol: str, options: Options, *, canonical: bool = False) -> WireDigests | None:
+    """Return what computes the digests of a protocol's messages; None if their bytes are not compared.
+
+    :param canonical: digests of the canonical form instead of the bytes.
+    """
+    form = protocol_spec(protocol).wire
+    claims = options.get("large_message_handle_option") == "claim-check"
+    return None if form is None else WireDigests(format=form, canonical=canonical, claims=claims)
 
 
 def file_format(protocol: str) -> FileFormat:

@@ -13,6 +13,7 @@ from ticdc_producer.model.option_type import Plain
 from ticdc_producer.model.parameter import Parameter, Profile, SinkKind
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import Decoder, Encoder
+from ticdc_producer.protocols.wire import WireFormat
 
 Part: TypeAlias = Literal["key", "value"]
 SchemaIDs: TypeAlias = Mapping[tuple[Part, str], int]
@@ -176,6 +177,7 @@ class ProtocolSpec:
         preview of a run.
     :param benchmark: its lines in the benchmarks.
     :param conformance: the parameters of its cases.
+    :param wire: how ``verify`` compares the bytes of messages; None: it compares decoded events only.
     """
 
     name: str
@@ -203,6 +205,7 @@ class ProtocolSpec:
     log_lines: Callable[[int, bytes, bytes], list[str]] | None = None
     benchmark: tuple[BenchmarkLine, ...] = ()
     conformance: ConformanceOptions = field(default_factory=ConformanceOptions)
+    wire: WireFormat | None = None
 
     @property
     def option_names(self) -> frozenset[str]:

@@ -151,8 +151,9 @@ def _compared(
         output = [_as_injected(injected), differences(part), *part.diff]
     elif not part.ok:
         set_failed(case, differences(part), list(part.diff))
-    if isinstance(part, StateComparison) and part.not_compared:
-        output.append(f"{tables_compared(part)}; not compared: {why_not_compared(part)}")
+    if part.not_compared:
+        tables = f"{tables_compared(part)}; " if isinstance(part, StateComparison) else ""
+        output.append(f"{tables}not compared: {why_not_compared(part)}")
     if output:
         set_output(case, output)
     return case

@@ -17,7 +17,7 @@ from ticdc_producer.verifier.invariants.events import FRAME
 from ticdc_producer.verifier.table_state import StateComparison
 from ticdc_producer.verifier.verdict import RequestedFaults, Verdict
 
-_DIFFERENCES = ("missing", "unexpected", "out_of_order")
+_DIFFERENCES = ("missing", "unexpected", "different", "out_of_order")
 
 
 def finding_lines(finding: Finding) -> Iterator[str]:
@@ -76,10 +76,10 @@ def tables_compared(state: StateComparison) -> str:
     return f"{state.tables} of {tables} {'table' if tables == 1 else 'tables'} compared"
 
 
-def why_not_compared(state: StateComparison) -> str:
-    """Format the tables as ``bank.a, bank.b (the reason)``, for each reason."""
+def why_not_compared(part: Comparison | StateComparison) -> str:
+    """Format tables, or members of messages, as ``bank.a, bank.b (the reason)``, for each reason."""
     names: dict[str, list[str]] = {}
-    for name, reason in state.not_compared.items():
+    for name, reason in part.not_compared.items():
         names.setdefault(reason, []).append(name)
     return "; ".join(f"{', '.join(tables)} ({reason})" for reason, tables in names.items())
 

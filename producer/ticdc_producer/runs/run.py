@@ -10,7 +10,7 @@ from pathlib import Path
 from ticdc_producer.config import ConfigSource
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, choose_engine, translate_worker_errors
-from ticdc_producer.oracle.scenario import ScenarioOracle
+from ticdc_producer.oracle.scenario import ScenarioOracle, expected_messages
 from ticdc_producer.runs.options import check_options
 from ticdc_producer.runs.run_options import OnStatus, RunOptions, ignore_status
 from ticdc_producer.runs.run_report import OnProgress, RunReport, final_progress, report_of
@@ -79,6 +79,7 @@ class _Run:
             messages=written and not all(target.encodes_again for target in self.targets),
             expected_events=written
             and (compared or any(target.holds_expected_events for target in self.targets)),
+            digests=written and compared,
         )
         return self.stack.enter_context(stream)
 
@@ -88,7 +89,8 @@ class _Run:
         if job.faults is None or not self.options.verify_output:
             return self.simulation.encoded
         events = self.simulation.correct_events(self.simulation.events, self.stack)
-        return self.stack.enter_context(encoded(job, events, expected_events=True, faults=False))
+        stream = encoded(job, events, expected_events=True, faults=False, digests=True)
+        return self.stack.enter_context(stream)
 
     def _report_of(self, stream: EncodedStream) -> RunReport:
         counts = stream.counts
@@ -106,7 +108,9 @@ class _Run:
         report = _of_target(report, target)
         if not self.options.verify_output:
             return report
-        expected = ExpectedStream(self.simulation.correct.expected_events)
+        correct = self.simulation.correct
+        wire = expected_messages(target.job, correct.events)
+        expected = ExpectedStream(correct.compared_events, wire=wire)
         skipped = self.simulation.encoded.skipped_tables
         oracle = ScenarioOracle(target.job, self.simulation.engine, self.simulation.log, expected, skipped)
         return target.verified(self.simulation, oracle, report)

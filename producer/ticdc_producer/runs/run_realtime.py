@@ -15,7 +15,7 @@ from ticdc_producer.engine.choose import EngineStart, choose_engine, translate_w
 from ticdc_producer.engine.dataset import Batches, Dataset, Order, Part
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model import tso
-from ticdc_producer.oracle.scenario import ScenarioOracle
+from ticdc_producer.oracle.scenario import ScenarioOracle, expected_messages
 from ticdc_producer.runs.rate import Slice, SystemClock, WallClock, realtime_job, slices, with_clock_start
 from ticdc_producer.runs.run_options import OnStatus, RunOptions, check_sink_options, ignore_status
 from ticdc_producer.runs.run_report import RunReport, report_of
@@ -159,12 +159,13 @@ class _Run:
 
     def _with_verdict(self, job: Job, events: Dataset, topics: RunTopics) -> RunReport:
         simulation = replace(self.simulation, job=job)
-        with encoded(job, events, expected_events=True) as stream:
+        with encoded(job, events, expected_events=True, digests=True) as stream:
             warnings = (*job.changefeed.warnings, *job.stream.router.warnings)
             report = report_of(simulation, stream.counts, stream.rejections, warnings)
             report = replace(report, target=topics.name)
             skipped = frozenset(entry["table"] for entry in report.skipped)
-            expected = ExpectedStream(stream.expected_events)
+            wire = expected_messages(job, events)
+            expected = ExpectedStream(stream.compared_events, wire=wire)
             oracle = ScenarioOracle(job, simulation.engine, simulation.log, expected, skipped)
             messages = topics.read(simulation.engine)
             claims = job.changefeed.claim_check_storage_uri

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import TypeAlias
 
@@ -14,11 +15,13 @@ from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part
 from ticdc_producer.model.shapes import DECODED, BatchFunction
 from ticdc_producer.oracle import Oracle
 from ticdc_producer.protocols import registry
+from ticdc_producer.protocols.registry import wire_digests
 from ticdc_producer.protocols.spec import Options
 from ticdc_producer.runs.decode import with_protocol_hint
 from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.simulate.schemas import with_schemas
-from ticdc_producer.targets.decode import event_decoder
+from ticdc_producer.targets.claims import claimed_contents
+from ticdc_producer.targets.decode import canonical_forms, event_decoder, eventless_digests
 from ticdc_producer.targets.record_batches import with_table_schemas
 from ticdc_producer.verifier.check import check_messages
 from ticdc_producer.verifier.comparison import Comparison
@@ -30,6 +33,7 @@ from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.table_state import StateComparison
 from ticdc_producer.verifier.verdict import Verdict
+from ticdc_producer.verifier.wire import WireDecoder
 
 _USUAL = Strictness()
 
@@ -101,14 +105,43 @@ def verify_messages(
         return states
 
     events = None if oracle is None else oracle.events()
-    checked = check_messages(engine, messages, decode, options, events, expected_states)
+    compares = events is not None and events.wire is not None
+    wire = wire_decoder(changefeed.protocol, decode_options, claims) if compares else None
+    decode_all = event_decoder(
+        changefeed.protocol, decode_options, claims, wire_digests(changefeed.protocol, decode_options)
+    )
+    checked = check_messages(
+        engine, messages, decode if wire is None else decode_all, options, events, expected_states, wire
+    )
     comparison = checked.comparison if oracle is None else oracle.complete(checked.comparison)
+    if comparison is not None and job is not None and wire is None:
+        comparison = replace(comparison, not_compared=_EVENTS_ALONE)
     compared = {state.until: rows for state, rows in zip(states, checked.states, strict=True)}
     findings = with_protocol_hint(checked.findings, checked.kinds, changefeed.protocol, messages.rows)
     result = verdict(options, findings, checked.kinds, comparison, compared)
     scenario = "" if job is None else job.scenario.name
     stream = messages.rows.map(decode, DECODED)
     return VerifiedStream(changefeed, scenario, stream, result, decode, perf_counter() - started)
+
+
+_EVENTS_ALONE = {"bytes of messages": "of this protocol the decoded events alone are compared"}
+
+
+def wire_decoder(protocol: str, options: Options, claims: str) -> WireDecoder | None:
+    """Return what reads the bytes of delivered messages; None if those of the protocol are not compared.
+
+    :param options: with the table schemas in the messages, see ``with_table_schemas``.
+    :param claims: location of the claim-check objects.
+    """
+    digests = wire_digests(protocol, options, canonical=True)
+    if digests is None:
+        return None
+    return WireDecoder(
+        decode=event_decoder(protocol, options, claims, digests),
+        forms=partial(canonical_forms, digests, claimed_contents(claims)),
+        not_compared=digests.not_compared,
+        eventless=None if digests.format.is_eventless is None else partial(eventless_digests, digests),
+    )
 
 
 def _topics(messages: Dataset) -> list[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,9 +11,8 @@ from ticdc_producer.config import Changefeed, ConfigSource, SinkKind
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine, translate_worker_errors
-from ticdc_producer.engine.dataset import Engine
 from ticdc_producer.oracle.folder import FolderContent, FolderOracle, folder_content
-from ticdc_producer.oracle.scenario import ScenarioOracle
+from ticdc_producer.oracle.scenario import oracle_of_scenario
 from ticdc_producer.runs.options import STORAGE, check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.golden import folder_messages, folder_size
@@ -22,13 +20,10 @@ from ticdc_producer.runs.targets.storage import verify_storage
 from ticdc_producer.runs.topics import brokers_of, check_beginning, topic_messages, whole_topics
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict, verify_messages
 from ticdc_producer.scenario.load import ScenarioFile
-from ticdc_producer.simulate.encode import encoded, reencoded_events
-from ticdc_producer.simulate.fitted_faults import with_fitted_faults
 from ticdc_producer.simulate.job import Job, changefeed_of, prepare
-from ticdc_producer.simulate.simulate import Simulation, estimate_of
+from ticdc_producer.simulate.simulate import estimate_of
 from ticdc_producer.simulate.traps import settings_of
 from ticdc_producer.targets.golden import read as golden
-from ticdc_producer.verifier.match import ExpectedStream
 from ticdc_producer.verifier.options import Strictness
 from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.verdict import Verdict
@@ -163,7 +158,7 @@ def _verify_topics(changefeed: Changefeed, job: Job | None, options: _Options) -
     start = options.started(Estimate(events=number, rows=max_rows(changefeed, number)), job)
     engine = start()
     options.on_status(f"verifying {number:,} messages of {', '.join(topics)}")
-    with _oracle_of_scenario(job, engine) as oracle:
+    with oracle_of_scenario(job, engine) as oracle:
         verified = verify_messages(
             engine,
             changefeed,
@@ -180,23 +175,6 @@ def _verify_topics(changefeed: Changefeed, job: Job | None, options: _Options) -
 def max_rows(changefeed: Changefeed, messages: int) -> int:
     """Return the most rows that some messages can have; the size of tasks depends on it."""
     return messages * changefeed.max_batch_size if changefeed.batches_rows else messages
-
-
-@contextmanager
-def _oracle_of_scenario(job: Job | None, engine: Engine) -> Iterator[ScenarioOracle | None]:
-    """Yield the requirements of a scenario, if there is one."""
-    if job is None:
-        yield None
-        return
-    with ExitStack() as stack:
-        job = with_fitted_faults(job)
-        simulation = Simulation.of(job, engine)
-        events, skipped = simulation.ordered_events(stack, illegal=False), frozenset[str]()
-        if job.scenario.on_error == "skip":
-            with encoded(job, events, faults=False) as stream:
-                skipped = stream.skipped_tables
-        expected = ExpectedStream(reencoded_events(job, events), in_order=True)
-        yield ScenarioOracle(job, engine, simulation.log, expected, skipped)
 
 
 def _verify_folder(
@@ -218,7 +196,7 @@ def _verify_folder(
     start = options.started(estimate, job)
     engine = start()
     options.on_status(f"verifying {estimate.events:,} messages of {folder}")
-    with _oracle_of_scenario(job, engine) as of_scenario:
+    with oracle_of_scenario(job, engine) as of_scenario:
         verified = verify_messages(
             engine,
             changefeed,

@@ -16,11 +16,11 @@ from ticdc_producer.engine.dataset import Batches, Dataset, Part, Stored
 from ticdc_producer.faults.event_traps import integers
 from ticdc_producer.faults.illegal_event import DROPPED
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.model.shapes import EXPECTED_EVENTS
+from ticdc_producer.model.shapes import EXPECTED_EVENTS, EXPECTED_WIRE, WIRE
 from ticdc_producer.model.table import max_row_bytes
 from ticdc_producer.pipeline.expected_events import ExpectedEvents
 from ticdc_producer.simulate.counts import Counts, FaultSummary, PartitionFaults, stop_error, summarize_faults
-from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.job import Digests, Job
 from ticdc_producer.targets.encode import MAX_LISTED_REJECTED, EncodePlan, Rejection
 from ticdc_producer.targets.encode_partition import (
     EVENT,
@@ -36,6 +36,7 @@ from ticdc_producer.targets.encode_partition import (
     needed_columns,
     split_by_partition,
 )
+from ticdc_producer.targets.message_rows import STORED_MESSAGES
 
 
 @dataclass(frozen=True)
@@ -60,9 +61,16 @@ class EncodedStream:
         return self.stored[FAULT]
 
     @cached_property
+    def compared_events(self) -> Dataset:
+        """The events that a reader of the messages must decode, with their digests (shape ``EXPECTED_WIRE``),
+        in order.
+        """
+        return self.stored[EVENT].merged().map(partial(expected, self.job), EXPECTED_WIRE).reused()
+
+    @property
     def expected_events(self) -> Dataset:
-        """The events that a reader of the messages must decode (shape ``EXPECTED_EVENTS``), in order."""
-        return self.stored[EVENT].merged().map(partial(expected, self.job), EXPECTED_EVENTS).reused()
+        """The same without the digests (shape ``EXPECTED_EVENTS``)."""
+        return self.compared_events.select(*EXPECTED_EVENTS.names)
 
     @cached_property
     def summaries(self) -> Sequence[PartitionSummary]:
@@ -117,7 +125,13 @@ class EncodedStream:
 
 @contextmanager
 def encoded(
-    job: Job, events: Dataset, *, messages: bool = False, expected_events: bool = False, faults: bool = True
+    job: Job,
+    events: Dataset,
+    *,
+    messages: bool = False,
+    expected_events: bool = False,
+    faults: bool = True,
+    digests: bool = False,
 ) -> Iterator[EncodedStream]:
     """Encode an event stream once; everything in the block reads the stored result.
 
@@ -126,8 +140,9 @@ def encoded(
     :param expected_events: whether to store the events of the messages, from which the expected ones follow.
     :param faults: whether to inject the faults of messages, and to log all faults. Without them the events
         have no illegal faults, and the result is the stream that TiCDC would have sent.
+    :param digests: whether the events have the digests of their bytes.
     """
-    plan = job.encode_plan(skip_rejected=True, faults=faults)
+    plan = job.encode_plan(skip_rejected=True, faults=faults, digests="bytes" if digests else None)
     logged = faults and job.faults is not None
     kinds = {MESSAGE: messages, EVENT: expected_events, FAULT: logged}
     stored_kinds = [kind for kind in KINDS if kinds[kind]]
@@ -159,30 +174,46 @@ def most_event_bytes(catalog: Catalog) -> int | None:
 
 
 def expected(job: Job, batches: Batches) -> Batches:
-    """Yield the events that a reader of the messages must decode (shape ``EXPECTED_EVENTS``).
+    """Yield the events that a reader of the messages must decode (shape ``EXPECTED_WIRE``).
 
     :param batches: the events that messages carry (shape ``CARRIED``).
     """
     reader = ExpectedEvents(job.catalog, job.encoder.fidelity)
-    return (reader.expected(batch) for batch in batches if batch.num_rows)
+    for batch in batches:
+        if batch.num_rows:
+            yield reader.expected(batch).append_column(WIRE, batch.column("wire"))
 
 
-def reencoded_events(job: Job, events: Dataset) -> Dataset:
-    """Return the expected events (shape ``EXPECTED_EVENTS``), encoded whenever they are needed.
+def reencoded_events(job: Job, events: Dataset, digests: Digests = "bytes") -> Dataset:
+    """Return the expected events (shape ``EXPECTED_WIRE``), encoded whenever they are needed.
 
     For events that are drawn where they are encoded this takes less time than to store and to read them. A
     reader that stops early ends the encoding of the part.
 
     :param events: the ordered event stream, without illegal faults.
     """
-    plan = job.encode_plan(skip_rejected=True, faults=False)
+    plan = job.encode_plan(skip_rejected=True, faults=False, digests=digests)
 
     def encoded_batches(batches: Batches) -> Batches:
         for (topic, partition), of_partition in split_by_partition(batches):
             yield from encoded_events(plan, topic, partition, of_partition)
 
     rows = events.select(*needed_columns(faults=False))
-    return rows.map(lambda batches: expected(job, encoded_batches(batches)), EXPECTED_EVENTS).reused()
+    return rows.map(lambda batches: expected(job, encoded_batches(batches)), EXPECTED_WIRE).reused()
+
+
+def reencoded_messages(job: Job, events: Dataset) -> Dataset:
+    """Return the messages of the expected events (``message_rows.STORED_MESSAGES``), encoded whenever they
+    are needed.
+
+    :param events: the ordered event stream, without illegal faults.
+    """
+    plan = job.encode_plan(skip_rejected=True, faults=False)
+
+    def messages(batches: Batches) -> Batches:
+        return (batch for _, batch in encode_part(plan, frozenset([MESSAGE]), None, batches))
+
+    return events.select(*needed_columns(faults=False)).map(messages, STORED_MESSAGES)
 
 
 def encode_events(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from ticdc_producer.config import Changefeed, ConfigSource, changefeed_content, resolve
 from ticdc_producer.dispatch.table_filter import TableFilter
@@ -40,6 +40,10 @@ from ticdc_producer.targets.encode import EncodePlan
 
 _MAX_STABLE_UPDATES = 6
 """Six updates split into 12 rows, the most for which Go's sort is stable."""
+
+
+Digests: TypeAlias = Literal["bytes", "canonical form"]
+"""What the digests of events are computed of (``protocols.wire``)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,18 +172,23 @@ class Job:
     def _id_option(self) -> dict[str, object]:
         return {"schema_ids": self._ids} if self.schemas else {}
 
-    def encode_plan(self, *, skip_rejected: bool, faults: bool = True) -> EncodePlan:
+    def encode_plan(
+        self, *, skip_rejected: bool, faults: bool = True, digests: Digests | None = None
+    ) -> EncodePlan:
         """Return the plan by which the tasks of an engine encode.
 
         :param skip_rejected: skip events that TiCDC's encoder rejects.
         :param faults: whether to inject the faults of messages.
+        :param digests: what the digests of the events are computed of; None: they are not needed.
         """
+        protocol, canonical = self.changefeed.protocol, digests == "canonical form"
         return EncodePlan(
-            protocol=self.changefeed.protocol,
+            protocol=protocol,
             options={**self.options, **self._id_option},
             catalog=self.catalog,
             skip_rejected=skip_rejected,
             faults=self.message_faults() if faults else None,
+            wire=digests and registry.wire_digests(protocol, self.options, canonical=canonical),
         )
 
 

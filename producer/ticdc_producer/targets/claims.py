@@ -13,6 +13,7 @@ from ticdc_producer.model.event import ClaimObject, Event, Image, RowEvent
 from ticdc_producer.protocols.base import Decoder
 from ticdc_producer.protocols.compression import MAX_BYTES
 from ticdc_producer.protocols.large_message_handle import claimed_message
+from ticdc_producer.protocols.wire import Contents
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,254}")
 
@@ -101,6 +102,21 @@ def with_claim_check(decoder: Decoder, storage: str) -> Decoder:
     :param storage: as for ``ClaimReader``; if empty, rows have only the handle key of their message.
     """
     return ClaimCheckDecoder(decoder, ClaimReader(storage)) if storage else decoder
+
+
+def claimed_contents(storage: str) -> Contents:
+    """Return a reader of the claim-check objects of a storage.
+
+    :param storage: as for ``ClaimReader``; if empty, no object can be read.
+    """
+    reader = ClaimReader(storage) if storage else None
+
+    def content(_message: int, location: str) -> bytes:
+        if reader is None:
+            raise _error("CLAIM-MISSING", "a storage of claim-check objects", location)
+        return reader.read(location)
+
+    return content
 
 
 def _error(code: str, expected: str, location: str, byte: int = 0) -> DecodeError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any, TypeAlias, cast
@@ -12,15 +12,25 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.errors import DecodeError, RecognitionError
-from ticdc_producer.model.event import MAX_EVENTS, DDLEvent, Event, EventColumn, Record, RowEvent, Value
+from ticdc_producer.model.event import (
+    MAX_EVENTS,
+    ClaimObject,
+    DDLEvent,
+    Event,
+    EventColumn,
+    Record,
+    RowEvent,
+    Value,
+)
 from ticdc_producer.model.event_line import DecodedRow
-from ticdc_producer.model.shapes import DECODED, BatchFunction, DecodedBatch, StoredMessageBatch
+from ticdc_producer.model.shapes import DECODED, WIRE, BatchFunction, DecodedBatch, StoredMessageBatch
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.arrow_text import lengths
 from ticdc_producer.protocols.base import Decoder
 from ticdc_producer.protocols.registry import detect_protocol, signatures
 from ticdc_producer.protocols.spec import Options
-from ticdc_producer.targets.claims import with_claim_check
+from ticdc_producer.protocols.wire import Contents, WireDigests, contents
+from ticdc_producer.targets.claims import claimed_contents, with_claim_check
 
 COLUMNS = (
     "topic", "partition", "offset", "index", "events", "size", "kind", "commit_ts", "schema", "table",
@@ -243,7 +253,9 @@ _NESTED: Mapping[str, Callable[[Cells], pa.Array]] = {
 _CHUNK = 8192
 
 
-def event_decoder(protocol: str, options: Options, claims: str = "") -> BatchFunction:
+def event_decoder(
+    protocol: str, options: Options, claims: str = "", wire: WireDigests | None = None
+) -> BatchFunction:
     """Return a function from messages (shape ``MESSAGES``) to events (shape ``DECODED``), in their order.
 
     A message that does not decode gives a row of kind ``error`` after the events before the error. The events
@@ -252,24 +264,63 @@ def event_decoder(protocol: str, options: Options, claims: str = "") -> BatchFun
     :param options: with the table schemas in the messages, see ``with_table_schemas``.
     :param claims: URI or path of the storage of claim-check objects; if empty, rows that refer to one have
         only the handle key of their message.
+    :param wire: computes the digests of the events, which are then in the shape ``DECODED_WIRE``.
     """
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         decoder = with_claim_check(registry.decoder(protocol, options), claims)
+        content = claimed_contents(claims)
         for batch in batches:
             for start in range(0, batch.num_rows, _CHUNK):
-                yield _decoded_batch(batch.slice(start, _CHUNK), decoder)
+                messages = batch.slice(start, _CHUNK)
+                keys, values = (messages.column(name).to_pylist() for name in ("key", "value"))
+                events, counts = _decoded_batch(messages, keys, values, decoder)
+                if wire is not None:
+                    digests = wire.of_messages(keys, values, counts, content)
+                    events = events.append_column(WIRE, pa.array(digests))
+                yield events
 
     return decode
 
 
-def _decoded_batch(messages: StoredMessageBatch, decoder: Decoder) -> DecodedBatch:
-    """Return the events of a few messages."""
+def canonical_forms(
+    wire: WireDigests, content: Contents, messages: pa.RecordBatch
+) -> dict[tuple[str, int, int, int], bytes]:
+    """Return the canonical form of each event by topic, partition, offset and index.
+
+    :param content: reads claim-check objects, unless the messages have theirs.
+    :param messages: shape ``MESSAGES``, or ``message_rows.STORED_MESSAGES``.
+    """
+    names = ("topic", "partition", "offset", "key", "value", "claims")
+    forms: dict[tuple[str, int, int, int], bytes] = {}
+    for row in messages.select([name for name in names if name in messages.schema.names]).to_pylist():
+        objects = [ClaimObject(**claim) for claim in row.get("claims") or ()]
+        own = contents({0: objects}) if objects else content
+        for index, event in enumerate(wire.format.events(row["key"], row["value"])):
+            forms[row["topic"], row["partition"], row["offset"], index] = wire.form(event, partial(own, 0))
+    return forms
+
+
+def eventless_digests(wire: WireDigests, messages: pa.RecordBatch) -> list[tuple[int, int]]:
+    """Return row and digest of the messages without events.
+
+    :param messages: with the columns ``key`` and ``value`` of ``MESSAGES``.
+    """
+    return wire.eventless(messages.column("key").to_pylist(), messages.column("value").to_pylist())
+
+
+def _decoded_batch(
+    messages: StoredMessageBatch,
+    keys: Sequence[bytes | None],
+    values: Sequence[bytes | None],
+    decoder: Decoder,
+) -> tuple[DecodedBatch, list[int]]:
+    """Return the events of a few messages, and the number of each message's events."""
     key, value = messages.column("key"), messages.column("value")
-    counts, columns = event_columns(zip(key.to_pylist(), value.to_pylist(), strict=True), decoder)
+    counts, columns = event_columns(zip(keys, values, strict=True), decoder)
     of_event = pa.array(np.repeat(np.arange(messages.num_rows), counts))
     of_messages = {name: messages.column(name) for name in ("topic", "partition", "offset")}
     of_messages["size"] = pa.array(lengths(key) + lengths(value))
     columns |= {name: column.take(of_event) for name, column in of_messages.items()}
     events: DecodedBatch = batch_of_columns(columns, DECODED)
-    return events
+    return events, counts

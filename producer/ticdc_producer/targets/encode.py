@@ -17,6 +17,7 @@ from ticdc_producer.model.event import Message, MessageNote
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.spec import Options
+from ticdc_producer.protocols.wire import WireDigests
 from ticdc_producer.targets import row_batches
 from ticdc_producer.targets.row_batches import EncodedPart, Interleaver
 
@@ -48,6 +49,7 @@ class EncodePlan:
 
     :param skip_rejected: skip and report rows that TiCDC rejects, instead of stopping.
     :param faults: injects faults into messages.
+    :param wire: computes the digests of the events; None: they are not needed.
     """
 
     protocol: str
@@ -55,6 +57,7 @@ class EncodePlan:
     catalog: Catalog
     skip_rejected: bool = False
     faults: MessageStage | None = None
+    wire: WireDigests | None = None
 
     @property
     def claim_storage(self) -> str:

@@ -22,6 +22,7 @@ from ticdc_producer.model.event import MessageNote
 from ticdc_producer.model.shapes import CARRIED, EventBatch, EventOffsetBatch
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 from ticdc_producer.protocols.message_batch import MessageBatch
+from ticdc_producer.protocols.wire import WireDigests, contents
 from ticdc_producer.targets.encode import (
     MAX_LISTED_REJECTED,
     EncodePlan,
@@ -45,11 +46,14 @@ class PartitionEventOffsets:
 
     :param encoder: its records of rejected and large events and of faults are complete for all messages
         that it has returned so far.
+    :param wire: computes the digests of the events; None: they are 0.
     """
 
-    def __init__(self, topic: str, partition: int, encoder: PartitionEncoder) -> None:
+    def __init__(
+        self, topic: str, partition: int, encoder: PartitionEncoder, wire: WireDigests | None = None
+    ) -> None:
         self._topic, self._partition = topic, partition
-        self._encoder = encoder
+        self._encoder, self._wire = encoder, wire
         self._offset = self._sent = self._notes_read = 0
 
     def event_offsets(self, batch: MessageBatch) -> EventOffsetBatch:
@@ -75,7 +79,12 @@ class PartitionEventOffsets:
         self._offset += len(counts)
         self._sent = int(first[-1] + counts[-1]) if len(counts) else self._sent
         large = np.isin(event, np.array(self._encoder.handle_key_only, np.int64))
-        rows: EventOffsetBatch = self._rows(event, pa.array(offset), pa.array(index), pa.array(large), None)
+        wire = np.zeros(len(event), np.int64)
+        if self._wire is not None:
+            keys, values = [*batch.keys()], batch.value.to_pylist()
+            wire = self._wire.of_messages(keys, values, counts.tolist(), contents(batch.claims))
+        columns = (pa.array(column) for column in (offset, index, large, wire))
+        rows: EventOffsetBatch = self._rows(event, *columns, None)
         return rows
 
     def _first_of_each(self, counts: Numbers) -> Numbers:
@@ -109,19 +118,16 @@ class PartitionEventOffsets:
         :return: shape ``EVENT_OFFSETS``, in the order of the events.
         """
         tables = pa.array([error.table for error in self._encoder.rejected.values()], pa.string())
-        return self._rows(np.fromiter(self._encoder.rejected, np.int64), None, None, None, tables)
+        return self._rows(np.fromiter(self._encoder.rejected, np.int64), None, None, None, None, tables)
 
-    def _rows(
-        self,
-        event: Numbers,
-        offset: pa.Array | None,
-        index: pa.Array | None,
-        large: pa.Array | None,
-        rejected: pa.Array | None,
-    ) -> pa.RecordBatch:
+    def _rows(self, event: Numbers, *others: pa.Array | None) -> pa.RecordBatch:
+        """Return rows.
+
+        :param others: the columns after ``event_ordinal``; None: a column of NULL.
+        """
         rows = len(event)
         partition = pa.repeat(self._topic, rows), pa.repeat(self._partition, rows)
-        columns = (*partition, pa.array(event), offset, index, large, rejected)
+        columns = (*partition, pa.array(event), *others)
         typed = [
             pa.nulls(rows, field.type)
             if column is None
@@ -299,7 +305,7 @@ class _Loop:
     def __init__(self, plan: EncodePlan, topic: str, partition: int, fault_log: FaultLog | None) -> None:
         self._topic, self._partition, self._log = topic, partition, fault_log
         self._encoder = PartitionEncoder(plan, topic, partition)
-        self._offsets = PartitionEventOffsets(topic, partition, self._encoder)
+        self._offsets = PartitionEventOffsets(topic, partition, self._encoder, plan.wire)
         self._messages = MessageRows(topic, partition)
         self._pending = PendingEvents(plan.faults.repeat_distance if plan.faults else 0)
         self._stats = DeliveryStats()

@@ -9,9 +9,9 @@ Only keys, fingerprints and positions move. The images of examples are decoded a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import pyarrow as pa
@@ -20,9 +20,16 @@ from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order, Sides
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.engine.spool import empty
 from ticdc_producer.model.event_line import DecodedRow
-from ticdc_producer.model.shapes import DECODED, EXPECTED_EVENTS, BatchFunction
+from ticdc_producer.model.shapes import DECODED, DECODED_WIRE, BatchFunction
 from ticdc_producer.replica.rows import GROUP, ROWS, Replica, row_changes
-from ticdc_producer.verifier.comparison import MATCHED, ComparedEvents, Comparison, Differences, match
+from ticdc_producer.verifier.comparison import (
+    DIFFERENT,
+    MATCHED,
+    ComparedEvents,
+    Comparison,
+    Differences,
+    match,
+)
 from ticdc_producer.verifier.events import EventKind, Events
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.findings import (
@@ -33,7 +40,14 @@ from ticdc_producer.verifier.findings import (
     findings,
     kinds,
 )
-from ticdc_producer.verifier.match import ExpectedState, ExpectedStream, add_out_of_order, compare_states
+from ticdc_producer.verifier.match import (
+    ExpectedState,
+    ExpectedStream,
+    add_out_of_order,
+    compare_states,
+    event_differences,
+)
+from ticdc_producer.verifier.message_comparison import MessageComparison
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes import batch_groups as batching
 from ticdc_producer.verifier.passes.key_groups import KeyGroups
@@ -59,6 +73,7 @@ from ticdc_producer.verifier.table_state import (
     followed_state,
 )
 from ticdc_producer.verifier.violations import EventID, ViolationCounts
+from ticdc_producer.verifier.wire import WireDecoder
 
 SUSPECTED_ROW, FLAGS, MATCH, STATE_ROW = "suspected", "mark", "matched", "state"
 _GROUP_ROWS = {
@@ -70,7 +85,7 @@ _GROUP_ROWS = {
 """The records that groups of equal key yield: rows of states, events whose old image must be compared, flags
 for the batching groups, and matched events."""
 _DELIVERED, _EXPECTED = "delivered", "expected"
-_COMPARED = [name for name in EXPECTED_EVENTS.names if name not in ("offset", "index")]
+_POSITION = ("offset", "index")
 
 
 @dataclass(frozen=True)
@@ -116,21 +131,25 @@ def check_messages(
     options: VerifyOptions,
     expected: ExpectedStream | None = None,
     expected_states: Callable[[StreamStats], Sequence[ExpectedState]] = lambda _stats: (),
+    wire: WireDecoder | None = None,
 ) -> CheckedMessages:
     """Verify messages of any number.
 
-    :param decode: decodes messages (shape ``MESSAGES``) to events (shape ``DECODED``).
+    :param decode: decodes messages (shape ``MESSAGES``) to events (shape ``DECODED``; ``DECODED_WIRE`` with
+        ``wire``).
     :param expected_states: returns the expected rows, given the statistics of one pass over the stream.
+    :param wire: reads what the expected messages are compared by; None: their bytes are not compared.
     """
     with ExitStack() as stack:
-        decoded = messages.rows.merged().map(decode, DECODED).reused()
+        shape = DECODED if wire is None else DECODED_WIRE
+        decoded = messages.rows.merged().map(decode, shape).reused()
         observed = stack.enter_context(decoded.stored(partial(observed_slices, options), OBSERVED))
         slices: Sequence[Slices] = observed.results
         stats, violations = StreamStats(options), ViolationCounts(options.examples)
         stats.merge(part.stats for part in slices)
         violations.merge(part.violations for part in slices)
         reader = _Reader(stats, states_before(slices))
-        run = _Run(engine, messages, decode, decoded, observed[EVENT], reader, expected)
+        run = _Run(engine, messages, decode, decoded, observed[EVENT], reader, expected, wire)
         return run.checked(violations, expected_states(stats), stack)
 
 
@@ -175,6 +194,7 @@ class _Run:
     observed: Dataset
     reader: _Reader
     expected: ExpectedStream | None
+    wire: WireDecoder | None
 
     @property
     def options(self) -> VerifyOptions:
@@ -185,7 +205,8 @@ class _Run:
     ) -> CheckedMessages:
         sides, same = {_DELIVERED: self.observed}, False
         if self.expected is not None:
-            same = self.decoded.is_same_as(self.expected.events, _COMPARED)
+            common = set(self.expected.events.schema.names) & set(self.decoded.schema.names)
+            same = self.decoded.is_same_as(self.expected.events, sorted(common.difference(_POSITION)))
             if not same:  # else no event needs its partner
                 sides[_EXPECTED] = self.expected.compared(self.options)
         groups = self.engine.grouped(sides, "key")
@@ -207,17 +228,39 @@ class _Run:
             differences.expected = self.reader.stats.events
         elif self.expected is not None:
             add_out_of_order(differences, grouped[MATCH])
+            self._compare_forms(differences)
         examples = self.decoded_at(
             [*example_events(key_findings.violations), *differences.delivered_examples]
         )
         return CheckedMessages(
             findings(key_findings.violations, self.reader.stats, examples),
             kinds(self.reader.stats, key_findings),
-            None
-            if self.expected is None
-            else differences.comparison(self.expected.at(differences.expected_examples), examples),
+            None if self.expected is None else self._comparison(self.expected, differences, examples),
             compare_states(self.engine, states, self._delivered(states, grouped[STATE_ROW]), self.decoded_at),
         )
+
+    def _compare_forms(self, differences: Differences) -> None:
+        """Replace the differences of bytes by those of the canonical form."""
+        if not differences.different or self.wire is None or self.expected is None:
+            return
+        if self.expected.wire is None:
+            raise ValueError("digests of bytes are expected, but not the messages")
+        decoded = self.messages.rows.map(self.wire.decode, DECODED_WIRE)
+        canonical = event_differences(self.engine, self.expected.wire.canonical_events, decoded, self.options)
+        differences.different, differences.partners = canonical.different, canonical.partners
+        differences.examples.pop(DIFFERENT, None)
+        differences.note(DIFFERENT, canonical.examples.get(DIFFERENT, []))
+
+    def _comparison(
+        self, expected: ExpectedStream, differences: Differences, examples: Mapping[EventID, DecodedRow]
+    ) -> Comparison:
+        rows = expected.at(differences.expected_examples)
+        if self.wire is None or expected.wire is None:
+            return differences.comparison(rows, examples)
+        messages = MessageComparison(self.wire, expected.wire, self.messages)
+        members = messages.different_members(differences.partners)
+        comparison = differences.comparison(rows, examples, members)
+        return messages.with_eventless(replace(comparison, not_compared=dict(self.wire.not_compared)))
 
     def _check_of(
         self, states: Sequence[ExpectedState]
@@ -321,8 +364,13 @@ class _Run:
         positions = set(events)
         if not positions:
             return {}
-        messages = self.messages.at(sorted({event[:3] for event in positions}))
-        return events_at(messages.map(self.decode, DECODED), positions)
+        messages = self.messages.at(_offsets(positions))
+        return events_at(messages.map(self.decode, self.decoded.schema), positions)
+
+
+def _offsets(events: Iterable[EventID]) -> list[tuple[str, int, int]]:
+    """Return the positions of the messages of events, in ascending order."""
+    return sorted({event[:3] for event in events})
 
 
 _NO_STATE_ROWS = empty(StateRows.arrow_schema())

@@ -1,7 +1,8 @@
 """Compares expected events with the delivered ones: missing, unexpected and out-of-order events.
 
 Events are matched within their partition, by identity and by their columns (names, types, flags). More
-copies than expected are duplicates, which at-least-once delivery allows.
+copies than expected are duplicates, which at-least-once delivery allows. A matched event is different if its
+bytes have another digest than those of the expected event.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Self
 
 import numpy as np
@@ -16,7 +18,7 @@ import pyarrow as pa
 
 from ticdc_producer.engine.shuffle_codec import byte_strings
 from ticdc_producer.model.column_functions import first_of_groups, highest_before, starts_of
-from ticdc_producer.model.event_line import DecodedRow, event_text
+from ticdc_producer.model.event_line import DecodedRow, event_location, event_text
 from ticdc_producer.verifier.events import (
     INDEX_BITS,
     NOTHING,
@@ -28,7 +30,7 @@ from ticdc_producer.verifier.events import (
     KeyedEvents,
     offset_and_index,
 )
-from ticdc_producer.verifier.fingerprint import Numbers
+from ticdc_producer.verifier.fingerprint import Flags, Numbers, combined
 from ticdc_producer.verifier.violations import EventID
 
 MAX_EXAMPLES = 5
@@ -41,18 +43,22 @@ one and of the first delivered one."""
 WINDOW = ("topic", "partition", "window")
 """The columns of :data:`MATCHED` that order it."""
 _WINDOW_BITS = INDEX_BITS + 16
-MISSING, UNEXPECTED, OUT_OF_ORDER = "-", "+", "~"
+MISSING, UNEXPECTED, OUT_OF_ORDER, DIFFERENT = "-", "+", "~", "≠"
+_COUNTS = ("expected", "missing", "unexpected", "different", "duplicates", "out_of_order")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """The result of a comparison; all counts are numbers of events.
 
+    :param different: events that came, in messages that TiCDC would have written otherwise.
     :param duplicates: copies of an expected event beyond the expected number.
     :param out_of_order: events that come before an event that they were expected after.
     :param injected: illegal faults that a golden folder lists. Its expected events have them, too, so they
         are differences from the events of a correct stream.
-    :param diff: examples: ``-`` missing, ``+`` unexpected, ``~`` out of order, ``!`` an injected fault.
+    :param diff: examples: ``-`` missing, ``+`` unexpected, ``≠`` different, ``~`` out of order, ``!`` an
+        injected fault.
+    :param not_compared: the parts of messages that were not compared, with the reasons.
     """
 
     expected: int
@@ -60,17 +66,26 @@ class Comparison:
     unexpected: int
     duplicates: int
     out_of_order: int
+    different: int = 0
     injected: int = 0
     diff: tuple[str, ...] = ()
+    not_compared: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def ok(self) -> bool:
-        return not (self.missing or self.unexpected or self.out_of_order or self.injected)
+        differences = self.missing, self.unexpected, self.different, self.out_of_order, self.injected
+        return not any(differences)
 
     def to_json(self) -> dict[str, object]:
         """Return the fields as keys, and ``ok``."""
         fields = {name: getattr(self, name) for name in self.__slots__}
-        return {"ok": self.ok, **fields, "diff": list(self.diff)}
+        return {
+            "ok": self.ok,
+            **fields,
+            "diff": list(self.diff),
+            "not_compared": sorted(self.not_compared),
+            "not_compared_because": dict(self.not_compared),
+        }
 
 
 @dataclass
@@ -78,20 +93,24 @@ class Differences:
     """Differences between expected and delivered events so far.
 
     :param examples: the first events of each kind of difference.
+    :param partners: of the delivered events that are examples of ``≠``, the expected events.
     """
 
     expected: int = 0
     missing: int = 0
     unexpected: int = 0
+    different: int = 0
     duplicates: int = 0
     out_of_order: int = 0
+    partners: dict[EventID, EventID] = field(default_factory=dict)
     examples: dict[str, list[EventID]] = field(default_factory=dict)
 
     def merge(self, others: Iterable[Differences]) -> None:
         """Add the differences of other groups."""
         for other in others:
-            for name in ("expected", "missing", "unexpected", "duplicates", "out_of_order"):
+            for name in _COUNTS:
                 setattr(self, name, getattr(self, name) + getattr(other, name))
+            self.partners |= other.partners
             for sign, events in other.examples.items():
                 self.note(sign, events)
 
@@ -99,6 +118,8 @@ class Differences:
         """Note events as examples of a kind of difference."""
         # The first ones of all partitions, because the scenario is generated again up to the last one.
         self.examples[sign] = sorted([*self.examples.get(sign, []), *events], key=_by_offset)[:MAX_EXAMPLES]
+        if sign == DIFFERENT:
+            self.partners = {event: self.partners[event] for event in self.examples[sign]}
 
     @property
     def expected_examples(self) -> list[EventID]:
@@ -111,21 +132,27 @@ class Differences:
         return [event for sign, events in self.examples.items() if sign != MISSING for event in events]
 
     def comparison(
-        self, expected: Mapping[EventID, DecodedRow], delivered: Mapping[EventID, DecodedRow]
+        self,
+        expected: Mapping[EventID, DecodedRow],
+        delivered: Mapping[EventID, DecodedRow],
+        members: Mapping[EventID, str] = MappingProxyType({}),
     ) -> Comparison:
         """Return the result.
 
         :param expected: the expected events that are examples.
         :param delivered: the delivered ones.
+        :param members: of those that are different, the members that differ, as text.
         """
         lines = []
         for sign, events in self.examples.items():
             rows = expected if sign == MISSING else delivered
             for event, row in ((event, rows[event]) for event in events if event in rows):
-                lines.append((row["commit_ts"] or 0, event[0], event[1], f"{sign} {event_text(row)}"))
-        counts = ("expected", "missing", "unexpected", "duplicates", "out_of_order")
+                text = event_text(row)
+                if sign == DIFFERENT:
+                    text = f"{event_location(row)}: {members.get(event, 'its bytes')}"
+                lines.append((row["commit_ts"] or 0, event[0], event[1], f"{sign} {text}"))
         return Comparison(
-            **{name: getattr(self, name) for name in counts},
+            **{name: getattr(self, name) for name in _COUNTS},
             diff=tuple(line for *_, line in sorted(lines, key=lambda line: line[:3])),
         )
 
@@ -145,6 +172,7 @@ class ComparedEvents(KeyedEvents):
     kind: Int8Column
     identity: Int64Column
     shape: Int64Column
+    wire: Int64Column
     expected: FlagColumn
 
     @classmethod
@@ -199,9 +227,38 @@ def match(events: ComparedEvents) -> tuple[Differences, pa.RecordBatch]:
 
     note(MISSING, np.flatnonzero(expected_count > delivered), first_expected)
     note(UNEXPECTED, np.flatnonzero(expected_count == 0), first_delivered)
+    group = np.repeat(np.arange(len(at)), sizes)
+    different = _different(compared.wire[order], group, is_expected.astype(bool))
+    differences.different = len(different)
+    for row in different[np.lexsort((partition[different], topic[different], position[different]))][
+        :MAX_EXAMPLES
+    ].tolist():
+        name = topics[topic[row]], int(partition[row])
+        event = (*name, *offset_and_index(int(position[row])))
+        differences.partners[event] = (*name, *offset_and_index(int(first_expected[group[row]])))
+        differences.note(DIFFERENT, [event])
     both = np.flatnonzero((expected_count > 0) & (delivered > 0))
     of_event = topic[at[both]], partition[at[both]]
     return differences, _windows(topics, *of_event, first_expected[both], first_delivered[both])
+
+
+def _different(wire: Numbers, group: Numbers, expected: Flags) -> Numbers:
+    """Return the delivered events whose bytes are those of no expected event of their group.
+
+    >>> wire, group = np.array([5, 6, 5, 7, 0]), np.array([0, 0, 0, 1, 1])
+    >>> _different(wire, group, np.array([False, False, True, False, True])).tolist()
+    [1]
+
+    :param wire: 0 if the bytes of the event are unknown.
+    :param group: its number, from 0.
+    """
+    known = np.ones(int(group.max(initial=-1)) + 1, bool)
+    known[group[expected & (wire == 0)]] = False
+    known[group] &= np.bincount(group, expected, minlength=len(known))[group] > 0
+    candidates = np.flatnonzero(~expected & (wire != 0) & known[group])
+    own, others = (combined(group[rows], wire[rows]) for rows in (candidates, np.flatnonzero(expected)))
+    missing: Flags = ~np.isin(own, others)
+    return candidates[missing]
 
 
 def _windows(

@@ -200,6 +200,7 @@ class Events(KeyedEvents):
     :param keyed: a row with handle key.
     :param identity: 64 bits that identical events of a group share.
     :param shape: 64 bits of names, types and flags of the columns, 0 without columns.
+    :param wire: 64 bits of the event's bytes; 0 if they are not compared.
     :param whole: all columns of the row are in the event, not the handle key only.
     :param old, new: 64 bits of the images, 0 if there is none or it is not whole; an old image of the updated
         columns only is completed with the columns that did not change.
@@ -226,6 +227,7 @@ class Events(KeyedEvents):
     keyed: FlagColumn
     identity: Int64Column
     shape: Int64Column
+    wire: Int64Column
     whole: FlagColumn
     old: Int64Column
     new: Int64Column

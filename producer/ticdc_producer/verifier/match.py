@@ -31,18 +31,21 @@ from ticdc_producer.verifier.table_state import (
     state_comparison,
 )
 from ticdc_producer.verifier.violations import EventID
+from ticdc_producer.verifier.wire import ExpectedMessages
 
 
 @dataclass(frozen=True)
 class ExpectedStream:
     """The events of a correct stream.
 
-    :param events: shape ``EXPECTED_EVENTS``, in any order.
+    :param events: shape ``EXPECTED_EVENTS`` in any order, or ``EXPECTED_WIRE`` with digests of bytes.
     :param in_order: whether each part has one partition, in the order of its offsets.
+    :param wire: the messages with these events; None: they are unknown, or are not compared.
     """
 
     events: Dataset
     in_order: bool = False
+    wire: ExpectedMessages | None = None
 
     def compared(self, options: VerifyOptions) -> Dataset:
         """Return the events as ``ComparedEvents``."""
@@ -90,7 +93,16 @@ def compare_events(engine: Engine, expected: ExpectedStream, decoded: Dataset) -
 
     :param decoded: shape ``DECODED``; messages that do not decode are ignored.
     """
-    options = VerifyOptions()
+    differences = event_differences(engine, expected.events, decoded, VerifyOptions())
+    return differences.comparison(
+        expected.at(differences.expected_examples), events_at(decoded, differences.delivered_examples)
+    )
+
+
+def event_differences(
+    engine: Engine, expected: Dataset, decoded: Dataset, options: VerifyOptions
+) -> Differences:
+    """Return the differences between expected and decoded events; see :func:`compare_events`."""
 
     def matches(sides: Iterator[Sides]) -> Generator[Tagged, None, Differences]:
         total = Differences()
@@ -104,15 +116,13 @@ def compare_events(engine: Engine, expected: ExpectedStream, decoded: Dataset) -
 
     sides = {
         "delivered": compared_events(decoded, options, expected=False),
-        "expected": expected.compared(options),
+        "expected": compared_events(expected, options, expected=True),
     }
     with engine.grouped(sides, "key").stored(matches, {_MATCH: MATCHED}) as grouped:
         differences = Differences()
         differences.merge(grouped.results)
         add_out_of_order(differences, grouped[_MATCH])
-    return differences.comparison(
-        expected.at(differences.expected_examples), events_at(decoded, differences.delivered_examples)
-    )
+    return differences
 
 
 def add_out_of_order(differences: Differences, matched: Dataset) -> None:

@@ -1,9 +1,8 @@
 """Strict decoder of Canal-JSON: every malformed message raises a ``DecodeError`` with its byte offset.
 
 The decoder also accepts what classic TiCDC (tiflow) never writes: members in any order, unknown members,
-several objects in one message (as in a storage file) or several rows (as Alibaba canal sends them), and
-the forms of older and newer versions: deletes that repeat ``data`` in ``old``, ``mysqlType`` of null,
-``_tidb.rowkey``.
+several rows (as Alibaba canal sends them), and the forms of older and newer versions: deletes that repeat
+``data`` in ``old``, ``mysqlType`` of null, ``_tidb.rowkey``.
 
 Layout: ``t`` table id ``_r`` handle, both as big-endian 64-bit integers with the sign bit flipped. A
 clustered key that is not an integer is encoded instead of the handle. A cluster with keyspaces prepends
@@ -39,10 +38,9 @@ _RECORD = re.compile(rb"(?:x.{3})?t(.{8})_r(.*)", re.DOTALL)
 _SIGN = 1 << 63
 
 
-def row_ids(rowkey: str, start: int) -> tuple[int, int]:
+def row_ids(rowkey: str) -> tuple[int, int]:
     """Return the physical table id and the integer handle of a row; the handle is 0 if the row has none.
 
-    :param start: byte offset of the message object, for errors.
     :raises DecodeError: if this is not the Base64 of a record key.
     """
     try:
@@ -50,7 +48,7 @@ def row_ids(rowkey: str, start: int) -> tuple[int, int]:
     except ValueError:
         record = None
     if record is None:
-        raise DecodeError("CANAL-ROWKEY", "the Base64 of a record key", part="value", byte=start)
+        raise DecodeError("CANAL-ROWKEY", "the Base64 of a record key", part="value", byte=0)
     handle = record[2]
     return _id(record[1]), _id(handle) if len(handle) == len(record[1]) else 0
 
@@ -63,29 +61,28 @@ _NO_EXTENSION = Extension()
 _, _UPDATE, _DELETE = Op  # access to a member through its class is slow
 
 
-def row_events(message: CanalJSONEnvelope, columns: Columns, start: int) -> Iterator[RowEvent]:
+def row_events(message: CanalJSONEnvelope, columns: Columns) -> Iterator[RowEvent]:
     """Yield the row events of a message.
 
-    :param start: byte offset of the message object, for errors.
     :raises DecodeError: if the rows, their columns or values do not fit together.
     """
     op, tidb = OPS[message.type], message.tidb or _NO_EXTENSION
-    table_id, row_id = row_ids(tidb.rowkey, start) if tidb.rowkey else NO_IDS
+    table_id, row_id = row_ids(tidb.rowkey) if tidb.rowkey else NO_IDS
     if not message.data:
-        raise DecodeError("CANAL-ROW-EMPTY", "a row in data", part="value", byte=start)
-    old = _old_rows(message.data, message.old, op, start)
+        raise DecodeError("CANAL-ROW-EMPTY", "a row in data", part="value", byte=0)
+    old = _old_rows(message.data, message.old, op)
     if columns.fault is not None:
-        raise _error(columns.fault, columns.fault.expected, start)
-    commit_ts = _commit_ts(message, start)
+        raise _error(columns.fault, columns.fault.expected)
+    commit_ts = _commit_ts(message)
     for row, old_row in zip(message.data, old, strict=False):
-        row_columns, image = _columns(row, columns, start), _image(row, columns, start)
+        row_columns, image = _columns(row, columns), _image(row, columns)
         yield RowEvent(
             commit_ts=commit_ts,
             schema=message.database,
             table=message.table,
             op=op,
             columns=row_columns,
-            before=image if op is _DELETE else None if old_row is None else _image(old_row, columns, start),
+            before=image if op is _DELETE else None if old_row is None else _image(old_row, columns),
             after=None if op is _DELETE else image,
             table_id=table_id,
             row_id=row_id,
@@ -94,7 +91,7 @@ def row_events(message: CanalJSONEnvelope, columns: Columns, start: int) -> Iter
         )
 
 
-def _columns(row: RowJSON, columns: Columns, start: int) -> tuple[EventColumn, ...]:
+def _columns(row: RowJSON, columns: Columns) -> tuple[EventColumn, ...]:
     """Return the columns of a row, in the row's own order."""
     names = tuple(row)
     if names == columns.names and columns.same_sql_types:
@@ -105,10 +102,10 @@ def _columns(row: RowJSON, columns: Columns, start: int) -> tuple[EventColumn, .
         expected = "the same columns in data and sqlType"
     else:
         return columns.in_order(names)
-    raise DecodeError("CANAL-COLUMN", expected, part="value", byte=start)
+    raise DecodeError("CANAL-COLUMN", expected, part="value", byte=0)
 
 
-def _old_rows(new: list[RowJSON], old: list[RowJSON] | None, op: Op, start: int) -> Iterable[RowJSON | None]:
+def _old_rows(new: list[RowJSON], old: list[RowJSON] | None, op: Op) -> Iterable[RowJSON | None]:
     """Return the old row of each new row, None where there is none.
 
     Only updates have old rows. Deletes before v5.4.0 repeat the new row, which is ignored.
@@ -123,10 +120,10 @@ def _old_rows(new: list[RowJSON], old: list[RowJSON] | None, op: Op, start: int)
         expected = (
             "old null in a delete, or the same as data" if op is _DELETE else "no old rows in an insert"
         )
-    raise DecodeError("CANAL-OLD", expected, part="value", byte=start)
+    raise DecodeError("CANAL-OLD", expected, part="value", byte=0)
 
 
-def _image(row: RowJSON, columns: Columns, start: int) -> Image:
+def _image(row: RowJSON, columns: Columns) -> Image:
     image: dict[str, Value] = {}
     parsers, name = columns.parsers, ""
     try:
@@ -134,14 +131,14 @@ def _image(row: RowJSON, columns: Columns, start: int) -> Image:
             parse = parsers[name]
             image[name] = None if text is None else parse(text)
     except KeyError:
-        raise DecodeError("CANAL-COLUMN", f"no column {name!r} in old", part="value", byte=start) from None
+        raise DecodeError("CANAL-COLUMN", f"no column {name!r} in old", part="value", byte=0) from None
     except BadValue as bad:
-        raise _error(bad, f"{bad.expected} in column {name!r}", start) from None
+        raise _error(bad, f"{bad.expected} in column {name!r}") from None
     return image
 
 
-def _error(bad: BadValue, expected: str, start: int) -> DecodeError:
-    return DecodeError(f"CANAL-{bad.code}", expected, part="value", byte=start)
+def _error(bad: BadValue, expected: str) -> DecodeError:
+    return DecodeError(f"CANAL-{bad.code}", expected, part="value", byte=0)
 
 
 class CanalJSONDecoder:
@@ -157,32 +154,28 @@ class CanalJSONDecoder:
         :param key: ignored.
         :raises DecodeError: if this is not a message of the protocol.
         """
-        text = plain(value or b"", "value")
-        start, end = 0, -1
-        while end:
-            message, columns, end = parse_envelope(text, start)
-            if message.type in OPS and not message.is_ddl:
-                yield from row_events(message, columns, start)
-            else:
-                yield _other(message, start)
-            start = end
+        message, columns = parse_envelope(plain(value or b"", "value"))
+        if message.type in OPS and not message.is_ddl:
+            yield from row_events(message, columns)
+        else:
+            yield _other(message)
 
 
-def _other(message: CanalJSONEnvelope, start: int) -> Event:
+def _other(message: CanalJSONEnvelope) -> Event:
     if message.is_ddl:
-        return _ddl(message, start)
+        return _ddl(message)
     if message.type == WATERMARK:
-        return _watermark(message, start)
+        return _watermark(message)
     known = ", ".join([*OPS, WATERMARK])
-    raise DecodeError("CANAL-TYPE", f"a type of {known}", part="value", byte=start)
+    raise DecodeError("CANAL-TYPE", f"a type of {known}", part="value", byte=0)
 
 
-def _ddl(message: CanalJSONEnvelope, start: int) -> DDLEvent:
+def _ddl(message: CanalJSONEnvelope) -> DDLEvent:
     if message.type not in DDL_KEYWORDS:
         known = ", ".join(sorted(DDL_KEYWORDS))
-        raise DecodeError("CANAL-TYPE", f"a DDL type of {known}", part="value", byte=start)
+        raise DecodeError("CANAL-TYPE", f"a DDL type of {known}", part="value", byte=0)
     return DDLEvent(
-        commit_ts=_commit_ts(message, start),
+        commit_ts=_commit_ts(message),
         schema=message.database,
         table=message.table,
         query=message.sql,
@@ -190,24 +183,24 @@ def _ddl(message: CanalJSONEnvelope, start: int) -> DDLEvent:
     )
 
 
-def _watermark(message: CanalJSONEnvelope, start: int) -> ResolvedEvent:
+def _watermark(message: CanalJSONEnvelope) -> ResolvedEvent:
     if message.tidb is None or not message.tidb.watermark_ts:
-        raise DecodeError("CANAL-WATERMARK", "a watermarkTs in _tidb", part="value", byte=start)
-    _check_time(message, message.tidb.watermark_ts, "watermarkTs", start)
+        raise DecodeError("CANAL-WATERMARK", "a watermarkTs in _tidb", part="value", byte=0)
+    _check_time(message, message.tidb.watermark_ts, "watermarkTs")
     return ResolvedEvent(commit_ts=message.tidb.watermark_ts)
 
 
-def _commit_ts(message: CanalJSONEnvelope, start: int) -> int:
+def _commit_ts(message: CanalJSONEnvelope) -> int:
     """Return the commit-ts; without the TiDB extension the first TSO of the millisecond ``es``.
 
     :raises DecodeError: if ``es`` is not the millisecond of the commit-ts.
     """
     if message.tidb is None or not message.tidb.commit_ts:
         return compose(message.es)
-    _check_time(message, message.tidb.commit_ts, "commitTs", start)
+    _check_time(message, message.tidb.commit_ts, "commitTs")
     return message.tidb.commit_ts
 
 
-def _check_time(message: CanalJSONEnvelope, ts: int, member: str, start: int) -> None:
+def _check_time(message: CanalJSONEnvelope, ts: int, member: str) -> None:
     if message.es != physical(ts):
-        raise DecodeError("CANAL-TIME", f"the milliseconds of {member} in es", part="value", byte=start)
+        raise DecodeError("CANAL-TIME", f"the milliseconds of {member} in es", part="value", byte=0)

@@ -175,62 +175,38 @@ class CanalJSONEnvelope(msgspec.Struct, rename="camel"):
 
 _DECODER = msgspec.json.Decoder(CanalJSONEnvelope)
 _BYTE_OFFSET = re.compile(r"\(byte (\d+)\)")
-_TRAILING = "trailing characters"
 
 
-def parse_envelope(value: bytes, start: int = 0) -> tuple[CanalJSONEnvelope, Columns, int]:
-    """Parse one object of a message value.
+def parse_envelope(value: bytes) -> tuple[CanalJSONEnvelope, Columns]:
+    """Parse a message value, which is one object.
 
-    :param start: byte offset of the object.
-    :returns: the object, its columns, and the byte offset of the next object; 0 if it is the last.
-    :raises DecodeError: if it is not such an object, alone or before another one.
+    :return: the object and its columns.
+    :raises DecodeError: if it is not such an object.
     """
     try:
-        message, length = _next(memoryview(value)[start:] if start else value)
+        message = _DECODER.decode(value)
         table = message.database, message.table
-        columns = columns_of(table, message.pk_names, message.sql_type, message.mysql_type)
-        return message, columns, length and start + length
+        return message, columns_of(table, message.pk_names, message.sql_type, message.mysql_type)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise _error(error, value, start) from None
+        raise _error(error, value) from None
 
 
-def _next(rest: bytes | memoryview) -> tuple[CanalJSONEnvelope, int]:
-    """Return the object that starts here, and its length; 0 if it is the last."""
-    try:
-        return _DECODER.decode(rest), 0
-    except msgspec.DecodeError as error:
-        end = _end_of_first(error, rest)
-        if not end:
-            raise
-        return _DECODER.decode(rest[:end]), end
-
-
-def _end_of_first(error: msgspec.DecodeError, json: bytes | memoryview) -> int:
-    """Return the offset of a second object if that is the only error; otherwise 0."""
-    offset = _BYTE_OFFSET.search(str(error))
-    if offset is None or _TRAILING not in str(error):
-        return 0
-    # msgspec currently includes the offending character in the count; accept both.
-    starts = (int(offset[1]) - 1, int(offset[1]))
-    return next((start for start in starts if bytes(json[start : start + 1]) == b"{"), 0)
-
-
-def _error(error: Exception, value: bytes, start: int) -> DecodeError:
+def _error(error: Exception, value: bytes) -> DecodeError:
     if isinstance(error, RecursionError):
-        return DecodeError("CANAL-JSON", "JSON of a few levels", part="value", byte=start)
+        return DecodeError("CANAL-JSON", "JSON of a few levels", part="value", byte=0)
     if isinstance(error, UnicodeDecodeError):
-        return DecodeError("CANAL-JSON", "UTF-8", part="value", byte=_first_bad_byte(value, start))
+        return DecodeError("CANAL-JSON", "UTF-8", part="value", byte=_first_bad_byte(value))
     sentence = _BYTE_OFFSET.sub("", str(error)).strip().rstrip(":")
     if isinstance(error, msgspec.ValidationError):
-        return DecodeError("CANAL-MEMBER", sentence, part="value", byte=start)
+        return DecodeError("CANAL-MEMBER", sentence, part="value", byte=0)
     offset = _BYTE_OFFSET.search(str(error))
-    byte = start + int(offset[1]) if offset else len(value)
+    byte = int(offset[1]) if offset else len(value)
     return DecodeError("CANAL-JSON", f"valid JSON ({sentence})", part="value", byte=byte)
 
 
-def _first_bad_byte(value: bytes, start: int) -> int:
+def _first_bad_byte(value: bytes) -> int:
     try:
-        value[start:].decode()
+        value.decode()
     except UnicodeDecodeError as error:
-        return start + error.start
-    return start
+        return error.start
+    return 0

@@ -18,6 +18,7 @@ from ticdc_producer.protocols.spec import (
     ProtocolSpec,
     Signature,
 )
+from ticdc_producer.protocols.wire import WireFormat
 
 
 def _encoder(options: CanalJSONOptions, _: Options) -> Encoder:
@@ -93,5 +94,9 @@ SPEC = ProtocolSpec(
             {"content-compatible": True},
             {"enable-tidb-extension": False},
         ),
+    ),
+    wire=WireFormat(
+        excluded={"value.ts": "the wall clock when TiCDC built the message"},
+        location="value._tidb.claimCheckLocation",
     ),
 )

@@ -9,6 +9,7 @@ from ticdc_producer.model.parameter import Parameter, own_parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
+from ticdc_producer.protocols.wire import WireFormat
 
 
 def _encoder(options: DebeziumOptions, _: Options) -> Encoder:
@@ -80,5 +81,11 @@ SPEC = ProtocolSpec(
         types={"enable-tidb-extension": True},
         histories={"enable-tidb-extension": True, "output-ddl": True},
         variants=({"debezium-disable-schema": True}, {"output-old-value": False}),
+    ),
+    wire=WireFormat(
+        excluded={
+            "value.payload.ts_ms": "the wall clock when TiCDC built the message",
+            "value.payload.source.start_ts": "a scenario has no start-ts of transactions",
+        }
     ),
 )

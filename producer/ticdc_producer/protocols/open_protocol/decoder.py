@@ -24,6 +24,7 @@ from ticdc_producer.protocols import bytes_in_json as go_quote
 from ticdc_producer.protocols.bytes_in_json import Escapes, escape
 from ticdc_producer.protocols.compression import PLAIN_STARTS, Decompressor
 from ticdc_producer.protocols.open_protocol.row_layout import ColumnsJSON, LayoutCache
+from ticdc_producer.protocols.wire import EventBytes
 
 LENGTH = Struct(">Q")
 VERSION = LENGTH.pack(1)
@@ -84,6 +85,26 @@ class FrameReader:
 
     def _truncated(self, byte: int, expected: str) -> DecodeError:
         return DecodeError(f"OPEN-{self._part.upper()}-TRUNCATED", expected, part=self._part, byte=byte)
+
+
+def event_bytes(key: bytes, value: bytes) -> list[EventBytes]:
+    """Return the blocks of each event of a message; the version, and what cannot be divided, are left out.
+
+    >>> block = LENGTH.pack(2) + b"{}"
+    >>> event_bytes(VERSION + block, block)
+    [(b'{}', b'{}')]
+    """
+    events: list[EventBytes] = []
+    at_key, at_value, last_key, last_value = _LENGTH, 0, len(key) - _LENGTH, len(value) - _LENGTH
+    while at_key <= last_key:
+        start, block = at_key + _LENGTH, b""
+        at_key = start + _length(key, at_key)[0]
+        if at_value <= last_value:
+            start_of_value = at_value + _LENGTH
+            at_value = start_of_value + _length(value, at_value)[0]
+            block = value[start_of_value:at_value]
+        events.append((key[start:at_key], block))
+    return events
 
 
 def log_lines(partition: int, key: bytes, value: bytes) -> Iterator[str]:

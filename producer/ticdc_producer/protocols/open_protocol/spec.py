@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from ticdc_producer.model.option_type import Boolean
 from ticdc_producer.model.parameter import own_parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
 from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
+from ticdc_producer.protocols.wire import EventBytes, WireFormat
 
 _LENGTH = 8
 
@@ -35,6 +37,12 @@ def _matches(key: bytes, _: bytes) -> bool:
     while not blocks.at_end:
         first_bytes.append(blocks.next()[:1])
     return set(first_bytes) == {b"{"}
+
+
+def _events(key: bytes | None, value: bytes | None) -> Sequence[EventBytes]:
+    from ticdc_producer.protocols.open_protocol.decoder import event_bytes
+
+    return event_bytes(key or b"", value or b"")
 
 
 def _log_lines(partition: int, key: bytes, value: bytes) -> list[str]:
@@ -90,4 +98,5 @@ SPEC = ProtocolSpec(
             {"max-batch-size": 2},
         ),
     ),
+    wire=WireFormat(location="key.ccl", events=_events, starts=(2 * _LENGTH, _LENGTH)),
 )

@@ -129,6 +129,17 @@ def schema_versions(value: bytes) -> frozenset[Hashable]:
         return frozenset()
 
 
+def is_bootstrap(value: bytes) -> bool:
+    """Return whether a message describes a table and carries no event; False if it does not decode."""
+    try:
+        text = value if is_avro(value) else plain(value, "value")
+        if not is_avro(value) and b"BOOTSTRAP" not in text:
+            return False
+        return _parsed(text).type == BOOTSTRAP
+    except DecodeError:
+        return False
+
+
 def _error(code: str, expected: str) -> DecodeError:
     return DecodeError(f"SIMPLE-{code}", expected, part="value", byte=0)
 

@@ -18,6 +18,7 @@ from ticdc_producer.protocols.spec import (
     ProtocolSpec,
     Signature,
 )
+from ticdc_producer.protocols.wire import WireFormat
 
 _COUNT = IntRange(0, (1 << 63) - 1)
 _ONCE = {"send_bootstrap_interval_in_sec": 1 << 40, "send_bootstrap_in_msg_count": 1 << 40}
@@ -45,6 +46,12 @@ def _described_versions(value: bytes) -> frozenset[Hashable]:
     from ticdc_producer.protocols.simple.decoder import schema_versions
 
     return schema_versions(value)
+
+
+def _is_bootstrap(value: bytes) -> bool:
+    from ticdc_producer.protocols.simple.decoder import is_bootstrap
+
+    return is_bootstrap(value)
 
 
 def _matches(_: bytes, value: bytes) -> bool:
@@ -110,4 +117,9 @@ SPEC = ProtocolSpec(
     described_versions=_described_versions,
     benchmark=(BenchmarkLine(options=_ONCE, minimal=_minimal),),
     conformance=ConformanceOptions(histories={}, variants=({"encoding-format": "avro"},)),
+    wire=WireFormat(
+        excluded={"value.buildTs": "the wall clock when TiCDC built the message"},
+        location="value.claimCheckLocation",
+        is_eventless=_is_bootstrap,
+    ),
 )

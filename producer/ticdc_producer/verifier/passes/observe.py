@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model.event import Op
+from ticdc_producer.model.shapes import WIRE
 from ticdc_producer.verifier.event_layouts import Descriptions, EventLayout, Images, group_by_layout
 from ticdc_producer.verifier.events import NOTHING, EventKind, Events, Rule, numbered_pairs, positions
 from ticdc_producer.verifier.fingerprint import Flags, Hashes, Numbers, combined, text_hashes, value_hashes
@@ -65,7 +66,7 @@ class Observer:
     def observe(self, decoded: pa.RecordBatch) -> Observation:
         """Reduce a batch.
 
-        :param decoded: events of shape ``DECODED`` or ``EXPECTED_EVENTS``.
+        :param decoded: events of shape ``DECODED`` or ``EXPECTED_EVENTS``, with or without ``WIRE``.
         """
         return _Batch(decoded, self._options, self._rules).observation()
 
@@ -182,6 +183,8 @@ class _Batch:
             # TiCDC hashes the handle key if a rule lists no columns.
             "hashes_handle": np.array([rule is None or rule.columns is None for rule in rules], bool)[codes],
         }
+        if WIRE.name in self.decoded.schema.names:
+            columns[WIRE.name] = _integers(self.decoded, WIRE.name)
         return Events(**{field.name: columns[field.name] for field in fields(Events)})
 
     def _keys(self, columns: dict[str, Any], row: Flags) -> dict[str, Numbers]:

@@ -1,0 +1,303 @@
+"""Digests of everything in the bytes of a message, one per event, and the canonical form of these bytes.
+
+A decoder keeps what a consumer needs of an event. Two messages that decode to equal events may still differ
+in every other member. ``WireDigests`` computes a number of 64 bits per event, by which whole messages can be
+compared without moving their bytes:
+
+- The digest of the *bytes* is fast. Two events with equal digests are equal.
+- The digest of the *canonical form* ignores what means nothing: the order of members, white space, escapes,
+  compression, and the members that a protocol excludes, such as a wall clock. It costs a parser per event,
+  and is necessary only where the bytes differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from zlib import adler32, crc32
+
+import msgspec
+
+from ticdc_producer.errors import DecodeError
+from ticdc_producer.model.event import ClaimObject
+from ticdc_producer.protocols.compression import plain
+from ticdc_producer.protocols.invalid_utf8 import escape
+from ticdc_producer.protocols.large_message_handle import claimed_message
+
+if TYPE_CHECKING:  # the specifications of protocols need no numpy
+    from ticdc_producer.protocols.arrow_text import Numbers
+
+EventBytes: TypeAlias = tuple[bytes | None, bytes | None]
+"""The part of a key and of a value that belongs to one event."""
+Content: TypeAlias = Callable[[str], bytes]
+"""Returns the claim-check object at a location; raises ``DecodeError`` if it cannot be read."""
+_NOTHING: Final = b"\x00null"
+_NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, DecodeError)
+
+
+def json_form(text: bytes) -> Any:
+    """Return the value of a JSON text that may be compressed, and may contain bytes that are not UTF-8.
+
+    Numbers keep their text: 1, 1.0 and 1.00 differ. The values of a member that occurs several times are an
+    object with the member ``repeated``.
+
+    >>> json_form(b'{"a": 1.00, "b": 1, "b": 2}')
+    {'a': Decimal('1.00'), 'b': {'repeated': [1, 2]}}
+
+    :raises DecodeError: if it is no JSON.
+    """
+    text, _ = escape("value", plain(text, "value"), "WIRE")
+    value = _PARSER.decode(text)
+    # Only a text that its own serializer would write differently can have repeated members.
+    return value if len(_PLAIN.encode(value)) == len(text) else _with_repeated_members(text)
+
+
+_PARSER = msgspec.json.Decoder(float_hook=Decimal)
+_PLAIN = msgspec.json.Encoder(decimal_format="number")
+_SORTED = msgspec.json.Encoder(decimal_format="number", order="sorted")
+
+
+def _with_repeated_members(text: bytes) -> Any:
+    import json
+
+    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        values: dict[str, list[Any]] = {}
+        for name, value in pairs:
+            values.setdefault(name, []).append(value)
+        return {name: {"repeated": of} if len(of) > 1 else of[0] for name, of in values.items()}
+
+    return json.loads(text, parse_float=Decimal, object_pairs_hook=members)
+
+
+def _whole(key: bytes | None, value: bytes | None) -> Sequence[EventBytes]:
+    return ((key, value),)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireFormat:
+    """How the bytes of a protocol are compared.
+
+    A path names a member from ``key`` or ``value`` on, with a dot between the names.
+
+    :param excluded: path of each member whose value is not compared, with the reason. Whether there is such
+        a member, and the type of its value, is compared.
+    :param location: path of the location of a claim-check object, which is excluded, too. The object is
+        compared, if it can be read.
+    :param events: divides a message into its events. Its result does not depend on how events share messages.
+    :param starts: where the event of a message with one event starts in its key and in its value.
+    :param form: returns the content of an event's part of a key or value: values of JSON.
+    :param is_eventless: whether a message value is one without events, such as the description of a table;
+        None: the protocol has none.
+    """
+
+    excluded: Mapping[str, str] = field(default_factory=dict)
+    location: str = ""
+    events: Callable[[bytes | None, bytes | None], Sequence[EventBytes]] = _whole
+    starts: tuple[int, int] = (0, 0)
+    form: Callable[[bytes], Any] = json_form
+    is_eventless: Callable[[bytes], bool] | None = None
+
+    def not_compared(self, *, claims: bool) -> dict[str, str]:
+        """Return the paths of the members whose values are not compared, with the reasons.
+
+        :param claims: whether messages refer to claim-check objects.
+        """
+        location = {self.location: _LOCATION_REASON} if claims and self.location else {}
+        return {**self.excluded, **location}
+
+
+_LOCATION_REASON = "the name of a claim-check object is random; its content is compared"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WireDigests:
+    """Digests of the events of messages.
+
+    :param canonical: digests of the canonical form; otherwise of the bytes.
+    :param claims: whether claim-check objects can be read, and are therefore compared.
+    """
+
+    format: WireFormat
+    canonical: bool = False
+    claims: bool = False
+
+    @property
+    def not_compared(self) -> dict[str, str]:
+        """The paths of the members whose values are not compared, with the reasons."""
+        return self.format.not_compared(claims=self.claims)
+
+    def of_messages(
+        self,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        counts: Sequence[int],
+        content: Contents,
+    ) -> Numbers:
+        """Return the digest of each event; 0 for the events of a message that has another number of them.
+
+        :param counts: number of events of each message.
+        :param content: reads a claim-check object of a message; the first argument is the message's index.
+        """
+        import numpy as np
+
+        if self.canonical or self.claims:
+            digests = self._of_each(keys, values, counts, content)
+        else:
+            digests = self._of_bytes(keys, values, counts)
+        return np.array(digests, np.uint64).view(np.int64)
+
+    def _of_bytes(
+        self, keys: Sequence[bytes | None], values: Sequence[bytes | None], counts: Sequence[int]
+    ) -> list[int]:
+        in_key, in_value = self.format.starts
+        own_keys = [_NOTHING if key is None else key[in_key:] for key in keys]
+        own_values = [_NOTHING if value is None else value[in_value:] for value in values]
+        # The same as `_digest_of`, without a call for each message: most messages have one event.
+        digests = [
+            crc32(value, crc32(key) ^ len(key)) << 32 | adler32(value, adler32(key)) or 1
+            for key, value in zip(own_keys, own_values, strict=True)
+        ]
+        if counts.count(1) == len(counts):
+            return digests
+        of_events: list[int] = []
+        for index, count in enumerate(counts):
+            if count == 1:
+                of_events.append(digests[index])
+            elif count:
+                events = self.format.events(keys[index], values[index])
+                of_events += map(_digest, events) if len(events) == count else repeat(0, count)
+        return of_events
+
+    def _of_each(
+        self,
+        keys: Sequence[bytes | None],
+        values: Sequence[bytes | None],
+        counts: Sequence[int],
+        content: Contents,
+    ) -> list[int]:
+        digests: list[int] = []
+        split = self.format.events
+        for index, (key, value, count) in enumerate(zip(keys, values, counts, strict=True)):
+            events = split(key, value) if count else ()
+            if len(events) != count:
+                digests += repeat(0, count)
+            elif self.canonical:
+                digests += [self._of_form(event, index, content) for event in events]
+            else:
+                digests += [self._with_object(event, index, content) for event in events]
+        return digests
+
+    def _of_form(self, event: EventBytes, index: int, content: Contents) -> int:
+        try:
+            return _digest((None, self.form(event, lambda location: content(index, location))))
+        except DecodeError:
+            return 0  # the decoder reports it
+
+    def _with_object(self, event: EventBytes, index: int, content: Contents) -> int:
+        """Return the digest of the bytes of an event and of its claim-check object."""
+        digest, member = _digest(event), b'"%b"' % self.format.location.rpartition(".")[2].encode()
+        try:
+            if not any(member in plain(part, "value") for part in event if part):
+                return digest
+            location = self._location(self._members(event))
+            return _digest((b"%d" % digest, content(index, location))) if location else digest
+        except DecodeError:
+            return 0
+
+    def eventless(
+        self, keys: Sequence[bytes | None], values: Sequence[bytes | None]
+    ) -> list[tuple[int, int]]:
+        """Return index and digest of each message without events."""
+        is_eventless = self.format.is_eventless
+        if is_eventless is None:
+            return []
+        indexes = [index for index, value in enumerate(values) if value and is_eventless(value)]
+        forms = [_SORTED.encode(self._hidden((keys[index], values[index]))) for index in indexes]
+        return [(index, _digest((None, form))) for index, form in zip(indexes, forms, strict=True)]
+
+    def form(self, event: EventBytes, content: Callable[[str], bytes]) -> bytes:
+        """Return the canonical form of an event, as JSON with sorted members.
+
+        :param content: reads a claim-check object.
+        :raises DecodeError: if the object cannot be read.
+        """
+        members = self._members(event)
+        location = self._location(members)
+        if location and self.claims:
+            stored = self.format.events(*claimed_message(content(location)))
+            members["claim"] = [*map(self._hidden, stored)]
+        self._hide_values(members)
+        return _SORTED.encode(members)
+
+    def _hidden(self, event: EventBytes) -> dict[str, Any]:
+        members = self._members(event)
+        self._hide_values(members)
+        return members
+
+    def _members(self, event: EventBytes) -> dict[str, Any]:
+        return {name: self._part(part) for name, part in zip(("key", "value"), event, strict=True)}
+
+    def _hide_values(self, members: dict[str, Any]) -> None:
+        for path in self.not_compared:
+            _hide(members, path.split("."))
+
+    def _part(self, part: bytes | None) -> Any:
+        if part is None:
+            return None
+        try:
+            return self.format.form(part)
+        except _NOT_JSON:
+            return {"bytes": part.hex()}
+
+    def _location(self, members: Mapping[str, Any]) -> str:
+        value: Any = members
+        for name in self.format.location.split("."):
+            value = value.get(name) if isinstance(value, Mapping) else None
+        return value if isinstance(value, str) else ""
+
+
+Contents: TypeAlias = Callable[[int, str], bytes]
+"""Returns the claim-check object of a message, given by its index, at a location."""
+
+
+def contents(claims: Mapping[int, Sequence[ClaimObject]]) -> Contents:
+    """Return a reader of the claim-check objects that an encoder made.
+
+    :param claims: by index of their message.
+    """
+
+    def content(index: int, location: str) -> bytes:
+        name = location.rpartition("/")[2]
+        for claim in claims.get(index, ()):
+            if claim.name == name:
+                return claim.content
+        raise DecodeError("CLAIM-MISSING", f"an object named {name}", part="claim", byte=0)
+
+    return content
+
+
+def _digest(event: EventBytes) -> int:
+    key, value = event
+    return _digest_of(_NOTHING if key is None else key, _NOTHING if value is None else value)
+
+
+def _digest_of(key: bytes, value: bytes) -> int:
+    """Return 64 bits of a key and a value, never 0.
+
+    CRC-32 and Adler-32 of zlib take a third of the time of a cryptographic hash. CRC-32 notices every change
+    of up to 32 consecutive bits.
+    """
+    return crc32(value, crc32(key) ^ len(key)) << 32 | adler32(value, adler32(key)) or 1
+
+
+def _hide(members: dict[str, Any], path: Sequence[str]) -> None:
+    """Replace the value of a member of nested objects by its type, if it is there."""
+    *parents, last = path
+    value: Any = members
+    for name in parents:
+        value = value.get(name) if isinstance(value, dict) else None
+    if isinstance(value, dict) and last in value:
+        value[last] = f"not compared: {type(value[last]).__name__}"

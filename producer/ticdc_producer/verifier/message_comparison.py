@@ -1,0 +1,123 @@
+"""Compares a few expected messages with delivered ones, and the messages without events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ticdc_producer.engine.dataset import Dataset
+from ticdc_producer.verifier.comparison import DIFFERENT, MAX_EXAMPLES, MISSING, UNEXPECTED, Comparison
+from ticdc_producer.verifier.findings import rows_at
+from ticdc_producer.verifier.passes.slices import Messages, Offset
+from ticdc_producer.verifier.violations import EventID
+from ticdc_producer.verifier.wire import (
+    EventlessMessages,
+    ExpectedMessages,
+    Forms,
+    WireDecoder,
+    different_members,
+    eventless_messages,
+    lacking,
+    nearest_form,
+)
+
+_MAX_NEAR = 50
+"""Expected messages among which the one most like a delivered message is searched."""
+_MAX_TEXT = 200
+_EVENTLESS = "messages without events"
+_TOO_MANY = "there are too many different ones"
+
+
+@dataclass(frozen=True)
+class MessageComparison:
+    """Compares messages.
+
+    :param wire: reads their bytes.
+    """
+
+    wire: WireDecoder
+    expected: ExpectedMessages
+    delivered: Messages
+
+    def different_members(self, partners: Mapping[EventID, EventID]) -> dict[EventID, str]:
+        """Return the members in which events differ from their expected events, as text.
+
+        :param partners: by delivered event the expected one.
+        """
+        if not partners:
+            return {}
+        due, came = self._expected_forms(partners.values()), self._delivered_forms(partners)
+        return {event: different_members(due[partner], came[event]) for event, partner in partners.items()}
+
+    def _expected_forms(self, events: Iterable[EventID]) -> dict[EventID, bytes]:
+        offsets = _offsets(events)
+        return _forms_of(rows_at(self.expected.messages, offsets), self.wire.forms) if offsets else {}
+
+    def _delivered_forms(self, events: Iterable[EventID]) -> dict[EventID, bytes]:
+        offsets = _offsets(events)
+        return _forms_of(self.delivered.at(offsets), self.wire.forms) if offsets else {}
+
+    def with_eventless(self, comparison: Comparison) -> Comparison:
+        """Return a comparison of events with the differences of the messages without events.
+
+        The different messages of a topic are compared, whatever their number and partitions.
+        """
+        if self.wire.eventless is None:
+            return comparison
+        expected = eventless_messages(self.expected.messages, self.wire.eventless)
+        delivered = eventless_messages(self.delivered.rows, self.wire.eventless)
+        if not (expected.complete and delivered.complete):
+            return replace(comparison, not_compared={**comparison.not_compared, _EVENTLESS: _TOO_MANY})
+        return self._with(comparison, expected, delivered)
+
+    def _with(
+        self, comparison: Comparison, expected: EventlessMessages, delivered: EventlessMessages
+    ) -> Comparison:
+        missing, unexpected = lacking(expected, delivered), lacking(delivered, expected)
+        if not missing and not unexpected:
+            return comparison
+        pairs = min(len(missing), len(unexpected))
+        return replace(
+            comparison,
+            different=comparison.different + pairs,
+            missing=comparison.missing + len(missing) - pairs,
+            unexpected=comparison.unexpected + len(unexpected) - pairs,
+            diff=(*comparison.diff, *self._lines(missing, unexpected)),
+        )
+
+    def _lines(self, missing: Sequence[Offset], unexpected: Sequence[Offset]) -> list[str]:
+        """Return examples; each delivered message is compared with the expected one that is most like it."""
+        due = self._expected_forms((*position, 0) for position in missing[:_MAX_NEAR])
+        came = self._delivered_forms((*position, 0) for position in unexpected[:MAX_EXAMPLES])
+        lines, rest = list[str](), dict(due)
+        for position, form in came.items():
+            if rest:
+                nearest = nearest_form(form, [*rest.values()])
+                rest = {key: other for key, other in rest.items() if other != nearest}
+                lines.append(f"{DIFFERENT} {_location(position)}: {different_members(nearest, form)}")
+            else:
+                lines.append(f"{UNEXPECTED} {_location(position)}: {_text(form)}")
+        if len(missing) > len(unexpected):
+            first = [*rest.items()][:MAX_EXAMPLES]
+            lines += [f"{MISSING} {_location(position)}: {_text(form)}" for position, form in first]
+        return lines
+
+
+def _offsets(events: Iterable[EventID]) -> list[Offset]:
+    """Return the positions of the messages of events, in ascending order."""
+    return sorted({event[:3] for event in events})
+
+
+def _forms_of(messages: Dataset, forms: Forms) -> dict[EventID, bytes]:
+    """Return the canonical forms of the events of a few messages."""
+    return {event: form for batch in messages.batches() for event, form in forms(batch).items()}
+
+
+def _location(event: EventID) -> str:
+    topic, partition, offset, _ = event
+    return f"{topic}/{partition}@{offset} a message without events"
+
+
+def _text(form: bytes) -> str:
+    text = form.decode()
+    return text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
