@@ -10,8 +10,9 @@ from pathlib import Path
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.faults.catalogue import catalogue
 from ticdc_producer.model.shapes import MESSAGES
-from ticdc_producer.oracle.scenario import ScenarioOracle
+from ticdc_producer.oracle.scenario import ScenarioOracle, expected_messages
 from ticdc_producer.runs.verification import verify_messages
+from ticdc_producer.simulate.encode import reencoded_events
 from ticdc_producer.simulate.job import prepare
 from ticdc_producer.simulate.simulate import simulate
 from ticdc_producer.targets.record_batches import claim_objects
@@ -93,6 +94,9 @@ def outcome(
         for claim in claim_objects(sent.messages.batches()):
             (claims / claim.name).parent.mkdir(parents=True, exist_ok=True)
             (claims / claim.name).write_bytes(claim.content)
+        expected = ExpectedStream(
+            reencoded_events(job, simulation.events), wire=expected_messages(job, simulation.events)
+        )
         verified = verify_messages(
             simulation.engine,
             job.changefeed,
@@ -101,7 +105,7 @@ def outcome(
                 job,
                 simulation.engine,
                 simulation.log,
-                ExpectedStream(sent.expected_events),
+                expected,
                 sent.skipped_tables,
             ),
             claims=str(claims) if "claim-check" in traps else "",

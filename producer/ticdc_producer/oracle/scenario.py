@@ -17,13 +17,14 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.oracle import Oracle
 from ticdc_producer.oracle.comparable_tables import uncomparable_in_scenario, uncomparable_tables
 from ticdc_producer.pipeline.decoded_images import project_values
-from ticdc_producer.protocols.registry import wire_digests
 from ticdc_producer.simulate.change_log import UpstreamLog
 from ticdc_producer.simulate.encode import encoded, reencoded_events, reencoded_messages
 from ticdc_producer.simulate.fitted_faults import with_fitted_faults
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.simulate.state import commits_at, sql_tables
+from ticdc_producer.targets.claims import claimed_contents
+from ticdc_producer.targets.decode import canonical_forms
 from ticdc_producer.verifier.match import ExpectedState, ExpectedStream
 from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.table_state import Tables
@@ -104,11 +105,13 @@ def expected_messages(job: Job, events: Dataset) -> ExpectedMessages | None:
 
     :param events: the ordered event stream, without illegal faults.
     """
-    if wire_digests(job.changefeed.protocol, job.options) is None:
+    wire = job.wire_digests("canonical form")
+    if wire is None:
         return None
     return ExpectedMessages(
         canonical_events=reencoded_events(job, events, "canonical form"),
         messages=reencoded_messages(job, events),
+        forms=partial(canonical_forms, wire, claimed_contents("")),
     )
 
 

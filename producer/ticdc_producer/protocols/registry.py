@@ -94,11 +94,16 @@ def decoder(protocol: str, options: Options) -> Decoder:
 def wire_digests(protocol: str, options: Options, *, canonical: bool = False) -> WireDigests | None:
     """Return what computes the digests of a protocol's messages; None if their bytes are not compared.
 
+    :param options: with the inputs of a decoder.
     :param canonical: digests of the canonical form instead of the bytes.
     """
     form = protocol_spec(protocol).wire
+    if form is None or (form.unless and options.get(form.unless[0]) == form.unless[1]):
+        return None
     claims = options.get("large_message_handle_option") == "claim-check"
-    return None if form is None else WireDigests(format=form, canonical=canonical, claims=claims)
+    if form.form_of is not None:
+        form, canonical = replace(form, form=form.form_of(options)), True
+    return WireDigests(format=form, canonical=canonical, claims=claims)
 
 
 def file_format(protocol: str) -> FileFormat:

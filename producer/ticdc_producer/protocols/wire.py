@@ -89,6 +89,9 @@ class WireFormat:
     :param events: divides a message into its events. Its result does not depend on how events share messages.
     :param starts: where the event of a message with one event starts in its key and in its value.
     :param form: returns the content of an event's part of a key or value: values of JSON.
+    :param form_of: makes ``form`` from the options and inputs of the codec, for parts that the bytes alone do
+        not describe. The digests are then always those of the canonical form.
+    :param unless: an option and its value with which only decoded events are compared.
     :param is_eventless: whether a message value is one without events, such as the description of a table;
         None: the protocol has none.
     """
@@ -98,6 +101,8 @@ class WireFormat:
     events: Callable[[bytes | None, bytes | None], Sequence[EventBytes]] = _whole
     starts: tuple[int, int] = (0, 0)
     form: Callable[[bytes], Any] = json_form
+    form_of: Callable[[Mapping[str, Any]], Callable[[bytes], Any]] | None = None
+    unless: tuple[str, str] | None = None
     is_eventless: Callable[[bytes], bool] | None = None
 
     def not_compared(self, *, claims: bool) -> dict[str, str]:

@@ -115,7 +115,7 @@ def verify_messages(
     )
     comparison = checked.comparison if oracle is None else oracle.complete(checked.comparison)
     if comparison is not None and job is not None and wire is None:
-        comparison = replace(comparison, not_compared=_EVENTS_ALONE)
+        comparison = replace(comparison, not_compared=EVENTS_ALONE)
     compared = {state.until: rows for state, rows in zip(states, checked.states, strict=True)}
     findings = with_protocol_hint(checked.findings, checked.kinds, changefeed.protocol, messages.rows)
     result = verdict(options, findings, checked.kinds, comparison, compared)
@@ -124,7 +124,7 @@ def verify_messages(
     return VerifiedStream(changefeed, scenario, stream, result, decode, perf_counter() - started)
 
 
-_EVENTS_ALONE = {"bytes of messages": "of this protocol the decoded events alone are compared"}
+EVENTS_ALONE = {"bytes of messages": "the decoded events alone are compared here"}
 
 
 def wire_decoder(protocol: str, options: Options, claims: str) -> WireDecoder | None:

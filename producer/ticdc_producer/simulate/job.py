@@ -28,6 +28,7 @@ from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.avro.schemas import assign_ids
 from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.spec import Schema, SchemaIDs
+from ticdc_producer.protocols.wire import WireDigests
 from ticdc_producer.scenario.execute import check_commits, clock_of, commits_until, execute
 from ticdc_producer.scenario.history import CheckSize, History, State
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
@@ -181,15 +182,20 @@ class Job:
         :param faults: whether to inject the faults of messages.
         :param digests: what the digests of the events are computed of; None: they are not needed.
         """
-        protocol, canonical = self.changefeed.protocol, digests == "canonical form"
         return EncodePlan(
-            protocol=protocol,
+            protocol=self.changefeed.protocol,
             options={**self.options, **self._id_option},
             catalog=self.catalog,
             skip_rejected=skip_rejected,
             faults=self.message_faults() if faults else None,
-            wire=digests and registry.wire_digests(protocol, self.options, canonical=canonical),
+            wire=None if digests is None else self.wire_digests(digests),
         )
+
+    def wire_digests(self, digests: Digests) -> WireDigests | None:
+        """Return what computes the digests of the messages; None if their bytes are not compared."""
+        inputs = {**self.options, **({"schemas": self.known_schemas} if self.schemas else {})}
+        canonical = digests == "canonical form"
+        return registry.wire_digests(self.changefeed.protocol, inputs, canonical=canonical)
 
 
 def prepare(

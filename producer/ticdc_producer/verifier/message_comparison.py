@@ -51,7 +51,7 @@ class MessageComparison:
 
     def _expected_forms(self, events: Iterable[EventID]) -> dict[EventID, bytes]:
         offsets = _offsets(events)
-        return _forms_of(rows_at(self.expected.messages, offsets), self.wire.forms) if offsets else {}
+        return _forms_of(rows_at(self.expected.messages, offsets), self.expected.forms) if offsets else {}
 
     def _delivered_forms(self, events: Iterable[EventID]) -> dict[EventID, bytes]:
         offsets = _offsets(events)

@@ -39,10 +39,12 @@ class ExpectedMessages:
 
     :param canonical_events: the events with digests of the canonical form (shape ``EXPECTED_WIRE``).
     :param messages: shape ``MESSAGES``, and their claim-check objects.
+    :param forms: returns canonical forms.
     """
 
     canonical_events: Dataset
     messages: Dataset
+    forms: Forms
 
 
 @dataclass(frozen=True, kw_only=True)

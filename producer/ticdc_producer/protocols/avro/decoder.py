@@ -28,6 +28,7 @@ from ticdc_producer.protocols.avro.names import (
     PHYSICAL,
     WATERMARK,
 )
+from ticdc_producer.protocols.wire import json_form
 
 _EXTENSION = {OP: "string", COMMIT_TS: "long", PHYSICAL: "long"}
 _OPS = {b"c": Op.INSERT, b"u": Op.UPDATE}
@@ -217,6 +218,26 @@ class AvroDecoder:
 def schema_id_of(data: bytes) -> int | None:
     """Return the schema id of a message part; None if it does not have one."""
     return int.from_bytes(data[1:HEAD], "big") if len(data) >= HEAD and data[0] == MAGIC else None
+
+
+def wire_form(schema_of: SchemaOf) -> Callable[[bytes], object]:
+    """Return a function that returns the content of a key or value: its schema in place of the id, and bytes.
+
+    >>> wire_form({7: '{"type":"long"}'}.get)(bytes([0, 0, 0, 0, 7, 2]))
+    {'schema': {'type': 'long'}, 'record': '02'}
+    """
+    schemas: dict[int, object] = {}
+
+    def form(part: bytes) -> object:
+        number = schema_id_of(part)
+        if number is None:
+            return part.hex()
+        if number not in schemas:
+            text = schema_of(number)
+            schemas[number] = number if text is None else json_form(text.encode())
+        return {"schema": schemas[number], "record": part[HEAD:].hex()}
+
+    return form
 
 
 def _row_event(

@@ -17,6 +17,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.spec import ConformanceOptions, Inputs, ProtocolSpec, RegisteredSchemas
+from ticdc_producer.protocols.wire import WireFormat
 
 if TYPE_CHECKING:
     from ticdc_producer.protocols.spec import Schema
@@ -109,6 +110,12 @@ def _id_in(part: bytes) -> int | None:
     return schema_id_of(part)
 
 
+def _form_of(inputs: Options) -> Callable[[bytes], object]:
+    from ticdc_producer.protocols.avro.decoder import wire_form
+
+    return wire_form(inputs.get("schema_of") or inputs.get("schemas", {}).get)
+
+
 def _sends_ddl(options: Mapping[str, Plain]) -> bool:
     return bool(options["enable-tidb-extension"] and options["avro-enable-watermark"])
 
@@ -166,4 +173,5 @@ SPEC = ProtocolSpec(
             {"enable-tidb-extension": False, "avro-enable-watermark": False},
         ),
     ),
+    wire=WireFormat(form_of=_form_of),
 )

@@ -121,5 +121,6 @@ SPEC = ProtocolSpec(
         excluded={"value.buildTs": "the wall clock when TiCDC built the message"},
         location="value.claimCheckLocation",
         is_eventless=_is_bootstrap,
+        unless=("encoding_format", "avro"),
     ),
 )
