@@ -67,7 +67,7 @@ def verdict_on(protocol: str, messages: Iterable[Record], engine: Engine | None 
     engine, job = engine or LocalEngine(), job_of(protocol)
     rows = engine.of_batches(record_batches(messages), MESSAGES)
     with oracle_of_scenario(job, engine) as oracle:
-        return verify_messages(engine, job.changefeed, Messages(rows), oracle)
+        return verify_messages(engine, job.changefeed, Messages(rows), oracle).verdict
 
 
 def comparison(protocol: str, messages: Iterable[Record], engine: Engine | None = None) -> Comparison:
@@ -245,7 +245,7 @@ def test_schemas_of_avro_are_compared_in_place_of_their_ids(document: bool) -> N
     messages = [replace(m, key=renumbered(m.key), value=renumbered(m.value)) for m in sent(AVRO)]
     rows = engine.of_batches(record_batches(messages), MESSAGES)
     with oracle_of_scenario(job, engine) as oracle:
-        verdict = verify_messages(engine, job.changefeed, Messages(rows), oracle, schemas=schemas)
+        verdict = verify_messages(engine, job.changefeed, Messages(rows), oracle, schemas=schemas).verdict
     assert verdict.comparison is not None
     assert verdict.comparison.different == (4 if document else 0)
     assert verdict.ok is not document

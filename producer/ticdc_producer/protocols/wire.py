@@ -22,13 +22,11 @@ from zlib import adler32, crc32
 import msgspec
 
 from ticdc_producer.errors import DecodeError
-from ticdc_producer.model.event import ClaimObject
-from ticdc_producer.protocols.compression import plain
-from ticdc_producer.protocols.invalid_utf8 import escape
-from ticdc_producer.protocols.large_message_handle import claimed_message
 
-if TYPE_CHECKING:  # the specifications of protocols need no numpy
+if TYPE_CHECKING:  # every command loads the specifications of protocols, and few compare bytes
+    from ticdc_producer.model.event import ClaimObject
     from ticdc_producer.protocols.arrow_text import Numbers
+    from ticdc_producer.protocols.spec import Inputs
 
 EventBytes: TypeAlias = tuple[bytes | None, bytes | None]
 """The part of a key and of a value that belongs to one event."""
@@ -38,7 +36,7 @@ _NOTHING: Final = b"\x00null"
 _NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError, DecodeError)
 
 
-def json_form(text: bytes) -> Any:
+def json_form(text: bytes) -> object:
     """Return the value of a JSON text that may be compressed, and may contain bytes that are not UTF-8.
 
     Numbers keep their text: 1, 1.0 and 1.00 differ. The values of a member that occurs several times are an
@@ -49,8 +47,11 @@ def json_form(text: bytes) -> Any:
 
     :raises DecodeError: if it is no JSON.
     """
+    from ticdc_producer.protocols.bytes_in_json import escape
+    from ticdc_producer.protocols.compression import plain
+
     text, _ = escape("value", plain(text, "value"), "WIRE")
-    value = _PARSER.decode(text)
+    value: object = _PARSER.decode(text)
     # Only a text that its own serializer would write differently can have repeated members.
     return value if len(_PLAIN.encode(value)) == len(text) else _with_repeated_members(text)
 
@@ -100,8 +101,8 @@ class WireFormat:
     location: str = ""
     events: Callable[[bytes | None, bytes | None], Sequence[EventBytes]] = _whole
     starts: tuple[int, int] = (0, 0)
-    form: Callable[[bytes], Any] = json_form
-    form_of: Callable[[Mapping[str, Any]], Callable[[bytes], Any]] | None = None
+    form: Callable[[bytes], object] = json_form
+    form_of: Callable[[Inputs], Callable[[bytes], object]] | None = None
     unless: tuple[str, str] | None = None
     is_eventless: Callable[[bytes], bool] | None = None
 
@@ -203,6 +204,8 @@ class WireDigests:
 
     def _with_object(self, event: EventBytes, index: int, content: Contents) -> int:
         """Return the digest of the bytes of an event and of its claim-check object."""
+        from ticdc_producer.protocols.compression import plain
+
         digest, member = _digest(event), b'"%b"' % self.format.location.rpartition(".")[2].encode()
         try:
             if not any(member in plain(part, "value") for part in event if part):
@@ -229,6 +232,8 @@ class WireDigests:
         :param content: reads a claim-check object.
         :raises DecodeError: if the object cannot be read.
         """
+        from ticdc_producer.protocols.large_message_handle import claimed_message
+
         members = self._members(event)
         location = self._location(members)
         if location and self.claims:

@@ -110,7 +110,7 @@ def _id_in(part: bytes) -> int | None:
     return schema_id_of(part)
 
 
-def _form_of(inputs: Options) -> Callable[[bytes], object]:
+def _form_of(inputs: Inputs) -> Callable[[bytes], object]:
     from ticdc_producer.protocols.avro.decoder import wire_form
 
     return wire_form(inputs.get("schema_of") or inputs.get("schemas", {}).get)
