@@ -20,6 +20,7 @@ TYPE_CHECKING = False  # the module `typing` costs half a start of Python, and -
 if TYPE_CHECKING:
     from ticdc_producer.api import (
         RunReport,
+        Scenario,
         StateOutcome,
         Verdict,
         changes,
@@ -41,6 +42,7 @@ __all__ = [
     "MESSAGES",
     "ProducerError",
     "RunReport",
+    "Scenario",
     "StateOutcome",
     "Verdict",
     "changes",

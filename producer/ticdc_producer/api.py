@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from ticdc_producer.runs.verify import verify
     from ticdc_producer.runs.verify_state import verify_state
     from ticdc_producer.scenario.dataframe import changes, tables
+    from ticdc_producer.scenario.scenario import Scenario
     from ticdc_producer.verifier.consumer_state.outcome import StateOutcome
     from ticdc_producer.verifier.verdict import Verdict
 
 __all__ = [
     "RunReport",
+    "Scenario",
     "StateOutcome",
     "Verdict",
     "changes",
@@ -36,6 +38,7 @@ __all__ = [
 
 _MODULES = {
     "RunReport": "runs.run_report",
+    "Scenario": "scenario.scenario",
     "StateOutcome": "verifier.consumer_state.outcome",
     "Verdict": "verifier.verdict",
     "changes": "scenario.dataframe",

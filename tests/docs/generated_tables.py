@@ -15,6 +15,7 @@ from tests.docs import one_change, option_tables, sql_tables, trap_tables
 from tests.docs.craft_sizes import sizes
 from tests.docs.fidelity_table import fidelity
 from tests.docs.markdown import code, table
+from tests.runs.features import features
 from ticdc_producer.config import PARAMETERS, Parameter, State
 from ticdc_producer.config.parameters import protocols_with
 from ticdc_producer.protocols.registry import BUILT_IN, signatures
@@ -161,6 +162,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "recognition": recognition,
     "wire": wire,
     "craft-sizes": sizes,
+    "features": features,
     **one_change.TABLES,
     **option_tables.TABLES,
     **sql_tables.TABLES,

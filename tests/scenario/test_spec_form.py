@@ -20,7 +20,7 @@ from ticdc_producer.scenario.load import (
     load_scenario,
     shipped,
 )
-from ticdc_producer.scenario.spec import Scenario, scenario_schema
+from ticdc_producer.scenario.spec import ScenarioSpec, scenario_schema
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 CHECKOUT = Path(__file__).parents[2]
@@ -241,7 +241,7 @@ def test_the_published_schema_is_the_one_of_the_models() -> None:
 
 def test_the_schema_names_every_key_and_no_other() -> None:
     schema = scenario_schema()
-    assert set(schema["properties"]) == {field.alias for field in Scenario.model_fields.values()}
+    assert set(schema["properties"]) == {field.alias for field in ScenarioSpec.model_fields.values()}
     assert schema["required"] == ["version", "steps"]
     for name, definition in schema["definitions"].items():
         assert definition["additionalProperties"] is False, name

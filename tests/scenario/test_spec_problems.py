@@ -60,6 +60,7 @@ on-error: skip
 
 
 def test_all_problems_of_a_file_in_its_order(problems: Any) -> None:
+    kinds = "a step is one of sql, txn, resolved, generate, data, changes"
     assert problems(MANY) == [
         "s.yaml:2: unknown key 'nmae' (did you mean 'name'?)",
         "s.yaml:3: unknown key 'clock.evry' (did you mean 'every'?)",
@@ -82,9 +83,9 @@ def test_all_problems_of_a_file_in_its_order(problems: Any) -> None:
             "s.yaml:16: 'changefeed.bdr-mode' is not supported (rows that come back from another cluster, "
             "and DDL by its role, are not simulated)"
         ),
-        "s.yaml:18: steps[0]: a step is sql, txn, resolved, generate or data, this one has sql and txn",
+        f"s.yaml:18: steps[0]: {kinds}; this one has sql and txn",
         "s.yaml:20: 'steps[1].generate.transactions' is missing",
-        "s.yaml:21: steps[2]: a step is sql, txn, resolved, generate or data, this one has none of them",
+        f"s.yaml:21: steps[2]: {kinds}; this one has none of them",
         "s.yaml:22: steps[3]: a resolved step takes no commit-ts: its value is the time stamp",
         "s.yaml:24: 'steps[4]' must hold keys",
         "s.yaml:25: unknown key 'steps[5].sqll' (did you mean 'sql'?)",

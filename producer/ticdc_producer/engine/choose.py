@@ -11,11 +11,7 @@ from ticdc_producer.engine import ENGINES, EngineOption
 from ticdc_producer.engine.dataset import Engine, EngineName
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import ArgumentError
-
-SMALL_EVENTS = 100_000
-"""Up to this many events, DDL and resolved events of all partitions included, one process is faster."""
-SMALL_BYTES = 64 << 20
-"""Up to this many bytes of row images."""
+from ticdc_producer.model.limits import SMALL_BYTES, SMALL_EVENTS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,6 +34,14 @@ class Op(IntEnum):
         return self.name.lower()
 
 
+OP_LABELS = {
+    Op.INSERT: ("insert", "i", "c"),
+    Op.UPDATE: ("update", "u"),
+    Op.DELETE: ("delete", "d"),
+}
+"""The texts for an operation in the rows of users."""
+
+
 class Kind(IntEnum):
     """Kind of an event; the numbers are Open Protocol's ``t``."""
 

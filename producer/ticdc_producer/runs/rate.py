@@ -12,14 +12,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from pathlib import Path
 from typing import Protocol
 
 from ticdc_producer.config import ConfigSource
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model import tso
 from ticdc_producer.scenario.execute import clock_of
-from ticdc_producer.scenario.load import load_scenario
+from ticdc_producer.scenario.load import ScenarioSource, load_scenario
 from ticdc_producer.scenario.spec import read_duration
 from ticdc_producer.simulate.job import Job, prepare
 
@@ -103,7 +102,7 @@ def read_rate(text: str) -> float:
 
 
 def realtime_job(
-    scenario: str | Path,
+    scenario: ScenarioSource,
     rate: str,
     duration: str | None,
     *,

@@ -17,6 +17,7 @@ from ticdc_producer.runs.run_report import OnProgress, RunReport, final_progress
 from ticdc_producer.runs.targets.selection import checked_targets, started
 from ticdc_producer.runs.targets.target import Target
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
+from ticdc_producer.scenario.load import ScenarioSource
 from ticdc_producer.simulate.counts import Counts, uninjected_summary
 from ticdc_producer.simulate.encode import EncodedStream, encoded
 from ticdc_producer.simulate.fitted_faults import check_times, check_times_are_known, with_fitted_faults
@@ -135,7 +136,7 @@ def _of_target(report: RunReport, target: Target) -> RunReport:
 
 @translate_worker_errors()
 def run(
-    scenario: str | Path,
+    scenario: ScenarioSource,
     *,
     sink_uri: str | None = None,
     config: ConfigSource | None = None,
@@ -162,7 +163,7 @@ def run(
     Nothing is written before all input was checked and, unless ``messages_only`` is set, every event was
     encoded once.
 
-    :param scenario: a ``.yaml``, a ``.sql`` or the name of a shipped scenario.
+    :param scenario: a ``.yaml``, a ``.sql``, the name of a shipped scenario, or a ``Scenario``.
     :param sink_uri: TiCDC's sink URI; without a host the run writes to ``out`` if that is given, else to
         an embedded broker that lives as long as the run.
     :param config: a changefeed TOML, or its content as a mapping.

@@ -1,10 +1,13 @@
-"""Run a change log that a user built from DataFrames."""
+"""Run a change log that a user built from DataFrames of Spark.
+
+``Scenario.changes`` takes the DataFrames themselves, and has every option of ``run``. This function stays for
+callers that build change logs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,32 +15,23 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ticdc_producer.config import Changefeed, ConfigSource
-from ticdc_producer.dispatch.table_filter import TableFilter
+from ticdc_producer.config import ConfigSource
 from ticdc_producer.engine import EngineOption
-from ticdc_producer.engine.choose import (
-    SMALL_EVENTS,
-    EngineStart,
-    Estimate,
-    choose_engine,
-    translate_worker_errors,
-)
-from ticdc_producer.engine.spool import joined
+from ticdc_producer.engine.choose import translate_worker_errors
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.event import Op
+from ticdc_producer.model.limits import SMALL_EVENTS
 from ticdc_producer.model.shapes import CHANGE_LOG
-from ticdc_producer.model.tso import DEFAULT_EVERY_MS, DEFAULT_START, CommitClock
-from ticdc_producer.runs.run import execute
+from ticdc_producer.model.tso import DEFAULT_EVERY_MS, DEFAULT_START
+from ticdc_producer.runs.run import run_job
 from ticdc_producer.runs.run_options import OnStatus, RunOptions, ignore_status
 from ticdc_producer.runs.run_report import RunReport
-from ticdc_producer.runs.targets.selection import checked_targets, started
+from ticdc_producer.scenario.data_steps import LogPlan
 from ticdc_producer.scenario.dataframe import Tables
-from ticdc_producer.scenario.history import History
-from ticdc_producer.scenario.load import ScenarioFile
-from ticdc_producer.scenario.table_versions import with_update_ts
-from ticdc_producer.simulate.change_log import UpstreamLog, change_batch
-from ticdc_producer.simulate.job import Job, changefeed_of
-from ticdc_producer.simulate.simulate import Simulation
-from ticdc_producer.simulate.spark_sources import FrameChanges
+from ticdc_producer.scenario.execute import execute
+from ticdc_producer.scenario.history import Change, History, State, TableState
+from ticdc_producer.scenario.scenario import Scenario
+from ticdc_producer.simulate.job import changefeed_of, planned
 
 
 @translate_worker_errors()
@@ -62,7 +56,7 @@ def run_changes(
     """Run a change log: first the tables' DDL, then the changes, as ``run`` does with a scenario.
 
     Transaction 0 of the change log is the first commit after the DDL. A resolved event follows every
-    commit of the clock up to the last transaction. No expected state is compared.
+    commit of the clock up to the last transaction.
 
     :param changes: result of ``changes`` (shape ``CHANGE_LOG``, in any order); for several tables the union
         of the results.
@@ -87,7 +81,10 @@ def run_changes(
     if last is None:
         raise ScenarioError("the change log contains no changes")
     changefeed = changefeed_of(sink_uri, config, name=name, kafka_properties=kafka_properties)
-    job = _job(name, tables, last, changefeed, start, every_ms)
+    scenario = Scenario(name, clock={"start": start, "every": f"{every_ms}ms"}).sql(tables.sql).load()
+    created = execute(scenario, force_replicate=changefeed.force_replicate, profile=changefeed.profile)
+    history = _of_log(created, changes) if few is None else _of_rows(created, few)
+    job = planned(scenario, changefeed, replace(history, commits=created.commits + last + 1), traps={})
     options = RunOptions(
         out=None if out is None else Path(out),
         append=append,
@@ -97,12 +94,7 @@ def run_changes(
         engine=engine,
         on_status=on_status,
     )
-    targets = checked_targets(job, options)
-    choice = choose_engine(engine, _estimate(job, few))
-    with started(targets):
-        log = _change_log(changes, None if choice.name == "spark" else few, tables.commits)
-        simulation = Simulation(job, EngineStart(choice, on_status=on_status)(), log)
-        return replace(execute(simulation, targets, options), engine=choice)
+    return run_job(job, options)
 
 
 def _few(changes: DataFrame, engine: EngineOption) -> pa.Table | None:
@@ -117,57 +109,38 @@ def _last_transaction(changes: DataFrame) -> int | None:
     return last
 
 
-def _estimate(job: Job, few: pa.Table | None) -> Estimate:
-    rows = SMALL_EVENTS + 1 if few is None else few.num_rows
-    control = job.history.commits * len(job.stream.topic_partitions)
-    return Estimate(events=rows + control, nbytes=0 if few is None else few.nbytes)
+def _of_log(created: History, changes: DataFrame) -> History:
+    """Return the history of tables and a change log that Spark reads."""
+    filled = tuple(created.catalog.tables[state.version] for state in created.state.values())
+    plan = LogPlan(frame=changes, tables=filled, first_commit=created.commits)
+    return replace(created, data=(plan,), state={})
 
 
-def _change_log(changes: DataFrame, few: pa.Table | None, commits: int) -> UpstreamLog:
-    """Return the change log of a DataFrame, numbered after some commits.
-
-    :param few: its rows if this process has them.
-    """
-    if few is None:
-        shifted = changes.withColumn("commit_seq", F.col("commit_seq") + commits)
-        return UpstreamLog(change_batch(()), [FrameChanges(shifted)])
-    shifted_numbers = pc.add(few.column("commit_seq"), commits)
-    index = few.schema.get_field_index("commit_seq")
-    rows = few.set_column(index, few.schema.field(index), shifted_numbers).combine_chunks()
-    return UpstreamLog(joined(rows.to_batches(), CHANGE_LOG))
+def _of_rows(created: History, few: pa.Table) -> History:
+    """Return the history of tables and the rows of a change log, in the order of its positions."""
+    ordered = few.sort_by([("commit_seq", "ascending"), ("row_seq", "ascending")])
+    changes = [
+        Change(**{**row, "op": Op(row["op"]), "commit_seq": row["commit_seq"] + created.commits})
+        for row in ordered.to_pylist()
+    ]
+    return replace(created, changes=changes, state=_state_after(created, changes))
 
 
-def _job(name: str, tables: Tables, last: int, changefeed: Changefeed, start: int, every_ms: int) -> Job:
-    """Return the job of a change log.
-
-    :param last: number of its last transaction.
-    """
-    clock = CommitClock(start=start, every_us=1000 * every_ms)
-    catalog = TableFilter(changefeed).mark_ddls(tables.catalog.with_profile(changefeed.profile), clock.ts)
-    catalog = with_update_ts(catalog, clock, changefeed.profile)
-    return Job(
-        scenario=_scenario(name, start, every_ms),
-        history=History(catalog=catalog, changes=[], commits=tables.commits + last + 1),
-        changefeed=changefeed,
-    )
-
-
-def _scenario(name: str, start: int, every_ms: int) -> ScenarioFile:
-    """Return the settings of a scenario without steps."""
-    return ScenarioFile(
-        file="",
-        sha256="",
-        name=name,
-        description="",
-        seed=0,
-        start=start,
-        every=timedelta(milliseconds=every_ms),
-        database="test",
-        time_zone="+00:00",
-        build_time=None,
-        now=None,
-        resolved_every=None,
-        changefeed={},
-        steps=(),
-        on_error="stop",
-    )
+def _state_after(created: History, changes: Sequence[Change]) -> State:
+    """Return the rows that changes leave in empty tables."""
+    rows: dict[int, dict[tuple[int, bytes], tuple[bytes | None, ...]]] = {}
+    for change in changes:
+        of_table = rows.setdefault(change.table_version, {})
+        if change.old_row_key is not None:
+            of_table.pop((change.old_table_id or 0, change.old_row_key), None)
+        if change.after is None:
+            of_table.pop((change.table_id, change.row_key), None)
+        else:
+            of_table[change.table_id, change.row_key] = tuple(change.after)
+    return {
+        name: TableState(
+            version=state.version,
+            rows=tuple(row for _, row in sorted(rows.get(state.version, {}).items())),
+        )
+        for name, state in created.state.items()
+    }

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from pathlib import Path
 
 from ticdc_producer.config import ConfigSource
 from ticdc_producer.engine import EngineOption
@@ -23,6 +22,7 @@ from ticdc_producer.runs.targets.kafka import KafkaTarget
 from ticdc_producer.runs.targets.run_topics import RunTopics, prepare_topics
 from ticdc_producer.runs.targets.target import attach_verdict
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
+from ticdc_producer.scenario.load import ScenarioSource
 from ticdc_producer.simulate.change_log import shuffled_row_events
 from ticdc_producer.simulate.counts import Counts
 from ticdc_producer.simulate.encode import encoded
@@ -35,7 +35,7 @@ from ticdc_producer.verifier.match import ExpectedStream
 
 @translate_worker_errors()
 def run_realtime(
-    scenario: str | Path,
+    scenario: ScenarioSource,
     rate: str,
     duration: str | None = None,
     *,
@@ -56,7 +56,7 @@ def run_realtime(
     The clock starts now, unless the scenario names its start. Ctrl-C ends the run after a resolved event on
     every partition; then the written messages are verified.
 
-    :param scenario: a ``.yaml``, a ``.sql`` or the name of a shipped scenario.
+    :param scenario: a ``.yaml``, a ``.sql``, the name of a shipped scenario, or a ``Scenario``.
     :param rate: row changes per time, such as ``5000/s``.
     :param duration: length of the run, such as ``10m``; None: until all transactions of the step are sent.
     :param sink_uri: TiCDC's sink URI; without a host the run starts an embedded broker.

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from ticdc_producer.engine.choose import EngineChoice
 from ticdc_producer.faults.catalogue import EXPECTED_EVENTS, trap
 from ticdc_producer.model.fidelity import has_commit_ts
+from ticdc_producer.model.html_table import html_table
 from ticdc_producer.runs.preview import FirstEvents
 from ticdc_producer.simulate.counts import Counts, FaultCount, FaultSummary, discarded
 from ticdc_producer.simulate.job import Job
@@ -137,6 +138,22 @@ class RunReport:
             "fault_places": list(self.faults.occurrences),
             "verdict": None if self.verdict is None else self.verdict.to_json(),
         }
+
+    def _repr_html_(self) -> str:
+        """Return the counts and the verdict as a table of a notebook."""
+        kinds = self.counts.by_kind().items()
+        rows = [
+            ("target", self.target or "none: a dry run"),
+            ("engine", str(self.engine)),
+            *(
+                (kind, f"{count['events']:,} events in {count['messages']:,} messages")
+                for kind, count in kinds
+            ),
+            *(("warning", warning) for warning in self.warnings),
+            *([] if self.verdict is None else self.verdict.html_rows),
+        ]
+        title = f"Run of {self.scenario}: {'ok' if self.ok else 'failed'}"
+        return html_table(title, ("", ""), rows)
 
 
 def report_of(

@@ -19,7 +19,7 @@ from ticdc_producer.runs.targets.golden import folder_messages, folder_size
 from ticdc_producer.runs.targets.storage import verify_storage
 from ticdc_producer.runs.topics import brokers_of, check_beginning, topic_messages, whole_topics
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict, verify_messages
-from ticdc_producer.scenario.load import ScenarioFile
+from ticdc_producer.scenario.load import ScenarioFile, ScenarioSource
 from ticdc_producer.simulate.job import Job, changefeed_of, prepare
 from ticdc_producer.simulate.simulate import estimate_of
 from ticdc_producer.simulate.traps import settings_of
@@ -34,7 +34,7 @@ def verify(
     *,
     sink_uri: str | None = None,
     folder: str | Path | None = None,
-    scenario: str | Path | ScenarioFile | None = None,
+    scenario: ScenarioSource | ScenarioFile | None = None,
     config: ConfigSource | None = None,
     overrides: Sequence[str] = (),
     strict_table_order: bool = False,
@@ -179,7 +179,7 @@ def max_rows(changefeed: Changefeed, messages: int) -> int:
 
 def _verify_folder(
     folder: Path,
-    scenario: str | Path | ScenarioFile | None,
+    scenario: ScenarioSource | ScenarioFile | None,
     overrides: Sequence[str],
     state_at: Sequence[int],
     options: _Options,

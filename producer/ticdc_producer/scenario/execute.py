@@ -10,18 +10,29 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ticdc_producer.errors import ScenarioError, ScenarioProblems
+from ticdc_producer.errors import ScenarioError, ScenarioProblems, UnsupportedSQL
 from ticdc_producer.model import tso
+from ticdc_producer.model.limits import SMALL_EVENTS
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.tso import CommitClock
-from ticdc_producer.scenario.file_steps import DataPlan, DumpPlan, DumpStep, bind_data
+from ticdc_producer.scenario.data_steps import DataPlan, SourcePlan, bind_data
+from ticdc_producer.scenario.file_steps import DumpPlan, DumpStep
 from ticdc_producer.scenario.history import CheckSize, History
-from ticdc_producer.scenario.load import DataStep, GenerateStep, ResolvedStep, ScenarioFile, SQLStep
+from ticdc_producer.scenario.load import (
+    ChangesStep,
+    DataStep,
+    GenerateStep,
+    ResolvedStep,
+    ScenarioFile,
+    SQLStep,
+)
 from ticdc_producer.scenario.sql.refusals import Refusals
 from ticdc_producer.scenario.sql.session import Session
 from ticdc_producer.scenario.sql.statement_cache import StatementCache
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from ticdc_producer.scenario.generate.plan import GeneratePlan
 
 
@@ -87,7 +98,7 @@ def _execute_steps(
     pinned: dict[int, int] = {}
 
     def commit_time(commit: int) -> datetime:
-        return tso.to_datetime(_clock(scenario, pinned).ts(commit))
+        return tso.to_datetime(_newest_ts(scenario, pinned, commit))
 
     session = Session(
         file=scenario.file,
@@ -103,7 +114,8 @@ def _execute_steps(
     )
     resolved: list[tuple[int, int]] = []
     generated: list[GeneratePlan] = []
-    data: list[DataPlan | DumpPlan] = []
+    data: list[SourcePlan] = []
+    warnings: list[str] = []
     for step in scenario.steps:
         if isinstance(step, ResolvedStep):
             resolved.append((session.commits, step.ts))
@@ -120,6 +132,11 @@ def _execute_steps(
                 generated.extend(run_generate_step(session, step, scenario, edited))
             elif isinstance(step, DataStep):
                 data.append(_bind_data_step(session, step, scenario))
+            elif isinstance(step, ChangesStep):
+                if step.frame.rows is None:
+                    data.append(_bind_large_frame(session, step, scenario))
+                else:
+                    warnings += _run_rows(session, step, step.frame.rows, scenario, pinned)
             elif isinstance(step, DumpStep):
                 data.append(_bind_dump_step(session, step, scenario, _clock(scenario, dict(pinned))))
             else:
@@ -132,6 +149,7 @@ def _execute_steps(
         resolved=tuple(resolved),
         generated=tuple(session.edited(plan) for plan in generated),
         data=tuple(data),
+        warnings=tuple(warnings),
     )
 
 
@@ -157,9 +175,17 @@ def clock_of(scenario: ScenarioFile, history: History) -> CommitClock:
 
 
 def _clock(scenario: ScenarioFile, pinned: Mapping[int, int]) -> CommitClock:
-    return CommitClock(
-        start=scenario.start, every_us=scenario.every // timedelta(microseconds=1), pinned=pinned
-    )
+    return CommitClock(start=scenario.start, every_us=_every_us(scenario), pinned=pinned)
+
+
+def _newest_ts(scenario: ScenarioFile, pinned: Mapping[int, int], commit: int) -> int:
+    """Return the commit-ts of a commit that is not before the last pinned one, in constant time."""
+    first, start = next(reversed(pinned.items()), (0, scenario.start))
+    return CommitClock(start=start, every_us=_every_us(scenario)).ts(commit - first)
+
+
+def _every_us(scenario: ScenarioFile) -> int:
+    return scenario.every // timedelta(microseconds=1)
 
 
 def _run(session: Session, step: SQLStep) -> None:
@@ -169,12 +195,63 @@ def _run(session: Session, step: SQLStep) -> None:
         session.run(step.text, line=step.line)
 
 
+def _run_rows(
+    session: Session, step: ChangesStep, rows: pa.Table, scenario: ScenarioFile, pinned: dict[int, int]
+) -> list[str]:
+    """Run the rows of a small frame; return warnings."""
+    from ticdc_producer.scenario.frames.apply import run_changes_step
+
+    def pin(ts: int) -> None:
+        commit = session.commits
+        if pinned.pop(commit, None) is not None and step.commit_ts is not None:
+            raise ScenarioError("the step has a commit-ts, and its rows have others")
+        before = _newest_ts(scenario, pinned, commit - 1) if commit else 0
+        if not before < ts <= tso.MAX_TS:
+            raise ScenarioError(f"commit_ts {ts} must be greater than the previous commit-ts, {before}")
+        pinned[commit] = ts
+
+    warnings = run_changes_step(session, step.spec, rows, file=scenario.file, line=step.line, pin=pin)
+    pinned.pop(session.commits, None)  # of a last statement that commits nothing
+    return warnings
+
+
 def _bind_data_step(session: Session, step: DataStep, scenario: ScenarioFile) -> DataPlan:
     table = session.table(step.spec.table, line=step.line)
     plan = bind_data(step.spec, table, first_commit=session.commits, file=scenario.file, line=step.line)
     session.reserve_table(step.spec.table, line=step.line)
     session.skip_commits(step.spec.transactions)
     return plan
+
+
+def _bind_large_frame(session: Session, step: ChangesStep, scenario: ScenarioFile) -> DataPlan:
+    """Return the plan of a frame that Spark reads.
+
+    :raises ScenarioError: for what only small frames can have.
+    """
+    spec, (file, line) = step.spec, (scenario.file, step.line)
+    if spec.table is None or spec.order is None:
+        what = f"a DataFrame with the column txn or commit_ts has at most {SMALL_EVENTS:,} rows"
+        hint = "give the changes of each table as a step with `table`"
+        raise UnsupportedSQL(what, file=file, line=line, hint=hint)
+    table = session.table(spec.table, line=line)
+    last = step.frame.last_number(spec.order[0])
+    try:
+        session.reserve_table(spec.table, line=line)
+    except UnsupportedSQL as error:
+        hint = f"a DataFrame of more than {SMALL_EVENTS:,} rows needs an empty table without foreign keys"
+        raise UnsupportedSQL(error.what, file=file, line=line, hint=hint) from None
+    first_commit, transactions = session.commits, 0 if last is None else last + 1
+    session.skip_commits(transactions)
+    return DataPlan(
+        file=file,
+        line=line,
+        spec=spec,
+        table=table,
+        location="",
+        first_commit=first_commit,
+        transactions=transactions,
+        frame=step.frame,
+    )
 
 
 def _bind_dump_step(session: Session, step: DumpStep, scenario: ScenarioFile, clock: CommitClock) -> DumpPlan:
@@ -194,7 +271,7 @@ def _bind_dump_step(session: Session, step: DumpStep, scenario: ScenarioFile, cl
 
 def _check_pin(
     scenario: ScenarioFile,
-    step: SQLStep | GenerateStep | DataStep | DumpStep,
+    step: SQLStep | GenerateStep | DataStep | ChangesStep | DumpStep,
     pinned: dict[int, int],
     before: int,
     commits: int,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Op, Value
-from ticdc_producer.scenario.file_steps import DataPlan, DumpPlan
+from ticdc_producer.scenario.data_steps import SourcePlan
 
 _PLURALS = {
     "TRIGGER": "triggers", "PROCEDURE": "stored procedures", "FUNCTION": "stored functions",
@@ -171,11 +171,12 @@ class History:
     :param pinned: explicit ``commit-ts`` of single commits, by ``commit_seq``.
     :param resolved: explicit resolved steps: ``(number of commits before it, ts)``.
     :param generated: plans of the ``generate`` steps, whose changes are not in ``changes`` and ``state``.
-    :param data: plans of the ``data`` steps and of the steps of large dumps; their changes are not in
+    :param data: plans of ``data`` steps, large DataFrames and large dumps; their changes are not in
         ``changes`` and ``state`` either.
     :param state: rows at the end by ``(schema, table)``, also of tables that TiCDC does not replicate.
     :param state_at: the state after each requested number of commits.
     :param passed_over: the statements that were not run.
+    :param warnings: what differs from a real cluster, for reports.
     """
 
     catalog: Catalog
@@ -184,10 +185,11 @@ class History:
     pinned: Mapping[int, int] = field(default_factory=dict)
     resolved: tuple[tuple[int, int], ...] = ()
     generated: tuple[GeneratePlan, ...] = ()
-    data: tuple[DataPlan | DumpPlan, ...] = ()
+    data: tuple[SourcePlan, ...] = ()
     state: State = field(default_factory=dict)
     state_at: Mapping[int, State] = field(default_factory=dict)
     passed_over: PassedOver = field(default_factory=PassedOver)
+    warnings: tuple[str, ...] = ()
 
     @property
     def row_changes(self) -> int:

@@ -1,4 +1,4 @@
-"""Loads a scenario: a ``.yaml`` file, a ``.sql`` file, or a shipped scenario by name."""
+"""Loads a scenario: a ``.yaml`` file, a ``.sql`` file, a shipped scenario by name, or one built in Python."""
 
 from __future__ import annotations
 
@@ -8,19 +8,23 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from ticdc_producer.config.config_section import Path as KeyPath
 from ticdc_producer.config.config_section import spell
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
 from ticdc_producer.resources import bundled_dir
-from ticdc_producer.scenario.file_steps import Data, DumpStep, divide_dump
+from ticdc_producer.scenario.data_steps import Changes, Data, location_of
+from ticdc_producer.scenario.file_steps import DumpStep, divide_dump
 from ticdc_producer.scenario.generate.spec import Generate
 from ticdc_producer.scenario.spec import Fault, Step
 from ticdc_producer.scenario.sql.lexer import is_utf8_outside_of_strings
 from ticdc_producer.scenario.validate import validate_spec
 from ticdc_producer.scenario.yaml_tree import YAMLTree, read_yaml
+
+if TYPE_CHECKING:
+    from ticdc_producer.scenario.frames.frame import Frame, Frames
 
 
 def shipped() -> dict[str, Traversable]:
@@ -104,7 +108,21 @@ class DataStep:
     commit_ts: int | None = None
 
 
-ScenarioStep: TypeAlias = SQLStep | ResolvedStep | GenerateStep | DataStep | DumpStep
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangesStep:
+    """Changes in the rows of a DataFrame.
+
+    :param frame: the rows.
+    :param commit_ts: TSO of the first commit; None: the clock's.
+    """
+
+    spec: Changes
+    line: int
+    frame: Frame = field(repr=False)
+    commit_ts: int | None = None
+
+
+ScenarioStep: TypeAlias = SQLStep | ResolvedStep | GenerateStep | DataStep | ChangesStep | DumpStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,15 +164,27 @@ class ScenarioFile:
     changefeed_lines: Mapping[str, int] = field(default_factory=dict)
 
 
-def load_scenario(path_or_name: str | Path, overrides: Sequence[str] = ()) -> ScenarioFile:
+class LoadableScenario(Protocol):
+    """A scenario that was built in Python."""
+
+    def load(self, overrides: Sequence[str] = ()) -> ScenarioFile:
+        """Validate the scenario; see ``load_scenario``."""
+
+
+ScenarioSource: TypeAlias = str | Path | LoadableScenario
+"""A ``.yaml`` or ``.sql`` file, the name of a shipped scenario, or a scenario that was built in Python."""
+
+
+def load_scenario(scenario: ScenarioSource, overrides: Sequence[str] = ()) -> ScenarioFile:
     """Read and validate a scenario.
 
-    :param path_or_name: a ``.yaml`` or ``.sql`` file, or the name of a shipped scenario.
     :param overrides: settings of the form ``PATH=VALUE``, applied in order.
     :raises ScenarioError: if the scenario does not exist or cannot be read.
     :raises ScenarioProblems: with all problems of its content.
     """
-    source = _find(str(path_or_name))
+    if not isinstance(scenario, str | Path):
+        return scenario.load(overrides)
+    source = _find(str(scenario))
     file = str(source)
     if not _is_large_dump(source):
         return parse_scenario(_read(source, file), file, overrides)
@@ -163,16 +193,19 @@ def load_scenario(path_or_name: str | Path, overrides: Sequence[str] = ()) -> Sc
     return _scenario_file(tree, file, overrides, _file_sha256(path), _dump_steps(path))
 
 
-def parse_scenario(content: bytes, file: str, overrides: Sequence[str] = ()) -> ScenarioFile:
+def parse_scenario(
+    content: bytes, file: str, overrides: Sequence[str] = (), frames: Frames | None = None
+) -> ScenarioFile:
     """Validate a scenario that was read.
 
     :param file: its name, which ends with ``.yaml`` or ``.sql``; errors name it, and nothing is read from it.
     :param overrides: settings of the form ``PATH=VALUE``, applied in order.
+    :param frames: the rows of ``changes`` steps by their paths; those of other paths are in files.
     :raises ScenarioError: if it is not text.
     :raises ScenarioProblems: with all problems of its content.
     """
     tree = _tree(_text(content, file), file)
-    return _scenario_file(tree, file, overrides, hashlib.sha256(content).hexdigest())
+    return _scenario_file(tree, file, overrides, hashlib.sha256(content).hexdigest(), frames=frames or {})
 
 
 def _scenario_file(
@@ -181,8 +214,17 @@ def _scenario_file(
     overrides: Sequence[str],
     sha256: str,
     dump_steps: tuple[ScenarioStep, ...] = (),
+    frames: Frames | None = None,
 ) -> ScenarioFile:
     scenario = validate_spec(tree, file, overrides)
+
+    def built(index: int, step: Step) -> ScenarioStep:
+        if step.changes is None:
+            return _step(step, tree, index)
+        line = tree.keys.get(("steps", index, "changes"), 0)
+        frame = (frames or {}).get(step.changes.path) or _frame_in_file(step.changes.path, file, line)
+        return ChangesStep(spec=step.changes, line=line, frame=frame, commit_ts=step.commit_ts)
+
     return ScenarioFile(
         file=file,
         sha256=sha256,
@@ -197,7 +239,7 @@ def _scenario_file(
         now=None if scenario.session.now == "commit" else scenario.session.now,
         resolved_every=scenario.resolved.every,
         changefeed=_changefeed(tree),
-        steps=dump_steps or tuple(_step(step, tree, index) for index, step in enumerate(scenario.steps)),
+        steps=dump_steps or tuple(built(index, step) for index, step in enumerate(scenario.steps)),
         on_error=scenario.on_error,
         start_given="start" in scenario.clock.model_fields_set,
         faults=scenario.faults,
@@ -206,6 +248,12 @@ def _scenario_file(
             spell(path[1:]): line for path, line in tree.keys.items() if path[:1] == ("changefeed",)
         },
     )
+
+
+def _frame_in_file(path: str, file: str, line: int) -> Frame:
+    from ticdc_producer.scenario.frames.frame import ParquetFrame  # most scenarios have no such step
+
+    return ParquetFrame(location_of(path, file), file, line)
 
 
 def _find(name: str) -> Traversable:

@@ -25,7 +25,7 @@ from ticdc_producer.config import ChangefeedFile
 from ticdc_producer.config.parameters import REJECTED_KEYS
 from ticdc_producer.model import tso
 from ticdc_producer.model.option_type import TimeZone
-from ticdc_producer.scenario.file_steps import Data
+from ticdc_producer.scenario.data_steps import Changes, Data
 from ticdc_producer.scenario.generate.spec import Generate
 from ticdc_producer.scenario.yaml_tree import StrictModel
 
@@ -72,7 +72,7 @@ DEFAULT_START = 429918007904436226
 KEYS_REFUSED = {f"changefeed.{key}": reason for key, reason in REJECTED_KEYS.items()}
 """Keys, without list indexes, that are not supported yet, with the reason; they are refused by name."""
 
-_STEPS = ("sql", "txn", "resolved", "generate", "data")
+_STEPS = ("sql", "txn", "resolved", "generate", "data", "changes")
 _DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m(?!s))?(?:(\d+)s)?(?:(\d+)ms)?")
 _LONGEST = timedelta(days=3650)
 
@@ -204,7 +204,7 @@ class Resolved(StrictModel):
 
 
 class Step(StrictModel):
-    """One step: SQL, one transaction, a resolved event, generated changes, or changes from a data source."""
+    """One step: SQL, one transaction, a resolved event, generated changes, or changes from data."""
 
     model_config = ConfigDict(json_schema_extra=_exactly_one(*_STEPS))
 
@@ -213,6 +213,7 @@ class Step(StrictModel):
     resolved: TSO | None = Field(default=None, description="A resolved event with this time stamp.")
     generate: Generate | None = Field(default=None, description="Generated changes of tables.")
     data: Data | None = Field(default=None, description="Changes of a table from a file or a database.")
+    changes: Changes | None = Field(default=None, description="Changes in the rows of a DataFrame.")
     commit_ts: TSO | None = Field(default=None, description="Commit time of the step; must increase.")
 
     @model_validator(mode="after")
@@ -220,7 +221,7 @@ class Step(StrictModel):
         kinds = [kind for kind in _STEPS if getattr(self, kind) is not None]
         if len(kinds) != 1:
             present = " and ".join(kinds) or "none of them"
-            raise ValueError(f"a step is sql, txn, resolved, generate or data, this one has {present}")
+            raise ValueError(f"a step is one of {', '.join(_STEPS)}; this one has {present}")
         if self.resolved is not None and self.commit_ts is not None:
             raise ValueError("a resolved step takes no commit-ts: its value is the time stamp")
         if kinds[0] in ("sql", "txn") and not (self.sql or self.txn or "").strip():
@@ -228,7 +229,7 @@ class Step(StrictModel):
         return self
 
 
-class Scenario(StrictModel):
+class ScenarioSpec(StrictModel):
     """A scenario file."""
 
     version: Literal[1] = Field(description="Version of the scenario format.")
@@ -261,7 +262,7 @@ class Scenario(StrictModel):
 
 def scenario_schema() -> dict[str, object]:
     """Return the JSON Schema (draft 7, which editors read) of a scenario file."""
-    schema = _tidied(Scenario.model_json_schema(by_alias=True, ref_template="#/definitions/{model}"))
+    schema = _tidied(ScenarioSpec.model_json_schema(by_alias=True, ref_template="#/definitions/{model}"))
     definitions = schema.pop("$defs")
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",

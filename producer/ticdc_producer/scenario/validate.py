@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from ticdc_producer.config.config_section import Path, explain, spell
 from ticdc_producer.errors import ScenarioError, ScenarioProblems
-from ticdc_producer.scenario.spec import KEYS_REFUSED, Scenario
+from ticdc_producer.scenario.spec import KEYS_REFUSED, ScenarioSpec
 from ticdc_producer.scenario.yaml_tree import YAMLTree, read_yaml
 
 _KEY = re.compile(r"([^.\[\]=]+)((?:\[\d{1,6}\])*)")
@@ -93,7 +93,7 @@ def _check_step(here: Any, part: str | int, above: Path, spelled: str) -> None:
         raise setting_error(f"{name!r} has {len(here)} entries, so [{part}] is out of range", spelled)
 
 
-def validate_spec(tree: YAMLTree, file: str, overrides: Sequence[str] = ()) -> Scenario:
+def validate_spec(tree: YAMLTree, file: str, overrides: Sequence[str] = ()) -> ScenarioSpec:
     """Apply settings to a document and validate it.
 
     :param tree: the document; the settings change it.
@@ -125,11 +125,11 @@ class _Checker:
             else:
                 self.settings[path] = setting.partition("=")[0]
 
-    def scenario(self) -> Scenario | None:
+    def scenario(self) -> ScenarioSpec | None:
         try:
-            scenario = Scenario.model_validate(self.tree.data)
+            scenario = ScenarioSpec.model_validate(self.tree.data)
         except ValidationError as error:
-            for problem in explain(error, Scenario, KEYS_REFUSED):
+            for problem in explain(error, ScenarioSpec, KEYS_REFUSED):
                 if not self._is_unreadable(problem.path):
                     self.problems.append(self._problem(problem.path, problem.what, problem.hint))
             return None
@@ -140,7 +140,7 @@ class _Checker:
         """Return whether the value of the path, or a value inside it, could not be read; it is reported."""
         return any(unread[: len(path)] == path for unread in self.tree.unread)
 
-    def _commits_that_do_not_grow(self, scenario: Scenario) -> Iterator[ScenarioError]:
+    def _commits_that_do_not_grow(self, scenario: ScenarioSpec) -> Iterator[ScenarioError]:
         last = 0
         for index, step in enumerate(scenario.steps):
             if step.commit_ts is None:

@@ -17,7 +17,7 @@ from ticdc_producer.config import SinkKind, parse_sink_uri
 from ticdc_producer.config.parameters import BY_NAME
 from ticdc_producer.errors import RefusedRequest
 from ticdc_producer.runs.options import RUN, VERIFY, Option
-from ticdc_producer.scenario.load import DataStep, GenerateStep, ScenarioFile
+from ticdc_producer.scenario.load import ChangesStep, DataStep, GenerateStep, ScenarioFile
 from ticdc_producer.serve.settings import Permission, ServeSettings
 
 _Name: TypeAlias = Annotated[str, Field(max_length=300)]
@@ -166,8 +166,10 @@ def check_scenario(scenario: ScenarioFile, shipped: ScenarioFile | None, setting
     """
     own = set() if shipped is None else {text for text, _ in _expressions(shipped)}
     for step in scenario.steps:
-        if isinstance(step, DataStep) and "files" not in settings.permissions:
-            raise _refused("`data` steps read files and databases", "files", f"{scenario.file}:{step.line}")
+        if isinstance(step, DataStep | ChangesStep) and "files" not in settings.permissions:
+            kind = "`data`" if isinstance(step, DataStep) else "`changes`"
+            what = f"{kind} steps read files and databases"
+            raise _refused(what, "files", f"{scenario.file}:{step.line}")
     for text, line in _expressions(scenario):
         if "expression" not in settings.permissions and text not in own:
             where = f"{scenario.file}:{line}" if line else scenario.file

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from pathlib import Path
 from typing import Literal, TypeAlias
 
 from ticdc_producer.config import Changefeed, ConfigSource, changefeed_content, resolve
@@ -31,7 +30,7 @@ from ticdc_producer.protocols.spec import Schema, SchemaIDs
 from ticdc_producer.protocols.wire import WireDigests
 from ticdc_producer.scenario.execute import check_commits, clock_of, commits_until, execute
 from ticdc_producer.scenario.history import CheckSize, History, State
-from ticdc_producer.scenario.load import ScenarioFile, load_scenario
+from ticdc_producer.scenario.load import ScenarioFile, ScenarioSource, load_scenario
 from ticdc_producer.scenario.sql.statement_cache import StatementCache
 from ticdc_producer.scenario.table_versions import rewrite_ddl_text, with_cached_flags, with_update_ts
 from ticdc_producer.simulate.rule_errors import locate_rule_errors
@@ -199,7 +198,7 @@ class Job:
 
 
 def prepare(
-    scenario: str | Path | ScenarioFile,
+    scenario: ScenarioSource | ScenarioFile,
     *,
     sink_uri: str | None = None,
     config: ConfigSource | None = None,
@@ -214,7 +213,8 @@ def prepare(
 ) -> Job:
     """Read a scenario and its changefeed, run its SQL, plan its stream.
 
-    :param scenario: a ``.yaml``, a ``.sql``, the name of a shipped scenario, or a loaded scenario.
+    :param scenario: a ``.yaml``, a ``.sql``, the name of a shipped scenario, one built in Python, or a loaded
+        scenario.
     :param sink_uri: replaces the scenario's sink URI.
     :param config: a changefeed TOML, or its content as a mapping.
     :param overrides: ``path=value`` for any key of the scenario.

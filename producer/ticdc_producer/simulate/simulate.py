@@ -15,7 +15,6 @@ from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.model.event import Message
 from ticdc_producer.model.shapes import EXPECTED_EVENTS
-from ticdc_producer.scenario.file_steps import DumpPlan
 from ticdc_producer.simulate.change_log import UpstreamLog, UpstreamSource, change_batch
 from ticdc_producer.simulate.encode import EncodedStream, encoded, sent_events
 from ticdc_producer.simulate.job import Job
@@ -161,10 +160,8 @@ def _control_events(job: Job) -> int:
 
 def _requires_spark(job: Job) -> str:
     """Return the part of the work that only Spark can do; empty if there is none."""
-    if any(not isinstance(step, DumpPlan) for step in job.history.data):
-        return "a `data` step"
     if job.history.data:
-        return "a large dump"
+        return job.history.data[0].what
     if not job.history.generated:
         return ""
     from ticdc_producer.scenario.generate.plan import has_expressions

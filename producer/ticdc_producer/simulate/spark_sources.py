@@ -1,5 +1,4 @@
-"""Sources of changes that Spark reads or computes: DataFrames, ``data`` steps, columns with an
-``expression``."""
+"""Sources of changes that Spark reads or computes: ``data`` steps, DataFrames, generated columns with SQL."""
 
 from __future__ import annotations
 
@@ -14,7 +13,7 @@ from ticdc_producer.engine.dataset import Batches, Dataset, Engine
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.model.shapes import CHANGE_LOG, TABLE_ROWS
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.file_steps import DataPlan, DumpPlan
+from ticdc_producer.scenario.data_steps import SourcePlan
 from ticdc_producer.scenario.generate.cells import Expressions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.simulate.change_log import UpstreamSource
@@ -43,38 +42,25 @@ def _on_spark(engine: Engine, what: str) -> SparkEngine:
 
 
 @dataclass(frozen=True)
-class FrameChanges(UpstreamSource):
-    """The changes of a user's DataFrame.
-
-    :param frame: shape ``CHANGE_LOG``, in any order.
-    """
-
-    frame: DataFrame
-
-    def changes(self, engine: Engine) -> Dataset:
-        return _on_spark(engine, "a DataFrame of this size").of_frame(self.frame, CHANGE_LOG)
-
-
-@dataclass(frozen=True)
 class DataSteps(UpstreamSource):
-    """The changes of ``data`` steps and of large dumps."""
+    """The changes of ``data`` steps, of large DataFrames and of large dumps."""
 
-    steps: tuple[DataPlan | DumpPlan, ...]
+    steps: tuple[SourcePlan, ...]
 
     def changes(self, engine: Engine) -> Dataset:
         from ticdc_producer.scenario.dataframe.data import data_changes
 
-        spark = _on_spark(engine, "a `data` step")
+        spark = _on_spark(engine, self.steps[0].what)
         frames = [data_changes(spark.spark, step) for step in self.steps]
         return spark.of_frame(_union(frames), CHANGE_LOG)
 
     def rows(self, engine: Engine, job: Job, commits: int | None) -> Iterator[tuple[TableInfo, Dataset]]:
         from ticdc_producer.scenario.dataframe.data import data_rows
 
-        for step in self.steps:
-            if is_compared(job, step.table, step.first_commit, commits):
-                spark, table = _on_spark(engine, "a `data` step"), step.table
-                rows = spark.of_frame(data_rows(spark.spark, step, commits), TABLE_ROWS)
+        for step, table in [(each, table) for each in self.steps for table in each.tables]:
+            if is_compared(job, table, step.first_commit, commits):
+                spark = _on_spark(engine, step.what)
+                rows = spark.of_frame(data_rows(spark.spark, step, table, commits), TABLE_ROWS)
                 yield job.stream.selection.of(table), rows.map(partial(_replicated, job, table), TABLE_ROWS)
 
 

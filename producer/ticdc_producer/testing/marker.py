@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
 
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.hints import nearest
+
+if TYPE_CHECKING:
+    from ticdc_producer.scenario.load import LoadableScenario
 
 FORM = "ticdc(scenario=…, protocol=… or […], traps=[…], overrides=[…])"
 _ARGUMENTS = ("scenario", "protocol", "traps", "overrides")
@@ -16,7 +20,7 @@ _ARGUMENTS = ("scenario", "protocol", "traps", "overrides")
 class MarkerArguments:
     """A scenario, and how it is run.
 
-    :param scenario: a ``.yaml`` file, a ``.sql`` file or the name of a shipped scenario.
+    :param scenario: a ``.yaml`` file, a ``.sql`` file, the name of a shipped scenario, or a ``Scenario``.
     :param protocols: each a name, optionally followed by ``&`` and parameters of the sink URI; empty for the
         scenario's own.
     :param several: whether the test runs once for each of the protocols.
@@ -24,7 +28,7 @@ class MarkerArguments:
     :param overrides: values of ``run --set``.
     """
 
-    scenario: str
+    scenario: str | LoadableScenario
     protocols: tuple[str, ...] = ()
     several: bool = False
     traps: tuple[str, ...] = ()
@@ -43,14 +47,14 @@ def parse_marker(args: Sequence[object], kwargs: Mapping[str, object]) -> Marker
         if name not in _ARGUMENTS:
             raise _error(f"unknown argument {name!r}", name, hint=nearest(name, _ARGUMENTS))
     scenario = kwargs.get("scenario")
-    if not isinstance(scenario, str) or not scenario:
+    if not (isinstance(scenario, str) and scenario) and not hasattr(scenario, "load"):
         raise _error("it names no scenario", "scenario", hint=FORM)
     protocol = kwargs.get("protocol", ())
     protocols = (protocol,) if isinstance(protocol, str) else _texts("protocol", protocol)
     for name in protocols:
         check_protocol(name)
     return MarkerArguments(
-        scenario=scenario,
+        scenario=cast("str | LoadableScenario", scenario),
         protocols=protocols,
         several=not isinstance(protocol, str) and bool(protocols),
         traps=_texts("traps", kwargs.get("traps", ())),

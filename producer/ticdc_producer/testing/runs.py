@@ -14,7 +14,7 @@ from ticdc_producer.config.resolve import resolve
 from ticdc_producer.config.sink_uri import default_sink_uri
 from ticdc_producer.errors import FolderError
 from ticdc_producer.protocols.registry import protocol_spec
-from ticdc_producer.scenario.load import ScenarioFile, load_scenario
+from ticdc_producer.scenario.load import LoadableScenario, ScenarioFile, load_scenario
 from ticdc_producer.testing.marker import MarkerArguments, protocol_name
 from ticdc_producer.testing.topic import Golden
 
@@ -48,7 +48,8 @@ class GoldenRuns:
         :raises FolderError: if the folder was verified and violates an invariant or its expectations.
         """
         scenario = _find_scenario(arguments.scenario, test_folder)
-        key = (scenario, protocol, arguments.traps, arguments.overrides)
+        name = scenario if isinstance(scenario, str) else load_scenario(scenario).sha256
+        key = (name, protocol, arguments.traps, arguments.overrides)
         if key not in self._folders:
             uri = sink_uri(load_scenario(scenario, arguments.overrides), protocol)
             folder = self.new_folder() / "golden"
@@ -108,7 +109,9 @@ def _has(protocol: str, option: str) -> bool:
     return known is None or has_parameter(protocol_spec(protocol), known)
 
 
-def _find_scenario(scenario: str, test_folder: Path) -> str:
-    """Return the scenario file in the test's folder if it exists, else the name unchanged."""
+def _find_scenario(scenario: str | LoadableScenario, test_folder: Path) -> str | LoadableScenario:
+    """Return the scenario file in the test's folder if it exists, else the scenario unchanged."""
+    if not isinstance(scenario, str):
+        return scenario
     file = test_folder / scenario
     return str(file) if file.is_file() else scenario

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ticdc_producer.engine.choose import EngineChoice
+from ticdc_producer.model.html_table import html_table
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.table_state import StateComparison
@@ -56,6 +57,28 @@ class Verdict:
             "states": [{"ts": ts, **state.to_json()} for ts, state in sorted(self.states.items())],
             "engine": None if self.engine is None else self.engine.to_json(),
         }
+
+    def _repr_html_(self) -> str:
+        """Return the result of each check as a table of a notebook."""
+        return html_table(f"Verdict: {'ok' if self.ok else 'violated'}", ("check", "result"), self.html_rows)
+
+    @property
+    def html_rows(self) -> list[tuple[str, str]]:
+        """The checks and their results."""
+        rows = [("invariants", f"{len(self.checked)} checked")]
+        rows += [(finding.id, f"{finding.severity}: {finding.count:,}") for finding in self.findings]
+        if self.comparison is not None:
+            rows.append(("events", f"{self.comparison.expected:,} expected, {_result(self.comparison.ok)}"))
+        states = {"rows": self.state, **{f"rows at {ts}": state for ts, state in self.states.items()}}
+        for name, state in states.items():
+            if state is not None:
+                size = f"{state.rows:,} in {state.tables} tables"
+                rows.append((name, f"{size}, {_result(state.ok)}"))
+        return rows
+
+
+def _result(ok: bool) -> str:
+    return "as expected" if ok else "different"
 
 
 @dataclass(frozen=True)

@@ -144,7 +144,7 @@ def coerce(column: ColumnInfo, value: SQLValue | date | time | timedelta, mode: 
     rule = _COERCIONS.get(column.type)
     if rule is None:
         raise value_error(column.name, value, f"Values of type {column.type_name} are not supported")
-    return rule(column, _from_python(value, mode), mode)
+    return rule(column, sql_value(value, mode), mode)
 
 
 def read(column: ColumnInfo, value: Value, mode: SQLMode = STRICT) -> SQLValue:
@@ -200,7 +200,8 @@ def _read_other(column: ColumnInfo, value: bytes, mode: SQLMode) -> SQLValue:
     return date_time
 
 
-def _from_python(value: SQLValue | date | time | timedelta, mode: SQLMode) -> SQLValue:
+def sql_value(value: SQLValue | date | time | timedelta, mode: SQLMode) -> SQLValue:
+    """Return the SQL value of a Python value; see ``coerce``."""
     if isinstance(value, datetime):
         local = value.astimezone(mode.zone) if value.tzinfo else value
         return datetime_from_python(local, 6)

@@ -147,7 +147,7 @@ class StorageTarget(Target):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        return self.job.changefeed.warnings  # there are no topics
+        return (*self.job.changefeed.warnings, *self.job.history.warnings)  # there are no topics
 
     @cached_property
     def _layout(self) -> StoragePlan:

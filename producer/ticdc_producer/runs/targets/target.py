@@ -58,7 +58,8 @@ class Target(ABC):
     @property
     def warnings(self) -> tuple[str, ...]:
         """The warnings of a report."""
-        return (*self.job.changefeed.warnings, *self.job.stream.router.warnings)
+        job = self.job
+        return (*job.changefeed.warnings, *job.stream.router.warnings, *job.history.warnings)
 
     @property
     def is_complete(self) -> bool:

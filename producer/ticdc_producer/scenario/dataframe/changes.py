@@ -157,4 +157,6 @@ def _struct_of(df: DataFrame, before: str) -> StructType:
 
 def _refuse_partitions(table: TableInfo) -> None:
     if table.partitions:
-        raise UnsupportedSQL(f"table {table.qualified_name} is partitioned: not supported in DataFrames")
+        raise UnsupportedSQL(
+            f"table {table.qualified_name} is partitioned: not supported in large DataFrames"
+        )

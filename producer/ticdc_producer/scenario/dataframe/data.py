@@ -15,8 +15,9 @@ from pyspark.sql import functions as F
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.shapes import CHANGE_LOG
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.data_steps import Changes, DataPlan, LogPlan, SourcePlan
 from ticdc_producer.scenario.dataframe.changes import changes
-from ticdc_producer.scenario.file_steps import DataPlan, DumpPlan, StatementSpan
+from ticdc_producer.scenario.file_steps import DumpPlan, StatementSpan
 from ticdc_producer.scenario.history import Change
 from ticdc_producer.scenario.sql.allocator import RowIds
 from ticdc_producer.scenario.sql.session import Session
@@ -91,7 +92,7 @@ def _batch(changes: list[Change], *, hidden_ids: bool) -> pa.RecordBatch:
     )
 
 
-def data_changes(spark: SparkSession, plan: DataPlan | DumpPlan) -> DataFrame:
+def data_changes(spark: SparkSession, plan: SourcePlan) -> DataFrame:
     """Return the step's changes (shape ``CHANGE_LOG``), in no order.
 
     :raises ScenarioError: with the step's file and line, for a source that Spark cannot read, and for columns
@@ -99,23 +100,28 @@ def data_changes(spark: SparkSession, plan: DataPlan | DumpPlan) -> DataFrame:
     """
     if isinstance(plan, DumpPlan):
         return dump_changes(spark, plan)
-    spec = plan.spec
-    with _located(plan):
-        log = changes(_loaded(spark, plan), plan.table, op=spec.op, order=spec.order, before=spec.before)
     number = F.col("commit_seq")
-    beyond = stop_job(
-        f"{spec.order[0]!r} is not below {spec.transactions}, the step's transactions: ", number
-    )
-    shifted = F.when(number < spec.transactions, number + plan.first_commit).otherwise(beyond.cast("long"))
+    if isinstance(plan, LogPlan):
+        return plan.frame.withColumn("commit_seq", number + plan.first_commit)
+    spec, order = plan.spec, plan.spec.order or ()
+    with _located(plan):
+        log = changes(_loaded(spark, plan), plan.table, op=spec.op, order=order, before=spec.before)
+    beyond = stop_job(f"{order[0]!r} is not below {plan.transactions}, the step's transactions: ", number)
+    shifted = F.when(number < plan.transactions, number + plan.first_commit).otherwise(beyond.cast("long"))
     return log.withColumn("commit_seq", shifted)
 
 
-def data_rows(spark: SparkSession, plan: DataPlan | DumpPlan, commits: int | None = None) -> DataFrame:
+def data_rows(
+    spark: SparkSession, plan: SourcePlan, table: TableInfo, commits: int | None = None
+) -> DataFrame:
     """Return the rows that exist after the step: columns ``row_key`` and ``row`` (an image), in no order.
 
+    :param table: the table whose rows are returned.
     :param commits: number of commits of the whole history after which the rows are taken; None: all.
     """
     log = data_changes(spark, plan)
+    if len(plan.tables) > 1:
+        log = log.where(F.col("table_version") == table.version)
     if commits is not None:
         log = log.where(F.col("commit_seq") < commits)
     position = F.struct("commit_seq", "row_seq")
@@ -130,6 +136,10 @@ def data_rows(spark: SparkSession, plan: DataPlan | DumpPlan, commits: int | Non
 
 
 def _loaded(spark: SparkSession, plan: DataPlan) -> DataFrame:
+    if plan.frame is not None:
+        return plan.frame.spark_frame(spark)
+    if isinstance(plan.spec, Changes):
+        raise TypeError("the plan of a DataFrame has none")
     reader = spark.read.format(plan.spec.format).options(**plan.spec.options)
     if plan.spec.schema_ is not None:
         reader = reader.schema(plan.spec.schema_)

@@ -30,13 +30,13 @@ class UnknownTable(ScenarioError, KeyError):
 class Tables(Mapping[str, TableInfo]):
     """Tables by ``schema.table``, or by ``table`` if only one schema has it; names compare without case.
 
-    :ivar catalog: the tables and the DDL jobs that created them, for a run that sends these DDLs first.
-    :ivar commits: number of commits of the jobs: the first transaction's number in the whole history.
+    :ivar catalog: the tables and the DDL jobs that created them.
+    :ivar sql: the statements, which a run sends first.
     """
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: History, sql: str = "") -> None:
         self.catalog: Catalog = history.catalog
-        self.commits: int = history.commits
+        self.sql = sql
         last = {name: history.catalog.tables[state.version] for name, state in history.state.items()}
         self._tables = {table.qualified_name: table for table in last.values()}
 
@@ -78,7 +78,7 @@ def tables(sql: str) -> Tables:
             raise UnsupportedSQL(what, line=statement.line, hint="only CREATE, USE and SET are")
     session = Session()
     session.run(sql)
-    return Tables(session.history())
+    return Tables(session.history(), sql)
 
 
 @dataclass(frozen=True, slots=True)

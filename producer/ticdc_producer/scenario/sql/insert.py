@@ -69,8 +69,9 @@ def run_insert(
     lenient = ignore or (not mode.strict and len(source.tuples) > 1)
     updates = _on_duplicate(tree, verb)
     limit_ids = bool(updates) and not mode.strict
+    offsets = source.offsets
     rows = transaction.size.weighed(
-        (_evaluated(table, source.offsets, values, context, lenient, limit_ids) for values in source.tuples),
+        (evaluated_row(table, offsets, values, context, lenient, limit_ids) for values in source.tuples),
         transaction.line,
     )
     check_assignments(updates, scope)
@@ -83,7 +84,7 @@ def run_insert(
         elif updates:
             _insert_or_update(table, values, updates, transaction, source.scope_of(number, scope))
         elif not ignore or _fits(table, values):
-            transaction.insert(table, _new_row(table, values))
+            transaction.insert(table, new_row(table, values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +186,7 @@ def _on_duplicate(tree: exp.Insert, verb: str) -> list[exp.Expr]:
     return list(conflict.expressions)
 
 
-def _evaluated(
+def evaluated_row(
     table: Table,
     offsets: Sequence[int],
     nodes: list[Cell],
@@ -193,7 +194,12 @@ def _evaluated(
     lenient: bool,
     limit_ids: bool,
 ) -> list[Value]:
-    """Evaluate the values of one row; expressions see the columns to their left."""
+    """Evaluate the values of one row; expressions see the columns to their left.
+
+    :param offsets: the columns that the nodes assign.
+    :param lenient: whether NULL in a NOT NULL column becomes its zero value.
+    :param limit_ids: see ``_auto_increment``.
+    """
     columns, mode = table.info.columns, context.mode
     scope = Scope(mode, table.info, [None] * len(columns), None, lenient, context)
     given = set(offsets) if nodes else set()
@@ -234,7 +240,11 @@ def _auto_increment(
     return stored
 
 
-def _new_row(table: Table, values: Sequence[Value]) -> Row:
+def new_row(table: Table, values: Sequence[Value]) -> Row:
+    """Return a new row, with the next hidden row id if the table has one.
+
+    :raises ScenarioError: for NULL in a NOT NULL column.
+    """
     for column, value in zip(table.info.columns, values, strict=True):
         if value is None and not column.nullable:
             raise null_error(column)
@@ -248,7 +258,7 @@ def _replace(table: Table, values: Sequence[Value], transaction: OpenTransaction
         if table.read(row) == list(values):
             return
         transaction.delete(table, row)
-    transaction.insert(table, _new_row(table, values))
+    transaction.insert(table, new_row(table, values))
 
 
 def _insert_or_update(
@@ -260,7 +270,7 @@ def _insert_or_update(
 ) -> None:
     conflict = table.conflict(values)
     if conflict is None:
-        transaction.insert(table, _new_row(table, values))
+        transaction.insert(table, new_row(table, values))
         return
     _, row = conflict
     scope = Scope(around.mode, table.info, table.read(row), values, False, around.context, "", around.outer)

@@ -41,14 +41,14 @@ class ReservedTables:
         """
         info = table.info
         if (info.schema, info.name) in self:
-            raise _refused(info, "one step fills a table; use another table")
+            raise self._refused(info, "one step fills a table; use another table")
         if table.rows:
-            raise UnsupportedSQL(f"table {info.qualified_name} holds rows already: generate needs it empty")
+            raise UnsupportedSQL(f"table {info.qualified_name} holds rows already: its step needs it empty")
         if not enforced:
             self._dumped[_name(info)] = table
         elif table.foreign_keys:
             raise UnsupportedSQL(
-                f"table {info.qualified_name} has a foreign key: generate does not follow it"
+                f"table {info.qualified_name} has a foreign key: its step does not follow it"
             )
         self._reserved[_name(info)] = info
         self.check(tables)
@@ -102,7 +102,7 @@ class ReservedTables:
         if name in self._generated:
             self._generated[name].use(table)
         elif name in self._reserved:
-            raise _refused(table.info, _HINT)
+            raise self._refused(table.info, _HINT)
         if enforced and self._is_related_to_dumped(table):
             what = f"a foreign key between {table.info.qualified_name} and a table of a large dump"
             raise UnsupportedSQL(f"{what} is not enforced", hint="set foreign_key_checks = 0 before")
@@ -136,11 +136,16 @@ class ReservedTables:
         if new == old:
             return
         if new is None or name not in self._generated:
-            what = f"DDL of {old.qualified_name} after its generate step is not supported"
             generated = self._generated.get(name)
+            step = "the step that fills it" if generated is None else "its generate step"
+            what = f"DDL of {old.qualified_name} after {step} is not supported"
             raise UnsupportedSQL(what, hint=_HINT if generated is None else generated.POSSIBLE_DDL)
         self._generated[name].follow_ddl(old, new)
         self._reserved[name] = new
+
+    def _refused(self, table: TableInfo, hint: str) -> UnsupportedSQL:
+        made = "were generated" if _name(table) in self._generated else "come from a step"
+        return UnsupportedSQL(f"the rows of {table.qualified_name} {made}", hint=hint)
 
     def take_snapshot(self, cluster: TiDBCluster, counts: Iterable[int]) -> None:
         """Note the rows of generated tables that statements used, after some numbers of commits."""
@@ -157,7 +162,3 @@ def _name(table: TableInfo) -> tuple[str, str]:
 
 def _lower(name: tuple[str, str]) -> tuple[str, str]:
     return name[0].lower(), name[1].lower()
-
-
-def _refused(table: TableInfo, hint: str) -> UnsupportedSQL:
-    return UnsupportedSQL(f"the rows of {table.qualified_name} were generated", hint=hint)

@@ -33,6 +33,7 @@ from ticdc_producer.scenario.sql.prepared_statements import PreparedStatements, 
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.recorded_history import RecordedHistory
 from ticdc_producer.scenario.sql.refusals import Refusals, located
+from ticdc_producer.scenario.sql.row_writer import RowWriter
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.session_settings import SessionSettings, SessionValues
 from ticdc_producer.scenario.sql.session_tables import FIRST_DATABASE, SessionTables
@@ -124,13 +125,28 @@ class Session:
         :param line: line of the file at which ``text`` starts.
         :raises ScenarioError: at the first statement that fails, with file and line.
         """
+        with self.open_transaction(line):
+            self.run_in_transaction(text, line=line)
+
+    def run_in_transaction(self, text: str, *, line: int) -> None:
+        """Run DML statements in the open transaction; see ``transaction``."""
+        self._tables.announce(text, self._statements)
+        for statement in split_statements(text, line):
+            with self._collected(statement), self._located(statement.line):
+                self._step(statement)
+
+    @contextmanager
+    def open_transaction(self, line: int) -> Iterator[RowWriter]:
+        """Open a transaction that commits at the end of the context, and is undone by an error.
+
+        :return: a writer of row changes that are not SQL; foreign keys are not checked.
+        """
         with self._located(line):
-            self._transaction.begin(line)
-            self._tables.announce(text, self._statements)
+            self._settings.move_clock(self._recorded.commits)
+            open_ = self._transaction.begin(line)
+            open_.line = line
             try:
-                for statement in split_statements(text, line):
-                    with self._collected(statement), self._located(statement.line):
-                        self._step(statement)
+                yield RowWriter(open_, StatementContext(self._mode, self._target, self._values))
             except ScenarioError:
                 self._transaction.rollback()
                 raise
@@ -143,6 +159,22 @@ class Session:
         """
         with self._located(line):
             return self._tables.named(name).info
+
+    def writable_table(self, database: str, name: str) -> Table:
+        """Return a table whose rows are changed without SQL.
+
+        :param database: empty for the current one.
+        :raises ScenarioError: if the table does not exist, or if the session does not hold its rows.
+        """
+        table = self._tables.of_database(database, name)
+        self._tables.reserved.use(table, enforced=False)
+        return table
+
+    def has_enforced_keys(self, table: Table) -> bool:
+        """Return whether SQL enforces foreign keys of a table, or of others to it."""
+        keys = {key.parent for other in self._tables.cluster.tables() for key in other.foreign_keys}
+        related = bool(table.foreign_keys) or (table.info.schema, table.info.name) in keys
+        return related and self._mode.foreign_key_checks
 
     def reserve_table(self, name: str, *, line: int) -> None:
         """Reserve a table for a ``generate`` or ``data`` step, which supplies its rows.

@@ -150,9 +150,10 @@ class TransactionControl:
         self.line = 0
         self._recorded = recorded
 
-    def begin(self, line: int) -> None:
+    def begin(self, line: int) -> OpenTransaction:
         """Begin a transaction."""
         self.open, self.line = self._next(), line
+        return self.open
 
     def _next(self) -> OpenTransaction:
         return OpenTransaction(self._recorded.commits, self._recorded.size)

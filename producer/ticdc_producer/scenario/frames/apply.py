@@ -1,0 +1,211 @@
+"""Runs the rows of small frames in the SQL session, so that they have its rules, rows and events."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.hints import nearest
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import Op
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.values.coerce import read, sql_value
+from ticdc_producer.model.values.sql_value import SQLValue, value_error
+from ticdc_producer.scenario.data_steps import Changes
+from ticdc_producer.scenario.frames.rows import FrameRow, FrameTransaction, Values, text_of, transactions_of
+from ticdc_producer.scenario.sql.row_writer import DuplicateRow, Given, RowWriter, has_values
+from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.storage import Row, RowLocation, Table
+
+_GENERATES = "the changes before this row leave other rows in the table"
+
+
+def run_changes_step(
+    session: Session, spec: Changes, rows: pa.Table, *, file: str, line: int, pin: Callable[[int], None]
+) -> list[str]:
+    """Run the rows of a frame.
+
+    :param file: the scenario file; with ``line`` the location of the step, for errors.
+    :param pin: sets the commit-ts of the next commit.
+    :return: the warnings of the step.
+    :raises ScenarioError: for the first row that cannot run, with its number and content.
+    """
+    step = _Step(session, file, line, pin)
+    try:
+        first = session.commits
+        for transaction in transactions_of(spec, rows):
+            step.run(transaction, first)
+    except ScenarioError as error:
+        raise error.at(file, line) from None
+    return step.warnings
+
+
+@dataclass
+class _Step:
+    """A ``changes`` step that runs.
+
+    :ivar origins: numbers of the rows of the frame that wrote the stored rows, by their locations.
+    """
+
+    session: Session
+    file: str
+    line: int
+    pin: Callable[[int], None]
+    origins: dict[RowLocation, int] = field(default_factory=dict)
+    _tables: dict[tuple[str, str], Table] = field(default_factory=dict)
+    _unchecked: set[str] = field(default_factory=set)
+
+    @property
+    def warnings(self) -> list[str]:
+        """The tables whose foreign keys the rows did not check."""
+        return [
+            f"{self.file}:{self.line}: the foreign keys of {name} are not checked for the rows of a DataFrame"
+            for name in sorted(self._unchecked)
+        ]
+
+    def run(self, transaction: FrameTransaction, first: int) -> None:
+        """Run a transaction.
+
+        :param first: number of the first commit of the step.
+        """
+        if transaction.number is not None:
+            self.session.skip_commits(first + transaction.number - self.session.commits)
+        if transaction.commit_ts is not None:
+            with self._described(transaction.rows[0]):
+                self.pin(transaction.commit_ts)
+        row = transaction.rows[0]
+        self._tables.clear()  # a statement may have replaced a table
+        if len(transaction.rows) == 1 and row.statement is not None:
+            with self._described(row):
+                self.session.run(row.statement, line=self.line)
+            return
+        with self.session.open_transaction(self.line) as writer:
+            for row in transaction.rows:
+                with self._described(row):
+                    if row.statement is None:
+                        self._change(writer, row)
+                    else:
+                        self.session.run_in_transaction(row.statement, line=self.line)
+
+    @contextmanager
+    def _described(self, row: FrameRow) -> Iterator[None]:
+        """Add the number and the content of a row to errors in the context."""
+        try:
+            yield
+        except ScenarioError as error:
+            raise type(error)(
+                f"{error.what}, in row {row.number}: {row.content}",
+                file=self.file,
+                line=self.line,
+                column=error.column,
+                value=error.value,
+                hint=error.hint,
+            ) from None
+
+    def _change(self, writer: RowWriter, row: FrameRow) -> None:
+        table = self._table(row)
+        after = None if row.after is None else _given(table, row.after, writer)
+        if row.op == Op.INSERT:
+            with self._with_other_row(table):
+                self._note(writer.insert(table, after or {}), row)
+            return
+        old = self._old(writer, table, row, after or {})
+        self.origins.pop(old.location, None)
+        if row.op == Op.DELETE:
+            writer.delete(table, old)
+            return
+        with self._with_other_row(table):
+            self._note(writer.update(table, old, after or {}) or old, row)
+
+    def _table(self, row: FrameRow) -> Table:
+        name = row.schema, row.table
+        if name not in self._tables:
+            table = self._tables[name] = self.session.writable_table(*name)
+            if self.session.has_enforced_keys(table):
+                self._unchecked.add(table.info.qualified_name)
+        return self._tables[name]
+
+    def _note(self, row: Row, origin: FrameRow) -> None:
+        self.origins[row.location] = origin.number
+
+    def _old(self, writer: RowWriter, table: Table, row: FrameRow, after: Given) -> Row:
+        """Return the stored row that a row of the frame changes.
+
+        :raises ScenarioError: if it does not exist, or differs from the given one.
+        """
+        given = after if row.before is None else _given(table, row.before, writer)
+        old = writer.stored(table, given)
+        if old is None:
+            raise ScenarioError(f"the {row.op.label} of a row that does not exist", hint=_GENERATES)
+        if row.before is not None and not has_values(table, old, writer.canonical(table, given)):
+            what = f"{table.info.qualified_name} holds {self._text(table, old)} and not the row before"
+            raise ScenarioError(what, hint=_GENERATES)
+        return old
+
+    def _text(self, table: Table, row: Row) -> str:
+        """Return a stored row as text with its origin, for messages."""
+        columns = zip(table.info.columns, table.read(row), strict=True)
+        text = text_of({column.name: read(column, value) for column, value in columns if not column.hidden})
+        number = self.origins.get(row.location)
+        return f"{text} {'of an earlier step' if number is None else f'of row {number}'}"
+
+    @contextmanager
+    def _with_other_row(self, table: Table) -> Iterator[None]:
+        """Add the row that has the same key to the error of a duplicate key in the context."""
+        try:
+            yield
+        except DuplicateRow as error:
+            what = f"{error.what}: it is the key of {self._text(table, error.other)}"
+            raise ScenarioError(what, column=error.column, value=error.value) from None
+
+
+def _given(table: Table, values: Values, writer: RowWriter) -> dict[int, SQLValue]:
+    """Return the SQL values of a row, by the offsets of their columns.
+
+    A name that the table does not have is accepted for NULL: the structs of all tables have equal fields.
+    """
+    offsets = table.info.visible_offsets
+    given: dict[int, SQLValue] = {}
+    for name, value in values.items():
+        offset = offsets.get(name.lower())
+        if offset is None:
+            if value is None:
+                continue
+            what = f"table {table.info.qualified_name} has no column {name!r}"
+            raise ScenarioError(what, column=name, hint=nearest(name, offsets))
+        given[offset] = _sql_value(table.info.columns[offset], value, writer)
+    return given
+
+
+def _sql_value(column: ColumnInfo, value: Any, writer: RowWriter) -> SQLValue:
+    """Return the SQL value of a value of a frame.
+
+    A TIMESTAMP without a time zone is in UTC. A DATETIME has the wall clock of the value's own time zone.
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        raise value_error(column.name, value, "Out of range value")
+    if isinstance(value, dict | list) and column.type == MySQLType.JSON:
+        return _json(column, value)
+    if isinstance(value, dict | list):
+        raise value_error(column.name, value, "A nested value is not supported")
+    if isinstance(value, datetime):
+        if column.type == MySQLType.TIMESTAMP and value.tzinfo is None:
+            value = value.replace(tzinfo=UTC)
+        elif column.type != MySQLType.TIMESTAMP:
+            value = value.replace(tzinfo=None)
+    return sql_value(value, writer.context.mode)
+
+
+def _json(column: ColumnInfo, value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise value_error(column.name, value, f"Invalid JSON ({error})") from None

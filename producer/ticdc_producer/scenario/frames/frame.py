@@ -1,0 +1,216 @@
+"""The DataFrames of ``changes`` steps: an Arrow table if they are small, else a DataFrame of Spark.
+
+Any library's DataFrame is accepted that exports an Arrow stream (``__arrow_c_stream__``), and pandas'.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.limits import SMALL_BYTES, SMALL_EVENTS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+class Frame(ABC):
+    """The rows of one ``changes`` step."""
+
+    @cached_property
+    def rows(self) -> pa.Table | None:
+        """The rows in their order; None if they are too many for this process."""
+        table = self._few_rows()
+        small = table is not None and table.num_rows <= SMALL_EVENTS and table.nbytes <= SMALL_BYTES
+        return _normalized(table) if table is not None and small else None
+
+    @abstractmethod
+    def _few_rows(self) -> pa.Table | None:
+        """Return all rows, or at least one more than are small; None if they are known to be too many."""
+
+    @abstractmethod
+    def spark_frame(self, spark: SparkSession) -> DataFrame:
+        """Return the rows as a DataFrame of Spark."""
+
+    @abstractmethod
+    def last_number(self, column: str) -> int | None:
+        """Return the largest number of a column of a large frame; None if it has none.
+
+        :param column: name, without case.
+        """
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of the rows if they are small, so that equal scenarios have equal names of files."""
+        if self.rows is None:
+            return "large"
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, self.rows.schema) as stream:
+            stream.write_table(self.rows)
+        return sha256(sink.getvalue()).hexdigest()[:12]
+
+    def write(self, path: Path) -> None:
+        """Write the rows as Parquet; a large DataFrame of Spark becomes a folder."""
+        from pyarrow import parquet
+
+        if self.rows is None:
+            self._write_large(path)
+        else:
+            parquet.write_table(self.rows, path)
+
+    def _write_large(self, path: Path) -> None:
+        raise NotImplementedError(f"{type(self).__name__} writes no file {path}")
+
+
+class ArrowFrame(Frame):
+    """A table of Arrow.
+
+    :param table: in the order of the changes.
+    """
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+
+    def _few_rows(self) -> pa.Table:
+        return self._table
+
+    def last_number(self, column: str) -> int | None:
+        names = [name for name in self._table.column_names if name.lower() == column.lower()]
+        last: int | None = pc.max(self._table.column(names[0])).as_py() if names else None
+        return last
+
+    def spark_frame(self, spark: SparkSession) -> DataFrame:
+        return spark.createDataFrame(_normalized(self._table))
+
+    def _write_large(self, path: Path) -> None:
+        from pyarrow import parquet
+
+        parquet.write_table(_normalized(self._table), path)
+
+
+class SparkFrame(Frame):
+    """A DataFrame of Spark.
+
+    :param frame: its small results have the order in which Spark collects them.
+    """
+
+    def __init__(self, frame: DataFrame) -> None:
+        self._frame = frame
+
+    def _few_rows(self) -> pa.Table:
+        return self._frame.limit(SMALL_EVENTS + 1).toArrow()
+
+    def last_number(self, column: str) -> int | None:
+        return _last_number(self._frame, column)
+
+    def spark_frame(self, spark: SparkSession) -> DataFrame:  # noqa: ARG002  # the frame has its own
+        return self._frame
+
+    def _write_large(self, path: Path) -> None:
+        self._frame.write.parquet(path.absolute().as_uri())
+
+
+class ParquetFrame(Frame):
+    """Rows in a Parquet file or folder.
+
+    :param location: path, or a URI that only Spark reads.
+    :param file: the scenario file, for errors.
+    :param line: line of the step.
+    """
+
+    def __init__(self, location: str, file: str, line: int) -> None:
+        self.location, self.file, self.line = location, file, line
+
+    def _few_rows(self) -> pa.Table | None:
+        if "://" in self.location:
+            return None
+        from pyarrow import dataset
+
+        try:
+            rows = dataset.dataset(self.location, format="parquet")
+            return rows.to_table() if rows.count_rows() <= SMALL_EVENTS else None
+        except (OSError, pa.ArrowException) as error:
+            what = f"cannot read the rows of the step: {str(error).splitlines()[0]}"
+            raise ScenarioError(what, file=self.file, line=self.line) from None
+
+    def last_number(self, column: str) -> int | None:
+        from ticdc_producer.spark.session import spark_session
+
+        return _last_number(self.spark_frame(spark_session()), column)
+
+    def spark_frame(self, spark: SparkSession) -> DataFrame:
+        return spark.read.parquet(self.location)
+
+
+Frames: TypeAlias = Mapping[str, Frame]
+"""The frames of a scenario in Python, by the paths that its text gives them."""
+
+
+def frame_of(df: object) -> Frame:
+    """Return the frame of a user's DataFrame.
+
+    :raises ScenarioError: for an object that is no DataFrame, and for values that Arrow cannot hold.
+    """
+    library = type(df).__module__.partition(".")[0]
+    if library == "pyspark" and hasattr(df, "toArrow"):
+        spark_frame: Any = df
+        return SparkFrame(spark_frame)
+    try:
+        if library == "pandas":
+            return ArrowFrame(pa.Table.from_pandas(df, preserve_index=False))
+        if hasattr(df, "__arrow_c_stream__"):
+            return ArrowFrame(pa.table(df))
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        reason = " ".join(str(part) for part in error.args)
+        what = f"the DataFrame has values of different types in a column: {reason}"
+        raise ScenarioError(what, hint="give each column values of one type") from None
+    what = f"{type(df).__name__} is not a DataFrame"
+    hint = "give one of Spark, pandas or Polars, or an Arrow table"
+    raise ScenarioError(what, hint=hint)
+
+
+def _last_number(frame: DataFrame, column: str) -> int | None:
+    from pyspark.sql import functions as sf
+
+    names = [name for name in frame.columns if name.lower() == column.lower()]
+    if not names:
+        return None
+    last: int | None = frame.agg(sf.max(frame[names[0]])).collect()[0][0]
+    return last
+
+
+def _normalized(table: pa.Table) -> pa.Table:
+    """Return a table in one chunk, without the metadata of its library, and with times in microseconds.
+
+    :raises ScenarioError: for a time with more digits than TiDB's types have.
+    """
+    schema = pa.schema([pa.field(field.name, _in_microseconds(field.type)) for field in table.schema])
+    try:
+        return table.replace_schema_metadata(None).cast(schema).combine_chunks()
+    except pa.ArrowInvalid as error:
+        what = f"a time has more than 6 fractional digits: {error}"
+        raise ScenarioError(what, hint="round it to microseconds") from None
+
+
+def _in_microseconds(kind: pa.DataType) -> pa.DataType:
+    """Return a type with microseconds in place of nanoseconds, at every depth of structs."""
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return pa.timestamp("us", kind.tz)
+    if pa.types.is_time64(kind) and kind.unit == "ns":
+        return pa.time64("us")
+    if pa.types.is_duration(kind) and kind.unit == "ns":
+        return pa.duration("us")
+    if pa.types.is_dictionary(kind):
+        return _in_microseconds(kind.value_type)
+    if pa.types.is_struct(kind):
+        fields = [kind.field(number) for number in range(kind.num_fields)]
+        return pa.struct([pa.field(field.name, _in_microseconds(field.type)) for field in fields])
+    return kind

@@ -1,0 +1,267 @@
+"""The rows of a small frame as transactions of statements and row changes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import groupby
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.hints import nearest
+from ticdc_producer.model.event import OP_LABELS, Op
+from ticdc_producer.scenario.data_steps import Changes
+from ticdc_producer.scenario.generate.table_spec import MOST_EVENTS
+
+Values: TypeAlias = Mapping[str, Any]
+"""Python's values of the columns of a row."""
+
+COLUMNS = ("txn", "commit_ts", "seq", "statement", "op", "schema", "table", "before", "after")
+"""The columns of a frame that has no table of its own."""
+_LONGEST_CONTENT = 300
+_OPS = {label: op for op, labels in OP_LABELS.items() for label in labels}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameRow:
+    """One row of a frame: a statement, or a row change.
+
+    :param number: its number in the frame, from 0.
+    :param schema: empty for the current database.
+    :param before: values that the changed row has before; None: they are not given.
+    :param after: values that the row has after the change; of a delete without ``before`` those of the row.
+    """
+
+    number: int
+    statement: str | None = None
+    op: Op = Op.INSERT
+    schema: str = ""
+    table: str = ""
+    before: Values | None = None
+    after: Values | None = None
+
+    @property
+    def content(self) -> str:
+        """The row as text, for messages."""
+        if self.statement is not None:
+            return _cut(" ".join(self.statement.split()))
+        images = [text_of(image) for image in (self.before, self.after) if image is not None]
+        return _cut(f"{self.op.name.lower()} {' → '.join(images)}")
+
+
+@dataclass(frozen=True, slots=True)
+class FrameTransaction:
+    """The rows of a frame that commit together.
+
+    :param number: number of the commit after those before the step; None: the next one.
+    :param commit_ts: its TSO; None: the clock's.
+    """
+
+    rows: Sequence[FrameRow]
+    number: int | None = None
+    commit_ts: int | None = None
+
+
+def text_of(values: Values) -> str:
+    """Return values as text for messages.
+
+    >>> text_of({"id": 1, "name": "ann"})
+    "(id=1, name='ann')"
+    """
+    return _cut("(" + ", ".join(f"{name}={value!r}" for name, value in values.items()) + ")")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_CONTENT else text[:_LONGEST_CONTENT] + "…"
+
+
+def transactions_of(spec: Changes, table: pa.Table) -> Iterator[FrameTransaction]:
+    """Yield the transactions of a frame, in order.
+
+    :raises ScenarioError: for a missing column, and for a row that does not say what it does.
+    """
+    if spec.table is None:
+        return _of_all_tables(table)
+    return _of_one_table(spec, spec.table, spec.order or (), table)
+
+
+def _of_one_table(
+    spec: Changes, name: str, order: Sequence[str], table: pa.Table
+) -> Iterator[FrameTransaction]:
+    columns = _Columns(table)
+    numbers = columns.integers(order[0])
+    positions = columns.integers(order[1]) if len(order) > 1 else [0] * table.num_rows
+    ops, others = columns.texts(spec.op), {column.lower() for column in (*order, spec.op)}
+    before = columns.values(spec.before) if spec.before is not None else None
+    others |= {spec.before.lower()} if spec.before is not None else set()
+    names = [column for column in table.column_names if column.lower() not in others]
+    images = list(zip(*(table.column(column).to_pylist() for column in names), strict=True))
+    schema, _, plain_name = name.rpartition(".")
+
+    def row(number: int) -> FrameRow:
+        image = dict(zip(names, images[number], strict=True)) if names else {}
+        op = _op(ops[number], number)
+        old = None if before is None else _mapping(before[number], spec.before or "", number)
+        if before is not None and (old is not None) != (op == Op.UPDATE):
+            what = "is NULL for an update" if old is None else "must be NULL for inserts and deletes"
+            raise _row_error(f"{spec.before!r} {what}", number, text_of(image))
+        deleted = op == Op.DELETE and before is not None
+        return FrameRow(
+            number=number,
+            op=op,
+            schema=schema,
+            table=plain_name,
+            before=image if deleted else old,
+            after=None if deleted else image,
+        )
+
+    ordered = sorted(range(table.num_rows), key=lambda number: (numbers[number], positions[number]))
+    for commit, members in groupby(ordered, key=lambda number: numbers[number]):
+        rows = [row(number) for number in members]
+        if not 0 <= commit < MOST_EVENTS:
+            what = f"{order[0]!r} counts transactions from 0 to {MOST_EVENTS - 1}, and is {commit}"
+            raise _row_error(what, rows[0].number, rows[0].content)
+        yield FrameTransaction(rows, number=commit)
+
+
+def _of_all_tables(table: pa.Table) -> Iterator[FrameTransaction]:
+    columns = _Columns(table)
+    columns.check_names(COLUMNS)
+    by_ts = columns.has("commit_ts")
+    if by_ts == columns.has("txn"):
+        what = "the DataFrame has both txn and commit_ts" if by_ts else "the DataFrame has no column txn"
+        raise ScenarioError(what, column="txn", hint="txn or commit_ts says which rows commit together")
+    numbers = columns.integers("commit_ts" if by_ts else "txn")
+    positions = columns.integers("seq") if columns.has("seq") else [0] * table.num_rows
+    cells = {name: columns.values(name) for name in COLUMNS if columns.has(name)}
+    ordered = sorted(range(table.num_rows), key=lambda number: (numbers[number], positions[number]))
+    for commit, members in groupby(ordered, key=lambda number: numbers[number]):
+        rows = [_row(number, {name: cells[name][number] for name in cells}) for number in members]
+        yield FrameTransaction(rows, commit_ts=commit if by_ts else None)
+
+
+def _row(number: int, cells: Values) -> FrameRow:
+    """Return a row of a frame that has no table of its own."""
+    content = text_of({name: value for name, value in cells.items() if value is not None})
+    statement = cells.get("statement")
+    before, after = (_mapping(cells.get(name), name, number) for name in ("before", "after"))
+    if statement is not None:
+        if not isinstance(statement, str) or not statement.strip():
+            raise _row_error("the statement is not SQL text", number, content)
+        if before is not None or after is not None or cells.get("op") is not None:
+            raise _row_error("a row has either a statement or a row change", number, content)
+        return FrameRow(number=number, statement=statement)
+    table = cells.get("table")
+    if not isinstance(table, str) or not table:
+        raise _row_error("the row has neither a statement nor a table", number, content)
+    op = _op_of(cells.get("op"), before, after, number, content)
+    return FrameRow(
+        number=number, op=op, schema=cells.get("schema") or "", table=table, before=before, after=after
+    )
+
+
+def _op_of(label: Any, before: Values | None, after: Values | None, number: int, content: str) -> Op:
+    """Return the operation of a row change: the given one, or the one that its images show."""
+    if before is None and after is None:
+        raise _row_error("the row has neither before nor after", number, content)
+    implied = Op.INSERT if before is None else Op.DELETE if after is None else Op.UPDATE
+    if label is None:
+        return implied
+    op = _op(label, number)
+    if op != implied and not (op == Op.UPDATE and before is None):
+        needed = {Op.INSERT: "after alone", Op.DELETE: "before alone", Op.UPDATE: "after"}[op]
+        raise _row_error(f"a row with op {label!r} has {needed}", number, content)
+    return op
+
+
+def _op(label: Any, number: int) -> Op:
+    op = _OPS.get(label.lower()) if isinstance(label, str) else None
+    if op is None:
+        raise _row_error(f"the operation must be insert, update or delete, not {label!r}", number, "")
+    return op
+
+
+def _mapping(value: Any, name: str, number: int) -> Values | None:
+    """Return the values of a struct, a map or a JSON text; None for NULL."""
+    if value is None or isinstance(value, dict):
+        return value
+    if isinstance(value, list):  # a map
+        return dict(value)
+    try:
+        document = json.loads(value, parse_float=_Number)
+    except (TypeError, ValueError) as error:
+        raise _row_error(f"{name!r} is no JSON text: {error}", number, _cut(repr(value))) from None
+    if not isinstance(document, dict):
+        raise _row_error(f"{name!r} is no JSON object", number, _cut(repr(value)))
+    return {key: _exact(cell) for key, cell in document.items()}
+
+
+class _Number(float):
+    """A number of a JSON text with its digits, which a DECIMAL needs."""
+
+    text: str
+
+    def __new__(cls, text: str) -> _Number:
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
+def _exact(cell: Any) -> Any:
+    return Decimal(cell.text) if isinstance(cell, _Number) else cell
+
+
+def _row_error(what: str, number: int, content: str) -> ScenarioError:
+    return ScenarioError(f"{what}, in row {number}{': ' if content else ''}{content}")
+
+
+class _Columns:
+    """The columns of a frame by their names without case."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+        self._names: dict[str, str] = {}
+        for name in table.column_names:
+            if name.lower() in self._names:
+                raise ScenarioError(f"column {name!r} is not unique", column=name)
+            self._names[name.lower()] = name
+
+    def has(self, name: str) -> bool:
+        return name.lower() in self._names
+
+    def check_names(self, known: Sequence[str]) -> None:
+        """Refuse a column that is none of the known ones."""
+        for lower, name in self._names.items():
+            if lower not in known:
+                what = f"column {name!r} of the DataFrame is unknown"
+                raise ScenarioError(what, column=name, hint=nearest(name, known))
+
+    def values(self, name: str) -> list[Any]:
+        if not self.has(name):
+            what = f"the DataFrame has no column {name!r}"
+            raise ScenarioError(what, column=name, hint=nearest(name, self._table.column_names))
+        values: list[Any] = self._table.column(self._names[name.lower()]).to_pylist()
+        return values
+
+    def texts(self, name: str) -> list[Any]:
+        values, kind = self.values(name), self._table.schema.field(self._names[name.lower()]).type
+        if not (_is_text(kind) or pa.types.is_null(kind)):
+            raise ScenarioError(f"the operation must be text, not {kind}", column=name)
+        return values
+
+    def integers(self, name: str) -> list[int]:
+        """Return the numbers of a column; NULL is refused."""
+        values, kind = self.values(name), self._table.schema.field(self._names[name.lower()]).type
+        if not pa.types.is_integer(kind):
+            raise ScenarioError(f"order column {name!r} must be an integer column, not {kind}", column=name)
+        if None in values:
+            raise ScenarioError(f"{name!r} is NULL, in row {values.index(None)}", column=name)
+        return values
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))

@@ -1,0 +1,211 @@
+"""A scenario that is built in Python, with the words of a scenario file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.html_table import html_table
+from ticdc_producer.scenario.frames.frame import Frame, frame_of
+from ticdc_producer.scenario.load import ScenarioFile, parse_scenario
+from ticdc_producer.scenario.yaml_text import literal, plain_values, yaml_text
+
+_LONGEST_CELL = 80
+
+
+class Scenario:
+    """A scenario: what was committed upstream, step by step.
+
+    Everything that takes a path of a scenario takes this object. Each method adds a step and returns the
+    scenario. The arguments have the names and the values of the keys of a scenario file, with ``_`` for
+    ``-``; ``${NAME}`` is an environment variable as in a file, except in SQL. Errors name a line of the text
+    that ``to_yaml`` returns.
+
+    ::
+
+        scenario = Scenario("orders").sql("CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES (1);")
+        report = ticdc_producer.run(scenario, out="golden/orders")
+
+    :param name: its name in reports.
+    :param seed: random seed of ``generate`` steps and faults.
+    :param clock: ``start``, ``every`` and ``build-time``.
+    :param session: ``database``, ``time-zone`` and ``now``.
+    :param resolved: ``after`` or ``every``.
+    :param changefeed: TiCDC's changefeed file, and ``sink-uri``.
+    :param faults: traps to inject, by id.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        description: str | None = None,
+        seed: int | None = None,
+        clock: Mapping[str, Any] | None = None,
+        session: Mapping[str, Any] | None = None,
+        resolved: Mapping[str, Any] | None = None,
+        changefeed: Mapping[str, Any] | None = None,
+        faults: Mapping[str, Any] | None = None,
+        on_error: str | None = None,
+    ) -> None:
+        self.name = name
+        keys = {
+            "name": name,
+            "description": description,
+            "seed": seed,
+            "clock": clock,
+            "session": session,
+            "resolved": resolved,
+            "changefeed": changefeed,
+            "faults": faults,
+            "on-error": on_error,
+        }
+        self._keys = {key: plain_values(value) for key, value in keys.items() if value is not None}
+        self._steps: list[dict[str, Any]] = []
+        self._frames: list[Frame] = []
+
+    @classmethod
+    def from_dataframe(cls, df: object, name: str = "changes", **settings: Any) -> Self:
+        """Return the scenario of a DataFrame whose rows are statements and row changes.
+
+        :param df: with the columns of ``changes`` without ``table``.
+        :param settings: as of the class.
+        """
+        return cls(name, **settings).changes(df)
+
+    def sql(self, text: str, *, commit_ts: int | datetime | None = None) -> Self:
+        """Add SQL statements; BEGIN … COMMIT is one transaction, other statements commit by themselves."""
+        return self._add("sql", literal(text), commit_ts)
+
+    def txn(self, text: str, *, commit_ts: int | datetime | None = None) -> Self:
+        """Add one transaction of INSERT, REPLACE, UPDATE and DELETE statements."""
+        return self._add("txn", literal(text), commit_ts)
+
+    def resolved(self, ts: int | datetime) -> Self:
+        """Add a resolved event with a time stamp."""
+        return self._add("resolved", ts, None)
+
+    def generate(self, *, commit_ts: int | datetime | None = None, **keys: Any) -> Self:
+        """Add random changes of tables; the arguments are the keys of a ``generate`` step."""
+        return self._add("generate", _kebab(keys), commit_ts)
+
+    def data(self, *, commit_ts: int | datetime | None = None, **keys: Any) -> Self:
+        """Add changes that Spark reads from a file or database; the arguments are the keys of ``data``."""
+        return self._add("data", _kebab(keys), commit_ts)
+
+    def changes(
+        self,
+        df: object,
+        *,
+        table: str | None = None,
+        op: str | None = None,
+        order: str | Sequence[str] | None = None,
+        before: str | None = None,
+        commit_ts: int | datetime | None = None,
+    ) -> Self:
+        """Add changes in the rows of a DataFrame.
+
+        With ``table`` each row is a change of that table, and its columns are those of the table. Without it
+        the columns ``txn`` or ``commit_ts``, ``seq``, ``statement``, ``op``, ``schema``, ``table``,
+        ``before`` and ``after`` say what each row does.
+
+        :param df: of Spark, pandas or Polars, or an Arrow table, or another one with ``__arrow_c_stream__``.
+        :param table: the table that all rows change.
+        :param op: column of ``insert``, ``update`` or ``delete``; ``op`` by default.
+        :param order: column with the number of the transaction, from 0, gaps allowed; optionally a second one
+            with the position in it.
+        :param before: struct column with the old row of updates. Without it the old row is the stored one
+            with the same key.
+        :param commit_ts: time stamp of the first transaction.
+        :raises ScenarioError: for an object that is not a DataFrame.
+        """
+        keys = {"table": table, "op": op, "order": order, "before": before}
+        self._frames.append(frame_of(df))
+        given = {key: plain_values(value) for key, value in keys.items() if value is not None}
+        return self._add("changes", {"path": len(self._frames) - 1, **given}, commit_ts)
+
+    def to_yaml(self) -> str:
+        """Return the scenario as the text of a scenario file.
+
+        ``changes`` steps name the files that ``write`` writes.
+        """
+        steps = [self._with_path(step) for step in self._steps]
+        return yaml_text({"version": 1, **self._keys, "steps": steps})
+
+    def write(self, path: str | Path) -> Path:
+        """Write the scenario as a scenario file, and the DataFrames as Parquet files next to it.
+
+        :param path: of the file, which ends with ``.yaml``; existing files are replaced.
+        :return: the path.
+        :raises ScenarioError: if the file cannot be written.
+        """
+        file = Path(path)
+        if file.suffix not in (".yaml", ".yml"):
+            raise ScenarioError("the name of a scenario file ends with .yaml", file=str(file))
+        try:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            for number, frame in enumerate(self._frames):
+                frame.write(file.parent / self._path(number))
+            file.write_text(self.to_yaml(), "utf-8")
+        except OSError as error:
+            raise ScenarioError(f"cannot write the scenario: {error.strerror}", file=str(file)) from None
+        return file
+
+    def load(self, overrides: Sequence[str] = ()) -> ScenarioFile:
+        """Validate the scenario.
+
+        :param overrides: settings of the form ``PATH=VALUE``, applied in order.
+        :raises ScenarioProblems: with all problems of its content.
+        """
+        frames = {self._path(number): frame for number, frame in enumerate(self._frames)}
+        return parse_scenario(self.to_yaml().encode(), self._file, overrides, frames)
+
+    @cached_property
+    def _file(self) -> str:
+        """The name of the text in errors."""
+        return f"{self._file_name}.to_yaml()"
+
+    @property
+    def _file_name(self) -> str:
+        return re.sub(r"[^\w.-]+", "-", self.name)[:100] or "scenario"
+
+    def _add(self, kind: str, value: Any, commit_ts: int | datetime | None) -> Self:
+        step = {kind: plain_values(value)}
+        if commit_ts is not None:
+            step["commit-ts"] = plain_values(commit_ts)
+        self._steps.append(step)
+        return self
+
+    def _path(self, number: int) -> str:
+        """Return the name of the file of a DataFrame, by which equal rows have equal names."""
+        return f"{self._file_name}-{number}-{self._frames[number].digest}.parquet"
+
+    def _with_path(self, step: Mapping[str, Any]) -> dict[str, Any]:
+        if "changes" not in step:
+            return dict(step)
+        changes = step["changes"]
+        return {**step, "changes": {**changes, "path": self._path(changes["path"])}}
+
+    def __repr__(self) -> str:
+        kinds = ", ".join(next(iter(step)) for step in self._steps)
+        return f"Scenario({self.name!r}: {kinds or 'no steps'})"
+
+    def _repr_html_(self) -> str:
+        """Return the steps as a table of a notebook."""
+        steps = [next(iter(step.items())) for step in self._steps]
+        rows = [(kind, _cell("a DataFrame" if kind == "changes" else content)) for kind, content in steps]
+        return html_table(f"Scenario {self.name}", ("step", "content"), rows)
+
+
+def _kebab(keys: Mapping[str, Any]) -> dict[str, Any]:
+    return {key.replace("_", "-"): value for key, value in keys.items()}
+
+
+def _cell(value: object) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= _LONGEST_CELL else text[:_LONGEST_CELL] + "…"

@@ -1,0 +1,231 @@
+"""Each form of a scenario has each feature of the table in docs/python.md, or refuses it by name."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeAlias
+
+import pyarrow as pa
+import pytest
+
+import ticdc_producer
+from tests.runs.features import FEATURES, FORMS, History, Source
+from ticdc_producer import ProducerError, RunReport, Scenario
+
+START = 429918007904436226
+SECOND = 1000 << 18
+CREATE = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20))"
+PLAIN = History(
+    create=CREATE,
+    changes=[
+        (0, None, {"id": 1, "v": "a"}),
+        (0, None, {"id": 2, "v": "b"}),
+        (1, {"id": 1, "v": "a"}, {"id": 1, "v": "c"}),
+        (2, {"id": 2, "v": "b"}, {"id": 3, "v": "b"}),
+        (3, {"id": 3, "v": "b"}, None),
+    ],
+)
+URI = "kafka:///s?protocol=canal-json&partition-num=2"
+
+
+class Form:
+    """One form of a scenario, whose runs write below a folder."""
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name, self.folder = name, folder
+
+    def source(self, history: History) -> Source:
+        return FORMS[self.name](history, self.folder)
+
+    def run(self, history: History, out: str = "out", **options: object) -> RunReport:
+        arguments = {"sink_uri": URI, "out": self.folder / out, **options}
+        return ticdc_producer.run(self.source(history), **arguments)  # type: ignore[arg-type]
+
+    def messages(self, history: History, **options: object) -> list[dict[str, str]]:
+        """The messages of a run, with keys and values in Base64."""
+        assert self.run(history, **options).ok
+        lines = (self.folder / "out" / "messages.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
+    @property
+    def nothing_is_written(self) -> bool:
+        return not (self.folder / "out").exists()
+
+
+def like_sql(form: Form, history: History, **options: object) -> None:
+    """The messages are those of the ``.sql`` file of the same history."""
+    sql = Form("SQL", form.folder / "sql")
+    sql.folder.mkdir()
+    assert form.messages(history, **options) == sql.messages(history, **options)
+
+
+def rows_and_events(form: Form) -> None:
+    report = form.run(PLAIN)
+    assert report.ok
+    assert report.verdict is not None
+    assert report.verdict.comparison is not None
+    assert report.verdict.comparison.ok
+    assert report.verdict.comparison.expected > 6
+    assert report.verdict.state is not None
+    assert (report.verdict.state.tables, report.verdict.state.rows) == (1, 1)
+
+
+def states(form: Form) -> None:
+    ts = START + 2 * SECOND
+    report = form.run(PLAIN, state_at=[ts])
+    assert report.ok
+    verdict = ticdc_producer.verify(folder=form.folder / "out", scenario=form.source(PLAIN), state_at=[ts])
+    assert verdict.ok
+    assert (verdict.states[ts].tables, verdict.states[ts].rows) == (1, 2)
+
+
+def traps(form: Form) -> None:
+    report = form.run(PLAIN, inject=["lost-row:times=1", "replay-suffix:times=1"])
+    assert report.ok
+    assert {fault["trap"]: fault["places"] for fault in report.faults.counts}.keys() == {
+        "lost-row",
+        "replay-suffix",
+    }
+    assert not report.not_injected
+
+
+def options_of_run(form: Form) -> None:
+    first = form.messages(PLAIN)
+    assert form.messages(PLAIN, replace=True, seed=5, verify_output=False) == first
+    counted = form.run(PLAIN, dry_run=True, out="none", overrides=["resolved.every=5s"])
+    assert counted.counts.by_kind()["row"]["events"] == 6
+
+
+def verified(form: Form) -> None:
+    form.run(PLAIN)
+    assert ticdc_producer.verify(folder=form.folder / "out", scenario=form.source(PLAIN)).ok
+    other = replace(PLAIN, changes=[*PLAIN.changes, (4, None, {"id": 9, "v": "z"})])
+    assert not ticdc_producer.verify(folder=form.folder / "out", scenario=form.source(other)).ok
+
+
+def other_tables(form: Form) -> None:
+    create = f"{CREATE}; CREATE TABLE u (a INT PRIMARY KEY); INSERT INTO u VALUES (1)"
+    like_sql(
+        form, replace(PLAIN, create=create, later="ALTER TABLE u ADD b INT DEFAULT 4; UPDATE u SET b = 5")
+    )
+
+
+def rows_before(form: Form) -> None:
+    history = replace(PLAIN, create=f"{CREATE}; INSERT INTO t VALUES (7, 'g'), (8, 'h')")
+    like_sql(form, replace(history, changes=[*PLAIN.changes, (4, {"id": 7, "v": "g"}, {"id": 7, "v": "x"})]))
+
+
+def sql_after(form: Form) -> None:
+    like_sql(
+        form, replace(PLAIN, later="ALTER TABLE t ADD n INT DEFAULT 3; UPDATE t SET n = 5; DELETE FROM t")
+    )
+
+
+def several_tables(form: Form) -> None:
+    if form.name == "large DataFrame":  # the file has the columns of a whole scenario
+        (form.folder / "s.yaml").write_text(json.dumps({"version": 1, "steps": [
+            {"sql": CREATE}, {"changes": {"path": (form.folder / "none.parquet").as_uri()}}]}))  # fmt: skip
+        ticdc_producer.run(form.folder / "s.yaml", out=form.folder / "out")
+        return
+    create = f"{CREATE}; CREATE TABLE u (a INT PRIMARY KEY)"
+    if form.name == "DataFrame":
+        frame = pa.table({"txn": [1, 1], "table": ["t", "u"], "after": ['{"id": 1, "v": "a"}', '{"a": 2}']})
+        scenario: Source = Scenario("s").sql(create).changes(frame)
+    else:
+        scenario = form.source(History(create=create, changes=[], later=""))
+        statements = "INSERT INTO t VALUES (1, 'a'); INSERT INTO u VALUES (2)"
+        scenario = Scenario("s").sql(create).txn(statements)
+    report = ticdc_producer.run(scenario, sink_uri=URI, out=form.folder / "out")
+    assert report.ok
+    events = [event for event in ticdc_producer.decode(folder=form.folder / "out") if event["kind"] == "row"]
+    assert len({event["commit_ts"] for event in events}) == 1
+    assert {event["table"] for event in events} == {"t", "u"}
+
+
+def conversions(form: Form) -> None:
+    create = "CREATE TABLE t (id INT PRIMARY KEY, v DECIMAL(8,2))"
+    like_sql(form, History(create=create, changes=[(0, None, {"id": 1, "v": "3.255"})]))
+
+
+def partitions(form: Form) -> None:
+    like_sql(form, replace(PLAIN, create=f"{CREATE} PARTITION BY HASH (id) PARTITIONS 3"))
+
+
+def hidden_ids(form: Form) -> None:
+    create = "CREATE TABLE t (id INT PRIMARY KEY NONCLUSTERED, v VARCHAR(20))"
+    history, uri = replace(PLAIN, create=create), "kafka:///s?protocol=open-protocol"
+    keys = [b64decode(message["key"]) for message in form.messages(history, sink_uri=uri)]
+    large = form.name == "large DataFrame"
+    assert any(b'"rid":2' in key for key in keys) is not large
+    if not large:
+        like_sql(form, history, sink_uri=uri, replace=True)
+
+
+def large_transactions(form: Form) -> None:
+    rows = [{"id": number, "v": f"v{number}"} for number in range(20)]
+    moved = [(1, row, {**row, "id": row["id"] + 100}) for row in rows]
+    history = History(create=CREATE, changes=[*((0, None, row) for row in rows), *moved])
+    if form.name == "large DataFrame":
+        assert form.run(history).ok
+        return
+    like_sql(form, history)
+
+
+def foreign_keys(form: Form) -> None:
+    create = (
+        "CREATE TABLE p (v INT PRIMARY KEY);"
+        "CREATE TABLE t (id INT PRIMARY KEY, v INT, FOREIGN KEY (v) REFERENCES p (v))"
+    )
+    history = History(create=create, changes=[(0, None, {"id": 1, "v": 5})])
+    if form.name == "DataFrame":
+        assert ["foreign keys of test.t are not checked" in text for text in form.run(history).warnings] == [
+            True
+        ]
+        return
+    with pytest.raises(ProducerError, match=r"(?i)foreign key"):
+        form.run(history)
+    assert form.nothing_is_written
+
+
+CHECKS: dict[str, Callable[[Form], None]] = dict(
+    zip(
+        FEATURES,
+        [
+            rows_and_events, states, traps, options_of_run, verified, other_tables, rows_before, sql_after,
+            several_tables, conversions, partitions, hidden_ids, large_transactions, foreign_keys,
+        ],
+        strict=True,
+    )
+)  # fmt: skip
+REFUSED = {
+    "rows of the table before the changes": "holds rows already",
+    "SQL and DDL of the table after the changes": "DDL of test.t after the step that fills it is not",
+    "several tables in one transaction": "column txn or commit_ts has at most 100,000 rows",
+    "TiDB's conversion of values": "cannot be made from string",
+    "partitioned tables": "is partitioned",
+}
+"""The errors of large DataFrames."""
+Cell: TypeAlias = tuple[str, str]
+SMALL = [(feature, form) for feature in FEATURES for form in FORMS if form != "large DataFrame"]
+
+
+@pytest.mark.parametrize(("feature", "form"), SMALL)
+def test_a_small_scenario(feature: str, form: str, tmp_path: Path) -> None:
+    CHECKS[feature](Form(form, tmp_path))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("feature", [feature for feature in FEATURES if feature not in REFUSED])
+def test_a_large_dataframe_has_it(feature: str, tmp_path: Path, spark: object) -> None:
+    CHECKS[feature](Form("large DataFrame", tmp_path))
+
+
+@pytest.mark.parametrize("feature", REFUSED)
+def test_a_large_dataframe_is_refused(feature: str, tmp_path: Path, spark: object) -> None:
+    with pytest.raises(ProducerError, match=REFUSED[feature]):
+        CHECKS[feature](Form("large DataFrame", tmp_path))
+    assert not (tmp_path / "out").exists()

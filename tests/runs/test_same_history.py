@@ -1,0 +1,149 @@
+"""A history has the same messages as SQL, as statements in a DataFrame, and as row changes in DataFrames."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyspark.sql import SparkSession
+
+import ticdc_producer
+from tests.runs.features import History, Row, RowChange, flat_changes, statement_of
+from ticdc_producer import Scenario
+from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.simulate import simulated_topic
+
+Transaction: TypeAlias = str | list[RowChange]
+"""A DDL, or the changes of a transaction."""
+
+PROTOCOLS = ("open-protocol", "canal-json", "debezium", "craft", "simple", "avro")
+COLUMNS = "id INT {key}, v VARCHAR(20) COLLATE utf8mb4_general_ci, n DECIMAL(6,2)"
+TABLES = [
+    f"CREATE TABLE t ({COLUMNS.format(key='PRIMARY KEY')})",
+    f"CREATE TABLE t ({COLUMNS.format(key='PRIMARY KEY NONCLUSTERED')}, UNIQUE (v))",
+    f"CREATE TABLE t ({COLUMNS.format(key='NOT NULL UNIQUE')})",
+    f"CREATE TABLE t ({COLUMNS.format(key='')})",
+    f"CREATE TABLE t ({COLUMNS.format(key='')}, PRIMARY KEY (id, v))",
+    f"CREATE TABLE t ({COLUMNS.format(key='PRIMARY KEY')}) PARTITION BY HASH (id) PARTITIONS 3",
+]
+DDLS = ["ALTER TABLE t ADD INDEX (n)", "ALTER TABLE t COMMENT = 'x'", "CREATE TABLE u (a INT PRIMARY KEY)"]
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Transaction]:
+    """Transactions on an empty table; ids and texts are unique, and DDL is between some of them."""
+    state: dict[int, Row] = {}
+    transactions: list[Transaction] = []
+    for number, ddl in enumerate(draw(st.lists(st.none() | st.sampled_from(DDLS), min_size=1, max_size=3))):
+        changes = []
+        for _ in range(draw(st.integers(1, 8))):
+            before = draw(st.none() | st.sampled_from([*state.values()])) if state else None
+            after = None if before and draw(st.booleans()) else _new_row(draw, state, before)
+            changes.append((number, before, after))
+            if before is not None:
+                del state[before["id"]]
+            if after is not None:
+                state[after["id"]] = after
+        transactions.append(changes)
+        if ddl is not None and ddl not in transactions:
+            transactions.append(ddl)
+    return transactions
+
+
+def _new_row(draw: st.DrawFn, state: dict[int, Row], before: Row | None) -> Row:
+    same_key = before is not None and draw(st.booleans())
+    free = st.integers(1, 99).filter(lambda number: number not in state)
+    number = before["id"] if same_key and before is not None else draw(free)
+    price = draw(st.sampled_from([None, "0.00", "1.50", "9999.99"]))
+    return {"id": number, "v": f"{draw(st.sampled_from('aAé'))}{number}", "n": price}
+
+
+def of_sql(create: str, history: list[Transaction]) -> Scenario:
+    scenario = Scenario("s").sql(create)
+    for each in history:
+        if isinstance(each, str):
+            scenario.sql(each)
+        else:
+            scenario.sql(f"BEGIN; {'; '.join(map(statement_of, each))}; COMMIT")
+    return scenario
+
+
+def statements_frame(create: str, history: list[Transaction]) -> pa.Table:
+    groups = [
+        [create],
+        *([each] if isinstance(each, str) else [*map(statement_of, each)] for each in history),
+    ]
+    rows = [(number, text) for number, group in enumerate(groups) for text in group]
+    return pa.table({"txn": [number for number, _ in rows], "statement": [text for _, text in rows]})
+
+
+def changes_frame(create: str, history: list[Transaction]) -> pa.Table:
+    rows: list[dict[str, Any]] = []
+    for number, each in enumerate([create, *history]):
+        if isinstance(each, str):
+            rows.append({"txn": number, "statement": each, "table": None, "before": None, "after": None})
+            continue
+        for _, before, after in each:
+            rows.append({"txn": number, "statement": None, "table": "t", "before": before, "after": after})
+    return pa.Table.from_pylist(rows)
+
+
+def of_tables(create: str, history: list[Transaction]) -> Scenario:
+    """A step for each transaction, whose columns are those of the table."""
+    scenario = Scenario("s").sql(create)
+    for each in history:
+        if isinstance(each, str):
+            scenario.sql(each)
+        else:
+            changes = [(0, before, after) for _, before, after in each]
+            frame = flat_changes(History(create=create, changes=changes))
+            scenario.changes(frame, table="t", order=("x", "y"), before="old")
+    return scenario
+
+
+@given(create=st.sampled_from(TABLES), history=histories(), protocol=st.sampled_from(PROTOCOLS))
+def test_all_forms_have_the_same_messages(create: str, history: list[Transaction], protocol: str) -> None:
+    uri = f"kafka:///s?protocol={protocol}&partition-num=2"
+    forms = [
+        of_sql(create, history),
+        Scenario.from_dataframe(statements_frame(create, history), "s"),
+        Scenario.from_dataframe(changes_frame(create, history), "s"),
+        of_tables(create, history),
+    ]
+    replicated = {"force-replicate": protocol != "avro"}  # Avro's messages need a key
+    jobs = [prepare(form, sink_uri=uri, config=replicated) for form in forms]
+    first, *others = (simulated_topic(job).messages for job in jobs)
+    assert first.num_rows or protocol == "avro"
+    for messages in others:
+        assert messages == first
+
+
+EXAMPLE: list[Transaction] = [
+    [(0, None, {"id": number, "v": f"a{number}", "n": "1.50"}) for number in range(15)],
+    "ALTER TABLE t COMMENT = 'x'",
+    [(1, {"id": number, "v": f"a{number}", "n": "1.50"}, {"id": number + 50, "v": f"A{number}", "n": None})
+     for number in range(15)],
+    [(2, {"id": 50, "v": "A0", "n": None}, None)],
+]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("create", TABLES)
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_dataframe_of_spark_has_them_on_spark(
+    create: str, protocol: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    uri = f"kafka:///s?protocol={protocol}&partition-num=2"
+    frame = spark.createDataFrame(changes_frame(create, EXAMPLE)).coalesce(1)
+    of_rows = Scenario.from_dataframe(frame, "s")
+    ticdc_producer.run(of_sql(create, EXAMPLE), sink_uri=uri, out=tmp_path / "sql")
+    report = ticdc_producer.run(of_rows, sink_uri=uri, out=tmp_path / "rows", engine="spark")
+    assert report.ok
+    assert report.engine is not None
+    assert report.engine.name == "spark"
+    written = [(tmp_path / name / "messages.jsonl").read_bytes() for name in ("sql", "rows")]
+    assert written[0] == written[1]

@@ -1,0 +1,282 @@
+"""Rows of small DataFrames in the SQL session: their values, rows, ids and refusals."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from ticdc_producer import ProducerError, Scenario
+from ticdc_producer.scenario.execute import execute
+from ticdc_producer.scenario.history import History
+
+CREATE = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20) UNIQUE, n INT NOT NULL DEFAULT 5)"
+
+
+def history(scenario: Scenario, state_at: tuple[int, ...] = ()) -> History:
+    return execute(scenario.load(), state_at=state_at)
+
+
+def rows(scenario: Scenario, table: str = "t") -> list[tuple[bytes | None, ...]]:
+    return [*history(scenario).state["test", table].rows]
+
+
+def frame(*records: tuple[Any, ...], names: str = "x op id v") -> pa.Table:
+    return pa.table(dict(zip(names.split(), map(list, zip(*records, strict=True)), strict=True)))
+
+
+def changed(create: str, df: object, order: str = "x", **columns: Any) -> Scenario:
+    return Scenario("s").sql(create).changes(df, table="t", order=order, **columns)
+
+
+def test_rows_are_inserted_updated_and_deleted() -> None:
+    df = frame((0, "insert", 1, "a"), (0, "i", 2, "b"), (2, "U", 1, "c"), (3, "delete", 2, None))
+    made = history(changed(CREATE, df))
+    assert made.state["test", "t"].rows == ((b"1", b"c", b"5"),)
+    assert [change.commit_seq for change in made.changes] == [1, 1, 3, 4]
+    assert made.commits == 5, "the gap in the order takes a time stamp"
+
+
+def test_columns_that_an_update_does_not_have_keep_their_values() -> None:
+    sql = f"{CREATE}; INSERT INTO t VALUES (1, 'a', 8)"
+    assert rows(changed(sql, frame((0, "u", 1, "b")))) == [(b"1", b"b", b"8")]
+
+
+def test_sql_and_ddl_before_and_after() -> None:
+    df = frame((0, "i", 2, "b"))
+    later = frame((0, "i", 3, "c", 9), (1, "d", 1, None, None), names="x op id v m")
+    scenario = (
+        Scenario("s")
+        .sql(f"{CREATE}; INSERT INTO t VALUES (1, 'a', 1)")
+        .changes(df, table="t", order="x")
+        .sql("ALTER TABLE t ADD COLUMN m INT DEFAULT 3; UPDATE t SET v = 'z' WHERE id = 2")
+        .changes(later, table="t", order="x")
+    )
+    assert rows(scenario) == [(b"2", b"z", b"5", b"3"), (b"3", b"c", b"5", b"9")]
+
+
+EAST = dt.timezone(dt.timedelta(hours=2))
+VALUES: list[tuple[str, Any, bytes | None]] = [
+    ("DECIMAL(8,2)", "3.255", b"3.26"),
+    ("DECIMAL(8,2)", Decimal("1.5"), b"1.50"),
+    ("BIGINT UNSIGNED", (1 << 64) - 1, b"18446744073709551615"),
+    ("TINYINT", True, b"1"),
+    ("DOUBLE", 1.5, b"1.5"),
+    ("BIT(4)", 5, b"5"),
+    ("YEAR", 2024, b"2024"),
+    ("DATE", dt.date(2024, 2, 29), b"2024-02-29"),
+    ("DATETIME(3)", dt.datetime(2024, 1, 1, 1, 2, 3, 4567), b"2024-01-01 01:02:03.005"),
+    ("DATETIME", dt.datetime(2024, 1, 1, 1, tzinfo=EAST), b"2024-01-01 01:00:00"),
+    ("TIMESTAMP", dt.datetime(2024, 1, 1, 1, tzinfo=EAST), b"2023-12-31 23:00:00"),
+    ("TIMESTAMP", dt.datetime(2024, 1, 1, 1), b"2024-01-01 01:00:00"),
+    ("TIME", dt.time(1, 2, 3), b"01:02:03"),
+    ("TIME", dt.timedelta(hours=-30), b"-30:00:00"),
+    ("ENUM('a','b')", "b", b"2"),
+    ("SET('a','b')", "b,a", b"3"),
+    ("JSON", '{"b":1,"a":[1.0]}', b'{"a": [1.0], "b": 1}'),
+    ("JSON", {"b": 1}, b'{"b": 1}'),
+    ("VARBINARY(4)", b"\xff\x00", b"\xff\x00"),
+    ("VARCHAR(9)", 5, b"5"),
+    ("VARCHAR(9)", None, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("column", "value", "stored"), VALUES)
+def test_values_are_converted_as_tidb_converts(column: str, value: Any, stored: bytes | None) -> None:
+    kind = pa.uint64() if isinstance(value, int) and value > 1 << 62 else None
+    df = pa.table({"x": [0], "op": ["i"], "id": [1], "v": pa.array([value], kind)})
+    create = f"CREATE TABLE t (id INT PRIMARY KEY, v {column})"
+    assert rows(changed(create, df)) == [(b"1", stored)]
+
+
+def test_defaults_generated_columns_and_ids_are_those_of_sql() -> None:
+    create = "CREATE TABLE t (a INT, id INT AUTO_INCREMENT PRIMARY KEY NONCLUSTERED, g INT AS (a * 2) STORED)"
+    df = pa.table({"x": [0, 0, 1], "op": ["i", "i", "i"], "a": [4, 5, 6], "g": [8, None, 12]})
+    with pytest.raises(ProducerError, match="generated column 'g' has the value '10', not NULL, in row 1"):
+        rows(changed(create, df))
+    given = changed(create, df.drop_columns("g"))
+    sql = Scenario("s").sql(f"{create}; BEGIN; INSERT INTO t (a) VALUES (4); INSERT INTO t (a) VALUES (5); "
+                            "COMMIT; INSERT INTO t (a) VALUES (6);")  # fmt: skip
+    of_sql, of_rows = history(sql).changes, history(given).changes
+    assert [(c.row_id, c.row_key, c.after) for c in of_rows] == [
+        (c.row_id, c.row_key, c.after) for c in of_sql
+    ]
+
+
+@pytest.mark.parametrize(
+    "partitions",
+    [
+        "HASH (id) PARTITIONS 3",
+        "KEY (id) PARTITIONS 2",
+        "RANGE (id) (PARTITION p VALUES LESS THAN (2), PARTITION q VALUES LESS THAN MAXVALUE)",
+        "LIST (id) (PARTITION p VALUES IN (1,3), PARTITION q VALUES IN (2))",
+    ],
+)
+def test_partitions_have_the_ids_that_sql_gives(partitions: str) -> None:
+    create = f"CREATE TABLE t (id INT PRIMARY KEY, v INT) PARTITION BY {partitions}"
+    df = pa.table({"x": [0, 1, 2], "op": ["i", "i", "u"], "id": [1, 2, 3], "v": [1, 2, 3],
+                   "old": [None, None, {"id": 1, "v": 1}]})  # fmt: skip
+    of_rows = history(changed(create, df, before="old")).changes
+    statements = "INSERT INTO t VALUES (1, 1); INSERT INTO t VALUES (2, 2); UPDATE t SET id=3, v=3 WHERE id=1"
+    of_sql = history(Scenario("s").sql(f"{create}; {statements}")).changes
+    ids = [[(c.table_id, c.old_table_id, c.row_key) for c in changes] for changes in (of_rows, of_sql)]
+    assert ids[0] == ids[1]
+
+
+def test_states_are_those_of_every_commit() -> None:
+    df = frame((0, "i", 1, "a"), (1, "u", 1, "b"), (2, "d", 1, None))
+    scenario = (
+        Scenario("s", clock={"start": 1 << 18, "every": "1ms"}).sql(CREATE).changes(df, table="t", order="x")
+    )
+    made = history(scenario, tuple(n << 18 for n in (2, 3, 4)))
+    states = [made.state_at[commits]["test", "t"].rows for commits in (2, 3, 4)]
+    assert states == [((b"1", b"a", b"5"),), ((b"1", b"b", b"5"),), ()]
+
+
+def test_rows_are_found_by_any_key_and_collation() -> None:
+    create = "CREATE TABLE t (id VARCHAR(9) COLLATE utf8mb4_general_ci NOT NULL, v INT, UNIQUE (id))"
+    df = frame((0, "i", "Ab", 1), (1, "u", "aB", 2), (2, "d", "AB", None))
+    assert rows(changed(create, df)) == []
+
+
+def test_rows_without_a_key_are_found_by_their_values() -> None:
+    df = frame((0, "i", 1, None), (1, "i", 1, "a"), (2, "i", 1, "a"), (3, "d", 1, "a"), (4, "d", 1, None))
+    assert rows(changed("CREATE TABLE t (id INT, v VARCHAR(9))", df)) == [(b"1", b"a")]
+
+
+HISTORY = {
+    "txn": [3, 7, 7, 8, 9],
+    "statement": [CREATE, None, "INSERT INTO t VALUES (2, 'b', 2)", None, "ALTER TABLE t DROP COLUMN n"],
+    "op": [None, "insert", None, "update", None],
+    "table": [None, "t", None, "t", None],
+}
+
+
+@pytest.mark.parametrize(
+    "images",
+    [
+        ([None, '{"id": 1, "v": "a"}'], [None, '{"id": 1, "v": "c"}']),
+        ([None, {"id": 1, "v": "a"}], [None, {"id": 1, "v": "c"}]),
+    ],
+    ids=["json", "struct"],
+)
+def test_one_frame_is_a_whole_scenario(images: Any) -> None:
+    (_, first), (_, last) = images
+    df = pa.table(
+        {**HISTORY, "before": [None, None, None, first, None], "after": [None, first, None, last, None]}
+    )
+    made = history(Scenario.from_dataframe(df))
+    assert made.state["test", "t"].rows == ((b"1", b"c"), (b"2", b"b"))
+    assert (made.commits, len(made.changes)) == (4, 3)
+
+
+def test_maps_and_positions() -> None:
+    kind = pa.map_(pa.string(), pa.string())
+    after = pa.array([None, [("id", "1"), ("v", "b")], [("id", "1"), ("v", "a")]], kind)
+    df = pa.table({"txn": [1, 2, 2], "seq": [0, 1, 0], "statement": [CREATE, None, None],
+                   "op": [None, "u", "i"], "schema": [None, "test", None],
+                   "table": [None, "t", "t"], "after": after})  # fmt: skip
+    assert rows(Scenario.from_dataframe(df)) == [(b"1", b"b", b"5")]
+
+
+def test_real_time_stamps() -> None:
+    stamps = [450000000000000001, 450000000000000005, 450000000000000009]
+    df = pd.DataFrame(
+        {"commit_ts": stamps, "statement": [CREATE, "SET @a = 1", "INSERT INTO t VALUES (1, 'a', 1)"]}
+    )
+    made = history(Scenario.from_dataframe(df))
+    assert made.pinned == {0: stamps[0], 1: stamps[2]}
+    with pytest.raises(
+        ProducerError, match=r"commit_ts 450000000000000001 must be greater.*in row 0: CREATE"
+    ):
+        history(Scenario("s").sql("CREATE TABLE u (a INT)", commit_ts=stamps[1]).changes(df))
+
+
+REFUSED: list[tuple[dict[str, list[Any]], str]] = [
+    ({"id": [1, 2], "v": ["a", "a"]},
+     r"Duplicate entry 'a' for key 't.v': it is the key of \(id=1, v='a', n=5\) of row 0, in row 1: insert"),
+    ({"id": [1, 2], "v": ["a", "a"]}, r"of row 0, in row 1: insert \(id=2, v='a'\)"),
+    ({"id": [1, 1], "v": ["a", "b"]}, r"Duplicate entry '1' for key 't.PRIMARY': .* of row 0, in row 1"),
+    ({"id": [7, 1], "v": ["a", "b"]}, r"Duplicate entry '7' .* of an earlier step, in row 0"),
+    ({"id": ["1", "x"]}, r"Incorrect integer value for column 'id': 'x', in row 1: insert \(id='x'\)"),
+    ({"id": [1, 2], "v": ["a", "a" * 21]}, r"Data too long .* for column 'v': 'a+', in row 1"),
+    ({"id": [1, 2], "w": [1, 2]}, r"table test.t has no column 'w', in row 0"),
+    ({"id": [1, 2], "n": [1, None]}, r"Column 'n' cannot be null, in row 1"),
+    ({"id": [1.5, float("inf")]}, r"Out of range value for column 'id': 'inf', in row 1"),
+    ({"op": ["i", "u"], "id": [1, 2]}, r"the update of a row that does not exist, in row 1: update \(id=2\)"),
+    ({"op": ["i", "x"], "id": [1, 2]}, r"must be insert, update or delete, not 'x', in row 1"),
+    ({"op": ["i", "d"], "v": ["a", "b"]}, r"doesn't have a default value, in row 0"),
+    ({"x": [0, -1], "id": [1, 2]}, r"'x' counts transactions from 0 to 1999999999, and is -1, in row 1"),
+    ({"x": [0, None], "id": [1, 2]}, r"'x' is NULL, in row 1"),
+    ({"x": ["0", "1"], "id": [1, 2]}, r"order column 'x' must be an integer column"),
+    ({"op": [1, 2], "id": [1, 2]}, r"the operation must be text"),
+    ({"X": [1, 2], "id": [1, 2]}, r"column 'X' is not unique|column 'x' is not unique"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("columns", "message"), REFUSED)
+def test_a_row_that_does_not_fit_is_refused_with_its_content(columns: Any, message: str) -> None:
+    df = pa.table({"x": [0, 1], "op": ["i", "i"], **columns})
+    with pytest.raises(ProducerError, match=message):
+        rows(changed(f"{CREATE}; INSERT INTO t VALUES (7, 'g', 7)", df))
+
+
+def test_values_of_different_types_in_a_column_are_refused() -> None:
+    with pytest.raises(ProducerError, match=r"values of different types in a column.*id"):
+        changed(CREATE, pd.DataFrame({"x": [0, 1], "op": "i", "id": [1, "x"]}))
+
+
+OF_ALL_TABLES: list[tuple[dict[str, list[Any]], str]] = [
+    ({"statement": ["INSERT INTO t VALUES (9)"]}, r"Column count .*, in row 0: INSERT INTO t VALUES \(9\)"),
+    ({"statement": ["DELETE t FROM"]}, r"SQL does not parse.*, in row 0: DELETE t FROM"),
+    ({"statement": [" "]}, "is not SQL text"),
+    ({"statement": [None]}, "neither a statement nor a table, in row 0"),
+    ({"table": ["t"]}, "neither before nor after"),
+    ({"table": ["u"], "after": ['{"a": 1}']}, "Table 'test.u' doesn't exist, in row 0"),
+    ({"table": ["t"], "op": ["delete"], "after": ['{"id": 7}']}, "'delete' has before alone"),
+    ({"table": ["t"], "after": ["[1]"]}, "'after' is no JSON object"),
+    ({"table": ["t"], "after": ["{"]}, "'after' is no JSON text"),
+    ({"table": ["t"], "after": [5]}, "'after' is no JSON text"),
+    ({"table": ["t"], "before": ['{"id": 7, "v": "h"}']},
+     r"test.t holds \(id=7, v='g', n=7\) of an earlier step and not the row before, in row 0"),
+    ({"statement": ["SET @a = 1"], "op": ["insert"]}, "either a statement or a row change"),
+    ({"statment": ["x"]}, r"column 'statment' of the DataFrame is unknown \(did you mean 'statement'\?\)"),
+    ({"commit_ts": [5], "statement": ["x"]}, "both txn and commit_ts"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("columns", "message"), OF_ALL_TABLES)
+def test_a_row_of_a_whole_scenario_is_refused_with_its_content(columns: Any, message: str) -> None:
+    scenario = Scenario("s").sql(f"{CREATE}; INSERT INTO t VALUES (7, 'g', 7)")
+    with pytest.raises(ProducerError, match=message):
+        rows(scenario.changes(pa.table({"txn": [0], **columns})))
+
+
+def test_ddl_in_a_transaction_is_refused() -> None:
+    df = pa.table({"txn": [0, 0], "statement": [CREATE, "INSERT INTO t VALUES (1, 'a', 1)"]})
+    with pytest.raises(ProducerError, match="CREATE is not allowed in a transaction step, in row 0"):
+        rows(Scenario.from_dataframe(df))
+
+
+def test_foreign_keys_are_not_checked_and_a_warning_names_them() -> None:
+    create = (
+        "CREATE TABLE p (id INT PRIMARY KEY);"
+        "CREATE TABLE t (id INT PRIMARY KEY, v INT, FOREIGN KEY (v) REFERENCES p (id))"
+    )
+    warnings = history(changed(create, frame((0, "i", 1, 5)))).warnings
+    assert warnings == (
+        "s.to_yaml():6: the foreign keys of test.t are not checked for the rows of a DataFrame",
+    )
+    off = changed(f"{create}; SET foreign_key_checks = 0", frame((0, "i", 1, 5)))
+    assert history(off).warnings == ()
+
+
+def test_a_time_of_more_digits_is_refused() -> None:
+    moment = pd.Series([pd.Timestamp("2024-01-01 00:00:00.123456789")])
+    df = pd.DataFrame({"x": [0], "op": ["i"], "id": [1], "v": moment})
+    with pytest.raises(ProducerError, match="more than 6 fractional digits"):
+        rows(changed("CREATE TABLE t (id INT PRIMARY KEY, v DATETIME(6))", df))
