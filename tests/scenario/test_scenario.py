@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import ticdc_producer
 from ticdc_producer import ProducerError, Scenario
+from ticdc_producer.runs.rate import realtime_job
 from ticdc_producer.scenario.load import load_scenario
 from ticdc_producer.scenario.yaml_text import literal, yaml_text
 from ticdc_producer.scenario.yaml_tree import read_yaml
@@ -134,6 +135,13 @@ def test_an_error_names_the_line_of_the_yaml(scenario: Scenario, message: str) -
     with pytest.raises(ProducerError) as caught:
         ticdc_producer.run(scenario, dry_run=True)
     assert message in str(caught.value)
+
+
+def test_a_run_in_real_time_takes_it() -> None:
+    tables = [{"table": "t", "rows": 5}]
+    scenario = Scenario("s").sql(CREATE).generate(transactions=100, tables=tables)
+    job = realtime_job(scenario, "10/s", "2s")
+    assert job.history.commits == 1 + 1 + 20, "the DDL, the first rows, and ten transactions a second"
 
 
 def test_overrides_and_seed_apply() -> None:

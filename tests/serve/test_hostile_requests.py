@@ -84,6 +84,12 @@ BODIES: list[tuple[str, dict[str, Any], int, str]] = [
         "`data` steps read files and databases",
     ),
     (
+        "a changes step",
+        _yaml(steps=f'[{{sql: "{TABLE}"}}, {{changes: {{path: /etc/passwd}}}}]'),
+        403,
+        "`changes` steps read files and databases",
+    ),
+    (
         "a database",
         _yaml(
             steps=f'[{{sql: "{TABLE}"}}, '

@@ -13,7 +13,7 @@ from ticdc_producer import api
 from ticdc_producer.config import resolve
 from ticdc_producer.errors import FolderError
 from ticdc_producer.scenario.load import load_scenario
-from ticdc_producer.testing.marker import MarkerArguments
+from ticdc_producer.testing.marker import MarkerArguments, parse_marker
 from ticdc_producer.testing.runs import GoldenRuns, own_protocol, sink_uri
 
 SCENARIO = """\
@@ -77,6 +77,19 @@ def test_a_run_is_verified_on_request_only(tmp_path: Path) -> None:
     verified = runs.golden(seed, "", test_folder=tmp_path)
     assert [report.verdict is None for report in reports] == [True, False]
     assert [record.value for record in plain.records] == [record.value for record in verified.records]
+
+
+def test_a_scenario_in_python_runs_once_for_equal_content(tmp_path: Path) -> None:
+    folders = iter([tmp_path / "first", tmp_path / "second"])
+    runs = GoldenRuns(lambda: next(folders))
+    for number, expected in ((1, "first"), (1, "first"), (2, "second")):
+        scenario = api.Scenario("s").sql(
+            f"CREATE TABLE t (id INT PRIMARY KEY); INSERT INTO t VALUES ({number})"
+        )
+        arguments = parse_marker((), {"scenario": scenario, "protocol": "canal-json"})
+        golden = runs.golden(arguments, "canal-json", test_folder=tmp_path)
+        assert golden.folder == tmp_path / expected / "golden"
+        assert own_protocol(arguments, test_folder=tmp_path) == "open-protocol"
 
 
 def test_messages_that_violate_an_invariant_are_named(tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def _clock(scenario: ScenarioFile, pinned: Mapping[int, int]) -> CommitClock:
     return CommitClock(start=scenario.start, every_us=_every_us(scenario), pinned=pinned)
 
 
-def _newest_ts(scenario: ScenarioFile, pinned: Mapping[int, int], commit: int) -> int:
+def _newest_ts(scenario: ScenarioFile, pinned: dict[int, int], commit: int) -> int:
     """Return the commit-ts of a commit that is not before the last pinned one, in constant time."""
     first, start = next(reversed(pinned.items()), (0, scenario.start))
     return CommitClock(start=start, every_us=_every_us(scenario)).ts(commit - first)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import Literal, Self, TypedDict, Unpack
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.html_table import html_table
@@ -16,6 +16,19 @@ from ticdc_producer.scenario.load import ScenarioFile, parse_scenario
 from ticdc_producer.scenario.yaml_text import literal, plain_values, yaml_text
 
 _LONGEST_CELL = 80
+
+
+class Settings(TypedDict, total=False):
+    """The arguments of a scenario besides its name."""
+
+    description: str
+    seed: int
+    clock: Mapping[str, object]
+    session: Mapping[str, object]
+    resolved: Mapping[str, object]
+    changefeed: Mapping[str, object]
+    faults: Mapping[str, object]
+    on_error: Literal["stop", "skip"]
 
 
 class Scenario:
@@ -46,12 +59,12 @@ class Scenario:
         *,
         description: str | None = None,
         seed: int | None = None,
-        clock: Mapping[str, Any] | None = None,
-        session: Mapping[str, Any] | None = None,
-        resolved: Mapping[str, Any] | None = None,
-        changefeed: Mapping[str, Any] | None = None,
-        faults: Mapping[str, Any] | None = None,
-        on_error: str | None = None,
+        clock: Mapping[str, object] | None = None,
+        session: Mapping[str, object] | None = None,
+        resolved: Mapping[str, object] | None = None,
+        changefeed: Mapping[str, object] | None = None,
+        faults: Mapping[str, object] | None = None,
+        on_error: Literal["stop", "skip"] | None = None,
     ) -> None:
         self.name = name
         keys = {
@@ -66,11 +79,11 @@ class Scenario:
             "on-error": on_error,
         }
         self._keys = {key: plain_values(value) for key, value in keys.items() if value is not None}
-        self._steps: list[dict[str, Any]] = []
+        self._steps: list[dict[str, object]] = []
         self._frames: list[Frame] = []
 
     @classmethod
-    def from_dataframe(cls, df: object, name: str = "changes", **settings: Any) -> Self:
+    def from_dataframe(cls, df: object, name: str = "changes", **settings: Unpack[Settings]) -> Self:
         """Return the scenario of a DataFrame whose rows are statements and row changes.
 
         :param df: with the columns of ``changes`` without ``table``.
@@ -90,11 +103,11 @@ class Scenario:
         """Add a resolved event with a time stamp."""
         return self._add("resolved", ts, None)
 
-    def generate(self, *, commit_ts: int | datetime | None = None, **keys: Any) -> Self:
+    def generate(self, *, commit_ts: int | datetime | None = None, **keys: object) -> Self:
         """Add random changes of tables; the arguments are the keys of a ``generate`` step."""
         return self._add("generate", _kebab(keys), commit_ts)
 
-    def data(self, *, commit_ts: int | datetime | None = None, **keys: Any) -> Self:
+    def data(self, *, commit_ts: int | datetime | None = None, **keys: object) -> Self:
         """Add changes that Spark reads from a file or database; the arguments are the keys of ``data``."""
         return self._add("data", _kebab(keys), commit_ts)
 
@@ -127,7 +140,7 @@ class Scenario:
         keys = {"table": table, "op": op, "order": order, "before": before}
         self._frames.append(frame_of(df))
         given = {key: plain_values(value) for key, value in keys.items() if value is not None}
-        return self._add("changes", {"path": len(self._frames) - 1, **given}, commit_ts)
+        return self._add("changes", {"frame": len(self._frames) - 1, **given}, commit_ts)
 
     def to_yaml(self) -> str:
         """Return the scenario as the text of a scenario file.
@@ -174,7 +187,7 @@ class Scenario:
     def _file_name(self) -> str:
         return re.sub(r"[^\w.-]+", "-", self.name)[:100] or "scenario"
 
-    def _add(self, kind: str, value: Any, commit_ts: int | datetime | None) -> Self:
+    def _add(self, kind: str, value: object, commit_ts: int | datetime | None) -> Self:
         step = {kind: plain_values(value)}
         if commit_ts is not None:
             step["commit-ts"] = plain_values(commit_ts)
@@ -185,11 +198,12 @@ class Scenario:
         """Return the name of the file of a DataFrame, by which equal rows have equal names."""
         return f"{self._file_name}-{number}-{self._frames[number].digest}.parquet"
 
-    def _with_path(self, step: Mapping[str, Any]) -> dict[str, Any]:
-        if "changes" not in step:
+    def _with_path(self, step: Mapping[str, object]) -> dict[str, object]:
+        changes = step.get("changes")
+        if not isinstance(changes, dict):
             return dict(step)
-        changes = step["changes"]
-        return {**step, "changes": {**changes, "path": self._path(changes["path"])}}
+        keys = {key: value for key, value in changes.items() if key != "frame"}
+        return {**step, "changes": {"path": self._path(changes["frame"]), **keys}}
 
     def __repr__(self) -> str:
         kinds = ", ".join(next(iter(step)) for step in self._steps)
@@ -202,7 +216,7 @@ class Scenario:
         return html_table(f"Scenario {self.name}", ("step", "content"), rows)
 
 
-def _kebab(keys: Mapping[str, Any]) -> dict[str, Any]:
+def _kebab(keys: Mapping[str, object]) -> dict[str, object]:
     return {key.replace("_", "-"): value for key, value in keys.items()}
 
 

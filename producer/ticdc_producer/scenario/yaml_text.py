@@ -38,7 +38,7 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 _Dumper.add_representer(str, _represent_text)
 
 
-def yaml_text(document: Mapping[str, Any]) -> str:
+def yaml_text(document: Mapping[str, object]) -> str:
     """Return a document as text, from which ``read_yaml`` reads the same values.
 
     :param document: a result of ``plain_values``.
@@ -53,7 +53,7 @@ def literal(text: str) -> str:
     return _VARIABLE.sub("$$", text)
 
 
-def plain_values(value: Any) -> Any:
+def plain_values(value: object) -> object:
     """Return a Python value as the values of YAML that a scenario has in its place.
 
     >>> plain_values({"every": timedelta(seconds=5), "columns": ("a",)})

@@ -31,11 +31,13 @@ class Tables(Mapping[str, TableInfo]):
     """Tables by ``schema.table``, or by ``table`` if only one schema has it; names compare without case.
 
     :ivar catalog: the tables and the DDL jobs that created them.
+    :ivar commits: number of commits of the jobs: the first transaction's number in the whole history.
     :ivar sql: the statements, which a run sends first.
     """
 
     def __init__(self, history: History, sql: str = "") -> None:
         self.catalog: Catalog = history.catalog
+        self.commits: int = history.commits
         self.sql = sql
         last = {name: history.catalog.tables[state.version] for name, state in history.state.items()}
         self._tables = {table.qualified_name: table for table in last.values()}

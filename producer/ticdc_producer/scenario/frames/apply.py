@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from typing import Any
+from datetime import UTC, date, datetime, time, timedelta
+from typing import cast
 
 import pyarrow as pa
 
@@ -185,7 +185,7 @@ def _given(table: Table, values: Values, writer: RowWriter) -> dict[int, SQLValu
     return given
 
 
-def _sql_value(column: ColumnInfo, value: Any, writer: RowWriter) -> SQLValue:
+def _sql_value(column: ColumnInfo, value: object, writer: RowWriter) -> SQLValue:
     """Return the SQL value of a value of a frame.
 
     A TIMESTAMP without a time zone is in UTC. A DATETIME has the wall clock of the value's own time zone.
@@ -201,10 +201,11 @@ def _sql_value(column: ColumnInfo, value: Any, writer: RowWriter) -> SQLValue:
             value = value.replace(tzinfo=UTC)
         elif column.type != MySQLType.TIMESTAMP:
             value = value.replace(tzinfo=None)
-    return sql_value(value, writer.context.mode)
+    known = cast("SQLValue | date | time | timedelta", value)
+    return sql_value(known, writer.context.mode)
 
 
-def _json(column: ColumnInfo, value: Any) -> str:
+def _json(column: ColumnInfo, value: object) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError) as error:

@@ -17,7 +17,7 @@ from ticdc_producer.model.event import OP_LABELS, Op
 from ticdc_producer.scenario.data_steps import Changes
 from ticdc_producer.scenario.generate.table_spec import MOST_EVENTS
 
-Values: TypeAlias = Mapping[str, Any]
+Values: TypeAlias = Mapping[str, object]
 """Python's values of the columns of a row."""
 
 COLUMNS = ("txn", "commit_ts", "seq", "statement", "op", "schema", "table", "before", "after")
@@ -160,7 +160,7 @@ def _row(number: int, cells: Values) -> FrameRow:
         raise _row_error("the row has neither a statement nor a table", number, content)
     op = _op_of(cells.get("op"), before, after, number, content)
     return FrameRow(
-        number=number, op=op, schema=cells.get("schema") or "", table=table, before=before, after=after
+        number=number, op=op, schema=str(cells.get("schema") or ""), table=table, before=before, after=after
     )
 
 
