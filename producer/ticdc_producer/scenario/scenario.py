@@ -18,7 +18,7 @@ from ticdc_producer.scenario.yaml_text import literal, plain_values, yaml_text
 _LONGEST_CELL = 80
 
 
-class Settings(TypedDict, total=False):
+class ScenarioSettings(TypedDict, total=False):
     """The arguments of a scenario besides its name."""
 
     description: str
@@ -83,7 +83,7 @@ class Scenario:
         self._frames: list[Frame] = []
 
     @classmethod
-    def from_dataframe(cls, df: object, name: str = "changes", **settings: Unpack[Settings]) -> Self:
+    def from_dataframe(cls, df: object, name: str = "changes", **settings: Unpack[ScenarioSettings]) -> Self:
         """Return the scenario of a DataFrame whose rows are statements and row changes.
 
         :param df: with the columns of ``changes`` without ``table``.
