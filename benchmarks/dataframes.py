@@ -1,4 +1,4 @@
-"""A user's own changes at volume: a ``data`` step into a folder, and a DataFrame that is only encoded.
+"""A user's own changes at volume: a ``data`` step into a folder, and DataFrames that are only encoded.
 
 Each row is inserted, updated and deleted, four changes in a transaction. A session runs a small input of the
 same shape first, so that the JVM has compiled what it runs. The seconds of CPU are those of all processes and
@@ -25,7 +25,7 @@ from benchmarks.cpu_time import cpu_seconds
 from ticdc_producer import api
 from ticdc_producer.spark.session import spark_session
 
-WAYS = ("data", "frame")
+WAYS = ("data", "frame", "scenario")
 _SMALL = 100_000
 _KINDS = 3  # changes of a row
 _ROWS_PER_TRANSACTION = 4
@@ -78,9 +78,16 @@ def data_frame(spark: SparkSession, changes: int, _: Path) -> Callable[[], objec
     return lambda: api.run_changes(log, tables, sink_uri=_URI, dry_run=True)
 
 
+def scenario(spark: SparkSession, changes: int, _: Path) -> Callable[[], object]:
+    """The run of a scenario with a DataFrame as a step: all are encoded, and nothing is written."""
+    frame = own_changes(spark, changes)
+    steps = api.Scenario("data").sql(_TABLE).changes(frame, table="test.t", order="n")
+    return lambda: api.run(steps, sink_uri=_URI, dry_run=True)
+
+
 def measured(way: str, changes: int, work: Path) -> dict[str, float | int | str]:
     """Measure one way in this process, after a small run of the same shape."""
-    prepare = data_step if way == "data" else data_frame
+    prepare = {"data": data_step, "frame": data_frame, "scenario": scenario}[way]
     spark = spark_session(rows=changes)
     prepare(spark, _SMALL - _SMALL % _KINDS, work)()
     large = prepare(spark, changes, work)

@@ -1,15 +1,22 @@
-"""From a user's own DataFrame to a verified folder, through the public API."""
+"""From a user's own DataFrames of Spark to verified folders, through the public API."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import pyarrow as pa
+import pytest
 from pyspark.sql import SparkSession
 
 import ticdc_producer
+from ticdc_producer import ProducerError, Scenario
+from ticdc_producer.model.limits import SMALL_EVENTS
 
-CREATE = "CREATE TABLE shop.items (id BIGINT PRIMARY KEY, price DECIMAL(8,2))"
+CREATE = "CREATE TABLE `shop`.`items` (`id` BIGINT PRIMARY KEY,`price` DECIMAL(8,2))"
+TABLE = "CREATE TABLE items (id BIGINT PRIMARY KEY, price DECIMAL(8,2))"
+TYPES = "n int, op string, id long, price string"
+START = 429918007904436226
 
 
 def test_a_typed_dataframe_becomes_a_verified_folder(spark: SparkSession, tmp_path: Path) -> None:
@@ -28,6 +35,9 @@ def test_a_typed_dataframe_becomes_a_verified_folder(spark: SparkSession, tmp_pa
     assert log.schema.simpleString() == ticdc_producer.CHANGE_LOG.simpleString()
     report = ticdc_producer.run_changes(log, tables, out=tmp_path / "items")
     assert report.ok
+    assert report.verdict is not None
+    assert report.verdict.state is not None
+    assert (report.verdict.state.tables, report.verdict.state.rows) == (1, 1)
     lines = [json.loads(line) for line in (tmp_path / "items" / "events.jsonl").read_text().splitlines()]
     rows = sorted((line for line in lines if line["kind"] == "row"), key=lambda line: line["commit_ts"])
     events = [
@@ -41,4 +51,63 @@ def test_a_typed_dataframe_becomes_a_verified_folder(spark: SparkSession, tmp_pa
         ("delete", "2.00", None),
     ]
     ddls = [(line["partition"], line["query"]) for line in lines if line["kind"] == "ddl"]
-    assert ddls == [(n, query) for n in range(3) for query in ("CREATE DATABASE shop", CREATE)]
+    assert ddls == [(n, query) for n in range(3) for query in ("CREATE DATABASE `shop`", CREATE)]
+
+
+def test_a_small_dataframe_of_spark_is_one_job(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.createDataFrame([(0, "insert", 1, "1.50"), (1, "update", 1, "3.255")], TYPES)
+    scenario = Scenario("s").sql(TABLE).changes(frame, table="items", order="n")
+    spark.sparkContext.setJobGroup("small", "")
+    try:
+        report = ticdc_producer.run(scenario, out=tmp_path / "items", inject=["replay-suffix:times=1"])
+        jobs = spark.sparkContext.statusTracker().getJobIdsForGroup("small")
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    assert report.ok
+    assert report.engine is not None
+    assert report.engine.name == "local"
+    assert len(jobs) <= 2
+    rows = (tmp_path / "items" / "state" / "test.items.jsonl").read_text().splitlines()
+    assert [json.loads(row) for row in rows] == [{"id": "1", "price": "3.26"}]
+
+
+def test_several_tables_as_one_change_log(spark: SparkSession, tmp_path: Path) -> None:
+    tables = ticdc_producer.tables(f"{TABLE}; CREATE TABLE u (id BIGINT PRIMARY KEY)")
+    frame = spark.createDataFrame(
+        [(0, "insert", 1), (1, "insert", 2), (2, "delete", 1)], "n int, op string, id long"
+    )
+    logs = [ticdc_producer.changes(frame, tables[name], op="op", order="n") for name in ("items", "u")]
+    report = ticdc_producer.run_changes(logs[0].unionByName(logs[1]), tables, out=tmp_path / "few")
+    assert report.ok
+    assert report.verdict is not None
+    assert report.verdict.state is not None
+    assert (report.verdict.state.tables, report.verdict.state.rows) == (2, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", ["spark", "arrow"])
+def test_a_large_dataframe_runs_on_spark(library: str, spark: SparkSession, tmp_path: Path) -> None:
+    kept = SMALL_EVENTS // 2 + 1
+    rows = spark.range(2 * kept).selectExpr(
+        "cast(id / 100 as int) n", f"if(id < {kept}, 'insert', 'update') op", f"id % {kept} id",
+        "cast(id % 1000 as decimal(8,2)) price",
+    )  # fmt: skip
+    frame = rows if library == "spark" else rows.toArrow()
+    scenario = Scenario("s", resolved={"every": "1h"}).sql(TABLE).changes(frame, table="items", order="n")
+    report = ticdc_producer.run(scenario, out=tmp_path / "out", state_at=[START + (500 * 1000 << 18)])
+    assert report.ok
+    assert report.engine is not None
+    assert report.engine.reason == "a DataFrame of more than 100,000 rows requires it"
+    assert report.verdict is not None
+    assert report.verdict.state is not None
+    assert (report.verdict.state.tables, report.verdict.state.rows) == (1, kept)
+    written = scenario.write(tmp_path / "s.yaml")
+    assert ticdc_producer.verify(folder=tmp_path / "out", scenario=written).ok
+
+
+def test_a_large_dataframe_needs_spark(spark: SparkSession) -> None:
+    frame = pa.table({"n": range(SMALL_EVENTS + 1), "op": ["insert"] * (SMALL_EVENTS + 1)})
+    frame = frame.append_column("id", frame.column("n"))
+    scenario = Scenario("s").sql(TABLE).changes(frame, table="items", order="n")
+    with pytest.raises(ProducerError, match=r"a DataFrame of more than 100,000 rows requires Spark"):
+        ticdc_producer.run(scenario, engine="local", dry_run=True)

@@ -137,6 +137,22 @@ def test_states_are_those_of_every_commit() -> None:
     assert states == [((b"1", b"a", b"5"),), ((b"1", b"b", b"5"),), ()]
 
 
+def test_the_column_of_the_order_may_be_one_of_the_table() -> None:
+    df = pa.table({"id": [0, 1], "op": ["i", "i"]})
+    create = "CREATE TABLE t (id INT PRIMARY KEY, op VARCHAR(9))"
+    assert rows(changed(create, df, order="id")) == [(b"0", b"i"), (b"1", b"i")]
+
+
+def test_an_empty_frame_changes_nothing() -> None:
+    df = frame((0, "i", 1, "a")).slice(0, 0)
+    assert history(changed(CREATE, df)).commits == 1
+
+
+def test_pandas_categories_and_missing_values() -> None:
+    df = pd.DataFrame({"x": [0, 1], "op": pd.Categorical(["i", "i"]), "id": [1, 2], "v": [1.0, float("nan")]})
+    assert rows(changed("CREATE TABLE t (id INT PRIMARY KEY, v INT)", df)) == [(b"1", b"1"), (b"2", None)]
+
+
 def test_rows_are_found_by_any_key_and_collation() -> None:
     create = "CREATE TABLE t (id VARCHAR(9) COLLATE utf8mb4_general_ci NOT NULL, v INT, UNIQUE (id))"
     df = frame((0, "i", "Ab", 1), (1, "u", "aB", 2), (2, "d", "AB", None))

@@ -112,7 +112,7 @@ class _Step:
 
     def _change(self, writer: RowWriter, row: FrameRow) -> None:
         table = self._table(row)
-        after = None if row.after is None else _given(table, row.after, writer)
+        after = None if row.after is None else _given(table, row.after, row, writer)
         if row.op == Op.INSERT:
             with self._with_other_row(table):
                 self._note(writer.insert(table, after or {}), row)
@@ -141,7 +141,7 @@ class _Step:
 
         :raises ScenarioError: if it does not exist, or differs from the given one.
         """
-        given = after if row.before is None else _given(table, row.before, writer)
+        given = after if row.before is None else _given(table, row.before, row, writer)
         old = writer.stored(table, given)
         if old is None:
             raise ScenarioError(f"the {row.op.label} of a row that does not exist", hint=_GENERATES)
@@ -167,7 +167,7 @@ class _Step:
             raise ScenarioError(what, column=error.column, value=error.value) from None
 
 
-def _given(table: Table, values: Values, writer: RowWriter) -> dict[int, SQLValue]:
+def _given(table: Table, values: Values, row: FrameRow, writer: RowWriter) -> dict[int, SQLValue]:
     """Return the SQL values of a row, by the offsets of their columns.
 
     A name that the table does not have is accepted for NULL: the structs of all tables have equal fields.
@@ -177,7 +177,7 @@ def _given(table: Table, values: Values, writer: RowWriter) -> dict[int, SQLValu
     for name, value in values.items():
         offset = offsets.get(name.lower())
         if offset is None:
-            if value is None:
+            if value is None or name.lower() in row.others:
                 continue
             what = f"table {table.info.qualified_name} has no column {name!r}"
             raise ScenarioError(what, column=name, hint=nearest(name, offsets))

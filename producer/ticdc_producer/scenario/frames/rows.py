@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import groupby
@@ -34,6 +34,7 @@ class FrameRow:
     :param schema: empty for the current database.
     :param before: values that the changed row has before; None: they are not given.
     :param after: values that the row has after the change; of a delete without ``before`` those of the row.
+    :param others: columns for another purpose, in lower case, which need not be columns of the table.
     """
 
     number: int
@@ -43,13 +44,14 @@ class FrameRow:
     table: str = ""
     before: Values | None = None
     after: Values | None = None
+    others: frozenset[str] = frozenset()
 
     @property
     def content(self) -> str:
         """The row as text, for messages."""
         if self.statement is not None:
             return _cut(" ".join(self.statement.split()))
-        images = [text_of(image) for image in (self.before, self.after) if image is not None]
+        images = [text_of(image, self.others) for image in (self.before, self.after) if image is not None]
         return _cut(f"{self.op.name.lower()} {' → '.join(images)}")
 
 
@@ -66,13 +68,16 @@ class FrameTransaction:
     commit_ts: int | None = None
 
 
-def text_of(values: Values) -> str:
+def text_of(values: Values, others: Collection[str] = ()) -> str:
     """Return values as text for messages.
+
+    :param others: names that are left out, in lower case.
 
     >>> text_of({"id": 1, "name": "ann"})
     "(id=1, name='ann')"
     """
-    return _cut("(" + ", ".join(f"{name}={value!r}" for name, value in values.items()) + ")")
+    named = [f"{name}={value!r}" for name, value in values.items() if name.lower() not in others]
+    return _cut(f"({', '.join(named)})")
 
 
 def _cut(text: str) -> str:
@@ -95,10 +100,10 @@ def _of_one_table(
     columns = _Columns(table)
     numbers = columns.integers(order[0])
     positions = columns.integers(order[1]) if len(order) > 1 else [0] * table.num_rows
-    ops, others = columns.texts(spec.op), {column.lower() for column in (*order, spec.op)}
+    ops, others = columns.texts(spec.op), frozenset(column.lower() for column in (*order, spec.op))
     before = columns.values(spec.before) if spec.before is not None else None
-    others |= {spec.before.lower()} if spec.before is not None else set()
-    names = [column for column in table.column_names if column.lower() not in others]
+    old_name = (spec.before or "").lower()
+    names = [column for column in table.column_names if column.lower() != old_name]
     images = list(zip(*(table.column(column).to_pylist() for column in names), strict=True))
     schema, _, plain_name = name.rpartition(".")
 
@@ -108,7 +113,7 @@ def _of_one_table(
         old = None if before is None else _mapping(before[number], spec.before or "", number)
         if before is not None and (old is not None) != (op == Op.UPDATE):
             what = "is NULL for an update" if old is None else "must be NULL for inserts and deletes"
-            raise _row_error(f"{spec.before!r} {what}", number, text_of(image))
+            raise _row_error(f"{spec.before!r} {what}", number, text_of(image, others))
         deleted = op == Op.DELETE and before is not None
         return FrameRow(
             number=number,
@@ -117,6 +122,7 @@ def _of_one_table(
             table=plain_name,
             before=image if deleted else old,
             after=None if deleted else image,
+            others=others,
         )
 
     ordered = sorted(range(table.num_rows), key=lambda number: (numbers[number], positions[number]))
