@@ -1,0 +1,64 @@
+"""The DataFrames of other libraries, and their files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ticdc_producer import ProducerError
+from ticdc_producer.scenario.frames.frame import Frame, ParquetFrame, frame_of
+
+ROWS = pa.table({"n": [0, 1], "v": ["a", None]})
+
+
+class Exported:
+    """A DataFrame of a library that exports Arrow streams, as Polars and DuckDB do."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return ROWS.__arrow_c_stream__(requested_schema)
+
+
+def rows_of(frame: Frame) -> list[dict[str, object]]:
+    assert frame.rows is not None
+    rows: list[dict[str, object]] = frame.rows.to_pylist()
+    return rows
+
+
+@pytest.mark.parametrize(
+    "df", [ROWS, Exported(), ROWS.to_pandas(), ROWS.to_reader()], ids=lambda df: type(df).__name__
+)
+def test_dataframes_of_any_library(df: object) -> None:
+    assert rows_of(frame_of(df)) == ROWS.to_pylist()
+
+
+def test_equal_rows_have_equal_digests() -> None:
+    chunks = pa.concat_tables([ROWS.slice(0, 1), ROWS.slice(1)])
+    with_metadata = ROWS.replace_schema_metadata({"library": "x"})
+    digests = {frame_of(table).digest for table in (ROWS, chunks, with_metadata)}
+    assert len(digests) == 1
+    assert frame_of(ROWS.slice(1)).digest not in digests
+
+
+def test_a_file_has_the_rows_that_were_written(tmp_path: Path) -> None:
+    moments = pd.DataFrame({"t": [pd.Timestamp("2024-01-01 00:00:00.5")], "c": pd.Categorical(["x"])})
+    frame = frame_of(moments)
+    frame.write(tmp_path / "rows.parquet")
+    assert rows_of(ParquetFrame(str(tmp_path / "rows.parquet"), "s.yaml", 3)) == rows_of(frame)
+
+
+def test_a_folder_is_read_like_a_file(tmp_path: Path) -> None:
+    for number in range(2):
+        pq.write_table(ROWS.slice(number, 1), tmp_path / f"{number}.parquet")
+    assert rows_of(ParquetFrame(str(tmp_path), "s.yaml", 3)) == ROWS.to_pylist()
+
+
+@pytest.mark.parametrize("content", [None, b"no parquet"])
+def test_a_file_that_cannot_be_read_names_the_step(tmp_path: Path, content: bytes | None) -> None:
+    if content is not None:
+        (tmp_path / "rows.parquet").write_bytes(content)
+    with pytest.raises(ProducerError, match=r"^s.yaml:3: cannot read the rows of the step: "):
+        _ = ParquetFrame(str(tmp_path / "rows.parquet"), "s.yaml", 3).rows
