@@ -32,7 +32,7 @@ EVENTS_ARROW = pa.schema(
 NEEDED = ("topic", "partition", *EVENTS_ARROW.names)
 """The columns of the event stream that tasks need; only these are passed to them."""
 
-_MAX_CELLS = 1 << 16
+_MAX_ROWS, _MAX_CELLS = 1 << 13, 1 << 16
 _MAX_BYTES = 16 << 20
 
 
@@ -42,7 +42,7 @@ def bounded_batches(batch: pa.RecordBatch, catalog: Catalog) -> Iterator[pa.Reco
     :param batch: events with the columns of ``EVENTS_ARROW``; the parts are slices of it, in order.
     """
     widest = max((len(table.sent) for table in catalog.tables), default=1)
-    rows = max(1, _MAX_CELLS // max(widest, 1))
+    rows = min(_MAX_ROWS, max(1, _MAX_CELLS // max(widest, 1)))
     for start in range(0, batch.num_rows, rows):
         yield from _halves(batch.slice(start, rows))
 

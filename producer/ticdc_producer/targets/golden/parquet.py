@@ -53,6 +53,7 @@ def write_part(part: Part, batches: Iterable[pa.RecordBatch], folder: Path, sche
         with pq.ParquetWriter(partial, in_order, compression="zstd") as writer:
             for table in _groups(batches, schema):
                 writer.write_table(table)
+                del table  # else it is in memory together with the next one
         partial.replace(folder / f"part-{part.index:05}.parquet")
 
 
