@@ -92,7 +92,7 @@ def test_messages_are_ticdcs_bytes(stream: Stream, variant: str, compared: Compa
         for m, p in zip(theirs, damaged, strict=True)
     ]
     compared(f"{VARIANTS[variant].protocol}, from SQL", len(theirs))
-    whole = [number for number, places in enumerate(damaged) if not places]
+    whole = [number for number, offsets in enumerate(damaged) if not offsets]
     kind = VARIANTS[variant]
     assert canonical_digests(kind, [(ours[n].key, ours[n].value, len(theirs[n].events)) for n in whole]) == (
         canonical_digests(kind, [(theirs[n].key, theirs[n].value, len(theirs[n].events)) for n in whole])

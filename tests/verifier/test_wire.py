@@ -235,7 +235,7 @@ def renumbered(part: bytes | None) -> bytes | None:
 
 
 @pytest.mark.parametrize("document", [False, True])
-def test_schemas_of_avro_are_compared_in_place_of_their_ids(document: bool) -> None:
+def test_schemas_of_avro_are_compared_instead_of_their_ids(document: bool) -> None:
     engine, job = LocalEngine(), job_of(AVRO)
     schemas = {number + (1 << 24): text for number, text in job.known_schemas.items()}
     if document:

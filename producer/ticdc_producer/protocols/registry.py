@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import EntryPoint
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 from ticdc_producer.errors import ChangefeedError, DecodeError, PluginError, ProducerError
 from ticdc_producer.hints import nearest
@@ -32,7 +32,7 @@ from ticdc_producer.protocols.csv.spec import SPEC as CSV
 from ticdc_producer.protocols.debezium.spec import SPEC as DEBEZIUM
 from ticdc_producer.protocols.open_protocol.spec import SPEC as OPEN_PROTOCOL
 from ticdc_producer.protocols.simple.spec import SPEC as SIMPLE
-from ticdc_producer.protocols.spec import FileFormat, Inputs, Options, ProtocolSpec, Signature
+from ticdc_producer.protocols.spec import FileFormat, Options, ProtocolSpec, Signature
 from ticdc_producer.protocols.wire import WireDigests
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def wire_digests(protocol: str, options: Options, *, canonical: bool = False) ->
         return None
     claims = options.get("large_message_handle_option") == "claim-check"
     if form.form_of is not None:
-        form, canonical = replace(form, form=form.form_of(cast("Inputs", options))), True
+        form, canonical = replace(form, form=form.form_of(options)), True
     return WireDigests(format=form, canonical=canonical, claims=claims)
 
 

@@ -26,7 +26,6 @@ from ticdc_producer.errors import DecodeError
 if TYPE_CHECKING:  # every command loads the specifications of protocols, and few compare bytes
     from ticdc_producer.model.event import ClaimObject
     from ticdc_producer.protocols.arrow_text import Numbers
-    from ticdc_producer.protocols.spec import Inputs
 
 EventBytes: TypeAlias = tuple[bytes | None, bytes | None]
 """The part of a key and of a value that belongs to one event."""
@@ -102,7 +101,7 @@ class WireFormat:
     events: Callable[[bytes | None, bytes | None], Sequence[EventBytes]] = _whole
     starts: tuple[int, int] = (0, 0)
     form: Callable[[bytes], object] = json_form
-    form_of: Callable[[Inputs], Callable[[bytes], object]] | None = None
+    form_of: Callable[[Mapping[str, object]], Callable[[bytes], object]] | None = None
     unless: tuple[str, str] | None = None
     is_eventless: Callable[[bytes], bool] | None = None
 

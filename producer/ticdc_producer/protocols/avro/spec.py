@@ -7,7 +7,7 @@ Source: tiflow ``pkg/sink/codec/common/config.go`` (``Validate``), ``pkg/config/
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import urlsplit
 
 from ticdc_producer.errors import ChangefeedError
@@ -110,9 +110,10 @@ def _id_in(part: bytes) -> int | None:
     return schema_id_of(part)
 
 
-def _form_of(inputs: Inputs) -> Callable[[bytes], object]:
+def _form_of(options: Mapping[str, object]) -> Callable[[bytes], object]:
     from ticdc_producer.protocols.avro.decoder import wire_form
 
+    inputs = cast("Inputs", options)
     return wire_form(inputs.get("schema_of") or inputs.get("schemas", {}).get)
 
 
