@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
+from ticdc_producer.errors import TopicError
+from ticdc_producer.kafka.client import OUTAGE_TIMEOUT_S
 from ticdc_producer.kafka.client_errors import until_answered
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.targets.kafka.topics import Topics
 
 
 class Broker:
@@ -39,3 +45,12 @@ def test_a_rejection_is_raised_at_once() -> None:
     with pytest.raises(KafkaException, match="TOPIC_AUTHORIZATION_FAILED"):
         until_answered(broker.request)
     assert broker.requests == 1
+
+
+@pytest.mark.parametrize("name", ["a b", "é", "x" * 250])
+def test_a_topic_name_that_the_broker_rejects_is_not_asked_for_again(kafka: EmbeddedKafka, name: str) -> None:
+    began = monotonic()
+    with pytest.raises(TopicError, match="Kafka rejects the name of the topic") as raised:
+        Topics(kafka.bootstrap).ends({name: 1})
+    assert monotonic() - began < OUTAGE_TIMEOUT_S / 2
+    assert raised.value.exit_code == 2

@@ -125,6 +125,8 @@ def test_errors_are_those_of_the_local_command(
         (["run", "seed_t1", "--keep"], "--keep cannot be combined with --server"),
         (["run", "seed_t1", "--rate", "5/s"], "--rate cannot be combined with --server"),
         (["run", "seed_t1", "-X", "a=b"], "-X cannot be combined with --server"),
+        (["run", "seed_t1", "--engine", "spark"], "--engine cannot be combined with --server"),
+        (["verify", "--in", ".", "--engine", "local"], "--engine cannot be combined with --server"),
         (["run", "seed_t1", "--watch"], "--watch requires a scenario file"),
         (["run", "orders.sql", "--dry-run", "--html", "x.html"], "a report requires a verified run"),
         (["run", "orders.sql", "--html", "nope/x.html"], "the folder of the report does not exist"),
@@ -305,6 +307,42 @@ def test_the_token_is_sent(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captu
     with _answering(_answer(frame("exit", "1"))) as (url, received):
         assert main(["run", "seed_t1", "--server", url]) == 1
     assert b"Authorization: Bearer 0123456789abcdef\r\n" in received[0]
+
+
+def _client(url: str, stdout: int, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a command whose work the service at a URL does, as a process."""
+    return subprocess.run(
+        [sys.executable, "-m", "ticdc_producer", "run", "seed_t1", "--server", url],
+        stdout=stdout, stderr=subprocess.PIPE, text=True, check=False, env={**os.environ, **environment},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("code", [0, 1])
+@pytest.mark.parametrize("size", [1, 1 << 20])
+def test_a_reader_that_goes_away_does_not_change_the_exit_code(code: int, size: int) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    outputs = [frame("out", "x" * size), frame("out", "x"), frame("err", "to stderr\n")]
+    with _answering(_answer(*outputs, frame("exit", str(code)))) as (url, _):
+        done = _client(url, writer)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (code, "to stderr\n")
+
+
+def test_output_that_cannot_be_written_is_one_line() -> None:
+    answer = _answer(frame("out", "x"), frame("exit", "0"))
+    with Path("/dev/full").open("wb") as full, _answering(answer) as (url, _):
+        done = _client(url, full.fileno())
+    assert done.returncode == 3
+    assert done.stderr.startswith("ticdc-producer: the output cannot be written: No space left on device")
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_terminal_without_utf8_gets_escapes(tmp_path: Path) -> None:
+    output = tmp_path / "output"
+    with output.open("wb") as file, _answering(_answer(frame("out", "é日"), frame("exit", "0"))) as (url, _):
+        assert _client(url, file.fileno(), PYTHONIOENCODING="ascii").returncode == 0
+    assert output.read_bytes() == b"\\u00e9\\u65e5"
 
 
 @pytest.mark.parametrize("size", [1, 7, 1000])

@@ -80,7 +80,7 @@ INJECT = Option("inject", list[str], (), "Inject a trap of `traps list`.", "may 
     metavar="TRAP[:rate=R]", field="traps")
 ENGINE = Option("engine", EngineOption, "auto",
     "local: in this process; spark: in Spark's tasks; auto: in Spark's tasks if the work is large.",
-    functions=_ALL)
+    functions=_ALL, local=True)
 SCHEMA_REGISTRY = Option("schema_registry", str | None, None,
     "Schema registry for Avro; sets schema-registry of the sink URI, which is required.",
     metavar="URL", functions=_COMMAND, local=True)

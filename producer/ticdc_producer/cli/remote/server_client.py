@@ -58,9 +58,6 @@ def run_on_server(url: str, arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return _INTERRUPTED
-    except BrokenPipeError:  # `| head` closed our output
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Exception as error:
         from ticdc_producer.errors import ProducerError
 
@@ -102,7 +99,7 @@ class _Command:
             if self._watched is None:
                 return code
             self._before, self._watched = self._watched or self._before, None
-            print("waiting for a file to be saved; Ctrl-C ends", file=sys.stderr, flush=True)
+            _write("stderr", "waiting for a file to be saved; Ctrl-C ends\n")
             self._files.wait_for_change()
 
     def _exchange(self, files: bytes) -> int | None:
@@ -121,7 +118,6 @@ class _Command:
         self._clear()
         if code is not None and self._loaded is not None:
             self._files.finish()
-        sys.stdout.flush()
         return code
 
     def _take(self, name: str, content: bytes) -> None:
@@ -129,8 +125,7 @@ class _Command:
             self._step(text_of(content))
         elif name in ("out", "err"):
             self._clear()
-            stream = sys.stdout if name == "out" else sys.stderr
-            stream.write(text_of(content))
+            _write(f"std{name}", text_of(content))
         elif name == "watch":
             self._watched = text_of(content)
         elif name == "read":
@@ -146,16 +141,37 @@ class _Command:
         """Print a step of the work: as one updated line on a terminal, a line each elsewhere."""
         self._clear()
         if sys.stderr.isatty():
-            sys.stderr.write(line[: os.get_terminal_size(2).columns - 1])
+            _write("stderr", line[: os.get_terminal_size(2).columns - 1])
             self._line = line
         else:
-            sys.stderr.write(f"{line}\n")
-        sys.stderr.flush()
+            _write("stderr", f"{line}\n")
 
     def _clear(self) -> None:
         if self._line:
-            sys.stderr.write("\r\x1b[2K")
+            _write("stderr", "\r\x1b[2K")
             self._line = ""
+
+
+def _write(name: str, text: str) -> None:
+    """Write a text to a standard stream.
+
+    The first text that a stream cannot take, because its reader has gone or its encoding lacks a character,
+    loads the streams of the commands without a service.
+
+    :param name: ``stdout`` or ``stderr``.
+    :raises EnvironmentFailure: if the stream cannot be written, for example because a disk is full.
+    """
+    try:
+        stream = getattr(sys, name)
+        stream.write(text)
+        stream.flush()
+    except (OSError, UnicodeEncodeError):
+        from ticdc_producer.cli.standard_output import guard_standard_streams
+
+        guard_standard_streams()
+        stream = getattr(sys, name)
+        stream.write(text)
+        stream.flush()
 
 
 class _Service:

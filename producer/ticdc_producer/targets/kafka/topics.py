@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
-from confluent_kafka import KafkaException, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from ticdc_producer.config import Changefeed
@@ -130,7 +130,7 @@ class Topics:
         def offsets() -> dict[tuple[str, int], int]:
             # A new client without metadata waits three seconds for the leaders, about once in thirty times.
             for topic in topics:
-                admin.list_topics(topic, timeout=CONNECT_SECONDS)
+                _check_name(topic, admin.list_topics(topic, timeout=CONNECT_SECONDS).topics[topic].error)
             futures = admin.list_offsets(dict.fromkeys(partitions, spec), request_timeout=CONNECT_SECONDS)
             return {(p.topic, p.partition): int(future.result().offset) for p, future in futures.items()}
 
@@ -196,6 +196,16 @@ class Topics:
             return future.result()
         except KafkaException as error:
             raise broker_error(self.brokers, error) from None
+
+
+def _check_name(topic: str, error: KafkaError | None) -> None:
+    """Check the broker's answer about one topic.
+
+    :raises TopicError: if the broker rejects its name. A request for its offsets would time out.
+    """
+    if error is not None and error.code() == KafkaError.TOPIC_EXCEPTION:
+        hint = "Kafka accepts 1 to 249 of A-Z a-z 0-9 . _ -, and not . or .."
+        raise TopicError("Kafka rejects the name of the topic", topic=topic, hint=hint)
 
 
 def _check_partitions(topic: str, existing: int, expected: int) -> None:
