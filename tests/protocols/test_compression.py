@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import tracemalloc
 
+import lz4.frame
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import Kind
+from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
-from ticdc_producer.protocols.compression import COMPRESSORS, Decompressor, compressed
+from ticdc_producer.protocols.compression import COMPRESSORS, Decompressor, compressed, decompressed_limit
 from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
 from ticdc_producer.protocols.large_message_handle import claim_name, claimed_message
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
@@ -62,7 +64,7 @@ BOMBS = {
 
 def test_a_snappy_block_cannot_declare_more_than_its_bytes_can_yield() -> None:
     """It is refused before its text is allocated; the densest block that exists is accepted."""
-    bomb = _snappy_bomb(200 << 20)
+    bomb = _snappy_bomb(100 << 20)
     with pytest.raises(DecodeError, match=f"declares at most {len(bomb) * 64 // 3} bytes"):
         Decompressor().text(bomb, "value")
     dense = b'{"a":"' + b"x" * (8 << 20) + b'"}'
@@ -79,6 +81,35 @@ def test_a_bomb_costs_no_more_than_the_limit(code: str, bomb: bytes) -> None:
     finally:
         tracemalloc.stop()
     assert (refusal.value.code, refusal.value.part, refusal.value.byte) == (code, "value", 7)
+
+
+def test_a_declared_size_is_compared_before_the_text_is_allocated() -> None:
+    """Also of a frame that is cut off after its head, and has no such text."""
+    bomb = lz4.frame.compress(b"{" + b" " * SMALL, store_size=True)[:20]
+    with pytest.raises(DecodeError, match="COMPRESSION-SIZE"):
+        Decompressor(SMALL).text(bomb, "value")
+
+
+SLOW_DEBEZIUM = pytest.param("debezium", marks=pytest.mark.slow)
+PROTOCOLS = ["open-protocol", "canal-json", "simple", SLOW_DEBEZIUM]
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("method", COMPRESSORS)
+def test_the_limit_of_a_message_follows_from_max_message_bytes(protocol: str, method: str) -> None:
+    """Debezium has no maximum size of messages, and therefore the limit of the default."""
+    options = {} if protocol == "debezium" else {"max_message_bytes": 2 << 20}
+    limit = decompressed_limit(**options)
+    codes = []
+    for size in (limit, limit + 1):
+        text = b'{"a":"' + bytes(size - 8).replace(b"\0", b"x") + b'"}'
+        message = framed(b'{"ts":1,"scm":"a","tbl":"b","t":1}', compressed(text, method), Kind.ROW, 1)
+        key, value = (message.key, message.value) if protocol == "open-protocol" else (None, None)
+        with pytest.raises(DecodeError) as refusal:
+            list(registry.decoder(protocol, options).events(key, value or compressed(text, method)))
+        codes.append(refusal.value.code)
+    assert codes[1] == "COMPRESSION-SIZE"
+    assert codes[0] != "COMPRESSION-SIZE", "a text of the limit is parsed, and is no event"
 
 
 def test_the_parts_of_a_message_share_the_limit() -> None:

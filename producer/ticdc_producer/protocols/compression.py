@@ -13,12 +13,14 @@ import cramjam
 import lz4.frame
 
 from ticdc_producer.errors import DecodeError
+from ticdc_producer.protocols.large_message_handle import DEFAULT_MAX_MESSAGE_BYTES
 
 if TYPE_CHECKING:  # decoders need no Arrow
     import pyarrow as pa
 
 MAX_BYTES = 256 << 20
-"""Maximum decompressed bytes of one message. TiDB's rows have up to 120 MiB (``txn-entry-size-limit``)."""
+"""No message has more decompressed bytes. TiDB's rows have up to 120 MiB (``txn-entry-size-limit``)."""
+_TIMES, _LEAST = 16, 16 << 20
 
 PLAIN_STARTS = (b'{"', b"{}")  # neither a frame nor a block that starts with a literal
 _LZ4_MAGIC = b"\x04\x22\x4d\x18"
@@ -27,6 +29,22 @@ _LONGEST_VARINT = 5
 _LAST_SHORT_LITERAL = 59
 _SNAPPY_COPY, _SNAPPY_COPIED = 3, 64
 """Bytes of the densest element of a snappy block, and of the text that it yields: no block is denser."""
+
+
+def decompressed_limit(max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES) -> int:
+    """Return the maximum decompressed bytes of one message.
+
+    TiCDC counts ``max-message-bytes`` after compression, so a message may have many times as many bytes. lz4
+    can make 255 bytes of one. A row of TiDB's default limit, 6 MiB, fits whatever ``max-message-bytes`` is.
+
+    >>> [decompressed_limit(limit) >> 20 for limit in (1000, 10 << 20, 100 << 20)]
+    [16, 160, 256]
+    """
+    return min(max(_TIMES * max_message_bytes, _LEAST), MAX_BYTES)
+
+
+DEFAULT_LIMIT = decompressed_limit()
+"""The limit if the changefeed of a message is unknown."""
 
 
 def compressed(data: bytes, method: str) -> bytes:
@@ -64,12 +82,13 @@ def _lz4(data: bytes) -> bytes:
 COMPRESSORS: dict[str, Callable[[bytes], bytes]] = {"snappy": _snappy, "lz4": _lz4}
 
 
-def plain(data: bytes, part: str) -> bytes:
+def plain(data: bytes, part: str, max_bytes: int = DEFAULT_LIMIT) -> bytes:
     """Return the JSON text of a key or value that may be compressed, the only such part of its message.
 
-    :raises DecodeError: for damaged data, or more than ``MAX_BYTES``.
+    :param max_bytes: limit of the decompressed text.
+    :raises DecodeError: for damaged data, or more than the limit.
     """
-    return data if data.startswith(PLAIN_STARTS) else Decompressor().text(data, part)
+    return data if data.startswith(PLAIN_STARTS) else Decompressor(max_bytes).text(data, part)
 
 
 class Decompressor:
@@ -80,7 +99,7 @@ class Decompressor:
     :param max_bytes: limit of the decompressed parts together.
     """
 
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, max_bytes: int = DEFAULT_LIMIT) -> None:
         self._max_bytes = self._remaining = max_bytes
 
     def text(self, data: bytes, part: str, byte: int = 0) -> bytes:
@@ -118,6 +137,9 @@ class Decompressor:
         frame = lz4.frame.LZ4FrameDecompressor()
         text, rest = bytearray(), data
         try:
+            # A frame may declare its size, which is 0 otherwise.
+            if lz4.frame.get_frame_info(data)["content_size"] > self._remaining:
+                raise self._too_long(part, byte)
             # The library allocates max_length bytes at once, even for a short result.
             while not frame.eof and (rest or not frame.needs_input):
                 text += frame.decompress(rest, max_length=min(_STEP, self._remaining + 1 - len(text)))

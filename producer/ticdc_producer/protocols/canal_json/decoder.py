@@ -31,7 +31,7 @@ from ticdc_producer.protocols.canal_json.envelope import (
     action_code,
     parse_envelope,
 )
-from ticdc_producer.protocols.compression import plain
+from ticdc_producer.protocols.compression import DEFAULT_LIMIT, plain
 
 NO_IDS = (0, 0)
 _RECORD = re.compile(rb"(?:x.{3})?t(.{8})_r(.*)", re.DOTALL)
@@ -142,7 +142,13 @@ def _error(bad: BadValue, expected: str) -> DecodeError:
 
 
 class CanalJSONDecoder:
-    """Decodes messages to events."""
+    """Decodes messages to events.
+
+    :param max_bytes: limit of the decompressed value of a message.
+    """
+
+    def __init__(self, max_bytes: int = DEFAULT_LIMIT) -> None:
+        self._max_bytes = max_bytes
 
     def events(
         self,
@@ -154,7 +160,7 @@ class CanalJSONDecoder:
         :param key: ignored.
         :raises DecodeError: if this is not a message of the protocol.
         """
-        message, columns = parse_envelope(plain(value or b"", "value"))
+        message, columns = parse_envelope(plain(value or b"", "value", self._max_bytes))
         if message.type in OPS and not message.is_ddl:
             yield from row_events(message, columns)
         else:

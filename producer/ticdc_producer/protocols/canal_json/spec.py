@@ -27,10 +27,11 @@ def _encoder(options: CanalJSONOptions, _: Options) -> Encoder:
     return CanalJSONEncoder(options)
 
 
-def _decoder(_options: CanalJSONOptions, _: Options) -> Decoder:
+def _decoder(options: CanalJSONOptions, _: Options) -> Decoder:
     from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
+    from ticdc_producer.protocols.compression import decompressed_limit
 
-    return CanalJSONDecoder()
+    return CanalJSONDecoder(decompressed_limit(options.max_message_bytes))
 
 
 def _matches(_: bytes, value: bytes) -> bool:

@@ -22,7 +22,7 @@ from ticdc_producer.model.event import DDLEvent, Event, Kind, Op, ResolvedEvent,
 from ticdc_producer.model.mysql_type import LOBS
 from ticdc_producer.protocols import bytes_in_json as go_quote
 from ticdc_producer.protocols.bytes_in_json import Escapes, escape
-from ticdc_producer.protocols.compression import PLAIN_STARTS, Decompressor
+from ticdc_producer.protocols.compression import DEFAULT_LIMIT, PLAIN_STARTS, Decompressor
 from ticdc_producer.protocols.open_protocol.row_layout import ColumnsJSON, LayoutCache
 from ticdc_producer.protocols.wire import EventBytes
 
@@ -162,9 +162,11 @@ class OpenDecoder:
 
     :param legacy_varchar_base64: read VARCHAR and CHAR as Base64, as the oldest producers wrote them. The
         bytes do not show which form they are.
+    :param max_bytes: limit of the decompressed values of a message.
     """
 
-    def __init__(self, *, legacy_varchar_base64: bool = False) -> None:
+    def __init__(self, *, legacy_varchar_base64: bool = False, max_bytes: int = DEFAULT_LIMIT) -> None:
+        self._max_bytes = max_bytes
         self._layouts = LayoutCache(legacy_base64=legacy_varchar_base64)
 
     def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:
@@ -174,7 +176,7 @@ class OpenDecoder:
         """
         keys = FrameReader("key", key or b"")
         keys.version()
-        blocks, decompressor = FrameReader("value", value or b""), Decompressor()
+        blocks, decompressor = FrameReader("value", value or b""), Decompressor(self._max_bytes)
         while not keys.at_end:
             yield self._event(keys, blocks, decompressor)
         if not blocks.at_end:

@@ -22,9 +22,13 @@ def _encoder(options: OpenOptions, _: Options) -> Encoder:
 
 
 def _decoder(options: OpenOptions, _: Options) -> Decoder:
+    from ticdc_producer.protocols.compression import decompressed_limit
     from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 
-    return OpenDecoder(legacy_varchar_base64=options.legacy_varchar_base64)
+    return OpenDecoder(
+        legacy_varchar_base64=options.legacy_varchar_base64,
+        max_bytes=decompressed_limit(options.max_message_bytes),
+    )
 
 
 def _matches(key: bytes, _: bytes) -> bool:

@@ -16,7 +16,7 @@ from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Image, Op, ResolvedEvent, RowEvent, Value
 from ticdc_producer.model.mysql_type import LOBS, STRINGS, TYPES, type_names
 from ticdc_producer.protocols.base import BadValue
-from ticdc_producer.protocols.compression import plain
+from ticdc_producer.protocols.compression import DEFAULT_LIMIT, plain
 from ticdc_producer.protocols.simple.avro_envelope import AvroCell, cell_text, is_avro, parse_avro_envelope
 from ticdc_producer.protocols.simple.envelope import (
     BOOTSTRAP,
@@ -48,9 +48,13 @@ class SimpleDecoder:
     :param schema_messages: values of the messages of the topic that contain table schemas, from any position.
         If they are given, no row waits: a row of a version without a schema is a decode error. Schema
         messages that do not decode are ignored here; they are errors at their own position.
+    :param max_bytes: limit of the decompressed value of a message.
     """
 
-    def __init__(self, schema_messages: Iterable[bytes] | None = None) -> None:
+    def __init__(
+        self, schema_messages: Iterable[bytes] | None = None, max_bytes: int = DEFAULT_LIMIT
+    ) -> None:
+        self._max_bytes = max_bytes
         self._tables: dict[_Version, TableReader] = {}
         self._waiting: dict[_Version, list[SimpleEnvelope]] = defaultdict(list)
         self._complete = schema_messages is not None
@@ -72,7 +76,7 @@ class SimpleDecoder:
         :param key: ignored; messages of this protocol have no key.
         :raises DecodeError: for anything that is not a message of this protocol.
         """
-        message = _parsed(value or b"")
+        message = _parsed(value or b"", self._max_bytes)
         if message.type in OPS:
             yield from self._row(message)
         elif message.type == WATERMARK:
@@ -89,7 +93,7 @@ class SimpleDecoder:
 
     def _learn_schemas(self, value: bytes) -> None:
         try:
-            for schema in _schemas(_parsed(value)):
+            for schema in _schemas(_parsed(value, self._max_bytes)):
                 self._learn(schema)
         except DecodeError:
             return
@@ -113,9 +117,9 @@ class SimpleDecoder:
             self._waiting[version].append(message)
 
 
-def _parsed(value: bytes) -> SimpleEnvelope:
+def _parsed(value: bytes, max_bytes: int = DEFAULT_LIMIT) -> SimpleEnvelope:
     """Parse a message in JSON or Avro; Avro messages are never compressed."""
-    return parse_avro_envelope(value) if is_avro(value) else parse_envelope(plain(value, "value"))
+    return parse_avro_envelope(value) if is_avro(value) else parse_envelope(plain(value, "value", max_bytes))
 
 
 def schema_versions(value: bytes) -> frozenset[Hashable]:

@@ -36,10 +36,11 @@ def _encoder(options: SimpleOptions, _: Options) -> Encoder:
     return SimpleEncoder(options)
 
 
-def _decoder(_options: SimpleOptions, inputs: Inputs) -> Decoder:
+def _decoder(options: SimpleOptions, inputs: Inputs) -> Decoder:
+    from ticdc_producer.protocols.compression import decompressed_limit
     from ticdc_producer.protocols.simple.decoder import SimpleDecoder
 
-    return SimpleDecoder(inputs.get("table_descriptions"))
+    return SimpleDecoder(inputs.get("table_descriptions"), decompressed_limit(options.max_message_bytes))
 
 
 def _described_versions(value: bytes) -> frozenset[Hashable]:
