@@ -21,6 +21,7 @@ class Limits:
     """The limits of requests and runs.
 
     :param body_bytes: size of a request.
+    :param body_values: keys and values of the JSON of a request; not of the rows of a comparison.
     :param body_seconds: time in which the headers of a request must arrive, and then its body.
     :param check_seconds: time in which the scenario and the changefeed of a request must be read.
     :param row_changes: row changes of one run.
@@ -35,6 +36,7 @@ class Limits:
     """
 
     body_bytes: int = 4 << 20
+    body_values: int = 1000
     body_seconds: float = 30
     check_seconds: float = 10
     row_changes: int = 20_000

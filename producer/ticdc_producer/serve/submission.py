@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Annotated, Any, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, FailFast, Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from ticdc_producer.config import SinkKind, parse_sink_uri
@@ -24,6 +24,7 @@ _Name: TypeAlias = Annotated[str, Field(max_length=300)]
 _Text: TypeAlias = Annotated[str, Field(max_length=4 << 20)]
 _Names: TypeAlias = Annotated[tuple[Annotated[str, Field(max_length=10_000)], ...], Field(max_length=100)]
 _TSOs: TypeAlias = Annotated[tuple[Annotated[int, Field(ge=1, lt=1 << 63)], ...], Field(max_length=20)]
+_MOST_TABLES = 1000
 _CONTENT = "Content of a changefeed file (TOML)."
 
 
@@ -148,10 +149,28 @@ class DecodeRequest(_Body):
 class TablesRequest(_Body):
     """The rows that a consumer has."""
 
-    tables: dict[_Name, list[dict[str, object]]] = Field(
+    tables: dict[_Name, Annotated[list[dict[str, object]], FailFast()]] = Field(
         description="SCHEMA.TABLE to rows; bytes that are not UTF-8 as {b64: …}.",
         examples=[{"test.orders": [{"id": 1, "item": "lamp"}]}],
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _has_few_keys(cls, value: Any) -> Any:
+        """Reject many keys before each of them can have an error."""
+        return _few(value, "keys")
+
+    @field_validator("tables", mode="before")
+    @classmethod
+    def _has_few_tables(cls, value: Any) -> Any:
+        return _few(value, "tables")
+
+
+def _few(value: Any, what: str) -> Any:
+    """Return a value; an object must not have many members."""
+    if isinstance(value, dict) and len(value) > _MOST_TABLES:
+        raise ValueError(f"a comparison has at most {_MOST_TABLES} {what}")
+    return value
 
 
 CLAIM_STORAGE = "claim-check-storage-uri"

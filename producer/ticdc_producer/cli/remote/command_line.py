@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from ticdc_producer.cli.remote.frames import parts_of, read_frames, text_of
 from ticdc_producer.errors import FolderError, RefusedRequest, ScenarioError
 
+_MOST_ARGUMENTS = 1000
+
 
 @dataclass
 class CommandLine:
@@ -59,6 +61,9 @@ def read_command_line(body: bytes) -> CommandLine:
     try:
         for name, content in read_frames([body]):
             if name == "argument":
+                if len(line.arguments) == _MOST_ARGUMENTS:
+                    what = f"the command line has more than {_MOST_ARGUMENTS} arguments"
+                    raise RefusedRequest(what, status=413)
                 line.arguments.append(text_of(content))
             elif name == "file":
                 path, entry, data = parts_of(content, 3)
