@@ -91,7 +91,7 @@ def test_a_golden_file_into_a_folder_with_json(tmp_path: Path) -> None:
 def test_interrupted_while_a_jvm_starts_or_runs(tmp_path: Path, number: int, at: str) -> None:
     mark = f"{tmp_path.name}-{number}"
     process = subprocess.Popen(
-        [*COMMAND, "run", "seed_t1", "--html", str(tmp_path / "page.html")],  # which queries events
+        [*COMMAND, "run", "seed_t1", "--engine", "spark", "--out", str(tmp_path / "out")],
         env=_marked(mark),
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
