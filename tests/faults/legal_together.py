@@ -1,12 +1,14 @@
-"""Legal traps together: a history in which all of them occur, and its verdict without Spark or Kafka."""
+"""Legal traps together: a history with all of them, and its verdict, without Kafka or from a topic."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
+from ticdc_producer import api
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.faults.catalogue import catalogue
 from ticdc_producer.model.shapes import MESSAGES
@@ -23,6 +25,8 @@ from ticdc_producer.verifier.verdict import Verdict
 TOGETHER = Path(__file__).with_name("together.yaml")
 _WATERMARKS = {"avro": "&avro-enable-watermark=true"}
 """Options without which a protocol has no resolved events."""
+_REGISTRIES = {"avro": "&schema-registry=mock://together"}
+"""The schema registry of topics; without Kafka none is required."""
 _RATES = {
     "duplicate-event": "rate=0.3",
     "duplicate-message": "rate=0.3",
@@ -77,18 +81,7 @@ def outcome(
     :param rule: partition rule of the dispatchers, with its columns; empty: that of the scenario.
     """
     traps = tuple(traps)
-    size = "&max-message-bytes=700" if {"claim-check", "handle-key-only"} & {*traps} else ""
-    storage = "sink.kafka-config.large-message-handle.claim-check-storage-uri"
-    overrides = [f"changefeed.{storage}=file://{claims}"] if "claim-check" in traps else []
-    if rule:
-        overrides.append(f"changefeed.sink.dispatchers=[{{matcher: ['*.*'], partition: {rule}}}]")
-    job = prepare(
-        TOGETHER,
-        sink_uri=f"kafka:///together?protocol={protocol}&partition-num=3&profile={profile}"
-        f"&enable-tidb-extension=true&output-ddl=true{_WATERMARKS.get(protocol, '')}{size}",
-        overrides=overrides,
-        inject=[f"{name}:{_RATES[name]}" if name in _RATES else name for name in traps],
-    )
+    job = prepare(**_arguments(protocol, traps, claims, profile, rule))
     with simulate(job, LocalEngine()) as simulation:
         sent = simulation.encoded
         for claim in claim_objects(sent.messages.batches()):
@@ -112,3 +105,48 @@ def outcome(
         )
         occurred = {row["trap"] for batch in sent.faults.batches() for row in batch.to_pylist()}
         return Outcome(traps, frozenset(occurred), verified.verdict)
+
+
+def outcome_of_topic(
+    brokers: str,
+    topic: str,
+    protocol: str,
+    traps: Iterable[str],
+    claims: Path,
+    profile: str = "classic",
+    rule: str = "",
+) -> Outcome:
+    """Run a changefeed with some traps into a topic; the run reads the topic again and verifies it.
+
+    :param brokers: ``HOST:PORT``.
+    :param topic: a new one.
+    :param claims: as for ``outcome``, as is ``rule``.
+    """
+    traps = tuple(traps)
+    arguments = _arguments(protocol, traps, claims, profile, rule, f"{brokers}/{topic}")
+    arguments["sink_uri"] += _REGISTRIES.get(protocol, "")
+    report = api.run(**arguments)
+    assert report.verdict is not None
+    occurred = frozenset(fault["trap"] for fault in report.faults.counts if fault["places"])
+    return Outcome(traps, occurred, report.verdict)
+
+
+def _arguments(
+    protocol: str, traps: Sequence[str], claims: Path, profile: str, rule: str, topic: str = "/together"
+) -> dict[str, Any]:
+    """Return the arguments of a run.
+
+    :param topic: with its brokers.
+    """
+    size = "&max-message-bytes=700" if {"claim-check", "handle-key-only"} & {*traps} else ""
+    storage = "sink.kafka-config.large-message-handle.claim-check-storage-uri"
+    overrides = [f"changefeed.{storage}=file://{claims}"] if "claim-check" in traps else []
+    if rule:
+        overrides.append(f"changefeed.sink.dispatchers=[{{matcher: ['*.*'], partition: {rule}}}]")
+    return {
+        "scenario": TOGETHER,
+        "sink_uri": f"kafka://{topic}?protocol={protocol}&partition-num=3&profile={profile}"
+        f"&enable-tidb-extension=true&output-ddl=true{_WATERMARKS.get(protocol, '')}{size}",
+        "overrides": overrides,
+        "inject": [f"{name}:{_RATES[name]}" if name in _RATES else name for name in traps],
+    }

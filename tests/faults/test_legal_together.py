@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.legal_together import Outcome, legal_traps, outcome, pairs
+from tests.faults.legal_together import Outcome, legal_traps, outcome, outcome_of_topic, pairs
+from ticdc_producer.kafka.embedded import EmbeddedKafka
 
 ALMOST_ALL = tuple(
     name
@@ -24,6 +25,14 @@ FAST = [
 ]
 ALWAYS = {"idle-partition", "raw-key-update", "claim-check", "handle-key-only"}
 """Traps of the changefeed, which no occurrence is listed of."""
+FAST_TOPICS = [
+    ("open-protocol", "classic", "", ALMOST_ALL),
+    ("craft", "classic", "", ("duplicate-event", "replay-suffix")),
+    ("canal-json", "new", "", ("claim-check", "duplicate-ddl")),
+    ("debezium", "new", "", ("replay-one-table", "raw-key-update")),
+    ("simple", "classic", "", ("duplicate-ddl", "duplicate-message")),
+    ("avro", "classic", "", ("duplicate-message", "replay-suffix")),
+]
 MATRIX = [
     ("open-protocol", "classic", ""), ("open-protocol", "new", ""), ("open-protocol", "classic", "ts"),
     ("open-protocol", "new", "table"), ("open-protocol", "classic", "columns, columns: [id]"),
@@ -52,6 +61,33 @@ def test_every_pair_of_legal_traps_is_no_error(
     protocol: str, profile: str, rule: str, tmp_path: Path
 ) -> None:
     found = [outcome(protocol, traps, tmp_path, profile, rule) for traps in pairs(protocol, profile)]
+    print("\n".join(map(printed, found)))
+    assert not [(one.traps, one.errors) for one in found if one.errors]
+    never = {*legal_traps(protocol, profile)} - ALWAYS - {trap for one in found for trap in one.occurred}
+    assert not never
+
+
+@pytest.mark.parametrize(("protocol", "profile", "rule", "traps"), FAST_TOPICS)
+def test_legal_traps_together_are_no_error_in_a_topic(
+    kafka: EmbeddedKafka, protocol: str, profile: str, rule: str, traps: tuple[str, ...], tmp_path: Path
+) -> None:
+    found = outcome_of_topic(
+        kafka.bootstrap, f"together-{protocol}", protocol, traps, tmp_path, profile, rule
+    )
+    assert {*traps} - ALWAYS == found.occurred - ALWAYS
+    assert not found.errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("protocol", "profile", "rule"), MATRIX)
+def test_every_pair_of_legal_traps_is_no_error_in_a_topic(
+    kafka: EmbeddedKafka, protocol: str, profile: str, rule: str, tmp_path: Path
+) -> None:
+    run = f"pairs-{MATRIX.index((protocol, profile, rule))}"
+    found = [
+        outcome_of_topic(kafka.bootstrap, f"{run}-{number}", protocol, traps, tmp_path, profile, rule)
+        for number, traps in enumerate(pairs(protocol, profile))
+    ]
     print("\n".join(map(printed, found)))
     assert not [(one.traps, one.errors) for one in found if one.errors]
     never = {*legal_traps(protocol, profile)} - ALWAYS - {trap for one in found for trap in one.occurred}
