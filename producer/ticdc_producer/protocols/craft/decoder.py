@@ -202,6 +202,8 @@ def _row(header: Header, body: ByteReader, sizes: Sequence[int], reader: GroupRe
         groups[kind] = columns, image
     columns, new = groups.get(NEW_VALUES, ((), None))
     old_columns, old = groups.get(OLD_VALUES, ((), None))
+    if columns and old_columns and columns != old_columns:
+        raise rejected("CRAFT-GROUPS", "the same columns before and after the update", body.position)
     return RowEvent(
         commit_ts=header.commit_ts,
         schema=header.schema,
