@@ -87,9 +87,9 @@ def test_several_tables_as_one_change_log(spark: SparkSession, tmp_path: Path) -
 @pytest.mark.slow
 @pytest.mark.parametrize("library", ["spark", "arrow"])
 def test_a_large_dataframe_runs_on_spark(library: str, spark: SparkSession, tmp_path: Path) -> None:
-    kept = SMALL_EVENTS // 2 + 1
-    rows = spark.range(2 * kept).selectExpr(
-        "cast(id / 100 as int) n", f"if(id < {kept}, 'insert', 'update') op", f"id % {kept} id",
+    remaining = SMALL_EVENTS // 2 + 1
+    rows = spark.range(2 * remaining).selectExpr(
+        "cast(id / 100 as int) n", f"if(id < {remaining}, 'insert', 'update') op", f"id % {remaining} id",
         "cast(id % 1000 as decimal(8,2)) price",
     )  # fmt: skip
     frame = rows if library == "spark" else rows.toArrow()
@@ -100,7 +100,7 @@ def test_a_large_dataframe_runs_on_spark(library: str, spark: SparkSession, tmp_
     assert report.engine.reason == "a DataFrame of more than 100,000 rows requires it"
     assert report.verdict is not None
     assert report.verdict.state is not None
-    assert (report.verdict.state.tables, report.verdict.state.rows) == (1, kept)
+    assert (report.verdict.state.tables, report.verdict.state.rows) == (1, remaining)
     written = scenario.write(tmp_path / "s.yaml")
     assert ticdc_producer.verify(folder=tmp_path / "out", scenario=written).ok
 
