@@ -105,6 +105,15 @@ def test_a_large_dataframe_runs_on_spark(library: str, spark: SparkSession, tmp_
     assert ticdc_producer.verify(folder=tmp_path / "out", scenario=written).ok
 
 
+def test_a_uri_that_spark_cannot_read_names_the_step(spark: SparkSession, tmp_path: Path) -> None:
+    path = tmp_path / "s.yaml"
+    changes = f"{{path: '{(tmp_path / 'none.parquet').as_uri()}', table: items, order: n}}"
+    path.write_text(f"version: 1\nsteps:\n- sql: {TABLE}\n- changes: {changes}\n")
+    with pytest.raises(ProducerError, match=r"s.yaml:4: cannot read the rows of the step: .*PATH_NOT_FOUND"):
+        ticdc_producer.run(path, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_large_dataframe_needs_spark(spark: SparkSession) -> None:
     frame = pa.table({"n": range(SMALL_EVENTS + 1), "op": ["insert"] * (SMALL_EVENTS + 1)})
     frame = frame.append_column("id", frame.column("n"))

@@ -29,6 +29,7 @@ from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.scenario.data_steps import LogPlan
 from ticdc_producer.scenario.dataframe import Tables
 from ticdc_producer.scenario.execute import execute
+from ticdc_producer.scenario.frames.frame import SparkFrame
 from ticdc_producer.scenario.history import Change, History, State, TableState
 from ticdc_producer.scenario.scenario import Scenario
 from ticdc_producer.simulate.job import changefeed_of, planned
@@ -112,7 +113,7 @@ def _last_transaction(changes: DataFrame) -> int | None:
 def _of_log(created: History, changes: DataFrame) -> History:
     """Return the history of tables and a change log that Spark reads."""
     filled = tuple(created.catalog.tables[state.version] for state in created.state.values())
-    plan = LogPlan(frame=changes, tables=filled, first_commit=created.commits)
+    plan = LogPlan(frame=SparkFrame(changes), tables=filled, first_commit=created.commits)
     return replace(created, data=(plan,), state={})
 
 

@@ -15,8 +15,6 @@ from ticdc_producer.scenario.generate.table_spec import MOST_EVENTS
 from ticdc_producer.scenario.yaml_tree import StrictModel
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from ticdc_producer.scenario.frames.frame import Frame
 
 
@@ -143,7 +141,7 @@ class LogPlan:
     :param first_commit: commit number of transaction 0.
     """
 
-    frame: DataFrame
+    frame: Frame
     tables: tuple[TableInfo, ...]
     first_commit: int
     what: str = f"a change log of more than {SMALL_EVENTS:,} rows"

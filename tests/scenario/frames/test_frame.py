@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pandas as pd
@@ -48,6 +49,12 @@ def test_a_file_has_the_rows_that_were_written(tmp_path: Path) -> None:
     frame = frame_of(moments)
     frame.write(tmp_path / "rows.parquet")
     assert rows_of(ParquetFrame(str(tmp_path / "rows.parquet"), "s.yaml", 3)) == rows_of(frame)
+
+
+def test_tasks_get_no_rows() -> None:
+    frame = frame_of(pa.table({"n": range(10_000)}))
+    assert frame.rows is not None
+    assert len(pickle.dumps(frame)) < 200
 
 
 def test_a_folder_is_read_like_a_file(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def data_changes(spark: SparkSession, plan: SourcePlan) -> DataFrame:
         return dump_changes(spark, plan)
     number = F.col("commit_seq")
     if isinstance(plan, LogPlan):
-        return plan.frame.withColumn("commit_seq", number + plan.first_commit)
+        return plan.frame.spark_frame(spark).withColumn("commit_seq", number + plan.first_commit)
     spec, order = plan.spec, plan.spec.order or ()
     with _located(plan):
         log = changes(_loaded(spark, plan), plan.table, op=spec.op, order=order, before=spec.before)

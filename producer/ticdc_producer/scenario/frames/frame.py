@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
 
 class Frame(ABC):
-    """The rows of one ``changes`` step."""
+    """The rows of one ``changes`` step. Tasks of Spark get a job without them."""
+
+    def __getstate__(self) -> dict[str, object]:
+        return {}
 
     @cached_property
     def rows(self) -> pa.Table | None:
@@ -42,7 +45,7 @@ class Frame(ABC):
 
     @abstractmethod
     def last_number(self, column: str) -> int | None:
-        """Return the largest number of a column of a large frame; None if it has none.
+        """Return the largest number of a column of a large frame; None if it has none, or no integers.
 
         :param column: name, without case.
         """
@@ -84,8 +87,7 @@ class ArrowFrame(Frame):
 
     def last_number(self, column: str) -> int | None:
         names = [name for name in self._table.column_names if name.lower() == column.lower()]
-        last: int | None = pc.max(self._table.column(names[0])).as_py() if names else None
-        return last
+        return _integer(pc.max(self._table.column(names[0])).as_py()) if names else None
 
     def spark_frame(self, spark: SparkSession) -> DataFrame:
         return spark.createDataFrame(_normalized(self._table))
@@ -115,7 +117,7 @@ class SparkFrame(Frame):
         return self._frame
 
     def _write_large(self, path: Path) -> None:
-        self._frame.write.parquet(path.absolute().as_uri())
+        self._frame.write.mode("overwrite").parquet(path.absolute().as_uri())
 
 
 class ParquetFrame(Frame):
@@ -138,13 +140,20 @@ class ParquetFrame(Frame):
             rows = dataset.dataset(self.location, format="parquet")
             return rows.to_table() if rows.count_rows() <= SMALL_EVENTS else None
         except (OSError, pa.ArrowException) as error:
-            what = f"cannot read the rows of the step: {str(error).splitlines()[0]}"
-            raise ScenarioError(what, file=self.file, line=self.line) from None
+            raise self._unreadable(str(error).splitlines()[0]) from None
+
+    def _unreadable(self, reason: str) -> ScenarioError:
+        what = f"cannot read the rows of the step: {reason}"
+        return ScenarioError(what, file=self.file, line=self.line)
 
     def last_number(self, column: str) -> int | None:
         from ticdc_producer.spark.session import spark_session
+        from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
 
-        return _last_number(self.spark_frame(spark_session()), column)
+        try:
+            return _last_number(self.spark_frame(spark_session()), column)
+        except READ_ERRORS as error:
+            raise self._unreadable(first_sentence(error)) from None
 
     def spark_frame(self, spark: SparkSession) -> DataFrame:
         return spark.read.parquet(self.location)
@@ -181,10 +190,12 @@ def _last_number(frame: DataFrame, column: str) -> int | None:
     from pyspark.sql import functions as sf
 
     names = [name for name in frame.columns if name.lower() == column.lower()]
-    if not names:
-        return None
-    last: int | None = frame.agg(sf.max(frame[names[0]])).collect()[0][0]
-    return last
+    return _integer(frame.agg(sf.max(frame[names[0]])).collect()[0][0]) if names else None
+
+
+def _integer(value: object) -> int | None:
+    """Return a number; None for another value, whose column is refused by its type later."""
+    return value if isinstance(value, int) else None
 
 
 def _normalized(table: pa.Table) -> pa.Table:
