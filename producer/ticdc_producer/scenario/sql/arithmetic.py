@@ -143,8 +143,8 @@ def modulo(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
         rest = abs(int(a)) % abs(int(b))
         return Unsigned(rest) if isinstance(a, Unsigned) else (-rest if a < 0 else rest)
     dividend, divisor = _as_decimal(a), _as_decimal(b)
-    rest = _DIVISION.remainder(dividend, divisor)
-    return _showing(rest, max(shown_scale(dividend), shown_scale(divisor)))
+    remainder = _DIVISION.remainder(dividend, divisor)
+    return _showing(remainder, max(shown_scale(dividend), shown_scale(divisor)))
 
 
 def negate(value: SQLValue, mode: SQLMode) -> SQLValue:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from sqlglot import exp
+
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.parameter import Profile
@@ -16,13 +18,17 @@ from ticdc_producer.scenario.sql.storage import Table
 
 @dataclass(slots=True)
 class Database:
-    """A database; tables by name in lower case, since TiDB compares names without case."""
+    """A database; tables by name in lower case, since TiDB compares names without case.
+
+    :param view_queries: the query of each view that this tool can run; its tables have their databases.
+    """
 
     name: str
     charset: str = "utf8mb4"
     collation: str = "utf8mb4_bin"
     tables: dict[str, Table] = field(default_factory=dict)
     views: dict[str, TableInfo] = field(default_factory=dict)
+    view_queries: dict[str, exp.Expr] = field(default_factory=dict)
     sequences: set[str] = field(default_factory=set)
 
     def holds(self, name: str) -> bool:
@@ -80,6 +86,12 @@ class TiDBCluster:
             what = f"Table '{schema}.{name}' doesn't exist"
             raise ScenarioError(what, value=f"{schema}.{name}", hint=nearest(name, names) if names else "")
         return table
+
+    def view(self, schema: str, name: str) -> tuple[TableInfo, exp.Expr] | None:
+        """Return a view and its query; None if no view that this tool can run has that name."""
+        database = self.database(schema)
+        query = database.view_queries.get(name.lower())
+        return None if query is None else (database.views[name.lower()], query)
 
     def tables(self) -> Iterator[Table]:
         """Iterate over all tables of all databases."""

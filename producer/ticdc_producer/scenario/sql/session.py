@@ -291,7 +291,7 @@ class Session:
 
     def _set_user_variable(self, name: str, value: exp.Expr) -> None:
         context = self._context(value)
-        scope = Scope(self._mode, context=context)
+        scope = Scope(replace(self._mode, strict=False), context=context)  # SET only warns
         check_expression(value, scope)
         self._values.assign(name, evaluate(value, scope))
 
@@ -346,7 +346,8 @@ class Session:
 
     def _context(self, tree: exp.Expr) -> StatementContext:
         mode = replace(self._mode, strict=False) if tree.args.get("ignore") else self._mode
-        return StatementContext(mode, self._target, self._values, tree.args.get("with_"))
+        with_, find_view = tree.args.get("with_"), self._tables.view
+        return StatementContext(mode, self._target, self._values, with_, find_view=find_view)
 
     def _target(self, node: exp.Expr | None) -> Table:
         return self._tables.target(node, self._mode)

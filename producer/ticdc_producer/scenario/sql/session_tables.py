@@ -11,6 +11,7 @@ from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.catalog import DDLJob
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.parameter import Profile
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.cluster import Database, TiDBCluster
@@ -72,6 +73,11 @@ class SessionTables:
         stored = self.cluster.table(*name)
         self.reserved.use(stored, enforced=mode.foreign_key_checks)
         return stored
+
+    def view(self, node: exp.Table) -> tuple[TableInfo, exp.Expr] | None:
+        """Return the view that a node names, and its query; None if it names none that this tool can run."""
+        name = node.db or self.database, node.name
+        return None if self._temporary.find(*name) is not None else self.cluster.view(*name)
 
     def has_parents(self, child: Table, values: Sequence[Value], mode: SQLMode) -> bool:
         """Return whether the foreign keys of a new row have parent rows, or are not checked."""

@@ -91,6 +91,8 @@ def _offset_of(position: Position | None, alteration: Alteration, skip: int | No
     if not position.after:
         return 0
     name = position.after[-1]
+    if alteration.adds(name):
+        raise alteration.error(f"Unknown column {name!r}: the same statement adds it", name)
     previous = alteration.column(name)
     if previous == skip:
         raise alteration.error(f"Unknown column {name!r}: a column cannot be moved AFTER itself", name)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
-from ticdc_producer.errors import ScenarioError
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
@@ -17,6 +17,9 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
 from ticdc_producer.scenario.sql.dialect import parse_dml
+from ticdc_producer.scenario.sql.query.context import StatementContext
+from ticdc_producer.scenario.sql.session_settings import SessionValues
+from ticdc_producer.scenario.sql.storage import Table
 from ticdc_producer.scenario.sql.syntax.statement import DropObjects
 from ticdc_producer.scenario.sql.syntax.view import CreateView
 
@@ -24,7 +27,9 @@ from ticdc_producer.scenario.sql.syntax.view import CreateView
 def create_view(node: CreateView, context: DDLContext) -> None:
     """Run ``CREATE [OR REPLACE] VIEW``.
 
-    Only the SELECT's column names are read, since a view sends no rows.
+    The view sends no rows; statements can select from it.
+
+    :raises ScenarioError: for a query that TiDB rejects, such as one of columns that do not exist.
     """
     schema, name = node.view.within(context.database)
     database = context.cluster.database(schema)
@@ -38,8 +43,36 @@ def create_view(node: CreateView, context: DDLContext) -> None:
         columns=view_columns(node.columns, query.text, query.line, context.cluster, context.database),
         is_view=True,
     )
+    selected = _checked_query(query.text, query.line, context)
     database.views[name.lower()] = view = context.cluster.new_version(view)
+    database.view_queries.pop(name.lower(), None)
+    if selected is not None:
+        database.view_queries[name.lower()] = selected
     context.job(Action.CREATE_VIEW, after=view)
+
+
+def _checked_query(text: str, line: int, context: DDLContext) -> exp.Expr | None:
+    """Return the query of a view, after a check; None if this tool cannot run it."""
+    try:
+        _, tree = parse_dml(text, line)
+    except ScenarioError:
+        return None
+    common = {table.alias.lower() for with_ in tree.find_all(exp.With) for table in with_.expressions}
+    for table in tree.find_all(exp.Table):
+        if not table.db and table.name.lower() not in common:
+            table.set("db", exp.to_identifier(context.database, quoted=True))
+
+    def find(node: exp.Expr) -> Table:
+        return context.cluster.table(node.text("db"), node.name)
+
+    def find_view(node: exp.Table) -> tuple[TableInfo, exp.Expr] | None:
+        return context.cluster.view(node.db, node.name)
+
+    try:
+        StatementContext(context.mode, find, SessionValues(), find_view=find_view).plan(tree, None)
+    except UnsupportedSQL:
+        return None
+    return tree
 
 
 def drop_views(node: DropObjects, context: DDLContext) -> None:
@@ -56,6 +89,7 @@ def drop_views(node: DropObjects, context: DDLContext) -> None:
     for schema, name, view in views:
         if view is not None:
             del context.cluster.database(schema).views[name.lower()]
+            context.cluster.database(schema).view_queries.pop(name.lower(), None)
             query = f"DROP VIEW {quoted(view.schema, view.name)}"
             context.job(Action.DROP_VIEW, before=view, query=query)
 

@@ -107,7 +107,8 @@ def _rpad(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
 def _padded(arguments: Sequence[SQLValue], mode: SQLMode, *, before: bool) -> SQLValue:
     length = to_integer(arguments[1])
     if length < 0 or length * 4 > MAX_PACKET:
-        return too_long("lpad" if before else "rpad", mode)
+        too_long("lpad" if before else "rpad", mode)
+        return None
     binary = is_binary(arguments[0], arguments[2])
     text, fill = (_units(argument, binary) for argument in (arguments[0], arguments[2]))
     missing = length - len(text)

@@ -43,7 +43,8 @@ def _concat_ws(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 def _repeat(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     text, times = arguments[0], max(to_integer(arguments[1]), 0)
     if len(to_bytes(text)) * times > MAX_PACKET:
-        return too_long("repeat", mode)
+        too_long("repeat", mode)
+        return None
     return bytes(text) * times if isinstance(text, bytes) else to_text(text) * times
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import TypeAlias
 
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.compare import collation_of
@@ -25,6 +27,9 @@ from ticdc_producer.scenario.sql.session_settings import SessionValues
 from ticdc_producer.scenario.sql.storage import Table
 from ticdc_producer.scenario.sql.type_inference import type_of
 
+View: TypeAlias = tuple[TableInfo, exp.Expr]
+"""A view and its query."""
+
 
 class StatementContext:
     """The context of one statement; see ``Context`` of the module ``scope``.
@@ -33,6 +38,7 @@ class StatementContext:
     :param values: the session's variables.
     :param with_: the WITH clause of the statement, or of a query in it.
     :param around: the context of the statement, for a query with a WITH of its own.
+    :param find_view: finds the view that a node names, and its query; None if it names none.
     """
 
     def __init__(
@@ -42,8 +48,10 @@ class StatementContext:
         values: SessionValues,
         with_: exp.Expr | None = None,
         around: StatementContext | None = None,
+        find_view: Callable[[exp.Table], View | None] = lambda _: None,
     ) -> None:
         self.mode, self.find, self.values = mode, find, values
+        self.find_view = find_view if around is None else around.find_view
         self._plans: dict[int, QueryPlan] = {} if around is None else around._plans
         self._cached_subqueries: Subqueries | None = None
         self._common: Mapping[str, QueryPlan] = {} if around is None else around._common
@@ -102,6 +110,10 @@ class StatementContext:
             if common is not None:
                 refuse_other_clauses(node, "FROM", "this", "alias", "joins")
                 return _query_source(common, node.alias_or_name)
+        if isinstance(node, exp.Table) and (view := self.find_view(node)) is not None:
+            info, query = view
+            plan = _RenamedPlan(self.plan(query, None), [column.name for column in info.columns])
+            return _query_source(plan, node.alias_or_name)
         if isinstance(node, exp.Table):
             return TableSource(self.find(node), node.alias, self.mode)
         if not isinstance(node, exp.Subquery | exp.Values):
