@@ -165,3 +165,18 @@ def test_the_symbol_of_a_constraint_names_its_index(kind: str) -> None:
     history = history_of(f"create table t (id int primary key, v int, constraint c {kind} k (v))")
     info = table_of(history)
     assert [index.name for index in info.indexes] == ["c", "PRIMARY"]
+
+
+def test_statements_select_from_views() -> None:
+    script = (
+        "create table t (id int primary key, n int); insert into t values (1, 5), (2, 20);"
+        "create view large as select id, n from t where n > 10;"
+        "create view shifted (x) as select id + 10 from large;"
+        "insert into t (id) select x from shifted; update t set n = 0 where id in (select id from large)"
+    )
+    assert rows_of(script) == [(b"1", b"5"), (b"2", b"0"), (b"12", None)]
+
+
+def test_a_view_of_a_column_that_does_not_exist() -> None:
+    with pytest.raises(ScenarioError, match="Unknown column 'nope'"):
+        history_of("create table t (id int primary key); create view w as select nope from t")

@@ -51,7 +51,7 @@ class StatementContext:
         find_view: Callable[[exp.Table], View | None] = lambda _: None,
     ) -> None:
         self.mode, self.find, self.values = mode, find, values
-        self.find_view = find_view if around is None else around.find_view
+        self.find_view: Callable[[exp.Table], View | None] = find_view if around is None else around.find_view
         self._plans: dict[int, QueryPlan] = {} if around is None else around._plans
         self._cached_subqueries: Subqueries | None = None
         self._common: Mapping[str, QueryPlan] = {} if around is None else around._common
@@ -112,8 +112,8 @@ class StatementContext:
                 return _query_source(common, node.alias_or_name)
         if isinstance(node, exp.Table) and (view := self.find_view(node)) is not None:
             info, query = view
-            plan = _RenamedPlan(self.plan(query, None), [column.name for column in info.columns])
-            return _query_source(plan, node.alias_or_name)
+            renamed = _RenamedPlan(self.plan(query, None), [column.name for column in info.columns])
+            return _query_source(renamed, node.alias_or_name)
         if isinstance(node, exp.Table):
             return TableSource(self.find(node), node.alias, self.mode)
         if not isinstance(node, exp.Subquery | exp.Values):
