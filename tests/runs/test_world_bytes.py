@@ -21,7 +21,7 @@ OPTIONS = {
     "debezium": "protocol=debezium&output-ddl=true",
 }
 DIGIT = "the last digit of LOG10(3)"
-YEAR = "lengths of YEAR and of times without one in Simple's table schemas"
+YEAR = "lengths of YEAR and times in the DDL of the column, which the other golden files have otherwise"
 SAME = "an UPDATE to NULL of a NOT NULL column writes a row again that predates ADD COLUMN"
 DIFFERENT = {
     **dict.fromkeys(("min/m1.open", "min/m1.debezium"), DIGIT),

@@ -12,7 +12,9 @@ import math
 import re
 from decimal import Decimal
 
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import LOBS, MySQLType
 from ticdc_producer.model.values.collation import in_charset, sort_key
 from ticdc_producer.model.values.json_document import json_of, json_text, stored_json, to_json_text
@@ -162,8 +164,20 @@ def coerce_set(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     return str(bits).encode()
 
 
-def coerce_json(column: ColumnInfo, value: SQLValue, _: SQLMode) -> bytes:
-    """Coerce to JSON: text is parsed and printed as TiDB prints it; a number becomes a JSON number."""
+def coerce_json(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> Value:
+    """Coerce to JSON: text is parsed and printed as TiDB prints it; a number becomes a JSON number.
+
+    IGNORE stores NULL in place of a value that is not JSON.
+    """
+    try:
+        return _stored_json(column, value)
+    except ScenarioError:
+        if mode.ignore:
+            return None
+        raise
+
+
+def _stored_json(column: ColumnInfo, value: SQLValue) -> bytes:
     if isinstance(value, JsonText):
         return stored_json(value)
     if isinstance(value, bytes):

@@ -207,6 +207,8 @@ def _instant(local: datetime, zone: tzinfo) -> datetime:
 
     :param local: the local time as if it were UTC.
     """
+    if isinstance(zone, timezone):
+        return local - zone.utcoffset(None)
     first = local - _offset(local, zone)
     moment = local - _offset(first, zone)
     if moment + _offset(moment, zone) == local:

@@ -345,7 +345,8 @@ class Session:
         return self._tables.has_parents(child, values, self._mode)
 
     def _context(self, tree: exp.Expr) -> StatementContext:
-        mode = replace(self._mode, strict=False) if tree.args.get("ignore") else self._mode
+        ignore = bool(tree.args.get("ignore"))
+        mode = replace(self._mode, strict=False, ignore=True) if ignore else self._mode
         with_, find_view = tree.args.get("with_"), self._tables.view
         return StatementContext(mode, self._target, self._values, with_, find_view=find_view)
 

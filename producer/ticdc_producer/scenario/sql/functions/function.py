@@ -48,6 +48,13 @@ class Function:
         if optional < 0 or (0 <= self.max_arguments < count) or optional % self.step:
             raise ScenarioError(f"Incorrect parameter count in the call to {name}()")
 
+    def _check_numbers(self, arguments: Sequence[SQLValue], mode: SQLMode) -> None:
+        for position, argument in enumerate(arguments):
+            if position in self.numbers:
+                check_number(argument, mode)
+            if position in self.integers:
+                check_integer(argument, mode)
+
     def __call__(
         self, name: str, arguments: Sequence[SQLValue], mode: SQLMode, collation: str = ""
     ) -> SQLValue:
@@ -59,11 +66,8 @@ class Function:
         self.check(name, len(arguments))
         if not self.accepts_null and any(argument is None for argument in arguments):
             return None
-        for position, argument in enumerate(arguments):
-            if position in self.numbers:
-                check_number(argument, mode)
-            if position in self.integers:
-                check_integer(argument, mode)
+        if mode.strict and (self.numbers or self.integers):
+            self._check_numbers(arguments, mode)
         return self.run(arguments, mode, collation) if self.collated else self.run(arguments, mode)
 
 

@@ -55,11 +55,12 @@ def _to_whole(value: SQLValue, rounding: str) -> SQLValue:
 
 
 def _round(value: SQLValue, digits: SQLValue = 0) -> SQLValue:
+    """Return ``ROUND``; digits before the point of an integer are rounded half to even, as of a DOUBLE."""
     number, scale = number_of(value), min(max(to_integer(digits), -100), MAX_SCALE)
     if isinstance(number, float):
         return _rounded_double(number, scale)
     if isinstance(number, int):
-        return number if scale >= 0 else _like(number, int(_quantized(Decimal(number), scale, ROUND_HALF_UP)))
+        return number if scale >= 0 else _like(number, int(_rounded_double(float(number), scale)))
     return _quantized(number, scale, ROUND_HALF_UP)
 
 
