@@ -1,0 +1,177 @@
+"""The options of the format ``ticdc``: each declared once, and read from what Spark passes.
+
+Spark passes names without their case and values as texts. The table of docs/spark.md is made of the
+declarations.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+from urllib.parse import parse_qsl, urlsplit
+
+from ticdc_producer.config.parameters import PARAMETERS
+from ticdc_producer.errors import ArgumentError
+from ticdc_producer.hints import nearest
+from ticdc_producer.model.option_type import Choice, OptionType, Plain, Text
+from ticdc_producer.model.parameter import State
+
+Use: TypeAlias = Literal["read", "readStream", "write", "writeStream"]
+READS: tuple[Use, ...] = ("read", "readStream")
+_BATCH: tuple[Use, ...] = ("read",)
+_STREAM: tuple[Use, ...] = ("readStream",)
+KAFKA_PREFIX = "kafka."
+BOOTSTRAP = "kafka.bootstrap.servers"
+MAX_LONG = (1 << 63) - 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceOption:
+    """One option.
+
+    :param name: as users write it; its case does not count.
+    :param help: its effect in one sentence.
+    :param uses: the kinds of queries that have it.
+    """
+
+    name: str
+    value: OptionType
+    help: str
+    default: Plain = None
+    uses: tuple[Use, ...] = READS
+
+    @property
+    def field(self) -> str:
+        """The name of the attribute with its value."""
+        words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).lower()
+        return words.removeprefix(KAFKA_PREFIX).replace("-", "_").replace(".", "_")
+
+
+OPTIONS = (
+    SourceOption(
+        name=BOOTSTRAP, value=Text(),
+        help="Addresses of the brokers, `HOST:PORT,HOST:PORT`; requires `subscribe`.",
+    ),
+    SourceOption(
+        name="subscribe", value=Text(), help="The topics that are read, separated by commas.",
+    ),
+    SourceOption(
+        name="sink-uri", value=Text(),
+        help="TiCDC's sink URI of a topic or storage, in place of the two options above.",
+    ),
+    SourceOption(
+        name="path", value=Text(), uses=_BATCH,
+        help="A golden folder, or the folder of a storage sink; also the argument of `load`.",
+    ),
+    SourceOption(
+        name="rows", value=Choice(choices=("messages", "events")), default="events",
+        help="What a row is: a message of Kafka, or an event in it.",
+    ),
+)  # fmt: skip
+"""All options but the properties of Kafka's clients and TiCDC's parameters, in the order of the page."""
+
+SINK_PARAMETERS = {
+    parameter.name: parameter
+    for parameter in PARAMETERS
+    if parameter.in_uri and parameter.state is not State.REJECTED
+}
+"""TiCDC's parameters of a sink URI, which are options as well."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivenOptions:
+    """The options of a query, checked one by one.
+
+    :param values: by name, with the defaults.
+    :param kafka_properties: ``name=value`` each, as librdkafka spells them; they may hold secrets.
+    :param sink_parameters: TiCDC's parameters by name; they may hold secrets.
+    """
+
+    values: Mapping[str, Plain]
+    kafka_properties: tuple[str, ...]
+    sink_parameters: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        """Return the names alone: values may be secrets."""
+        return f"GivenOptions({', '.join(name for name, value in self.values.items() if value is not None)})"
+
+
+def given_options(given: Mapping[str, str], *uses: Use) -> GivenOptions:
+    """Check the options that Spark passes.
+
+    :param uses: the kind of query; several if it is not known yet.
+    :raises ArgumentError: for a name that is unknown or that this kind of query does not have, and for a
+        value that is not allowed. No error repeats a secret.
+    """
+    by_name = {option.name.lower(): option for option in OPTIONS}
+    parameters = {name.lower(): name for name in SINK_PARAMETERS}
+    values: dict[str, Plain] = {option.name: option.default for option in OPTIONS if {*uses} & {*option.uses}}
+    properties: list[str] = []
+    sink_parameters: dict[str, str] = {}
+    for key, text in given.items():
+        name = key.lower()
+        if name in by_name:
+            option = by_name[name]
+            values[option.name] = _value(option, text, uses)
+        elif name.startswith(KAFKA_PREFIX):
+            properties.append(f"{name.removeprefix(KAFKA_PREFIX)}={text}")
+        elif name in parameters:
+            sink_parameters[parameters[name]] = text
+        else:
+            raise _unknown(key, uses)
+    check_secrets(str(values.get("sink-uri") or ""), sink_parameters)
+    return GivenOptions(values=values, kafka_properties=tuple(properties), sink_parameters=sink_parameters)
+
+
+def _value(option: SourceOption, text: str, uses: tuple[Use, ...]) -> Plain:
+    if not {*uses} & {*option.uses}:
+        what = f"option {option.name!r} is not an option of {' or '.join(uses)}"
+        raise ArgumentError(what, argument=option.name, hint=f"it is one of {' and '.join(option.uses)}")
+    try:
+        return option.value.read(text)
+    except ValueError as error:
+        raise ArgumentError(f"option {option.name!r}: {error}", argument=option.name) from None
+
+
+def _unknown(key: str, uses: tuple[Use, ...]) -> ArgumentError:
+    names = [*(option.name for option in OPTIONS if {*uses} & {*option.uses}), *SINK_PARAMETERS]
+    hint = nearest(key, names, listed="docs/spark.md")
+    return ArgumentError(f"the format ticdc has no option {key!r}", argument=key, hint=hint)
+
+
+_VARIABLE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
+_OPEN = "Spark would write it to plans and logs"
+
+
+def check_secrets(sink_uri: str, sink_parameters: Mapping[str, str]) -> None:
+    """Reject secrets in options whose values Spark shows in plans, in its user interface and in event logs.
+
+    :raises ArgumentError: for a password in a URI that is not a variable of the environment.
+    """
+    for name, uri in _uris(sink_uri, sink_parameters):
+        password = _password(uri)
+        if password and _VARIABLE.fullmatch(password) is None:
+            what = f"option {name!r} contains a password, and {_OPEN}"
+            hint = "name a variable of the environment, ${NAME}, or use an option such as kafka.sasl.password"
+            raise ArgumentError(what, argument=name, hint=hint)
+    for name, value in parse_qsl(urlsplit(sink_uri).query):
+        if name == "sasl-password" and _VARIABLE.fullmatch(value) is None:
+            what = f"option 'sink-uri' contains {name}, and {_OPEN}"
+            hint = "use the option kafka.sasl.password, or sasl-password=${NAME} of the environment"
+            raise ArgumentError(what, argument="sink-uri", hint=hint)
+
+
+def _uris(sink_uri: str, sink_parameters: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield all URIs in options, each with its option."""
+    yield "sink-uri", sink_uri
+    yield from (("sink-uri", value) for _, value in parse_qsl(urlsplit(sink_uri).query))
+    yield from ((name, value) for name, value in sink_parameters.items() if name != "sasl-password")
+
+
+def _password(uri: str) -> str:
+    try:
+        return urlsplit(uri).password or ""
+    except ValueError:
+        return ""
