@@ -15,16 +15,17 @@ from urllib.parse import parse_qsl, urlsplit
 from ticdc_producer.config.parameters import PARAMETERS
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.hints import nearest
-from ticdc_producer.model.option_type import Choice, OptionType, Plain, Text
+from ticdc_producer.model.option_type import Choice, IntRange, OptionType, Plain, StorageURI, Text
 from ticdc_producer.model.parameter import State
+from ticdc_producer.model.tso import MAX_TS
 
 Use: TypeAlias = Literal["read", "readStream", "write", "writeStream"]
 READS: tuple[Use, ...] = ("read", "readStream")
 _BATCH: tuple[Use, ...] = ("read",)
 _STREAM: tuple[Use, ...] = ("readStream",)
+MAX_LONG = (1 << 63) - 1
 KAFKA_PREFIX = "kafka."
 BOOTSTRAP = "kafka.bootstrap.servers"
-MAX_LONG = (1 << 63) - 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +67,64 @@ OPTIONS = (
         help="A golden folder, or the folder of a storage sink; also the argument of `load`.",
     ),
     SourceOption(
-        name="rows", value=Choice(choices=("messages", "events")), default="events",
-        help="What a row is: a message of Kafka, or an event in it.",
+        name="scenario", value=Text(),
+        help="A scenario, by path or name, whose messages are simulated; parameters of TiCDC replace its "
+        "sink URI.",
+    ),
+    SourceOption(
+        name="config", value=Text(), help="Changefeed file of TiCDC, with more options of the changefeed.",
+    ),
+    SourceOption(
+        name="rows", value=Choice(choices=("messages", "events", "changes", "state")), default="events",
+        help="What a row is: a message of Kafka, an event in it, a change of a row of `table`, or a row of "
+        "`table` at the end.",
+    ),
+    SourceOption(
+        name="table", value=Text(), help="The table of `rows=changes` and `rows=state`, `SCHEMA.TABLE`.",
+    ),
+    SourceOption(
+        name="state-at", value=IntRange(1, MAX_TS), uses=_BATCH,
+        help="The TSO of `rows=state`: only changes up to it count.",
+    ),
+    SourceOption(
+        name="duplicates", value=Choice(choices=("keep", "drop")), default="keep",
+        help="Whether events that TiCDC sent again are rows; `drop` requires resolved events.",
+    ),
+    SourceOption(
+        name="on-error", value=Choice(choices=("fail", "rows")), default="fail",
+        help="A message that does not decode, or a value that its type cannot hold, stops the query or is a "
+        "row with the error.",
+    ),
+    SourceOption(
+        name="startingOffsets", value=Text(),
+        help="First offsets of a topic: `earliest` (default), `latest`, or JSON such as "
+        '`{"TOPIC": {"0": 23, "1": -2}}`, where -2 is earliest and -1 latest. A stream with a checkpoint '
+        "continues from it.",
+    ),
+    SourceOption(
+        name="endingOffsets", value=Text(), uses=_BATCH,
+        help="The offsets before which a batch query ends, as `startingOffsets`.",
+    ),
+    SourceOption(
+        name="startingTimestamp", value=IntRange(0, MAX_LONG),
+        help="Reads from the first messages at or after a time, in Unix milliseconds, in place of "
+        "`startingOffsets`.",
+    ),
+    SourceOption(
+        name="endingTimestamp", value=IntRange(0, MAX_LONG), uses=_BATCH,
+        help="Reads up to the first messages at or after a time, in place of `endingOffsets`.",
+    ),
+    SourceOption(
+        name="maxOffsetsPerTrigger", value=IntRange(1, MAX_LONG), uses=_STREAM,
+        help="The most messages of a micro-batch, over all partitions. Requires Spark 4.2.",
+    ),
+    SourceOption(
+        name="rowsPerSecond", value=IntRange(1, MAX_LONG), uses=_STREAM,
+        help="With `scenario`: messages that become available per second; without it all are at once.",
+    ),
+    SourceOption(
+        name="claim-check-storage-uri", value=StorageURI(),
+        help="Where the claim-check objects of a topic are; a golden folder has its own.",
     ),
 )  # fmt: skip
 """All options but the properties of Kafka's clients and TiCDC's parameters, in the order of the page."""

@@ -1,32 +1,27 @@
-"""Reads messages, events or changes in a batch query."""
+"""Reads in a batch query."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from pyspark_ticdc.options import READS, GivenOptions, given_options
-from pyspark_ticdc.origin import origin
-from ticdc_producer.engine.local import LocalDataset, Source
-from ticdc_producer.errors import ArgumentError
-from ticdc_producer.hints import nearest
-from ticdc_producer.model.shapes import DECODED, MESSAGES, BatchFunction
-
-_SHAPES = {"messages": MESSAGES, "events": DECODED}
+from pyspark_ticdc.origin import Origin, origin, source_of
+from pyspark_ticdc.rows import columns_of, row_function
+from ticdc_producer.engine.local import LocalDataset, Source, local
 
 
 def schema(given: Mapping[str, str]) -> StructType:
     """Return the columns of the rows that options name.
 
-    :raises ArgumentError: for invalid options.
+    :raises ProducerError: for invalid options, and a table of which no message has a row.
     """
-    options = given_options(given, *READS)
-    columns: StructType = from_arrow_schema(_SHAPES[str(options.values["rows"])])
-    return columns
+    return columns_of(given_options(given, *READS), _origin)
 
 
 class TaskPartition(InputPartition):
@@ -51,9 +46,12 @@ class TicdcReader(DataSourceReader):
     :raises ProducerError: for invalid options or columns, and a source that cannot be read.
     """
 
-    def __init__(self, given: MutableMapping[str, str], columns: StructType) -> None:
-        rows = _rows(given_options(given, "read"))
-        self._sources = rows.map(selected(columns, rows.schema), rows.schema).sources
+    def __init__(self, given: Mapping[str, str], columns: StructType) -> None:
+        options = given_options(given, "read")
+        read = _origin(options)
+        shape = to_arrow_schema(columns, timezone="UTC")
+        messages = _one_part(read.messages) if options.values["rows"] == "state" else read.messages
+        self._sources = local(messages.map(row_function(options, read, columns), shape)).sources
 
     def __repr__(self) -> str:
         """Return a constant: options may hold secrets."""
@@ -68,27 +66,15 @@ class TicdcReader(DataSourceReader):
         return partition.source() if isinstance(partition, TaskPartition) else iter(())
 
 
-def _rows(options: GivenOptions) -> LocalDataset:
-    read = origin(options)
-    if options.values["rows"] == "messages":
-        return read.messages
-    return read.messages.map(read.decoder(), DECODED)
+def _origin(options: GivenOptions) -> Origin:
+    if source_of(options) != "scenario":
+        return origin(options)
+    from pyspark_ticdc.scenario_messages import ScenarioTopics  # simulations import much
+
+    return ScenarioTopics.of(options).whole(options)
 
 
-def selected(columns: StructType, available: pa.Schema) -> BatchFunction:
-    """Return the function that selects columns, in Spark's Arrow types.
-
-    :param columns: by name, in their order.
-    :raises ArgumentError: for a column that is not available.
-    """
-    for name in columns.names:
-        if name not in available.names:
-            what = f"the rows have no column {name!r}"
-            raise ArgumentError(what, argument="schema", hint=nearest(name, available.names))
-    schema = to_arrow_schema(columns, timezone="UTC")
-
-    def select(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield batch.select(schema.names).cast(schema)
-
-    return select
+def _one_part(messages: LocalDataset) -> LocalDataset:
+    """Return the same messages in one part, partition by partition."""
+    sources = messages.sources
+    return LocalDataset([lambda: chain.from_iterable(source() for source in sources)], messages.schema)

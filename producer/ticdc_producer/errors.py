@@ -249,6 +249,21 @@ def _rebuild_decode_error(
     return DecodeError(code, expected, part=part, byte=byte, topic=topic, partition=partition, offset=offset)
 
 
+class UnreadableValue(ProducerError):
+    """A value of an event that the type which it is read as cannot hold.
+
+    :param topic: topic of its message.
+    :param partition: its partition.
+    :param offset: its offset.
+    """
+
+    def __init__(self, what: str, *, topic: str, partition: int, offset: int, hint: str = "") -> None:
+        super().__init__(what, where=f"{topic}/{partition}@{offset}", hint=hint)
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+
+
 class RecognitionError(ProducerError):
     """The protocol was not given and cannot be detected unambiguously.
 

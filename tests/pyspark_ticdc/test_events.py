@@ -113,23 +113,3 @@ def test_options_that_are_refused(spark: SparkSession, options: dict[str, str], 
 def test_a_column_that_the_rows_do_not_have(spark: SparkSession, folder: Path) -> None:
     with pytest.raises(PySparkException, match="the rows have no column 'commit_t'"):
         spark.read.format("ticdc").schema("commit_t long").load(str(folder)).collect()
-
-
-PASSWORD = "correct-horse"
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"sink-uri": f"kafka://user:{PASSWORD}@localhost:1/t"},
-        {"sink-uri": f"kafka://localhost:1/t?sasl-mechanism=plain&sasl-user=u&sasl-password={PASSWORD}"},
-        {"sink-uri": f"kafka://localhost:1/t?protocol=avro&schema-registry=http://u:{PASSWORD}@localhost:1"},
-        {"schema-registry": f"http://u:{PASSWORD}@localhost:1", "subscribe": "t"},
-    ],
-)
-def test_a_password_where_spark_would_show_it_is_refused(
-    spark: SparkSession, options: dict[str, str]
-) -> None:
-    with pytest.raises(PySparkException, match="Spark would write it") as refusal:
-        spark.read.format("ticdc").options(**options).load()
-    assert PASSWORD not in str(refusal.value)

@@ -68,7 +68,7 @@ def decode(
     content = None if config is None else changefeed_content(config)
     if folder is None:
         changefeed = resolve(sink_uri, content, name="decode", kafka_properties=kafka_properties)
-        requested_protocol = protocol or (changefeed.protocol if _names_protocol(sink_uri, content) else None)
+        requested_protocol = protocol or (changefeed.protocol if names_protocol(sink_uri, content) else None)
     else:
         parse_kafka_properties(kafka_properties)
         changefeed = golden.changefeed(Path(folder), golden.manifest(Path(folder)))
@@ -105,7 +105,8 @@ def _schema_of(changefeed: Changefeed, folder: str | Path | None) -> Callable[[i
     return SchemaRegistry(changefeed.schema_registry).schema
 
 
-def _names_protocol(sink_uri: str | None, config: Mapping[str, object] | None) -> bool:
+def names_protocol(sink_uri: str | None, config: Mapping[str, object] | None) -> bool:
+    """Return whether a sink URI or changefeed file names the protocol."""
     named = sink_uri is not None and "protocol" in parse_sink_uri(sink_uri).parameters
     sink: Any = (config or {}).get("sink", {})
     return named or "protocol" in sink

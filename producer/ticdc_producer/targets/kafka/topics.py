@@ -121,6 +121,16 @@ class Topics:
         """Return the offset of the first retained message of every partition."""
         return self._offsets(topics, OffsetSpec.earliest())
 
+    def at_time(self, topics: Mapping[str, int], timestamp: int) -> dict[tuple[str, int], int]:
+        """Return the offset of the first message of every partition at or after a time.
+
+        :param timestamp: in Unix milliseconds, as records have it.
+        :return: where no such message exists, the end offset.
+        """
+        later = self._offsets(topics, OffsetSpec.for_timestamp(timestamp))
+        ends = self.ends(topics)
+        return {position: ends[position] if offset < 0 else offset for position, offset in later.items()}
+
     def _offsets(self, topics: Mapping[str, int], spec: OffsetSpec) -> dict[tuple[str, int], int]:
         partitions = [TopicPartition(topic, n) for topic, count in topics.items() for n in range(count)]
         if not partitions:

@@ -1,0 +1,146 @@
+"""The Spark types of TiDB's columns, and values in them.
+
+A value in an event is canonical text (docs/design.md#values). A value that its Spark type cannot hold, such
+as the date 0000-00-00, is an error; the type ``string`` holds every value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.types import (
+    BinaryType,
+    ByteType,
+    DataType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+    TimestampNTZType,
+    TimestampType,
+)
+
+from ticdc_producer.errors import ArgumentError
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.protocols.arrow_text import map_distinct
+
+_MOST_DIGITS = 38
+_UNSIGNED = DecimalType(20, 0)
+T = MySQLType
+_BY_NAME: dict[str, DataType] = {
+    "tinyint": ByteType(), "tinyint unsigned": ShortType(),
+    "smallint": ShortType(), "smallint unsigned": IntegerType(),
+    "mediumint": IntegerType(), "mediumint unsigned": IntegerType(),
+    "int": IntegerType(), "int unsigned": LongType(),
+    "bigint": LongType(), "bigint unsigned": _UNSIGNED,
+    "year": IntegerType(), "bit": _UNSIGNED, "enum": IntegerType(), "set": _UNSIGNED,
+    "float": FloatType(), "float unsigned": FloatType(),
+    "double": DoubleType(), "double unsigned": DoubleType(),
+    "date": DateType(), "datetime": TimestampNTZType(), "timestamp": TimestampType(),
+    "binary": BinaryType(), "varbinary": BinaryType(),
+    "tinyblob": BinaryType(), "blob": BinaryType(), "mediumblob": BinaryType(), "longblob": BinaryType(),
+}  # fmt: skip
+"""By the type's name in events. The other types are strings: texts, TIME, JSON, vectors, and DECIMAL, whose
+digits no message has."""
+BYTE_STRINGS = frozenset(name for name, kind in _BY_NAME.items() if isinstance(kind, BinaryType))
+
+
+def type_of_name(name: str) -> DataType:
+    """Return the Spark type of a column in events.
+
+    :param name: SQL name without parameters, such as ``int unsigned``.
+    """
+    return _BY_NAME.get(name, StringType())
+
+
+def type_of_column(column: ColumnInfo) -> DataType:
+    """Return the Spark type of a column whose definition is known."""
+    if column.type == T.NEW_DECIMAL and 0 < column.length <= _MOST_DIGITS:
+        return DecimalType(column.length, max(column.decimal, 0))
+    if column.type in (T.ENUM, T.SET):
+        return StringType()
+    return type_of_name(column.type_name)
+
+
+_FROM_TEXT = (
+    pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_date, pa.types.is_boolean,
+    pa.types.is_string,
+)  # fmt: skip
+Conversion = Callable[[pa.Array], pa.Array]
+"""Converts canonical values, as binary, and raises ``pa.ArrowInvalid`` for one that does not fit."""
+
+
+def conversion(name: str, kind: pa.DataType, zone: str, column: ColumnInfo | None = None) -> Conversion:
+    """Return the conversion of a column's values to an Arrow type of Spark.
+
+    :param name: the column's, for errors.
+    :param zone: time zone of TIMESTAMP values, for the type with a zone.
+    :param column: its definition, if it is known; then members of ENUM and SET become their texts.
+    :raises ArgumentError: for a type that no column has.
+    """
+    if pa.types.is_binary(kind):
+        return lambda values: values
+    if column is not None and column.type in (T.ENUM, T.SET) and pa.types.is_string(kind):
+        return lambda values: map_distinct(values, partial(_members, column)).cast(pa.string())
+    if any(is_of(kind) for is_of in _FROM_TEXT):
+        return lambda values: values.cast(pa.string()).cast(kind)
+    if pa.types.is_timestamp(kind):
+        return partial(_timestamps, kind, zone)
+    what = f"column {name!r} cannot be read as {kind}"
+    raise ArgumentError(
+        what, argument="schema", hint="numbers, decimals, dates, timestamps, string or binary"
+    )
+
+
+def _timestamps(kind: pa.DataType, zone: str, values: pa.Array) -> pa.Array:
+    local = values.cast(pa.string()).cast(pa.timestamp("us"))
+    if kind.tz is None:
+        return local
+    return pc.assume_timezone(local, zone, ambiguous="earliest", nonexistent="earliest").cast(kind)
+
+
+def _members(column: ColumnInfo, value: bytes) -> bytes:
+    """Return the text of an ENUM or SET."""
+    number = int(value)
+    if column.type == T.ENUM:
+        return column.elements[number - 1].encode() if 0 < number <= len(column.elements) else b""
+    return ",".join(text for bit, text in enumerate(column.elements) if number >> bit & 1).encode()
+
+
+@dataclass(frozen=True)
+class Converted:
+    """Values in their Spark type.
+
+    :param values: NULL where a value does not fit.
+    :param rejected: the rows whose value does not fit.
+    """
+
+    values: pa.Array
+    rejected: tuple[int, ...] = ()
+
+
+def converted(values: pa.Array, convert: Conversion) -> Converted:
+    """Convert values; those that do not fit are searched by halves.
+
+    >>> convert = lambda values: values.cast(pa.string()).cast(pa.int8())
+    >>> converted(pa.array([b"1", b"x", None]), convert).rejected
+    (1,)
+    """
+    try:
+        return Converted(convert(values))
+    except pa.ArrowInvalid:
+        if len(values) == 1:
+            return Converted(convert(pa.nulls(1, values.type)), (0,))
+    half = len(values) // 2
+    first, second = converted(values.slice(0, half), convert), converted(values.slice(half), convert)
+    rejected = (*first.rejected, *(half + row for row in second.rejected))
+    return Converted(pa.concat_arrays([first.values, second.values]), rejected)

@@ -1,0 +1,175 @@
+"""What a row is: a message, an event, or a change of a row of one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.types import StructType
+
+from pyspark_ticdc.changes import OF_CHANGES, OF_ERRORS, ChangeReader, sends_base64
+from pyspark_ticdc.damage import OnError, undamaged
+from pyspark_ticdc.duplicates import ResolvedTS, without_duplicates
+from pyspark_ticdc.options import GivenOptions
+from pyspark_ticdc.origin import Origin
+from pyspark_ticdc.state import StateReader
+from pyspark_ticdc.table_schema import table_name, table_schema
+from ticdc_producer.errors import ArgumentError
+from ticdc_producer.hints import nearest
+from ticdc_producer.model.fidelity import has_commit_ts
+from ticdc_producer.model.shapes import DECODED, MESSAGES, BatchFunction
+
+OriginOf: TypeAlias = Callable[[GivenOptions], Origin]
+_SHAPES = {"messages": MESSAGES, "events": DECODED}
+
+
+def check_rows(options: GivenOptions) -> None:
+    """Check the options that say what a row is.
+
+    :raises ArgumentError: for options that have no effect, or that lack another one.
+    """
+    kind = str(options.values["rows"])
+    if kind in _SHAPES:
+        if options.values["table"] is not None:
+            what = f"the option 'table' has no effect with rows={kind}"
+            raise ArgumentError(what, argument="table", hint="set rows=changes")
+    else:
+        table_name(_text(options, "table"))
+    if kind != "state" and options.values.get("state-at") is not None:
+        what = f"the option 'state-at' has no effect with rows={kind}"
+        raise ArgumentError(what, argument="state-at", hint="set rows=state")
+    if kind == "state" and on_error(options) == "rows":
+        what = "rows=state cannot be combined with on-error=rows"
+        raise ArgumentError(what, argument="on-error", hint="a row needs all of its changes")
+    if kind == "messages" and options.values["duplicates"] == "drop":
+        what = "the option 'duplicates' has no effect with rows=messages"
+        raise ArgumentError(what, argument="duplicates", hint="messages are not decoded")
+
+
+def check_stream(options: GivenOptions) -> None:
+    """Check the rows of a streaming query.
+
+    :raises ArgumentError: for rows that only a batch query has.
+    """
+    check_rows(options)
+    if options.values["rows"] == "state":
+        what = "a stream has no rows=state"
+        raise ArgumentError(what, argument="rows", hint="read rows=changes, and merge them into a table")
+
+
+def columns_of(options: GivenOptions, origin: OriginOf) -> StructType:
+    """Return the columns of the rows that options name.
+
+    :param origin: returns what the options name; called if the columns depend on it.
+    :raises ProducerError: for invalid options, and a table of which no message has a row.
+    """
+    check_rows(options)
+    kind = str(options.values["rows"])
+    if kind in _SHAPES:
+        shape: StructType = from_arrow_schema(_SHAPES[kind])
+        return shape
+    columns = table_schema(origin(options), *table_name(_text(options, "table"))).columns
+    if kind == "state":
+        return columns
+    errors = OF_ERRORS.fields if on_error(options) == "rows" else []
+    return StructType([*columns.fields, *OF_CHANGES.fields, *errors])
+
+
+def row_function(
+    options: GivenOptions, read: Origin, columns: StructType, before: Callable[[], ResolvedTS] = dict
+) -> BatchFunction:
+    """Return the function from messages to the rows that options name.
+
+    :param columns: those that Spark expects.
+    :param before: returns the resolved-ts of the partitions before the first message.
+    :raises ProducerError: for options that do not fit the messages, and columns that the rows do not have.
+    """
+    check_rows(options)
+    kind = options.values["rows"]
+    if kind == "messages":
+        return selected(columns, MESSAGES)
+    steps = [read.decoder, undamaged(on_error(options))]
+    if options.values["duplicates"] == "drop":
+        _check_resolved(read)
+        steps.append(without_duplicates(before))
+    steps.append(_last_step(options, read, columns))
+
+    def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for step in steps:
+            batches = step(batches)
+        return batches
+
+    return rows
+
+
+def _last_step(options: GivenOptions, read: Origin, columns: StructType) -> BatchFunction:
+    """Return the function from events to rows."""
+    if options.values["rows"] == "events":
+        return selected(columns, DECODED)
+    changes = _changes(options, read, columns)
+    return changes if options.values["rows"] == "changes" else _state(options, read, changes)
+
+
+def _state(options: GivenOptions, read: Origin, changes: ChangeReader) -> StateReader:
+    key = table_schema(read, changes.schema, changes.table).key
+    if not key:
+        what = f"no handle key of the table {changes.schema}.{changes.table} is known"
+        raise ArgumentError(what, argument="rows", hint="rows=state pairs the changes of a row by it")
+    at, commit_ts = options.values.get("state-at"), read.fidelity.commit_ts
+    if at is not None and not has_commit_ts(commit_ts):
+        what = f"the option 'state-at' needs a commit-ts in every message of {read.changefeed.protocol}"
+        raise ArgumentError(what, argument="state-at", hint="set enable-tidb-extension=true")
+    return StateReader(changes=changes, key=key, commit_ts=commit_ts, at=None if at is None else int(at))
+
+
+def _changes(options: GivenOptions, read: Origin, columns: StructType) -> ChangeReader:
+    schema, table = table_name(_text(options, "table"))
+    known = read.tables.get(f"{schema}.{table}")
+    reader = ChangeReader(
+        schema=schema,
+        table=table,
+        columns=columns,
+        zone=read.changefeed.time_zone,
+        on_error=on_error(options),
+        definitions={} if known is None else {column.name: column for column in known.columns},
+        base64=sends_base64(read.fidelity),
+    )
+    _ = reader.conversions  # rejects types that no column has
+    return reader
+
+
+def _check_resolved(read: Origin) -> None:
+    if not read.fidelity.resolved:
+        what = f"duplicates=drop needs resolved events, which {read.changefeed.protocol} does not send"
+        raise ArgumentError(what, argument="duplicates", hint="with these options of the changefeed")
+
+
+def on_error(options: GivenOptions) -> OnError:
+    """Return the option ``on-error``."""
+    return "rows" if options.values["on-error"] == "rows" else "fail"
+
+
+def _text(options: GivenOptions, name: str) -> str | None:
+    value = options.values[name]
+    return None if value is None else str(value)
+
+
+def selected(columns: StructType, available: pa.Schema) -> BatchFunction:
+    """Return the function that selects columns, in Spark's Arrow types.
+
+    :param columns: by name, in their order.
+    :raises ArgumentError: for a column that is not available.
+    """
+    for name in columns.names:
+        if name not in available.names:
+            what = f"the rows have no column {name!r}"
+            raise ArgumentError(what, argument="schema", hint=nearest(name, available.names))
+    schema = to_arrow_schema(columns, timezone="UTC")
+
+    def select(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield batch.select(schema.names).cast(schema)
+
+    return select

@@ -1,0 +1,122 @@
+"""The rows of one table, as its changes leave them.
+
+The newest change of each key counts. One task holds the rows, because the messages of a key may be in any
+partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.types import StructField, StructType
+
+from pyspark_ticdc.changes import OF_CHANGES, TYPE, VERSION, ChangeReader
+from ticdc_producer.errors import TopicError
+from ticdc_producer.model.catalog import CHANGES_ROWS, CLEARS_TABLES, Action
+from ticdc_producer.model.fidelity import CommitTs
+from ticdc_producer.verifier.fingerprint import Numbers
+
+_ARRIVAL = "_arrival"
+_HELD_ROWS = 1 << 20
+"""Changes that are added before those that are not the newest of their key are removed."""
+_ACTIONS = frozenset(action.value for action in Action)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StateReader:
+    """The function from events (shape ``DECODED``) to the rows of a table.
+
+    :param changes: the changes of the table, with the columns that Spark expects.
+    :param key: the columns of the handle key, with their types.
+    :param commit_ts: how exact the commit-ts of the events are.
+    :param at: the TSO of the state; None: the end.
+    """
+
+    changes: ChangeReader
+    key: Sequence[StructField]
+    commit_ts: CommitTs
+    at: int | None = None
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows, in no order."""
+        rows = self._held(batches).filter(pc.is_in(pc.field(TYPE), pa.array(["insert", "update_postimage"])))
+        yield from rows.select(self.changes.columns.names).to_batches()
+
+    def _held(self, batches: Iterator[pa.RecordBatch]) -> pa.Table:
+        """Return the newest change of each key; a DDL that clears the table removes those before it."""
+        own = {*self.changes.columns.names}
+        needed = (*OF_CHANGES.fields[:2], *self.key)
+        internal = [column for column in needed if column.name not in own]
+        reader = replace(self.changes, columns=StructType([*self.changes.columns.fields, *internal]))
+        held = [reader.arrow_schema.empty_table().append_column(_ARRIVAL, pa.array([], pa.int64()))]
+        newest, arrived, cleared = 0, 0, -1
+        for batch in batches:
+            cleared = max(cleared, self._cleared(batch))
+            for changes in reader(iter([batch])):
+                numbers = pa.array(np.arange(arrived, arrived + changes.num_rows))
+                arrived += changes.num_rows
+                held.append(self._until(pa.Table.from_batches([changes]).append_column(_ARRIVAL, numbers)))
+            if sum(rows.num_rows for rows in held[1:]) > max(_HELD_ROWS, newest):
+                held = [self._newest(pa.concat_tables(held))]
+                newest = held[0].num_rows
+        return _after(self._newest(pa.concat_tables(held)), cleared)
+
+    def _until(self, changes: pa.Table) -> pa.Table:
+        return changes if self.at is None else changes.filter(pc.field(VERSION) <= self.at)
+
+    def _newest(self, changes: pa.Table) -> pa.Table:
+        """Return the newest change of each key, in the order of their arrival."""
+        if not changes.num_rows:
+            return changes
+        ranks = np.empty(changes.num_rows, np.int64)
+        ranks[np.lexsort(self._order(changes)[::-1])] = np.arange(changes.num_rows)
+        names = [column.name for column in self.key]
+        ranked = changes.select(names).append_column(_ARRIVAL, pa.array(ranks))
+        highest = ranked.group_by(names).aggregate([(_ARRIVAL, "max")]).column(f"{_ARRIVAL}_max")
+        return changes.filter(pc.is_in(pa.array(ranks), highest.combine_chunks()))
+
+    def _order(self, changes: pa.Table) -> list[Numbers]:
+        """Return the numbers by which the changes of a key are in order, the first one first.
+
+        With an exact commit-ts, a key has at most a delete and an insert of one transaction.
+        """
+        version = pc.fill_null(changes.column(VERSION), 0).to_numpy()
+        leaves = pc.is_in(changes.column(TYPE), pa.array(["delete", "update_preimage"]))
+        stays = pc.invert(leaves).to_numpy().astype(np.int64)
+        arrival = changes.column(_ARRIVAL).to_numpy()
+        if self.commit_ts == "exact":
+            return [version, stays, arrival]
+        return [version, arrival] if self.commit_ts == "milliseconds" else [arrival]
+
+    def _cleared(self, batch: pa.RecordBatch) -> int:
+        """Return the commit-ts of the last DDL that removed all rows; -1 without one.
+
+        :raises TopicError: for a DDL that changed rows in another way.
+        """
+        ts = -1
+        for row in np.flatnonzero(pc.equal(batch.column("kind"), "ddl").to_numpy(zero_copy_only=False)):
+            ddl = batch.slice(int(row), 1).to_pylist()[0]
+            of_table = ddl["schema"] == self.changes.schema and ddl["table"] in ("", None, self.changes.table)
+            if not of_table or (self.at is not None and ddl["commit_ts"] > self.at):
+                continue
+            if ddl["ddl_type"] in CLEARS_TABLES:
+                ts = max(ts, ddl["commit_ts"])
+            elif ddl["ddl_type"] in CHANGES_ROWS or not _is_known(ddl):
+                what = f"rows=state cannot follow the DDL {ddl['query']!r}, which has no row events"
+                hint = "read rows=changes, and apply this DDL to your table"
+                raise TopicError(what, topic=f"{ddl['topic']}/{ddl['partition']}@{ddl['offset']}", hint=hint)
+        return ts
+
+
+def _is_known(ddl: Mapping[str, Any]) -> bool:
+    """Return whether it is known what a DDL does. Not every protocol has the type of a DDL."""
+    return ddl["ddl_type"] in _ACTIONS or ddl["query"].lstrip()[:6].upper() == "CREATE"
+
+
+def _after(changes: pa.Table, ts: int) -> pa.Table:
+    return changes.filter(pc.field(VERSION) > ts) if ts >= 0 else changes

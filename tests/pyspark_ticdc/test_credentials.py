@@ -1,0 +1,86 @@
+"""Passwords are in no plan, event log or checkpoint."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+import ticdc_producer
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+
+PASSWORD = "correct-horse"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"sink-uri": f"kafka://user:{PASSWORD}@localhost:1/t"},
+        {"sink-uri": f"kafka://localhost:1/t?sasl-mechanism=plain&sasl-user=u&sasl-password={PASSWORD}"},
+        {"sink-uri": f"kafka://localhost:1/t?protocol=avro&schema-registry=http://u:{PASSWORD}@localhost:1"},
+        {"schema-registry": f"http://u:{PASSWORD}@localhost:1", "subscribe": "t"},
+    ],
+)
+def test_a_password_where_spark_would_show_it_is_refused(
+    spark: SparkSession, options: dict[str, str]
+) -> None:
+    with pytest.raises(PySparkException, match="Spark would write it") as refusal:
+        spark.read.format("ticdc").options(**options).load()
+    assert PASSWORD not in str(refusal.value)
+
+
+def test_a_password_of_an_option_is_in_no_plan(
+    spark: SparkSession, kafka: EmbeddedKafka, capsys: pytest.CaptureFixture[str]
+) -> None:
+    uri = f"kafka://{kafka.bootstrap}/source_secret?protocol=open-protocol"
+    ticdc_producer.run("seed_t1", sink_uri=uri)
+    frame = spark.read.format("ticdc").option("sink-uri", uri).option("kafka.sasl.password", PASSWORD).load()
+    assert frame.count() == 15
+    frame.explain("extended")
+    frame.explain("formatted")
+    printed = capsys.readouterr().out
+    assert "ticdc" in printed
+    assert PASSWORD not in printed
+
+
+def test_a_password_of_the_environment_that_is_not_set(spark: SparkSession) -> None:
+    uri = "kafka://localhost:1/t?sasl-mechanism=plain&sasl-user=u&sasl-password=${NO_SUCH_VARIABLE}"
+    with pytest.raises(PySparkException, match="environment variable 'NO_SUCH_VARIABLE' is not set"):
+        spark.read.format("ticdc").option("sink-uri", uri).load().collect()
+
+
+PROGRAM = """
+import sys
+from ticdc_producer.spark.session import spark_session
+
+uri, folder, password = sys.argv[1:]
+log = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{folder}/events"}
+spark = spark_session("local[1]", settings={**log, "spark.ui.enabled": "true"})
+options = {"sink-uri": uri, "kafka.sasl.password": password}
+assert spark.read.format("ticdc").options(**options).load().count() == 15
+stream = spark.readStream.format("ticdc").options(**options).load().writeStream.format("noop")
+stream = stream.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True)
+stream.start().awaitTermination()
+spark.stop()
+"""
+
+
+@pytest.mark.slow
+def test_a_password_of_an_option_is_in_no_event_log_and_no_checkpoint(
+    kafka: EmbeddedKafka, tmp_path: Path
+) -> None:
+    uri = f"kafka://{kafka.bootstrap}/source_logged?protocol=open-protocol"
+    ticdc_producer.run("seed_t1", sink_uri=uri)
+    (tmp_path / "events").mkdir()
+    subprocess.run(
+        [sys.executable, "-c", PROGRAM, uri, str(tmp_path), PASSWORD], check=True, env={**os.environ}
+    )
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert any("events" in path.parts for path in files)
+    assert any("offsets" in path.parts for path in files)
+    assert [path for path in files if PASSWORD.encode() in path.read_bytes()] == []
