@@ -38,6 +38,7 @@ MENU = {
         "sql": "SQL",
         "generate": "Generated volume",
         "python": "From Python",
+        "spark": "Reading topics in Spark",
         "api": "API reference",
         "verifying": "Verifying",
     },

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from pyspark_ticdc.options import OPTIONS
 from tests.docs.markdown import code, listed, table
 from ticdc_producer.runs.options import RUN, VERIFY, Option
 
@@ -28,7 +29,23 @@ def _row(option: Option, functions: tuple[str, ...]) -> list[str]:
     ]
 
 
+def _spark_options() -> str:
+    """The options of the data source ``ticdc``."""
+    rows = [
+        [
+            code(option.name),
+            listed(option.uses),
+            option.value.allowed,
+            "" if option.default is None else code(str(option.default)),
+            option.help,
+        ]
+        for option in OPTIONS
+    ]
+    return table(["option", "of", "value", "default", "effect"], rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "run-options": lambda: _options(RUN, "run", "run_realtime", "run_changes"),
     "verify-options": lambda: _options(VERIFY, "verify"),
+    "spark-options": _spark_options,
 }

@@ -1,0 +1,111 @@
+"""``spark.read.format("ticdc")`` with ``rows=changes``, compared with a loop that consumes and decodes.
+
+``run --only messages`` fills a topic of the embedded broker with changes of one table in Canal-JSON. The
+query reads the changes, and Spark's sink ``noop`` drops them. The loop consumes all messages with one
+consumer, and decodes each as ``bench decode`` does; it makes no rows. CPU time is that of all processes but
+the broker. The session runs already.
+
+    python -m benchmarks.spark_source --transactions 1000000
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from confluent_kafka import Consumer, TopicPartition
+from pyspark.sql import SparkSession
+
+from benchmarks.cpu_time import cpu_seconds
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+from ticdc_producer.protocols import registry
+from ticdc_producer.runs.run import run
+from ticdc_producer.spark.session import spark_session
+from ticdc_producer.targets.kafka.topics import Topics
+
+BOUND = 1.4
+PROTOCOL, TOPIC, TABLE, PARTITIONS = "canal-json", "source", "test.sbtest1", 4
+_PARAMETERS = f"protocol={PROTOCOL}&enable-tidb-extension=true&partition-num={PARTITIONS}"
+_SCENARIO = """
+version: 1
+name: source
+clock: {{every: 1ms}}
+resolved: {{every: 1s}}
+changefeed: {{sink: {{dispatchers: [{{matcher: ['*.*'], partition: index-value}}]}}}}
+steps:
+  - sql: >
+      CREATE TABLE test.sbtest1 (id INT PRIMARY KEY, k INT NOT NULL, c CHAR(120) NOT NULL,
+      pad CHAR(60) NOT NULL)
+  - generate:
+      table: test.sbtest1
+      rows: 10000
+      transactions: {transactions}
+      mix: {{insert: 25, update: 50, delete: 25}}
+"""
+
+
+def _consumed(bootstrap: str) -> Iterator[Any]:
+    """Yield all messages of the topic."""
+    ends = Topics(bootstrap).ends({TOPIC: PARTITIONS})
+    consumer = Consumer({"bootstrap.servers": bootstrap, "group.id": "loop", "enable.auto.commit": False})
+    consumer.assign([TopicPartition(TOPIC, partition, 0) for partition in range(PARTITIONS)])
+    remaining = sum(ends.values())
+    while remaining:
+        messages = consumer.consume(500, timeout=10)
+        remaining -= len(messages)
+        yield from messages
+    consumer.close()
+
+
+def _loop(bootstrap: str) -> int:
+    decoder = registry.decoder(PROTOCOL, {"enable_tidb_extension": True})
+    number = 0
+    for message in _consumed(bootstrap):
+        deque(decoder.events(message.key(), message.value()), 0)
+        number += 1
+    return number
+
+
+def _query(spark: SparkSession, bootstrap: str) -> None:
+    options = {"rows": "changes", "table": TABLE, "sink-uri": f"kafka://{bootstrap}/{TOPIC}?{_PARAMETERS}"}
+    frame = spark.read.format("ticdc").options(**options).load()
+    frame.write.format("noop").mode("overwrite").save()
+
+
+def measure(transactions: int, rounds: int) -> dict[str, object]:
+    """Measure both ways, one after the other."""
+    spark = spark_session("local[2]")
+    with TemporaryDirectory() as work, EmbeddedKafka() as broker:
+        file = Path(work, "source.yaml")
+        file.write_text(_SCENARIO.format(transactions=transactions))
+        run(file, sink_uri=f"kafka://{broker.bootstrap}/{TOPIC}?{_PARAMETERS}", messages_only=True)
+        spark.read.format("ticdc").option("scenario", "seed_t1").load().count()
+        results: dict[str, list[float]] = {"loop": [], "query": []}
+        messages = 0
+        for _ in range(rounds):
+            before = cpu_seconds(without=broker.pid)
+            messages = _loop(broker.bootstrap)
+            between = cpu_seconds(without=broker.pid)
+            _query(spark, broker.bootstrap)
+            results["loop"].append(between - before)
+            results["query"].append(cpu_seconds(without=broker.pid) - between)
+    best = {name: min(seconds) for name, seconds in results.items()}
+    return {
+        "messages": messages,
+        "us_per_message": {name: round(seconds / messages * 1e6, 2) for name, seconds in best.items()},
+        "ratio": round(best["query"] / best["loop"], 2),
+        "bound": BOUND,
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--transactions", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=2)
+    options = parser.parse_args()
+    print(json.dumps(measure(options.transactions, options.rounds), indent=2))

@@ -1,0 +1,32 @@
+"""The Python of docs/spark.md runs as it is there, on a topic with the scenario ``bank``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import ticdc_producer
+from tests.docs.page_commands import blocks
+from ticdc_producer.kafka.embedded import EmbeddedKafka
+
+BROKER, TOPIC = "localhost:9092", "orders"
+
+
+def test_the_blocks_run(
+    spark: SparkSession, kafka: EmbeddedKafka, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All but the one that needs Delta."""
+    monkeypatch.chdir(tmp_path)
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+    ticdc_producer.run("bank", sink_uri=f"kafka://{kafka.bootstrap}/{TOPIC}?protocol=simple&partition-num=2")
+    names: dict[str, object] = {}
+    page = [block for block in blocks("spark.md", "python") if "delta" not in block]
+    for block in page:
+        exec(block.replace(BROKER, kafka.bootstrap), names)
+    assert len(page) == 4
+    accounts = names["accounts"].count()  # type: ignore[attr-defined]
+    changes = spark.read.parquet(str(tmp_path / "accounts" / "changes"))
+    assert accounts == 100
+    assert changes.count() == names["changes"].count()  # type: ignore[attr-defined]
