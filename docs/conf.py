@@ -38,7 +38,7 @@ MENU = {
         "sql": "SQL",
         "generate": "Generated volume",
         "python": "From Python",
-        "spark": "Reading topics in Spark",
+        "spark": "Topics in Spark jobs",
         "api": "API reference",
         "verifying": "Verifying",
     },

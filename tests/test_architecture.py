@@ -143,7 +143,7 @@ def test_the_expected_rows_are_computed_twice_by_code_that_is_not_shared(graph: 
 
 @cache
 def _nodes() -> dict[str, list[ast.ClassDef | ast.Constant]]:
-    """The classes and the constants of each module, by its path; that in ``ticdc_producer`` is relative to it."""
+    """The classes and the constants of each module, by path; in ``ticdc_producer`` relative to it."""
     return {
         str(file.relative_to(source)).removeprefix(f"{ticdc_producer.__name__}/"): [
             node

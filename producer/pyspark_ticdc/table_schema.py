@@ -21,7 +21,7 @@ _DESCRIBED = ["name", "type", "flag"]
 
 
 @dataclass(frozen=True)
-class TableSchema:
+class DescribedTable:
     """The columns of a table.
 
     :param columns: in the order of the messages, or of the table if its definition is known.
@@ -46,7 +46,7 @@ def table_name(option: str | None) -> tuple[str, str]:
     return schema, table
 
 
-def table_schema(origin: Origin, schema: str, table: str) -> TableSchema:
+def table_schema(origin: Origin, schema: str, table: str) -> DescribedTable:
     """Return the columns of a table: those of its definition, else those of its first events.
 
     :raises ArgumentError: if no message has the table.
@@ -69,8 +69,8 @@ def table_schema(origin: Origin, schema: str, table: str) -> TableSchema:
     raise ArgumentError(f"no message has a row of the table {schema}.{table}", argument="table", hint=hint)
 
 
-def _with_key(columns: Sequence[StructField], key: Collection[str]) -> TableSchema:
-    return TableSchema(StructType([*columns]), tuple(column for column in columns if column.name in key))
+def _with_key(columns: Sequence[StructField], key: Collection[str]) -> DescribedTable:
+    return DescribedTable(StructType([*columns]), tuple(column for column in columns if column.name in key))
 
 
 def _sampled(origin: Origin) -> Iterator[pa.RecordBatch]:

@@ -16,7 +16,7 @@ else:
     except ImportError:  # Spark 4.1, which never calls what needs them
 
         class ReadLimit:
-            """Stands in for the class of Spark 4.2."""
+            """Replaces the class of Spark 4.2."""
 
         ReadMaxRows = TriggerAvailableNow = ReadLimit
 
