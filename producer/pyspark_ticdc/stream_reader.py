@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
@@ -168,7 +168,8 @@ class TicdcStreamReader(DataSourceStreamReader, TriggerAvailableNow):
         if ranges:
             read = self._topics.origin(ranges, self._options)
             options = with_table_schemas(read.messages, read.changefeed.protocol, read.options)
-            self._descriptions = (*self._descriptions, *options[TABLE_DESCRIPTIONS])
+            added: Any = options[TABLE_DESCRIPTIONS]
+            self._descriptions = (*self._descriptions, *added)
             self._described.update(ends)
         return self._descriptions
 

@@ -37,7 +37,7 @@ def test_a_password_where_spark_would_show_it_is_refused(
 def test_a_password_of_an_option_is_in_no_plan(
     spark: SparkSession, kafka: EmbeddedKafka, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    uri = f"kafka://{kafka.bootstrap}/source_secret?protocol=open-protocol"
+    uri = f"kafka://{kafka.bootstrap}/source_secret?protocol=open-protocol&partition-num=2"
     ticdc_producer.run("seed_t1", sink_uri=uri)
     frame = spark.read.format("ticdc").option("sink-uri", uri).option("kafka.sasl.password", PASSWORD).load()
     assert frame.count() == 15
@@ -74,7 +74,7 @@ spark.stop()
 def test_a_password_of_an_option_is_in_no_event_log_and_no_checkpoint(
     kafka: EmbeddedKafka, tmp_path: Path
 ) -> None:
-    uri = f"kafka://{kafka.bootstrap}/source_logged?protocol=open-protocol"
+    uri = f"kafka://{kafka.bootstrap}/source_logged?protocol=open-protocol&partition-num=2"
     ticdc_producer.run("seed_t1", sink_uri=uri)
     (tmp_path / "events").mkdir()
     subprocess.run(
