@@ -60,6 +60,7 @@ from ticdc_producer.spark.session import spark_session
 
 uri, folder, password = sys.argv[1:]
 log = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{folder}/events"}
+log["spark.eventLog.compress"] = "false"
 spark = spark_session("local[1]", settings={**log, "spark.ui.enabled": "true"})
 options = {"sink-uri": uri, "kafka.sasl.password": password}
 assert spark.read.format("ticdc").options(**options).load().count() == 15
@@ -81,6 +82,6 @@ def test_a_password_of_an_option_is_in_no_event_log_and_no_checkpoint(
         [sys.executable, "-c", PROGRAM, uri, str(tmp_path), PASSWORD], check=True, env={**os.environ}
     )
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert any("events" in path.parts for path in files)
+    assert any("events" in path.parts and b"BatchScan ticdc" in path.read_bytes() for path in files)
     assert any("offsets" in path.parts for path in files)
     assert [path for path in files if PASSWORD.encode() in path.read_bytes()] == []
