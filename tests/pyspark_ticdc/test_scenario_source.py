@@ -51,7 +51,7 @@ def test_generated_volume_is_simulated_by_partition(spark: SparkSession, tmp_pat
     changes = spark.read.format("ticdc").options(**options).load()
     assert changes.rdd.getNumPartitions() == 3
     kinds = {row[0]: row[1] for row in changes.groupBy("_change_type").count().collect()}
-    assert sum(kinds.values()) - kinds["update_preimage"] == 102_000
+    assert kinds["update_preimage"] == kinds["update_postimage"] > 60_000
     state = spark.read.format("ticdc").options(**{**options, "rows": "state"}).load()
     assert state.count() == kinds["insert"] - kinds["delete"]
 
