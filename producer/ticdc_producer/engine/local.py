@@ -1,7 +1,7 @@
 """The engine of this process: datasets are iterators of Arrow batches.
 
-``map`` is lazy. Only a shuffle and stored rows occupy memory. A dataset whose source is divided and ordered
-already is therefore computed in bounded memory, whatever its size.
+``map`` is lazy. Only a shuffle and stored rows occupy memory; above a limit they are in temporary files. A
+dataset is therefore computed in bounded memory, whatever its size.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import partial
+from itertools import chain, islice
 from threading import Event, Lock
 from types import MappingProxyType
+from typing import Generic, TypeVar
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -32,6 +33,7 @@ from ticdc_producer.engine.dataset import (
     Stored,
     TaggedFunction,
 )
+from ticdc_producer.engine.external_sort import OrderedRows, Sort, divided_rows
 from ticdc_producer.engine.spool import MemoryLimit, Spool, empty, joined
 
 _THREADS = 8
@@ -42,6 +44,7 @@ _CACHED_BYTES = 32 << 20
 _GROUP_BYTES = 32 << 20
 """Rows of a grouped dataset that are in memory at once."""
 
+Item = TypeVar("Item")
 Source = Callable[[], Batches]
 """Returns the batches of a part."""
 
@@ -69,7 +72,10 @@ class LocalDataset(Dataset):
         return self.map_parts(lambda _part, batches: (batch.select(columns) for batch in batches), schema)
 
     def shuffle(self, by: tuple[str, ...], order: Order) -> LocalDataset:
-        return LocalDataset([_Once(lambda: [_sorted(self._one_batch(), order)])], self.schema)
+        return LocalDataset(
+            [_Once(lambda: OrderedRows(self.batches(), self.schema, order.columns, _sort_of(order)))],
+            self.schema,
+        )
 
     def in_order(self, *names: str) -> LocalDataset:
         return self.shuffle(names, Order(names))
@@ -91,12 +97,10 @@ class LocalDataset(Dataset):
         of_part: Mapping[str, Sequence[object]] = MappingProxyType({}),
         constant: Mapping[str, object] = MappingProxyType({}),
     ) -> LocalDataset:
-        divided = _Once(lambda: _divided(_sorted(self._one_batch(), order), by, parts))
-
-        def part(number: int) -> Batches:
-            return iter([*divided()][number : number + 1])
-
-        return LocalDataset([partial(part, number) for number in range(parts)], self.schema)
+        divided = _Once(
+            lambda: divided_rows(self.batches(), self.schema, by, parts, order.columns, _sort_of(order))
+        )
+        return LocalDataset([partial(_part, divided, number) for number in range(parts)], self.schema)
 
     def merged(self) -> LocalDataset:
         return LocalDataset([lambda: _merged(self.batches())], self.schema)
@@ -158,10 +162,6 @@ class LocalDataset(Dataset):
             raise ValueError(f"{rows.num_rows} rows, at most {limit} were expected")
         return rows
 
-    def _one_batch(self) -> pa.RecordBatch:
-        batches = [*self.batches()]
-        return batches[0] if len(batches) == 1 else joined(batches, self.schema)
-
 
 class _ReusedDataset(LocalDataset):
     """A dataset that caches its rows when they are first read, up to ``_CACHED_BYTES``."""
@@ -214,43 +214,36 @@ def local(dataset: Dataset) -> LocalDataset:
     return dataset
 
 
-class _Once:
-    """Batches that are computed once, when they are first read. Several threads may read them."""
+class _Once(Generic[Item]):
+    """Something that is computed once, when it is first read. Several threads may read it."""
 
-    def __init__(self, compute: Callable[[], Sequence[pa.RecordBatch]]) -> None:
-        self._compute: Callable[[], Sequence[pa.RecordBatch]] | None = compute
-        self._batches: Sequence[pa.RecordBatch] = ()
+    def __init__(self, compute: Callable[[], Iterable[Item]]) -> None:
+        self._compute: Callable[[], Iterable[Item]] | None = compute
+        self._items: Iterable[Item] = ()
         self._lock = Lock()
 
-    def __call__(self) -> Batches:
+    def __call__(self) -> Iterator[Item]:
         with self._lock:
             if self._compute is not None:
-                self._batches, self._compute = self._compute(), None
-        return iter(self._batches)
+                self._items, self._compute = self._compute(), None
+        return iter(self._items)
 
 
-def _sorted(rows: pa.RecordBatch, order: Order) -> pa.RecordBatch:
+def _part(divided: _Once[Iterable[pa.RecordBatch]], number: int) -> Batches:
+    return chain.from_iterable(islice(divided(), number, number + 1))
+
+
+def _sort_of(order: Order) -> Sort:
+    return partial(_sorted, order)
+
+
+def _sorted(order: Order, rows: pa.RecordBatch) -> pa.RecordBatch:
     """Return the rows in the given order."""
     if order.sort is not None:
         return order.sort(rows)
     if rows.num_rows < 2 or not order.columns:
         return rows
     return rows.take(pc.sort_indices(rows, [(name, "ascending") for name in order.columns]))
-
-
-def _divided(rows: pa.RecordBatch, by: str, parts: int) -> list[pa.RecordBatch]:
-    """Return the rows of each part.
-
-    >>> rows = pa.record_batch({"part": [2, 0, 0], "id": [1, 2, 3]})
-    >>> [batch.column("id").to_pylist() for batch in _divided(rows, "part", 3)]
-    [[2, 3], [], [1]]
-    """
-    numbers = rows.column(by).to_numpy()
-    if (numbers[1:] < numbers[:-1]).any():
-        order = np.argsort(numbers, kind="stable")
-        rows, numbers = rows.take(pa.array(order)), numbers[order]
-    ends = np.searchsorted(numbers, np.arange(parts), side="right").tolist()
-    return [rows.slice(start, end - start) for start, end in zip([0, *ends], ends, strict=False)]
 
 
 def _merged(batches: Batches) -> Batches:

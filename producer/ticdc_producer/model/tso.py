@@ -57,7 +57,8 @@ class CommitClock:
     """Commit ``n`` has the commit-ts ``start + n * every``, until a pinned commit sets a new start.
 
     :param start: TSO of the first commit.
-    :param every_us: microseconds between two commits; fractions of a millisecond go to the logical part.
+    :param every_us: microseconds between two commits; fractions of a millisecond go to the logical part. With
+        0 a commit-ts is one greater than the one before it: commit ``n`` has the commit-ts ``start + n``.
     :param pinned: commit number to explicit commit-ts; later commits continue from it.
     """
 
@@ -68,7 +69,7 @@ class CommitClock:
     @property
     def step(self) -> int:
         """Difference between the TSOs of two consecutive commits."""
-        return (self.every_us << LOGICAL_BITS) // 1000
+        return (self.every_us << LOGICAL_BITS) // 1000 or 1
 
     @cached_property
     def segments(self) -> tuple[tuple[int, int], ...]:

@@ -105,7 +105,7 @@ def canonical(column: ColumnInfo, value: Column, kind: DataType, *, required: Co
     :param required: condition under which NULL in a NOT NULL column is refused; default: always.
     :raises ScenarioError: if the column does not accept that type.
     """
-    convert = _rule_for(column, kind).convert
+    convert = rule_for(column, kind).convert
     absent = F.lit(None).cast("binary")
     if not column.nullable:
         absent = reject_null(column).cast("binary")
@@ -123,7 +123,12 @@ def _plain(value: Column, kind: DataType) -> Column:
     return value.cast("string") if isinstance(kind, StringType) else value
 
 
-def _rule_for(column: ColumnInfo, kind: DataType) -> ConversionRule:
+def rule_for(column: ColumnInfo, kind: DataType) -> ConversionRule:
+    """Return the rule of a column.
+
+    :param kind: the Spark type of its values.
+    :raises ScenarioError: if the column does not accept that type.
+    """
     rule = _RULES.get(column.type)
     if column.type in STRINGS or column.type in LOBS:
         rule = _BYTES if column.charset == "binary" else _CHARACTERS

@@ -121,7 +121,7 @@ def _fraction(exact: Column, digits: int, scale: int) -> Column:
 
 
 _FIRST_TIMESTAMP, _AFTER_LAST_TIMESTAMP = "1970-01-01 00:00:01", "2038-01-19 03:14:08"
-_TIME_PATTERN = r"^(-?)(\d{1,3}):([0-5]?\d):([0-5]?\d)(?:\.(\d{1,30}))?$"
+TIME_PATTERN = r"^(-?)(\d{1,3}):([0-5]?\d):([0-5]?\d)(?:\.(\d{1,30}))?$"
 _SECOND = 1_000_000
 
 
@@ -152,13 +152,13 @@ def duration_text(column: ColumnInfo, value: Column, _: DataType) -> Column:
     """Convert text ``[-]H:MM:SS[.f]`` to TIME, -838:59:59 … 838:59:59."""
     fsp = max(column.decimal, 0)
     hours, minutes, seconds = (
-        F.regexp_extract(value, _TIME_PATTERN, group).try_cast("long") for group in (2, 3, 4)
+        F.regexp_extract(value, TIME_PATTERN, group).try_cast("long") for group in (2, 3, 4)
     )
     whole = (hours * 3600 + minutes * 60 + seconds) * _SECOND
-    total = whole + _round_fraction(F.regexp_extract(value, _TIME_PATTERN, 5), fsp)
-    sign = F.when((F.regexp_extract(value, _TIME_PATTERN, 1) == "-") & (total > 0), "-").otherwise("")
+    total = whole + _round_fraction(F.regexp_extract(value, TIME_PATTERN, 5), fsp)
+    sign = F.when((F.regexp_extract(value, TIME_PATTERN, 1) == "-") & (total > 0), "-").otherwise("")
     text = F.when(
-        value.rlike(_TIME_PATTERN) & (total <= MAX_DURATION), F.concat(sign, _clock_text(total, fsp))
+        value.rlike(TIME_PATTERN) & (total <= MAX_DURATION), F.concat(sign, _clock_text(total, fsp))
     )
     return F.coalesce(text, reject_value(column, value, "Incorrect time value"))
 

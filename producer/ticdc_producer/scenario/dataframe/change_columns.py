@@ -1,0 +1,291 @@
+"""Converts batches of Spark's rows to a change log (``docs/design.md#change-log``), in Python.
+
+``changes`` does the same with a DataFrame. A task that Spark gives rows to write has no DataFrame.
+
+A change log that a task makes of a part of the rows is *partial*: an update can lack its old image, which is
+in another row. ``row_histories`` completes it where all rows are together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.types import IntegralType, StringType, StructType
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.hints import nearest
+from ticdc_producer.model.column_functions import xx_hash
+from ticdc_producer.model.event import OP_LABELS, Op
+from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE, ChangeBatch
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.sql_value import display_value
+from ticdc_producer.scenario.dataframe.canonical import rule_for
+from ticdc_producer.scenario.dataframe.key_columns import key_texts, row_keys
+from ticdc_producer.scenario.dataframe.row_key import StoredKey, stored_key
+from ticdc_producer.scenario.dataframe.tables import ValueSources, old_row_sources, row_sources
+from ticdc_producer.scenario.dataframe.value_columns import canonical_column
+
+Flags: TypeAlias = npt.NDArray[np.bool_]
+Values: TypeAlias = Mapping[int, pa.Array]
+"""Canonical values by the offset of their column."""
+
+CHANGE_TYPES = {
+    "delete": (Op.DELETE, 0),
+    "update_preimage": (Op.UPDATE, 1),
+    "update_postimage": (Op.UPDATE, 2),
+    "insert": (Op.INSERT, 3),
+}
+"""Operation and position of the rows of a change data feed. The rows of one key in one version are a delete,
+an update, an insert, or a delete and an insert."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeForm:
+    """The meaning of the columns of rows that are changes of one table.
+
+    :param schema: Spark's schema of the rows.
+    :param op: column of the operation, with the labels of ``changes`` or with ``CHANGE_TYPES``.
+    :param before: struct column with the old row of updates; empty: there is none.
+    :param number: integer column with the number of the transaction or its commit-ts; empty: there is none,
+        and the number is 0.
+    :param position: integer column with the position in the transaction; empty: there is none.
+    :param ignored: columns without a meaning here.
+    :param paired: whether an update is two rows, as in a change data feed.
+    """
+
+    table: TableInfo
+    schema: StructType
+    op: str
+    before: str = ""
+    number: str = ""
+    position: str = ""
+    ignored: tuple[str, ...] = ()
+    paired: bool = False
+
+    @cached_property
+    def key(self) -> StoredKey:
+        """The key of the table's rows.
+
+        :raises ScenarioError: if the table has none.
+        """
+        return stored_key(self.table)
+
+    @cached_property
+    def row(self) -> ValueSources:
+        """The sources of a row's values.
+
+        :raises ScenarioError: for columns that do not fit the table.
+        """
+        named = {self.op, self.before, self.number, self.position, *self.ignored}
+        return row_sources(self.table, self.schema, named)
+
+    @cached_property
+    def old(self) -> ValueSources | None:
+        """The sources of an old row's values; None without the column ``before``."""
+        if not self.before:
+            return None
+        struct = self.schema[self.before].dataType
+        if not isinstance(struct, StructType):
+            what = f"{self.before!r} is {struct.simpleString()} and not a struct with the old row"
+            raise ScenarioError(what, column=self.before)
+        return old_row_sources(self.table, struct, self.row, self.before)
+
+    def check(self) -> None:
+        """Check the names and types of all columns.
+
+        :raises ScenarioError: for the first one that does not fit.
+        """
+        _ = self.key
+        for sources in (self.row, self.old):
+            for offset, field in ({} if sources is None else sources.fields).items():
+                rule_for(self.table.columns[offset], field.dataType)
+        self._check_type(self.op, StringType, "text")
+        for name in filter(None, (self.number, self.position)):
+            self._check_type(name, IntegralType, "an integer")
+
+    def _check_type(self, name: str, kind: type, words: str) -> None:
+        if name not in self.schema.names:
+            what = f"the rows have no column {name!r}"
+            raise ScenarioError(what, column=name, hint=nearest(name, self.schema.names))
+        given = self.schema[name].dataType
+        if not isinstance(given, kind):
+            raise ScenarioError(f"column {name!r} must be {words}, not {given.simpleString()}", column=name)
+
+
+def partial_changes(form: ChangeForm, rows: pa.RecordBatch) -> ChangeBatch:
+    """Return the partial change log of some rows (shape ``CHANGE_LOG``), in their order.
+
+    :raises ScenarioError: for a value that does not fit its column.
+    """
+    ops, positions = _operations(form, rows)
+    new = ops != Op.DELETE
+    complete = form.paired or form.old is not None
+    values = _values(form.row, rows, None if complete else new, always=form.key.offsets)
+    keys, ids = row_keys(form.key, values)
+    columns = {
+        "commit_seq": _integers(rows, form.number),
+        "row_seq": positions if form.paired else _integers(rows, form.position),
+        "table_version": pa.repeat(form.table.version, len(ops)),
+        "table_id": pa.repeat(form.table.table_id, len(ops)),
+        "row_key": keys,
+        "row_id": ids,
+        "op": pa.array(ops),
+        **_images(form, rows, values, ops, positions, keys),
+    }
+    typed = [
+        columns[field.name].cast(field.type) if field.name in columns else pa.nulls(len(ops), field.type)
+        for field in CHANGE_LOG
+    ]
+    changes: ChangeBatch = pa.record_batch(typed, schema=CHANGE_LOG)
+    return changes
+
+
+def changes_digest(changes: ChangeBatch) -> int:
+    """Return a number of 64 bits that follows from the rows, whatever their order and their division."""
+    hashes = xx_hash(changes.num_rows, *_hashed(changes))
+    with np.errstate(over="ignore"):
+        return int(hashes.sum(dtype=np.uint64))
+
+
+def _hashed(changes: ChangeBatch) -> Iterator[pa.Array]:
+    yield from (changes.column(name) for name in ("commit_seq", "row_seq", "row_key"))
+    yield changes.column("op").cast(pa.int32())
+    for name in ("before", "after"):
+        images = changes.column(name)
+        yield images.is_valid().cast(pa.int32())
+        for index in range(_width(images)):
+            value = pc.list_element(pc.if_else(images.is_valid(), images, _nulls_of(images)), index)
+            yield value.is_valid().cast(pa.int32())
+            yield value
+
+
+def _width(images: pa.ListArray) -> int:
+    return int(pc.max(pc.list_value_length(images)).as_py() or 0)
+
+
+def _nulls_of(images: pa.ListArray) -> pa.Scalar:
+    return pa.scalar([None] * _width(images), IMAGE)
+
+
+def _operations(form: ChangeForm, rows: pa.RecordBatch) -> tuple[npt.NDArray[np.int8], pa.Array]:
+    """Return the operation of each row, and its position in a change data feed."""
+    by_label = CHANGE_TYPES if form.paired else {n: (op, 0) for op, names in OP_LABELS.items() for n in names}
+    labels = rows.column(form.op).cast(pa.string())
+    index = pc.index_in(labels if form.paired else pc.utf8_lower(labels), pa.array([*by_label]))
+    if index.null_count:
+        value = labels.filter(index.is_null())[0].as_py()
+        words = ", ".join(CHANGE_TYPES) if form.paired else "insert, update or delete"
+        text = display_value("NULL" if value is None else value)
+        raise ScenarioError(f"column {form.op!r} must be {words}, not {text!r}", column=form.op, value=text)
+    operations, positions = (np.array(column, np.int8) for column in zip(*by_label.values(), strict=True))
+    numbers = index.to_numpy(zero_copy_only=False)
+    return operations[numbers], pa.array(positions[numbers]).cast(pa.int64())
+
+
+def _integers(rows: pa.RecordBatch, name: str) -> pa.Array:
+    """Return the numbers of a column, or zeros if there is none."""
+    if not name:
+        return pa.repeat(pa.scalar(0, pa.int64()), rows.num_rows)
+    numbers = rows.column(name).cast(pa.int64())
+    wrong = pc.fill_null(pc.less(numbers, 0), True)
+    if pc.any(wrong).as_py():
+        value = numbers.filter(wrong)[0].as_py()
+        what = f"column {name!r} must be 0 or greater, not {value if value is not None else 'NULL'}"
+        raise ScenarioError(what, column=name, value=str(value))
+    return numbers
+
+
+def _values(
+    sources: ValueSources,
+    rows: pa.RecordBatch | pa.StructArray,
+    required: Flags | None,
+    always: tuple[int, ...] = (),
+) -> dict[int, pa.Array]:
+    """Return the canonical values of rows.
+
+    :param required: the rows in which NULL in a NOT NULL column is rejected; None: all.
+    :param always: offsets of columns where such a NULL is rejected in every row.
+    :raises ScenarioError: for a value that does not fit its column.
+    """
+    values: dict[int, pa.Array] = {}
+    count = len(rows)
+    for offset in sources.table.sent:
+        column = sources.table.columns[offset]
+        if offset not in sources.fields:
+            values[offset] = pa.repeat(pa.scalar(sources.defaults[offset], pa.binary()), count)
+            continue
+        name = sources.fields[offset].name
+        given = rows.column(name) if isinstance(rows, pa.RecordBatch) else pc.struct_field(rows, name)
+        values[offset] = canonical_column(column, given)
+        if column.nullable and offset not in always:
+            continue
+        missing = values[offset].is_null().to_numpy(zero_copy_only=False)
+        if (missing if required is None or offset in always else missing & required).any():
+            raise ScenarioError(f"Column {column.name!r} cannot be null", column=column.name)
+    return values
+
+
+def _images(
+    form: ChangeForm,
+    rows: pa.RecordBatch,
+    values: Values,
+    ops: npt.NDArray[np.int8],
+    positions: pa.Array,
+    keys: pa.Array,
+) -> dict[str, pa.Array]:
+    """Return the images of the rows, and where updates took them from."""
+    deletes = ops == Op.DELETE
+    if form.paired:
+        first = positions.to_numpy() <= CHANGE_TYPES["update_preimage"][1]
+        return {"before": _image(values, first), "after": _image(values, ~first)}
+    if form.old is None:
+        return {"after": _image(values, ~deletes)}
+    struct = rows.column(form.before)
+    has_old = struct.is_valid().to_numpy(zero_copy_only=False)
+    _check_old_rows(form, has_old, ops == Op.UPDATE, values)
+    old_values = _values(form.old, struct, has_old)
+    merged = {offset: pc.if_else(pa.array(deletes), values[offset], old_values[offset]) for offset in values}
+    old_keys, old_ids = row_keys(form.key, old_values)
+    moved = has_old & pc.fill_null(pc.not_equal(old_keys, keys), False).to_numpy(zero_copy_only=False)
+    old_table = pa.repeat(form.table.table_id, len(ops)).cast(pa.int64())
+    return {
+        "before": _image(merged, deletes | has_old),
+        "after": _image(values, ~deletes),
+        **{
+            name: pc.if_else(pa.array(moved), column, None)
+            for name, column in (
+                ("old_table_id", old_table), ("old_row_key", old_keys), ("old_row_id", old_ids),
+            )
+        },
+    }  # fmt: skip
+
+
+def _check_old_rows(form: ChangeForm, has_old: Flags, updates: Flags, values: Values) -> None:
+    """Check that the updates have an old row, and no others."""
+    wrong = np.flatnonzero(has_old != updates)
+    if not len(wrong):
+        return
+    row, key = int(wrong[0]), key_texts(form.key, values, int(wrong[0]))
+    if updates[row]:
+        what = f"{form.before!r} is NULL for the update of row {key!r}"
+    else:
+        what = f"{form.before!r} must be NULL for inserts and deletes, and is not for row {key!r}"
+    raise ScenarioError(what, column=form.before, value=key)
+
+
+def _image(values: Values, present: Flags) -> pa.ListArray:
+    """Return the row images of some rows, NULL for the others."""
+    rows, width = len(present), len(values)
+    joined = pa.concat_arrays([values[offset] for offset in sorted(values)])
+    filled = np.flatnonzero(present)
+    positions = (np.arange(width) * rows + filled[:, None]).ravel()
+    offsets = np.concatenate([[0], np.cumsum(present * width)]).astype(np.int32)
+    starts = pa.array(offsets, mask=np.append(~present, False))
+    return pa.ListArray.from_arrays(starts, joined.take(pa.array(positions)), type=IMAGE)
