@@ -58,7 +58,7 @@ class DefaultSource(DataSource):
         """
         from pyspark_ticdc.writer import TicdcWriter
 
-        return TicdcWriter(self.options, schema, overwrite)
+        return TicdcWriter(self.options, schema, overwrite=overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:
         """Return the writer of a streaming query.
@@ -68,4 +68,4 @@ class DefaultSource(DataSource):
         """
         from pyspark_ticdc.stream_writer import TicdcStreamWriter
 
-        return TicdcStreamWriter(self.options, schema, overwrite)
+        return TicdcStreamWriter(self.options, schema, overwrite=overwrite)

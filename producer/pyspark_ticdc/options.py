@@ -7,7 +7,7 @@ declarations.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 from urllib.parse import parse_qsl, urlsplit
@@ -155,16 +155,21 @@ class GivenOptions:
         return f"GivenOptions({', '.join(name for name, value in self.values.items() if value is not None)})"
 
 
-def given_options(given: Mapping[str, str], *uses: Use) -> GivenOptions:
+def given_options(
+    given: Mapping[str, str], *uses: Use, declared: Sequence[SourceOption] = OPTIONS
+) -> GivenOptions:
     """Check the options that Spark passes.
 
     :param uses: the kind of query; several if it is not known yet.
+    :param declared: the options of reading, or those of writing.
     :raises ArgumentError: for a name that is unknown or that this kind of query does not have, and for a
         value that is not allowed. No error repeats a secret.
     """
-    by_name = {option.name.lower(): option for option in OPTIONS}
+    by_name = {option.name.lower(): option for option in declared}
     parameters = {name.lower(): name for name in SINK_PARAMETERS}
-    values: dict[str, Plain] = {option.name: option.default for option in OPTIONS if {*uses} & {*option.uses}}
+    values: dict[str, Plain] = {
+        option.name: option.default for option in declared if {*uses} & {*option.uses}
+    }
     properties: list[str] = []
     sink_parameters: dict[str, str] = {}
     for key, text in given.items():
@@ -177,7 +182,7 @@ def given_options(given: Mapping[str, str], *uses: Use) -> GivenOptions:
         elif name in parameters:
             sink_parameters[parameters[name]] = text
         else:
-            raise _unknown(key, uses)
+            raise _unknown(key, uses, declared)
     check_secrets(str(values.get("sink-uri") or ""), sink_parameters)
     return GivenOptions(values=values, kafka_properties=tuple(properties), sink_parameters=sink_parameters)
 
@@ -192,8 +197,8 @@ def _value(option: SourceOption, text: str, uses: tuple[Use, ...]) -> Plain:
         raise ArgumentError(f"option {option.name!r}: {error}", argument=option.name) from None
 
 
-def _unknown(key: str, uses: tuple[Use, ...]) -> ArgumentError:
-    names = [*(option.name for option in OPTIONS if {*uses} & {*option.uses}), *SINK_PARAMETERS]
+def _unknown(key: str, uses: tuple[Use, ...], declared: Sequence[SourceOption]) -> ArgumentError:
+    names = [*(option.name for option in declared if {*uses} & {*option.uses}), *SINK_PARAMETERS]
     hint = nearest(key, names, listed="docs/spark.md")
     return ArgumentError(f"the format ticdc has no option {key!r}", argument=key, hint=hint)
 

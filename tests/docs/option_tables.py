@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from pyspark_ticdc.options import OPTIONS
+from pyspark_ticdc.options import OPTIONS, SourceOption
+from pyspark_ticdc.write.options import WRITE_OPTIONS
 from tests.docs.markdown import code, listed, table
 from ticdc_producer.runs.options import RUN, VERIFY, Option
 
@@ -29,7 +30,7 @@ def _row(option: Option, functions: tuple[str, ...]) -> list[str]:
     ]
 
 
-def _spark_options() -> str:
+def _spark_options(declared: Iterable[SourceOption]) -> str:
     """The options of the data source ``ticdc``."""
     rows = [
         [
@@ -39,7 +40,7 @@ def _spark_options() -> str:
             "" if option.default is None else code(str(option.default)),
             option.help,
         ]
-        for option in OPTIONS
+        for option in declared
     ]
     return table(["option", "of", "value", "default", "effect"], rows)
 
@@ -47,5 +48,6 @@ def _spark_options() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "run-options": lambda: _options(RUN, "run", "run_realtime", "run_changes"),
     "verify-options": lambda: _options(VERIFY, "verify"),
-    "spark-options": _spark_options,
+    "spark-options": lambda: _spark_options(OPTIONS),
+    "spark-write-options": lambda: _spark_options(WRITE_OPTIONS),
 }

@@ -139,10 +139,8 @@ class KafkaTarget(MessageTarget):
         :raises ChangefeedError: for a claim-check storage whose client library is not installed.
         :raises StorageError: for a claim-check storage that cannot be reached.
         """
+        self.check_claims()
         changefeed = self.job.changefeed
-        storage = self.job.encode_plan(skip_rejected=True).claim_storage
-        if storage:
-            check_claim_storage(storage)
         if changefeed.sink_uri.embedded or self.options.dry_run:
             return
         cluster = Topics(changefeed.brokers)
@@ -151,6 +149,16 @@ class KafkaTarget(MessageTarget):
         else:
             topics = self.job.stream.topic_partitions.topics
             cluster.check(changefeed, topics, append=self.options.append, replace=self.options.replace)
+
+    def check_claims(self) -> None:
+        """Check the storage of claim-check objects.
+
+        :raises ChangefeedError: for a claim-check storage whose client library is not installed.
+        :raises StorageError: for a claim-check storage that cannot be reached.
+        """
+        storage = self.job.encode_plan(skip_rejected=True).claim_storage
+        if storage:
+            check_claim_storage(storage)
 
     @property
     def encodes_again(self) -> bool:

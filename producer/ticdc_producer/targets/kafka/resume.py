@@ -10,9 +10,10 @@ writer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from types import MappingProxyType
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka import Message as Delivered
@@ -36,21 +37,26 @@ class StartOffsets:
     brokers: Brokers
     run: str
 
-    def save(self, starts: Offsets) -> None:
+    def save(self, starts: Offsets, notes: Mapping[tuple[str, int], str] = MappingProxyType({})) -> None:
         """Store all start offsets.
 
+        :param notes: a text for each of the partitions, which is stored with its offset.
         :raises BrokerError: if the brokers reject them.
         """
-        pending = [TopicPartition(*partition, offset) for partition, offset in starts.items()]
+        pending = [
+            TopicPartition(*partition, offset, notes.get(partition, ""))
+            for partition, offset in starts.items()
+        ]
         client = self._client()
 
         def commit() -> None:
             # A topic that was just created may still be unknown to the group coordinator.
             nonlocal pending
             results = client.commit(offsets=pending, asynchronous=False)
-            pending = [result for result in results if result.error]
+            failed = {(result.topic, result.partition): result for result in results if result.error}
+            pending = [position for position in pending if (position.topic, position.partition) in failed]
             if pending:
-                raise KafkaException(pending[0].error)
+                raise KafkaException(next(iter(failed.values())).error)
 
         try:
             until_answered(commit)
@@ -59,11 +65,24 @@ class StartOffsets:
         finally:
             client.close()
 
-    def load(self, topics: list[str], partitions: int) -> Offsets | None:
+    def load(self, topics: Sequence[str], partitions: int) -> Offsets | None:
         """Read the stored offsets; None unless all of these partitions have one.
 
         :raises BrokerError: if no broker answers.
         """
+        positions = self._positions(topics, partitions)
+        offsets = {(position.topic, position.partition): position.offset for position in positions}
+        return None if any(offset < 0 for offset in offsets.values()) else offsets
+
+    def notes(self, topics: Sequence[str], partitions: int) -> dict[tuple[str, int], str]:
+        """Read the notes of the partitions that have one.
+
+        :raises BrokerError: if no broker answers.
+        """
+        positions = self._positions(topics, partitions)
+        return {(p.topic, p.partition): p.metadata for p in positions if p.offset >= 0 and p.metadata}
+
+    def _positions(self, topics: Sequence[str], partitions: int) -> list[TopicPartition]:
         requested = [TopicPartition(topic, number) for topic in topics for number in range(partitions)]
         client = self._client()
 
@@ -72,16 +91,14 @@ class StartOffsets:
             for position in positions:
                 if position.error:
                     raise KafkaException(position.error)
-            return positions
+            return list(positions)
 
         try:
-            positions = until_answered(committed)
+            return until_answered(committed)
         except KafkaException as error:
             raise broker_error(self.brokers, error) from None
         finally:
             client.close()
-        offsets = {(position.topic, position.partition): position.offset for position in positions}
-        return None if any(offset < 0 for offset in offsets.values()) else offsets
 
     def _client(self) -> Consumer:
         group = f"ticdc-producer.{self.run}"

@@ -1,0 +1,247 @@
+"""Writes the staged rows of a batch: encodes them, and sends them to the target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+from pyspark_ticdc.options import GivenOptions
+from pyspark_ticdc.write.job import changes_job
+from pyspark_ticdc.write.options import changefeed_to_write
+from pyspark_ticdc.write.plan import WritePlan
+from pyspark_ticdc.write.staging import StagedRows, StagingFolder
+from ticdc_producer.config import Changefeed, SinkKind
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order
+from ticdc_producer.engine.local import LocalEngine
+from ticdc_producer.errors import ArgumentError, ScenarioError
+from ticdc_producer.model.shapes import CHANGE_LOG
+from ticdc_producer.runs.run import execute
+from ticdc_producer.runs.run_options import RunOptions
+from ticdc_producer.runs.targets.batches import (
+    BatchHistory,
+    BatchTopics,
+    RequestedBatch,
+    changefeed_identity,
+)
+from ticdc_producer.runs.targets.selection import checked_targets, started
+from ticdc_producer.runs.targets.target import Target
+from ticdc_producer.scenario.dataframe.row_histories import IN_ORDER, ROW, RowHistories
+from ticdc_producer.simulate.change_log import UpstreamLog, UpstreamSource, change_batch
+from ticdc_producer.simulate.job import Job
+from ticdc_producer.simulate.simulate import Simulation
+from ticdc_producer.targets.kafka.batch_records import BatchRecord, BatchRecords
+from ticdc_producer.targets.kafka.topics import Topics
+
+
+@dataclass(frozen=True)
+class StagedChanges(UpstreamSource):
+    """The changes of a batch.
+
+    :param files: of the tasks.
+    :param shift: is added to the numbers of their transactions.
+    """
+
+    folder: StagingFolder
+    files: tuple[str, ...]
+    histories: RowHistories
+    shift: int
+
+    def changes(self, engine: Engine) -> Dataset:
+        staged = engine.of_parts(len(self.files), lambda part: self.folder.read(self.files[part]), CHANGE_LOG)
+        by_row = staged.map(self._shifted, CHANGE_LOG).shuffle(ROW, Order(IN_ORDER))
+        return by_row.map_groups(self.histories.completed, self.histories.group, CHANGE_LOG)
+
+    def _shifted(self, batches: Batches) -> Batches:
+        for batch in batches:
+            numbers = pc.add(batch.column("commit_seq"), self.shift)
+            yield batch.set_column(0, CHANGE_LOG.field(0), numbers)
+
+
+@dataclass(frozen=True)
+class BatchWriter:
+    """Writes batches of a query.
+
+    :param query: identity of the query; empty for a batch query.
+    """
+
+    plan: WritePlan
+    query: str = ""
+
+    @cached_property
+    def changefeed(self) -> Changefeed:
+        """The changefeed of the query.
+
+        :raises ProducerError: for options that are rejected, and for a stream to another target than topics.
+        """
+        changefeed = changefeed_to_write(self.plan.options)
+        if self.query and (self._out is not None or changefeed.sink_uri.kind is not SinkKind.KAFKA):
+            what = "a stream writes topics: a folder is complete once and has no batches"
+            raise ArgumentError(what, argument="path", hint="name brokers and a topic")
+        if self._out is None and changefeed.sink_uri.embedded:
+            raise ArgumentError(
+                "the sink URI names no brokers", argument="sink-uri", hint="kafka://HOST:PORT/TOPIC"
+            )
+        return changefeed
+
+    @property
+    def _options(self) -> GivenOptions:
+        return self.plan.options
+
+    @property
+    def _out(self) -> Path | None:
+        path = self._options.values.get("path")
+        return None if path is None else Path(str(path))
+
+    @property
+    def _is_written_once(self) -> bool:
+        """Whether the target is a folder or a storage, which is complete when it is written."""
+        return self._out is not None or self.changefeed.sink_uri.kind is SinkKind.STORAGE
+
+    @cached_property
+    def _records(self) -> BatchRecords:
+        identity = changefeed_identity(self._job(None, first=False), self.plan.tables.catalog)
+        return BatchRecords(self.changefeed.brokers, identity)
+
+    @property
+    def _partitions(self) -> tuple[Sequence[str], int]:
+        """The topics that every batch has, and their number of partitions."""
+        topics = self._job(None, first=False).stream.topic_partitions.topics
+        return topics, self.changefeed.partition_num
+
+    def check(self, *, overwrite: bool) -> None:
+        """Check the target, as far as it is possible before there are rows.
+
+        :raises ProducerError: if the query must not write it.
+        """
+        if self._is_written_once:
+            checked_targets(self._job(None), self._run_options(overwrite=overwrite))
+        elif self._records.load(*self._partitions) is None or overwrite:
+            topics, _ = self._partitions
+            Topics(self.changefeed.brokers).check(self.changefeed, topics, append=False, replace=overwrite)
+
+    def write(self, staged: Sequence[StagedRows], *, overwrite: bool = False, number: int = 0) -> None:
+        """Write a batch.
+
+        :param overwrite: replace the topics or the folder.
+        :param number: number of the batch in the query.
+        :raises ProducerError: if the batch must not be written, or cannot be written completely.
+        """
+        if self._is_written_once:
+            self._write_once(staged, overwrite=overwrite)
+        else:
+            self._write_topics(staged, overwrite=overwrite, number=number)
+
+    def _write_once(self, staged: Sequence[StagedRows], *, overwrite: bool) -> None:
+        """Write a folder or a storage, which are complete afterwards."""
+        span = _Span.of(staged, 0, self.plan)
+        job = self._job(span)
+        options = self._run_options(overwrite=overwrite)
+        self._execute(job, span, staged, checked_targets(job, options), options)
+
+    def _write_topics(self, staged: Sequence[StagedRows], *, overwrite: bool, number: int) -> None:
+        last = None if overwrite else self._records.load(*self._partitions)
+        history = BatchHistory(last, self.changefeed.sink_uri.topic)
+        digest = sum(part.digest for part in staged) % (1 << 64)
+        appends = not self.query or bool(self._options.values["append"])
+        in_changefeed = history.number_of(
+            RequestedBatch(query=self.query, number=number, digest=digest, appends=appends)
+        )
+        if in_changefeed is None:
+            return
+        span = _Span.of(staged, in_changefeed, self.plan)
+        job = self._job(span, first=in_changefeed == 0)
+        record = BatchRecord(
+            number=in_changefeed,
+            query=self.query,
+            query_batch=number,
+            digest=digest,
+            last_ts=job.stream.resolved.last,
+        )
+        if last is not None and span.is_empty:
+            self._records.save_empty(replace(record, last_ts=last[0].last_ts), last[1])
+            return
+        history.check_time(self.plan.clock.ts(span.first))
+        options = self._run_options(overwrite=overwrite)
+        target = BatchTopics(job, options, self._records, history, record)
+        target.check()
+        self._execute(job, span, staged, (target,), options)
+
+    def _execute(
+        self,
+        job: Job,
+        span: _Span,
+        staged: Sequence[StagedRows],
+        targets: Sequence[Target],
+        options: RunOptions,
+    ) -> None:
+        files = tuple(part.file for part in staged if part.file)
+        source = StagedChanges(self.plan.staging, files, self.plan.histories, span.shift)
+        with started(targets):
+            log = UpstreamLog(change_batch(()), [source])
+            execute(Simulation(job, LocalEngine(), log), targets, options)
+
+    def _job(self, span: _Span | None, *, first: bool = True) -> Job:
+        """Return the job of a batch.
+
+        :param span: its transactions; None: there are none.
+        :param first: whether it sends the DDL of the tables.
+        """
+        tables, clock = self.plan.tables, self.plan.clock
+        return changes_job(
+            self.changefeed.sink_uri.topic,
+            tables,
+            tables.commits if span is None else max(tables.commits, span.last + 1),
+            self.changefeed,
+            clock,
+            sends_ddls=first,
+            # In a batch query with numbered transactions there is a resolved event after each of them.
+            resolved_at_end=bool(self.query) or self.plan.times == "commit-ts" or not first,
+        )
+
+    def _run_options(self, *, overwrite: bool) -> RunOptions:
+        return RunOptions(out=self._out, replace=overwrite, verify_output=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Span:
+    """The transactions of a batch.
+
+    :param first: number of the first one in the history.
+    :param last: number of the last one.
+    :param shift: difference to the numbers of the staged rows.
+    """
+
+    first: int
+    last: int
+    shift: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are none."""
+        return self.last < self.first
+
+    @classmethod
+    def of(cls, staged: Sequence[StagedRows], number: int, plan: WritePlan) -> _Span:
+        """Return the span of a batch.
+
+        :param number: of the batch in the changefeed.
+        :raises ScenarioError: for a commit-ts that is not above that of the DDL.
+        """
+        ddls, start = plan.tables.commits, plan.clock.start
+        filled = [part for part in staged if part.rows]
+        first = min((part.first for part in filled), default=0)
+        last = max((part.last for part in filled), default=0)
+        shift = {"commit-ts": -start, "txn": ddls, "batch": ddls + number}[plan.times]
+        if not filled and plan.times != "batch":
+            return cls(first=0, last=-1, shift=0)
+        if first + shift < ddls:
+            what = (
+                f"commit-ts {first} is not above {plan.clock.ts(ddls - 1)}, the commit-ts of the table's DDL"
+            )
+            hint = "the option 'start' is the TSO of the first DDL"
+            raise ScenarioError(what, column=plan.form.number, value=str(first), hint=hint)
+        return cls(first=first + shift, last=last + shift, shift=shift)

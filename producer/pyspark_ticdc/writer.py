@@ -1,0 +1,59 @@
+"""Writes the changes of a batch query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceArrowWriter, WriterCommitMessage
+from pyspark.sql.types import StructType
+
+from pyspark_ticdc.write.batches import BatchWriter
+from pyspark_ticdc.write.plan import write_plan
+from pyspark_ticdc.write.staging import StagedRows
+from ticdc_producer.scenario.dataframe.change_columns import partial_changes
+
+
+class TicdcWriter(DataSourceArrowWriter):
+    """Writes the rows of a batch query: tasks stage them, and the commit sends them.
+
+    :param given: the options.
+    :param columns: the columns of the rows.
+    :param overwrite: whether the target is replaced.
+    :raises ProducerError: for invalid options or columns, and for a target that must not be written.
+    """
+
+    def __init__(self, given: Mapping[str, str], columns: StructType, *, overwrite: bool) -> None:
+        self._plan, self._overwrite = write_plan(given, columns, "write"), overwrite
+        BatchWriter(self._plan).check(overwrite=overwrite)
+
+    def __repr__(self) -> str:
+        """Return a constant: options may hold secrets."""
+        return "TicdcWriter()"
+
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
+        """Stage the rows of a task.
+
+        :raises ScenarioError: for a value that does not fit its column.
+        """
+        form = self._plan.form
+        return self._plan.staging.write(partial_changes(form, batch) for batch in iterator)
+
+    def commit(self, messages: list[WriterCommitMessage | None]) -> None:
+        """Encode and send the staged rows.
+
+        :raises ProducerError: if they cannot be sent completely.
+        """
+        try:
+            BatchWriter(self._plan).write(staged_rows(messages), overwrite=self._overwrite)
+        finally:
+            self._plan.staging.clear()
+
+    def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002 - of Spark's interface
+        """Delete the staged rows; messages that were sent remain for the same query to complete."""
+        self._plan.staging.clear()
+
+
+def staged_rows(messages: Sequence[WriterCommitMessage | None]) -> list[StagedRows]:
+    """Return what the tasks have staged."""
+    return [message for message in messages if isinstance(message, StagedRows)]
