@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 
+import pyspark_ticdc
 import ticdc_producer
 
-SOURCE = Path(ticdc_producer.__file__).parent
 MODULES = sorted(
-    ".".join(("ticdc_producer", *path.relative_to(SOURCE).with_suffix("").parts))
-    for path in SOURCE.rglob("*.py")
+    ".".join(path.relative_to(package.parent).with_suffix("").parts)
+    for package in (Path(pyspark_ticdc.__file__).parent, Path(ticdc_producer.__file__).parent)
+    for path in package.rglob("*.py")
     if ">>> " in path.read_text("utf-8")
 )
 
