@@ -17,11 +17,12 @@ def test_the_blocks_run(spark: SparkSession, kafka: EmbeddedKafka, tmp_path: Pat
     """All but the one that needs Delta. Spark's paths are relative to the folder in which it was started."""
     spark.conf.set("spark.sql.shuffle.partitions", "2")
     ticdc_producer.run("bank", sink_uri=f"kafka://{kafka.bootstrap}/{TOPIC}?protocol=simple&partition-num=2")
-    names: dict[str, object] = {}
+    items = spark.sql("SELECT 1L AS id, CAST(1.5 AS DECIMAL(8, 2)) AS price, 'insert' AS op")
+    names: dict[str, object] = {"items": items}
     page = [block for block in blocks("spark.md", "python") if "delta" not in block]
     for block in page:
         exec(block.replace(BROKER, kafka.bootstrap).replace('"accounts/', f'"{tmp_path}/'), names)
-    assert len(page) == 4
+    assert len(page) == 5
     accounts = names["accounts"].count()  # type: ignore[attr-defined]
     changes = spark.read.parquet(str(tmp_path / "changes"))
     assert accounts == 100
