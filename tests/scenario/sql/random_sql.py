@@ -91,6 +91,8 @@ def _table(draw: st.DrawFn, types: dict[str, str], partitions: str) -> str:
     columns = [f"{name} {kind}{draw(st.sampled_from(('', ' not null')))}" for name, kind in types.items()]
     columns = [column.replace(" null not null", " not null") for column in columns]
     keys = draw(st.sampled_from(primary)) + draw(st.sampled_from(others))
+    if "primary key" in keys:  # its columns must not be defined as NULL
+        columns = [column.removesuffix(" null").replace(" not", " not null") for column in columns]
     tail = f" partition by {partitions}" if partitions else ""
     return f"create table t ({', '.join(columns)}, {keys}){tail}"
 

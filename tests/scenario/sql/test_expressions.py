@@ -145,12 +145,12 @@ def test_a_text_that_is_no_number_is_an_error_in_strict_mode(text: str, lax: SQL
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "stored"),
     [("1 / 3", "0.3333"), ("7 / 2", "3.5000"), ("1 / 7 * 7", "1.0000"), ("2 / 3 - 1", "-0.3333"),
      ("-99.995 / 0.3", "-333.3166667"), ("mod(-99.995 / 0.3, 7)", "-4.3166667")],
 )  # fmt: skip
-def test_a_quotient_shows_four_more_digits_than_its_dividend(text: str, shown: str) -> None:
+def test_a_quotient_shows_four_more_digits_than_its_dividend(text: str, stored: str) -> None:
     quotient = value(text)
     assert isinstance(quotient, Quotient)
-    assert f"{quotient.rounded():f}" == shown
-    assert float(quotient) == float(shown)
+    assert f"{quotient.rounded():f}" == stored
+    assert float(quotient) == float(stored)

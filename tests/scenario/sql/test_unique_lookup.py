@@ -29,7 +29,8 @@ insert into t values ('Ab', 1, 1, 'q', 'q', 'x'), ('b', 1, 2, 'Q', 'Q', 'y'),
 
 def deleted(where: str) -> list[bytes | None]:
     session = Session()
-    session.run(f"{TABLE}; {ROWS}; delete from t where {where}")
+    # In strict mode TiDB rejects the comparison of a number with a text that is none.
+    session.run(f"{TABLE}; {ROWS}; set sql_mode = ''; delete from t where {where}")
     return [change.before[0] for change in session.history().changes if change.before is not None]
 
 

@@ -25,14 +25,14 @@ class Quotient(Decimal):
 
     Source: tidb ``MyDecimal.resultFrac``, ``MyDecimal.String``.
 
-    :param shown: number of the fractional digits that they show.
+    :param text_scale: number of the fractional digits that they show.
     """
 
-    shown: int
+    text_scale: int
 
-    def __new__(cls, number: Decimal, shown: int) -> Quotient:
+    def __new__(cls, number: Decimal, text_scale: int) -> Quotient:
         value = super().__new__(cls, number)
-        value.shown = shown
+        value.text_scale = text_scale
         return value
 
     def __float__(self) -> float:
@@ -40,7 +40,7 @@ class Quotient(Decimal):
 
     def rounded(self) -> Decimal:
         """Return the number with the digits that its text shows."""
-        return self.quantize(Decimal(1).scaleb(-self.shown), context=_ROUNDING)
+        return self.quantize(Decimal(1).scaleb(-self.text_scale), context=_ROUNDING)
 
 
 _ROUNDING = Context(prec=200, rounding=ROUND_HALF_UP)

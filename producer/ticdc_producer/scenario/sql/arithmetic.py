@@ -79,23 +79,23 @@ def _product(left: Decimal, right: Decimal) -> Decimal:
     product = EXACT.multiply(left, right)
     if scale_of(product) > MAX_SCALE:
         product = product.quantize(Decimal(1).scaleb(-MAX_SCALE), context=EXACT)
-    return _showing(product, shown_scale(left) + shown_scale(right))
+    return _with_text_scale(product, text_scale_of(left) + text_scale_of(right))
 
 
 def _sum_of(operation: Callable[[Decimal, Decimal], Decimal]) -> Callable[[Decimal, Decimal], Decimal]:
     """Return a sum or difference, which shows as many digits as its operands."""
-    return lambda a, b: _showing(operation(a, b), max(shown_scale(a), shown_scale(b)))
+    return lambda a, b: _with_text_scale(operation(a, b), max(text_scale_of(a), text_scale_of(b)))
 
 
-def _showing(number: Decimal, scale: int) -> Decimal:
+def _with_text_scale(number: Decimal, scale: int) -> Decimal:
     """Return a number that shows a scale, at most ``MAX_SCALE``."""
-    shown = min(scale, MAX_SCALE)
-    return number if shown == scale_of(number) else Quotient(number, shown)
+    text_scale = min(scale, MAX_SCALE)
+    return number if text_scale == scale_of(number) else Quotient(number, text_scale)
 
 
-def shown_scale(number: Decimal) -> int:
+def text_scale_of(number: Decimal) -> int:
     """Return the number of fractional digits that the text of a number shows."""
-    return number.shown if isinstance(number, Quotient) else scale_of(number)
+    return number.text_scale if isinstance(number, Quotient) else scale_of(number)
 
 
 def divide(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
@@ -117,7 +117,7 @@ def divide(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
     quotient = _DIVISION.divide(dividend, divisor)
     scale = _quotient_scale(scale_of(dividend), scale_of(divisor))
     digits = quotient.quantize(Decimal(1).scaleb(-scale), context=_DIVISION)
-    return _showing(digits, shown_scale(dividend) + DIV_INCREMENT)
+    return _with_text_scale(digits, text_scale_of(dividend) + DIV_INCREMENT)
 
 
 def integer_divide(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
@@ -144,7 +144,7 @@ def modulo(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
         return Unsigned(rest) if isinstance(a, Unsigned) else (-rest if a < 0 else rest)
     dividend, divisor = _as_decimal(a), _as_decimal(b)
     remainder = _DIVISION.remainder(dividend, divisor)
-    return _showing(remainder, max(shown_scale(dividend), shown_scale(divisor)))
+    return _with_text_scale(remainder, max(text_scale_of(dividend), text_scale_of(divisor)))
 
 
 def negate(value: SQLValue, mode: SQLMode) -> SQLValue:
@@ -153,7 +153,7 @@ def negate(value: SQLValue, mode: SQLMode) -> SQLValue:
         return -number
     if isinstance(number, Decimal):
         negative = number.copy_negate() if number else abs(number)  # a DECIMAL has no negative zero
-        return _showing(negative, shown_scale(number))
+        return _with_text_scale(negative, text_scale_of(number))
     if number > _MAX_SIGNED + 1:
         return Decimal(-int(number))
     return _in_64_bits(-int(number), False, "-")

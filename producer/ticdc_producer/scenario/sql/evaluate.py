@@ -261,37 +261,37 @@ def _null_safe_equal(node: exp.Expr, scope: Scope) -> SQLValue:
     return _compared(node.this, left, node.expression, right, collation, scope) == 0
 
 
-def _truth(node: exp.Expr, scope: Scope) -> bool | None:
+def _as_condition(node: exp.Expr, scope: Scope) -> bool | None:
     return as_boolean(evaluate(node, scope), scope.mode)
 
 
 def _and(node: exp.Expr, scope: Scope) -> SQLValue:
-    left = _truth(node.this, scope)
+    left = _as_condition(node.this, scope)
     if left is False:
         return False
-    right = _truth(node.expression, scope)
+    right = _as_condition(node.expression, scope)
     if right is False:
         return False
     return None if left is None or right is None else True
 
 
 def _or(node: exp.Expr, scope: Scope) -> SQLValue:
-    left = _truth(node.this, scope)
+    left = _as_condition(node.this, scope)
     if left:
         return True
-    right = _truth(node.expression, scope)
+    right = _as_condition(node.expression, scope)
     if right:
         return True
     return None if left is None or right is None else False
 
 
 def _xor(node: exp.Expr, scope: Scope) -> SQLValue:
-    left, right = _truth(node.this, scope), _truth(node.expression, scope)
+    left, right = _as_condition(node.this, scope), _as_condition(node.expression, scope)
     return None if left is None or right is None else left != right
 
 
 def _not(node: exp.Expr, scope: Scope) -> SQLValue:
-    value = _truth(node.this, scope)
+    value = _as_condition(node.this, scope)
     return None if value is None else not value
 
 
@@ -444,7 +444,7 @@ def _cast(node: exp.Expr, scope: Scope) -> SQLValue:
 
 
 def _if(node: exp.Expr, scope: Scope) -> SQLValue:
-    branch = node.args["true"] if _truth(node.this, scope) else node.args.get("false")
+    branch = node.args["true"] if _as_condition(node.this, scope) else node.args.get("false")
     return _branch_value(branch, node, scope)
 
 
@@ -460,7 +460,7 @@ def _case(node: exp.Expr, scope: Scope) -> SQLValue:
     branch = node.args.get("default")
     for case in node.args["ifs"]:
         condition = exp.EQ(this=node.this, expression=case.this) if node.this else case.this
-        if _truth(condition, scope):
+        if _as_condition(condition, scope):
             branch = case.args["true"]
             break
     return _branch_value(branch, node, scope)

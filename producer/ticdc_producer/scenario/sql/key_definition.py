@@ -210,7 +210,7 @@ def _check_length(columns: Sequence[ColumnInfo], lengths: Sequence[int], line: i
 
 
 _FIXED_BYTES = 8
-"""At most so many bytes has the value of any other type in a key."""
+"""The most bytes that a value of any other type has in a key."""
 
 
 def _index_name(table: TableInfo, key: KeyDraft, keys: Sequence[KeyDraft]) -> str:
