@@ -361,7 +361,11 @@ def _call(call: FunctionCall, node: exp.Expr, scope: Scope) -> SQLValue:
         ]
     collation = (collation_of(node, scope) or DEFAULT_COLLATION) if function.collated else ""
     if call.name not in CHOOSING:
-        return function(call.name, arguments, scope.mode, collation)
+        value = function(call.name, arguments, scope.mode, collation)
+        if function.full_fraction and isinstance(value, DateTimeValue):
+            is_literal = isinstance(call.arguments[0].unnest(), exp.Literal)
+            return value if is_literal else replace(value, fsp=MAX_FSP)
+        return value
     shared = noted_type(node, scope)
     if not function.collated:
         value = function(call.name, arguments, scope.mode, collation)
@@ -417,19 +421,7 @@ def _of_session(call: FunctionCall, node: exp.Expr, scope: Scope) -> SQLValue:
     return scope.required_context(node).function(call.name, arguments)
 
 
-def _in_other_zone(call: FunctionCall, _: exp.Expr, scope: Scope) -> SQLValue:
-    """Evaluate CONVERT_TZ, whose result has six digits of a fraction unless the argument is a literal text.
-
-    Source: tidb ``convertTzFunctionClass.getDecimal``.
-    """
-    function = function_named(call.name)
-    value = function(call.name, [evaluate(argument, scope) for argument in call.arguments], scope.mode)
-    is_literal = call.arguments and isinstance(call.arguments[0].unnest(), exp.Literal)
-    return value if is_literal or not isinstance(value, DateTimeValue) else replace(value, fsp=MAX_FSP)
-
-
 _SPECIAL_CALLS: dict[str, Callable[[FunctionCall, exp.Expr, Scope], SQLValue]] = {
-    "CONVERT_TZ": _in_other_zone,
     "DEFAULT": _default,
     "VALUES": _proposed,
     **dict.fromkeys(SESSION_FUNCTIONS, _of_session),

@@ -250,7 +250,7 @@ def unix_seconds(mode: SQLMode) -> int:
 
 FUNCTIONS = {
     "ADDTIME": Function(_add_time, 2, 2),
-    "CONVERT_TZ": Function(_convert_tz, 3, 3),
+    "CONVERT_TZ": Function(_convert_tz, 3, 3, full_fraction=True),
     "CURDATE": Function(_date, 0, 0),
     "CURRENT_DATE": Function(_date, 0, 0),
     "CURRENT_TIME": Function(_time, 0, 1),

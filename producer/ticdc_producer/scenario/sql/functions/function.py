@@ -26,6 +26,8 @@ class Function:
     :param accepts_null: whether ``run`` is called if an argument is NULL; else the result is NULL.
     :param collated: whether it compares strings, and so needs their collation.
     :param step: size of the groups in which arguments beyond ``min_arguments`` come.
+    :param full_fraction: whether its datetime has six digits of a fraction unless the first argument is a
+        literal. Source: tidb ``convertTzFunctionClass.getDecimal``.
     :param numbers: positions of the arguments that TiDB casts to a DOUBLE or DECIMAL.
     :param integers: positions of the arguments that TiDB casts to a BIGINT.
     """
@@ -36,6 +38,7 @@ class Function:
     accepts_null: bool = False
     collated: bool = False
     step: int = 1
+    full_fraction: bool = False
     numbers: Sequence[int] = ()
     integers: Sequence[int] = ()
 
