@@ -48,7 +48,7 @@ def test_a_rejection_is_raised_at_once() -> None:
 
 
 @pytest.mark.parametrize("name", ["a b", "é", "x" * 250])
-def test_a_topic_name_that_the_broker_rejects_is_not_asked_for_again(kafka: EmbeddedKafka, name: str) -> None:
+def test_a_topic_name_that_the_broker_rejects_is_not_retried(kafka: EmbeddedKafka, name: str) -> None:
     began = monotonic()
     with pytest.raises(TopicError, match="Kafka rejects the name of the topic") as raised:
         Topics(kafka.bootstrap).ends({name: 1})
