@@ -103,9 +103,28 @@ def test_the_division_of_events_into_messages_means_nothing(starts: set[int], ca
     assert len(set(alone)) == len(EVENTS)
 
 
-def test_a_message_with_another_number_of_events_has_no_digests() -> None:
+def test_the_events_of_a_message_with_fewer_parts_have_other_digests() -> None:
     messages, counts = batched({4})
-    assert digests_of("open-protocol", messages, [counts[0], counts[1] + 1])[4:] == [0] * 9
+    correct = digests_of("open-protocol", messages, counts)
+    others = digests_of("open-protocol", messages, [counts[0], counts[1] + 1])
+    assert others[:4] == correct[:4]
+    assert not {0, *correct} & {*others[4:]}
+
+
+@pytest.mark.parametrize("canonical", [True, False])
+def test_a_value_of_no_bytes_differs_from_none(canonical: bool) -> None:
+    key = VERSION + LENGTH.pack(16) + b'{"ts":1,"t":3}  '
+    messages = [(key, value) for value in (LENGTH.pack(0), b"", None)]
+    empty, *others = digests_of("open-protocol", messages, [1] * 3, canonical=canonical)
+    assert empty not in others
+
+
+@pytest.mark.parametrize("canonical", [True, False])
+def test_two_rows_in_a_message_of_one_event_are_different(canonical: bool) -> None:
+    messages = [(None, b'{"data":[{"a":"1"}]}'), (None, b'{"data":[{"a":"1"},{"a":"1"}]}')]
+    digests = digests_of("canal-json", messages, [1, 2], canonical=canonical)
+    assert 0 not in digests
+    assert digests[0] not in digests[1:]
 
 
 def claim_check(*, canonical: bool) -> WireDigests:

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from zlib import adler32, crc32
 
@@ -87,7 +86,8 @@ class WireFormat:
     :param location: path of the location of a claim-check object, which is excluded, too. The object is
         compared, if it can be read.
     :param events: divides a message into its events. Its result does not depend on how events share messages.
-    :param starts: where the event of a message with one event starts in its key and in its value.
+    :param starts: where the event of a message with one event starts in its key and in its value; None: only
+        ``events`` finds it.
     :param form: returns the content of an event's part of a key or value: values of JSON.
     :param form_of: makes ``form`` from the options and inputs of the codec, for parts that the bytes alone do
         not describe. The digests are then always those of the canonical form.
@@ -99,7 +99,7 @@ class WireFormat:
     excluded: Mapping[str, str] = field(default_factory=dict)
     location: str = ""
     events: Callable[[bytes | None, bytes | None], Sequence[EventBytes]] = _whole
-    starts: tuple[int, int] = (0, 0)
+    starts: tuple[int, int] | None = (0, 0)
     form: Callable[[bytes], object] = json_form
     form_of: Callable[[Mapping[str, object]], Callable[[bytes], object]] | None = None
     unless: tuple[str, str] | None = None
@@ -141,7 +141,9 @@ class WireDigests:
         counts: Sequence[int],
         content: Contents,
     ) -> Numbers:
-        """Return the digest of each event; 0 for the events of a message that has another number of them.
+        """Return the digest of each event; 0 if its claim-check object cannot be read.
+
+        The events of a message that has fewer parts than events have the digest of the whole message.
 
         :param counts: number of events of each message.
         :param content: reads a claim-check object of a message; the first argument is the message's index.
@@ -157,9 +159,14 @@ class WireDigests:
     def _of_bytes(
         self, keys: Sequence[bytes | None], values: Sequence[bytes | None], counts: Sequence[int]
     ) -> list[int]:
+        if self.format.starts is None:
+            messages = zip(keys, values, counts, strict=True)
+            return [_digest(event) for message in messages for event in self._events(*message)]
         in_key, in_value = self.format.starts
         own_keys = [_NOTHING if key is None else key[in_key:] for key in keys]
-        own_values = [_NOTHING if value is None else value[in_value:] for value in values]
+        own_values = [
+            _NOTHING if value is None or len(value) < in_value else value[in_value:] for value in values
+        ]
         # The same as `_digest_of`, without a call for each message: most messages have one event.
         digests = [
             crc32(value, crc32(key) ^ len(key)) << 32 | adler32(value, adler32(key)) or 1
@@ -172,9 +179,13 @@ class WireDigests:
             if count == 1:
                 of_events.append(digests[index])
             elif count:
-                events = self.format.events(keys[index], values[index])
-                of_events += map(_digest, events) if len(events) == count else repeat(0, count)
+                of_events += map(_digest, self._events(keys[index], values[index], count))
         return of_events
+
+    def _events(self, key: bytes | None, value: bytes | None, count: int) -> Sequence[EventBytes]:
+        """Return the part of each event; the whole message if it has fewer parts than events."""
+        events = self.format.events(key, value) if count else ()
+        return events[:count] if len(events) >= count else [(key, value)] * count
 
     def _of_each(
         self,
@@ -184,12 +195,9 @@ class WireDigests:
         content: Contents,
     ) -> list[int]:
         digests: list[int] = []
-        split = self.format.events
-        for index, (key, value, count) in enumerate(zip(keys, values, counts, strict=True)):
-            events = split(key, value) if count else ()
-            if len(events) != count:
-                digests += repeat(0, count)
-            elif self.canonical:
+        for index, message in enumerate(zip(keys, values, counts, strict=True)):
+            events = self._events(*message)
+            if self.canonical:
                 digests += [self._of_form(event, index, content) for event in events]
             else:
                 digests += [self._with_object(event, index, content) for event in events]

@@ -288,6 +288,8 @@ def canonical_forms(
 ) -> dict[tuple[str, int, int, int], bytes]:
     """Return the canonical form of each event by topic, partition, offset and index.
 
+    A message that cannot be divided has one form.
+
     :param content: reads claim-check objects, unless the messages have theirs.
     :param messages: shape ``MESSAGES``, or ``message_rows.STORED_MESSAGES``.
     """
@@ -296,7 +298,8 @@ def canonical_forms(
     for row in messages.select([name for name in names if name in messages.schema.names]).to_pylist():
         objects = [ClaimObject(**claim) for claim in row.get("claims") or ()]
         own = contents({0: objects}) if objects else content
-        for index, event in enumerate(wire.format.events(row["key"], row["value"])):
+        message = row["key"], row["value"]
+        for index, event in enumerate(wire.format.events(*message) or (message,)):
             forms[row["topic"], row["partition"], row["offset"], index] = wire.form(event, partial(own, 0))
     return forms
 

@@ -42,12 +42,17 @@ class MessageComparison:
     def different_members(self, partners: Mapping[EventID, EventID]) -> dict[EventID, str]:
         """Return the members in which events differ from their expected events, as text.
 
+        The events of a message that cannot be divided have the canonical form of the whole message.
+
         :param partners: by delivered event the expected one.
         """
         if not partners:
             return {}
         due, came = self._expected_forms(partners.values()), self._delivered_forms(partners)
-        return {event: different_members(due[partner], came[event]) for event, partner in partners.items()}
+        return {
+            event: different_members(due[partner], came.get(event) or came[(*event[:3], 0)])
+            for event, partner in partners.items()
+        }
 
     def _expected_forms(self, events: Iterable[EventID]) -> dict[EventID, bytes]:
         offsets = _offsets(events)

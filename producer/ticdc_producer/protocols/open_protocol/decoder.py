@@ -91,13 +91,13 @@ def event_bytes(key: bytes, value: bytes) -> list[EventBytes]:
     """Return the blocks of each event of a message; the version, and what cannot be divided, are left out.
 
     >>> block = LENGTH.pack(2) + b"{}"
-    >>> event_bytes(VERSION + block, block)
-    [(b'{}', b'{}')]
+    >>> event_bytes(VERSION + block + block, block)
+    [(b'{}', b'{}'), (b'{}', None)]
     """
     events: list[EventBytes] = []
     at_key, at_value, last_key, last_value = _LENGTH, 0, len(key) - _LENGTH, len(value) - _LENGTH
     while at_key <= last_key:
-        start, block = at_key + _LENGTH, b""
+        start, block = at_key + _LENGTH, None
         at_key = start + _length(key, at_key)[0]
         if at_value <= last_value:
             start_of_value = at_value + _LENGTH
