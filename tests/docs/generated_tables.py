@@ -143,10 +143,6 @@ def wire() -> str:
             continue
         excluded = spec.wire.not_compared(claims=True)
         rows += [[spec.title, code(path), reason] for path, reason in excluded.items()]
-        if spec.wire.unless:
-            option, value = spec.wire.unless
-            with_option = f"{spec.title} with {code(option.replace('_', '-') + '=' + value)}"
-            rows.append([with_option, "all bytes", "decoded events alone are compared"])
         if spec.wire.form_of:
             rows.append([spec.title, "schema ids", "a registry assigns them; the schemas are compared"])
     return table(["protocol", "not compared", "why"], rows)

@@ -16,9 +16,12 @@ from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import DDLEvent, Op
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.registry import wire_digests
+from ticdc_producer.protocols.simple.avro_form import avro_form
 from ticdc_producer.protocols.simple.decoder import SimpleDecoder
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
 from ticdc_producer.protocols.simple.options import SimpleOptions
+from ticdc_producer.protocols.wire import contents
 
 T = MySQLType
 AVRO = SimpleOptions(encoding_format="avro", build_ts_ms=5)
@@ -87,6 +90,34 @@ def test_another_library_reads_the_columns_of_a_table_schema() -> None:
     ddl = DDLEvent(commit_ts=11, schema="s", table="t", query="CREATE TABLE t (id INT)", ddl_type=3)
     payload = read(SimpleEncoder(AVRO).ddl(ddl, TABLE).value)["payload"]
     assert (payload["type"], payload["tableSchema"], payload["preTableSchema"]) == ("CREATE", table, None)
+
+
+def digest(value: bytes) -> int:
+    digests = wire_digests("simple", {"encoding_format": "avro"}, canonical=True)
+    assert digests is not None
+    return int(digests.of_messages([None], [value], [1], contents({}))[0])
+
+
+def written(message: dict[str, Any]) -> bytes:
+    """A message as another library writes it, after the union branch of the message."""
+    body = io.BytesIO()
+    fastavro.schemaless_writer(body, fastavro.parse_schema(_without_second_definition()), message)
+    return b"\x16" + body.getvalue()
+
+
+def test_the_canonical_form_has_the_table_schema_and_not_the_order_of_columns() -> None:
+    (update,) = messages_of(SimpleEncoder(AVRO), TABLE, [(Op.UPDATE, 11, ROW, ROW)])
+    message = read(update.value)
+    assert digest(written(message)) == digest(update.value or b"")
+    message["payload"]["data"] = dict(reversed(message["payload"]["data"].items()))
+    message["payload"]["buildTs"] = 6
+    assert written(message) != update.value
+    assert digest(written(message)) == digest(update.value or b"")
+    message["payload"]["data"]["d"] = -0.25
+    assert digest(written(message)) != digest(update.value or b"")
+    ddl = DDLEvent(commit_ts=11, schema="s", table="t", query="CREATE TABLE t (id INT)", ddl_type=3)
+    value = SimpleEncoder(AVRO).ddl(ddl, TABLE).value or b""
+    assert avro_form(value) == {"message": "DDL", **read(value)["payload"]}
 
 
 def test_every_truncation_is_a_decode_error() -> None:

@@ -98,7 +98,7 @@ def wire_digests(protocol: str, options: Options, *, canonical: bool = False) ->
     :param canonical: digests of the canonical form instead of the bytes.
     """
     form = protocol_spec(protocol).wire
-    if form is None or (form.unless and options.get(form.unless[0]) == form.unless[1]):
+    if form is None:
         return None
     claims = options.get("large_message_handle_option") == "claim-check"
     if form.form_of is not None:

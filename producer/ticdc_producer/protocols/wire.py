@@ -91,7 +91,6 @@ class WireFormat:
     :param form: returns the content of an event's part of a key or value: values of JSON.
     :param form_of: makes ``form`` from the options and inputs of the codec, for parts that the bytes alone do
         not describe. The digests are then always those of the canonical form.
-    :param unless: an option and its value with which only decoded events are compared.
     :param is_eventless: whether a message value is one without events, such as the description of a table;
         None: the protocol has none.
     """
@@ -102,7 +101,6 @@ class WireFormat:
     starts: tuple[int, int] | None = (0, 0)
     form: Callable[[bytes], object] = json_form
     form_of: Callable[[Mapping[str, object]], Callable[[bytes], object]] | None = None
-    unless: tuple[str, str] | None = None
     is_eventless: Callable[[bytes], bool] | None = None
 
     def not_compared(self, *, claims: bool) -> dict[str, str]:

@@ -49,16 +49,19 @@ class AvroCursor:
         return DecodeError(f"{self.protocol}-{code}", expected, part=self.part, byte=byte)
 
     def long(self) -> int:
-        """Read an Avro ``int`` or ``long``."""
+        """Read an Avro ``int`` or ``long``.
+
+        :raises DecodeError: if it has more than 64 bits, or more bytes than it needs.
+        """
         number = 0
         for count, byte in enumerate(self.data[self.position : self.position + _MAX_VARINT_SIZE]):
             number |= (byte & 0x7F) << 7 * count
             if byte < 0x80:
-                if number >> 64:
+                if number >> 64 or (count and not byte):
                     break
                 self.position += count + 1
                 return number >> 1 ^ -(number & 1)
-        raise self.error("LONG", "a number of 64 bits, complete")
+        raise self.error("LONG", "a number of 64 bits, complete, without needless bytes")
 
     def take(self, size: int) -> bytes:
         """Read ``size`` bytes."""

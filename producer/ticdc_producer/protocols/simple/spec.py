@@ -18,7 +18,7 @@ from ticdc_producer.protocols.spec import (
     ProtocolSpec,
     Signature,
 )
-from ticdc_producer.protocols.wire import WireFormat
+from ticdc_producer.protocols.wire import WireFormat, json_form
 
 _COUNT = IntRange(0, (1 << 63) - 1)
 _ONCE = {"send_bootstrap_interval_in_sec": 1 << 40, "send_bootstrap_in_msg_count": 1 << 40}
@@ -53,6 +53,13 @@ def _is_bootstrap(value: bytes) -> bool:
     from ticdc_producer.protocols.simple.decoder import is_bootstrap
 
     return is_bootstrap(value)
+
+
+def _form(value: bytes) -> object:
+    from ticdc_producer.protocols.simple.avro_envelope import is_avro
+    from ticdc_producer.protocols.simple.avro_form import avro_form
+
+    return avro_form(value) if is_avro(value) else json_form(value)
 
 
 def _matches(_: bytes, value: bytes) -> bool:
@@ -121,7 +128,7 @@ SPEC = ProtocolSpec(
     wire=WireFormat(
         excluded={"value.buildTs": "the wall clock when TiCDC built the message"},
         location="value.claimCheckLocation",
+        form=_form,
         is_eventless=_is_bootstrap,
-        unless=("encoding_format", "avro"),
     ),
 )
