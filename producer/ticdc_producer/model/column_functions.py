@@ -6,7 +6,7 @@ Arrow also prints the shortest digits of a float, but with an exponent below 1e-
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -244,3 +244,17 @@ def highest_before(values: Numbers, starts: Flags) -> tuple[Numbers, Numbers]:
     newest = np.maximum.accumulate(np.where(lifted == highest, np.arange(len(values)), 0))
     rows = np.where(starts, -1, np.concatenate([[0], newest[:-1]]))
     return np.where(rows < 0, -1, values[rows]), rows
+
+
+def row_codes(columns: Sequence[pa.Array]) -> Numbers:
+    """Return a number for each row that equal rows share, and only they.
+
+    >>> row_codes([pa.array(["x", None, "x"]), pa.array(["a", "a", "b"])]).tolist()
+    [0, 2, 1]
+    """
+    codes = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        encoded = column.dictionary_encode()
+        values = pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy(zero_copy_only=False)
+        _, codes = np.unique(codes * (len(encoded.dictionary) + 1) + values, return_inverse=True)
+    return codes

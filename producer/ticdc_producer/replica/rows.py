@@ -14,9 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.errors import ProducerError
-from ticdc_producer.model.column_functions import xx_hash
-from ticdc_producer.model.event import MAX_EVENTS, Value
+from ticdc_producer.model.column_functions import row_codes, xx_hash
+from ticdc_producer.model.event import MAX_EVENTS
 from ticdc_producer.replica.table_changes import ColumnChanges
 from ticdc_producer.replica.versions import (
     NO_VERSION,
@@ -27,6 +26,7 @@ from ticdc_producer.replica.versions import (
     TableName,
     Version,
 )
+from ticdc_producer.scenario.sql.partition_columns import partitions_of_rows
 
 
 def columns_of(images: pa.MapArray, names: Sequence[str]) -> list[pa.Array]:
@@ -172,14 +172,7 @@ class Replica:
         visible = self.changes.fidelity.visible_name
         names = [visible(column.name) if column.name.lower() in used else "" for column in info.columns]
         columns = columns_of(rows.column("image"), names)
-        distinct, codes = distinct_rows(columns)
-        partitions = np.full(len(distinct), -1)
-        for number, values in enumerate(distinct):
-            try:
-                partitions[number] = partitioning.locate(info, values)
-            except (ProducerError, ValueError, ArithmeticError, LookupError):  # the topic may hold anything
-                continue
-        return partitions[codes]
+        return partitions_of_rows(partitioning, info, columns)
 
     def key_of(self, version: Version) -> list[str]:
         """Return the columns of a version's handle key as the messages name them."""
@@ -200,34 +193,6 @@ class Replica:
                 columns = columns_of(images.take(pa.array(rows)), key)
                 groups[rows] = xx_hash(len(rows), family, *columns).view(np.int64)
         return groups
-
-
-def distinct_rows(columns: Sequence[pa.Array]) -> tuple[list[list[Value]], Numbers]:
-    """Return the different rows of some columns, and for each row the number of its own.
-
-    >>> rows, numbers = distinct_rows([pa.array([b"y", b"x", b"y"]), pa.array([b"1", b"1", b"1"])])
-    >>> rows, numbers.tolist()
-    ([[b'y', b'1'], [b'x', b'1']], [0, 1, 0])
-    """
-    codes = row_codes(columns)
-    _, first, numbers = np.unique(codes, return_index=True, return_inverse=True)
-    first_rows = pa.array(first)
-    values = [column.take(first_rows).to_pylist() for column in columns]
-    return [list(row) for row in zip(*values, strict=True)], numbers
-
-
-def row_codes(columns: Sequence[pa.Array]) -> Numbers:
-    """Return a number for each row that equal rows share, and only they.
-
-    >>> row_codes([pa.array(["x", None, "x"]), pa.array(["a", "a", "b"])]).tolist()
-    [0, 2, 1]
-    """
-    codes = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        encoded = column.dictionary_encode()
-        values = pc.fill_null(encoded.indices, len(encoded.dictionary)).to_numpy(zero_copy_only=False)
-        _, codes = np.unique(codes * (len(encoded.dictionary) + 1) + values, return_inverse=True)
-    return codes
 
 
 def row_changes(decoded: pa.RecordBatch, replica: Replica, until: int | None = None) -> pa.RecordBatch:

@@ -64,6 +64,27 @@ def test_tables_whose_rows_cannot_be_looked_up(tmp_path: Path, step: dict[str, A
         assert message in str(caught.value)
 
 
+HASHED = "PARTITION BY HASH (id) PARTITIONS 2"
+
+
+@pytest.mark.parametrize(
+    "ddl",
+    [
+        "ALTER TABLE q EXCHANGE PARTITION p0 WITH TABLE t",
+        "ALTER TABLE parts EXCHANGE PARTITION p0 WITH TABLE u",
+        "ALTER TABLE parts TRUNCATE PARTITION p0",
+        "ALTER TABLE parts COALESCE PARTITION 1",
+        "ALTER TABLE parts REMOVE PARTITIONING",
+    ],
+)
+def test_partitions_of_generated_tables_stay(tmp_path: Path, ddl: str) -> None:
+    names = {"t": "", "u": "", "q": HASHED, "parts": HASHED}
+    sql = "; ".join(f"CREATE TABLE {name} (id INT PRIMARY KEY, n INT) {by}" for name, by in names.items())
+    generate = {"tables": [{"table": "t"}, {"table": "parts"}], **SHORT}
+    with pytest.raises(ScenarioError, match="after its generate step is not supported"):
+        run(tmp_path, {"sql": sql}, {"generate": generate}, {"sql": ddl})
+
+
 MANY_ROWS = {"rows": 10_001, "transactions": 1, "mix": {"update": 1}}
 FIRST_KEYS = ", ".join(map(str, range(1, 10_001)))
 

@@ -20,6 +20,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.arrays import Flags, Hashes, Longs
 from ticdc_producer.scenario.generate.cells import CellSources, Expressions, cells, sources
 from ticdc_producer.scenario.generate.draw import binary_array
+from ticdc_producer.scenario.generate.partitions import partition_columns, physical_ids
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
 from ticdc_producer.scenario.generate.row_history import RowChanges, Versions
 
@@ -96,6 +97,14 @@ class DrawnValues:
         taken.before, taken.after = self.before[indexes], self.after[indexes]
         return taken
 
+    def of_rows(self, *, before: bool = False) -> pa.Array:
+        """Return the values after the changes, for deleted rows those before them.
+
+        :param before: return the values before the changes, for inserted rows those after them.
+        """
+        first, second = (self.before, self.after) if before else (self.after, self.before)
+        return self.values.take(pa.array(np.where(first >= 0, first, second)))
+
     def unchanged(self) -> Flags:
         """Return whether the value before each change equals that after it; true if one does not exist."""
         unchanged = np.ones(len(self.before), bool)
@@ -124,10 +133,12 @@ def _change_log(
 ) -> pa.RecordBatch:
     """Build the change log; an update to another key has the old key in the ``old_`` columns."""
     existed, exists, rows = changes.existed, changes.exists, len(changes)
-    keys, ids = _stored_under(plan, values, np.where(exists, changes.after.inserted, changes.before.inserted))
+    hidden_ids = np.where(exists, changes.after.hidden_ids, changes.before.hidden_ids)
+    keys, ids = _stored_under(plan, values, hidden_ids)
+    tables, old_tables = _physical_ids(plan, table, values, rows)
     old_keys, old_ids, moved = pa.nulls(rows, pa.binary()), pa.nulls(rows, pa.int64()), np.zeros(rows, bool)
     if plan.rows_move:
-        old_keys, old_ids = _stored_under(plan, values, changes.before.inserted, before=True)
+        old_keys, old_ids = _stored_under(plan, values, changes.before.hidden_ids, before=True)
         differ = pc.fill_null(pc.not_equal(old_keys, keys), False).to_numpy(zero_copy_only=False)
         moved = existed & exists & differ
         old_keys, old_ids = (pc.if_else(pa.array(moved), of, None) for of in (old_keys, pa.array(old_ids)))
@@ -136,13 +147,13 @@ def _change_log(
         "commit_seq": changes.commit,
         "row_seq": changes.position,
         "table_version": np.full(rows, table.version),
-        "table_id": np.full(rows, table.table_id),
+        "table_id": tables,
         "row_key": keys,
         "row_id": ids,
         "op": op,
         "before": _images(values, [column.before for column in values], existed),
         "after": _images(values, [column.after for column in values], exists),
-        "old_table_id": pc.if_else(pa.array(moved), table.table_id, None),
+        "old_table_id": pc.if_else(pa.array(moved), pa.array(old_tables), None),
         "old_row_key": old_keys,
         "old_row_id": old_ids,
     }
@@ -153,27 +164,50 @@ def _change_log(
 def _stored_under(
     plan: GeneratePlan,
     columns: Sequence[DrawnValues],
-    inserted: Longs,
+    hidden_ids: Longs,
     *,
     before: bool = False,
 ) -> tuple[pa.Array, Longs]:
     """Return row keys and integer handles after changes, for deleted rows before them.
 
-    Without a clustered key a row has a hidden row id, which is new with each insert.
+    Without a clustered key a row has a hidden row id, which is new with each insert, and in each partition.
 
-    :param inserted: the change that inserted each row.
     :param before: return the keys before the changes; those of inserted rows are undefined.
     """
     key = plan.table.clustered_key
     if key is None:
-        return int_keys(inserted + 1), inserted + 1
-    values: dict[int, pa.Array] = {}
-    for column in columns:
-        if column.offset in key.offsets:
-            after = np.where(column.after >= 0, column.after, column.before)
-            at = np.maximum(column.before, 0) if before else after
-            values[column.offset] = column.values.take(pa.array(at))
+        return int_keys(hidden_ids), hidden_ids
+    values = {
+        column.offset: column.of_rows(before=before) for column in columns if column.offset in key.offsets
+    }
     return handles(plan.table, key, values)
+
+
+def _physical_ids(
+    plan: GeneratePlan, table: TableInfo, columns: Sequence[DrawnValues], rows: int
+) -> tuple[Longs, Longs]:
+    """Return the physical table ids of rows after changes, and before them.
+
+    The ids of deleted rows after the change, and of inserted rows before it, are those of the other side.
+
+    :param table: the version of the table.
+    :param rows: number of changes.
+    """
+    if plan.partitioning is None:
+        ids = np.full(rows, table.table_id)
+        return ids, ids
+    used = {column.offset for column in partition_columns(plan)}
+    deciding = [column for column in columns if column.offset in used]
+    after = {column.offset: column.of_rows() for column in deciding}
+    if not plan.key_changes:
+        ids = physical_ids(plan, table, after)
+        return ids, ids
+    both = {
+        column.offset: pa.concat_arrays([after[column.offset], column.of_rows(before=True)])
+        for column in deciding
+    }
+    ids = physical_ids(plan, table, both)
+    return ids[:rows], ids[rows:]
 
 
 def _images(columns: Sequence[DrawnValues], indexes: Sequence[Longs], present: Flags) -> pa.ListArray:

@@ -25,6 +25,7 @@ from ticdc_producer.scenario.generate.events import (
     first_inserts,
     transaction_events,
 )
+from ticdc_producer.scenario.generate.partitions import partitions_of_versions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
 from ticdc_producer.scenario.generate.row_history import RowChanges, RowFollower
 from ticdc_producer.scenario.generate.table_spec import ROWS_PER_LOAD
@@ -234,7 +235,8 @@ class _History:
     """The history of a table's rows in one pass over the spans."""
 
     def __init__(self, plan: GeneratePlan, row_filter: RowFilter | None, *, net: bool) -> None:
-        self._rows, self._row_filter, self._net = RowFollower(plan), row_filter, net
+        self._rows = RowFollower(plan, partitions_of_versions)
+        self._row_filter, self._net = row_filter, net
         self._truncations = 0
         self.existing = self._rows.existing
 

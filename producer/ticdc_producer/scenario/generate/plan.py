@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
 from itertools import accumulate, pairwise
+from typing import TYPE_CHECKING
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
@@ -16,6 +17,9 @@ from ticdc_producer.scenario.generate.domain import is_string
 from ticdc_producer.scenario.generate.edits import Edits
 from ticdc_producer.scenario.generate.table_schedule import ALWAYS, TableSchedule
 from ticdc_producer.scenario.generate.table_spec import Distribution
+
+if TYPE_CHECKING:
+    from ticdc_producer.scenario.sql.partitioning import Partitioning
 
 _MOST_BYTES_OF_OTHERS = 70
 """A DECIMAL has at most 65 digits, a sign and a point."""
@@ -124,6 +128,7 @@ class GeneratePlan:
     :param ddl_every: number of transactions between two DDLs of the table; 0: no DDLs.
     :param versions: the table at the start of the step and after each of its DDLs; empty without DDLs.
     :param edits: the effects of SQL on the table after the step; None: there are none.
+    :param partitioning: the partitioning of the table; None: it has no partitions.
     """
 
     file: str
@@ -148,6 +153,7 @@ class GeneratePlan:
     ddl_every: int = 0
     versions: tuple[TableInfo, ...] = ()
     edits: Edits | None = None
+    partitioning: Partitioning | None = None
 
     @property
     def most_bytes_of_a_row(self) -> int:
@@ -158,6 +164,11 @@ class GeneratePlan:
     def rows_move(self) -> bool:
         """Whether a row may get another key, or another hidden row id when it is inserted again."""
         return bool(self.key_changes) or self.table.clustered_key is None
+
+    @property
+    def hidden_ids_change(self) -> bool:
+        """Whether an update may give a row a new hidden row id: it does not keep it in another partition."""
+        return bool(self.key_changes) and self.partitioning is not None and self.table.clustered_key is None
 
     @property
     def revisits_rows(self) -> bool:
@@ -287,7 +298,11 @@ def check_state_size(plan: GeneratePlan) -> None:
 
     :raises ScenarioError: with file and line of the step, if they do not.
     """
-    columns = 3 + sum(may_change(plan, column) or bool(column.adds) for column in plan.columns)
+    columns = (
+        3
+        + plan.hidden_ids_change
+        + sum(may_change(plan, column) or bool(column.adds) for column in plan.columns)
+    )
     size = columns * 8 * plan.all_rows if plan.revisits_rows else 0
     if size > MOST_STATE_BYTES:
         what = (

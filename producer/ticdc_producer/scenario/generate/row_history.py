@@ -7,8 +7,9 @@ many changes it had.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
@@ -33,12 +34,19 @@ class Versions:
     :param keys: the change that last gave the row new keys; ``NEVER`` if it has its first keys.
     :param changed: by offset, the change that last gave the column a value; the columns that updates change.
     :param added: by offset, the sum that updates added since the insert, in units of the column's last digit.
+    :param moved: the change that last inserted the row or moved it to another partition; None: ``inserted``.
     """
 
     inserted: Longs
     keys: Longs
     changed: Mapping[int, Longs] = field(default_factory=dict)
     added: Mapping[int, Longs] = field(default_factory=dict)
+    moved: Longs | None = None
+
+    @property
+    def hidden_ids(self) -> Longs:
+        """The hidden row ids of the rows."""
+        return (self.inserted if self.moved is None else self.moved) + 1
 
     def take(self, indexes: Longs) -> Versions:
         """Return the versions of some rows."""
@@ -47,6 +55,7 @@ class Versions:
             self.keys[indexes],
             {offset: column[indexes] for offset, column in self.changed.items()},
             {offset: column[indexes] for offset, column in self.added.items()},
+            None if self.moved is None else self.moved[indexes],
         )
 
 
@@ -94,11 +103,19 @@ class RowChanges:
         )
 
 
-class RowFollower:
-    """Follows the rows of a table, whose changes are passed in order."""
+PartitionRule: TypeAlias = Callable[[GeneratePlan, Longs, Versions], Longs]
+"""Returns the index of the partition of rows with some versions of the keys."""
 
-    def __init__(self, plan: GeneratePlan) -> None:
+
+class RowFollower:
+    """Follows the rows of a table, whose changes are passed in order.
+
+    :param partitions: the rule of a partitioned table; None: no row gets a new hidden row id by an update.
+    """
+
+    def __init__(self, plan: GeneratePlan, partitions: PartitionRule | None = None) -> None:
         self._plan = plan
+        self._partitions = partitions if plan.hidden_ids_change else None
         self._updated = [column.offset for column in plan.columns if may_change(plan, column)]
         self._adding = [column for column in plan.columns if column.adds]
         self._rows = plan.all_rows if plan.revisits_rows else 0
@@ -112,6 +129,7 @@ class RowFollower:
             keys=np.full(self._rows if self._plan.key_changes else 0, NEVER, np.int64),
             changed={offset: np.zeros(self._rows, np.int64) for offset in self._updated},
             added={column.offset: np.zeros(self._rows, np.int64) for column in self._adding},
+            moved=None if self._partitions is None else np.zeros(self._rows, np.int64),
         )
 
     def existing(self) -> tuple[Longs, Versions]:
@@ -153,6 +171,9 @@ class RowFollower:
             runs.previous(after.keys, earlier.keys),
             {at: runs.previous(column, earlier.changed[at]) for at, column in after.changed.items()},
             {at: runs.previous(column, earlier.added[at]) for at, column in after.added.items()},
+            None
+            if after.moved is None or earlier.moved is None
+            else runs.previous(after.moved, earlier.moved),
         )
         if self._rows:
             self._store(events.row[runs.ends], exists[runs.ends], after.take(np.flatnonzero(runs.ends)))
@@ -162,10 +183,14 @@ class RowFollower:
         self, events: GeneratedEvents, runs: RowRuns, inserts: Flags, updates: Flags, earlier: Versions
     ) -> Versions:
         plan, event = self._plan, events.event
-        keys = earlier.keys
+        keys, moved = earlier.keys, earlier.moved
         if plan.key_changes:
             moves = updates & happens(plan.key_changes, draw(plan.salt("key"), event))
             keys = runs.latest(moves, event, earlier.keys)
+            if moved is not None:
+                keys_before = runs.previous(keys, earlier.keys)
+                leaves = self._leave_partition(events.row, moves, keys_before, keys)
+                moved = runs.latest(inserts | leaves, event, moved)
         changed = {
             offset: runs.latest(
                 inserts | (updates & _updates(plan, offset, events)), event, earlier.changed[offset]
@@ -178,7 +203,25 @@ class RowFollower:
             )
             for column in self._adding
         }
-        return Versions(runs.latest(inserts, event, earlier.inserted), keys, changed, added)
+        return Versions(runs.latest(inserts, event, earlier.inserted), keys, changed, added, moved)
+
+    def _leave_partition(self, rows: Longs, moves: Flags, before: Longs, after: Longs) -> Flags:
+        """Return whether changes move their row to another partition.
+
+        :param moves: whether each change gives its row new keys.
+        :param before: the versions of the keys before each change.
+        :param after: the versions of the keys after each change.
+        """
+        leaves = np.zeros(len(rows), bool)
+        at = np.flatnonzero(moves)
+        if self._partitions is not None and len(at):
+            nothing = np.zeros(len(at), np.int64)
+            old, new = (
+                self._partitions(self._plan, rows[at], Versions(nothing, keys[at]))
+                for keys in (before, after)
+            )
+            leaves[at] = old != new
+        return leaves
 
     def _earlier(self, rows: Longs) -> tuple[Versions, Flags]:
         """Return the states of rows before the changes, and whether the rows exist."""
@@ -188,7 +231,8 @@ class RowFollower:
         never = np.full(len(rows), NEVER, np.int64)
         unchanged = dict.fromkeys(self._updated, none)
         added = {column.offset: none for column in self._adding}
-        return Versions(none, never, unchanged, added), none.astype(bool)
+        moved = None if self._partitions is None else none
+        return Versions(none, never, unchanged, added, moved), none.astype(bool)
 
     def _state_of(self, rows: Longs) -> Versions:
         state = self._versions
@@ -197,6 +241,7 @@ class RowFollower:
             state.keys[rows] if len(state.keys) else np.full(len(rows), NEVER, np.int64),
             {offset: column[rows] for offset, column in state.changed.items()},
             {offset: column[rows] for offset, column in state.added.items()},
+            None if state.moved is None else state.moved[rows],
         )
 
     def _store(self, rows: Longs, exists: Flags, versions: Versions) -> None:
@@ -209,6 +254,8 @@ class RowFollower:
             state.changed[offset][rows] = column
         for offset, column in versions.added.items():
             state.added[offset][rows] = column
+        if state.moved is not None and versions.moved is not None:
+            state.moved[rows] = versions.moved
 
 
 def _existence(deletes: Flags, runs: RowRuns, existed_before: Flags) -> Flags:

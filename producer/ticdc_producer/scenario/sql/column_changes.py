@@ -61,8 +61,10 @@ def _is_cut_or_toggled(old: ColumnInfo, new: ColumnInfo) -> bool:
 
 
 def is_truncated(old: TableInfo, new: TableInfo) -> bool:
-    """Return whether TRUNCATE TABLE gave the table a new id, and changed nothing else."""
-    return old.table_id != new.table_id and replace(old, table_id=new.table_id, version=new.version) == new
+    """Return whether TRUNCATE TABLE gave the table and its partitions new ids, and changed nothing else."""
+    names = [[partition.name for partition in table.partitions] for table in (old, new)]
+    changed = replace(old, table_id=new.table_id, partitions=new.partitions, version=new.version)
+    return old.table_id != new.table_id and names[0] == names[1] and changed == new
 
 
 def only_columns_changed(old: TableInfo, new: TableInfo) -> bool:

@@ -79,6 +79,20 @@ class Partitioning:
         key = self._key(table, values)
         return (self._range_partition(key) if self.kind == "RANGE" else self._list_partition(key)) >= 0
 
+    @property
+    def accepts_all(self) -> bool:
+        """Whether a partition accepts every value, because of MAXVALUE or DEFAULT, or by the kind."""
+        if self.kind == "LIST":
+            return self.default >= 0
+        return self.kind != "RANGE" or any(bound[:1] == (MAXVALUE,) for bound in self.bounds[-1])
+
+    @property
+    def is_of_plain_column(self) -> bool:
+        """Whether the value of one column alone is compared, without a function."""
+        return len(self.columns) == 1 or (
+            not self.columns and isinstance(_parsed(self.expression), exp.Column)
+        )
+
     def uses(self) -> set[str]:
         """Return the names of the columns that the partition of a row depends on, in lower case."""
         if self.columns:

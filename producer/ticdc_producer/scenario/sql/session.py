@@ -47,6 +47,7 @@ _DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
 
 if TYPE_CHECKING:
     from ticdc_producer.scenario.generate.plan import GeneratePlan
+    from ticdc_producer.scenario.sql.partitioning import Partitioning
 
 
 class Session:
@@ -159,6 +160,13 @@ class Session:
         """
         with self._located(line):
             return self._tables.named(name).info
+
+    def partitioning(self, name: str) -> Partitioning | None:
+        """Return the partitioning of the table of a name; None if it has no partitions.
+
+        :raises ScenarioError: if no table has that name.
+        """
+        return self._tables.named(name).partitioning
 
     def writable_table(self, database: str, name: str) -> Table:
         """Return a table whose rows are changed without SQL.

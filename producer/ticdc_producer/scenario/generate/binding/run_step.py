@@ -162,9 +162,10 @@ def run_generate_step(
         work.table: (lines.of_table(number) if step.spec.tables else lines).of("table")
         for number, work in enumerate(step.spec.resolved_tables())
     }
+    tables = [session.table(name, line=line) for name, line in names.items()]
     plans = bind(
         step.spec,
-        [session.table(name, line=line) for name, line in names.items()],
+        [(table, session.partitioning(name)) for table, name in zip(tables, names, strict=True)],
         first_commit=first_commit,
         seed=scenario.seed,
         file=scenario.file,

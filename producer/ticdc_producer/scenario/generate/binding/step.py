@@ -11,6 +11,7 @@ from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.binding.bounds import check_added
 from ticdc_producer.scenario.generate.binding.column import bind_column, numbers_fit
+from ticdc_producer.scenario.generate.binding.partitions import check_partitions
 from ticdc_producer.scenario.generate.binding.reference import bind_reference
 from ticdc_producer.scenario.generate.domain import reject_type
 from ticdc_producer.scenario.generate.plan import (
@@ -31,6 +32,7 @@ from ticdc_producer.scenario.generate.table_schedule import (
     schedules_by_statement,
 )
 from ticdc_producer.scenario.generate.table_spec import ColumnSpec, ResolvedTableSpec, load_commits
+from ticdc_producer.scenario.sql.partitioning import Partitioning
 
 _DEFAULT_SPEC = ColumnSpec()
 _CHANGES = {"insert": 1, "update": 1, "replace": 2}
@@ -39,7 +41,7 @@ _CHANGES = {"insert": 1, "update": 1, "replace": 2}
 
 def bind(
     spec: Generate,
-    tables: Sequence[TableInfo],
+    tables: Sequence[tuple[TableInfo, Partitioning | None]],
     *,
     first_commit: int,
     seed: int,
@@ -50,7 +52,7 @@ def bind(
     """Build the plans of a step, one for each table.
 
     :param spec: the keys of the step.
-    :param tables: the tables of the step, in the order of ``spec``.
+    :param tables: the tables of the step with their partitioning, in the order of ``spec``.
     :param first_commit: number of the step's first transaction.
     :param seed: random seed of the scenario.
     :param file: the scenario file, for messages.
@@ -67,7 +69,8 @@ def bind(
         binder = _Binder(
             step=spec,
             table_spec=table_spec,
-            table=tables[number],
+            table=tables[number][0],
+            partitioning=tables[number][1],
             table_schedule=table_schedule,
             step_commit=first_commit,
             first_commit=first_commit + sum(loads[:number]),
@@ -96,6 +99,7 @@ class _Binder:
     step: Generate
     table_spec: ResolvedTableSpec
     table: TableInfo
+    partitioning: Partitioning | None
     table_schedule: TableSchedule
     step_commit: int
     first_commit: int
@@ -132,8 +136,10 @@ class _Binder:
             each=self._txn_steps(columns),
             columns=columns,
             ddl_every=self.step.ddl.every if self.step.ddl else 0,
+            partitioning=self.partitioning,
         )
         check_state_size(plan)
+        check_partitions(plan)
         for column in columns:
             if column.adds:
                 try:
@@ -144,8 +150,6 @@ class _Binder:
 
     def _check_table(self) -> None:
         name = self.table.qualified_name
-        if self.table.partitions:
-            raise self._unsupported(f"table {name} is partitioned: its rows cannot be generated")
         if self.table.is_view or not self.table.columns:
             raise self._unsupported(f"{name} is not a table")
         if self.table.handle_index is None:
