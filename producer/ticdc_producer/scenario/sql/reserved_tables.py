@@ -124,18 +124,26 @@ class ReservedTables:
         if self._altering:
             return
         existing = {_name(table.info): table for table in tables}
+        partition_ids = {part.id for table in existing.values() for part in table.info.partitions}
         for name, info in self._reserved.items():
-            self._follow(name, info, existing[name].info if name in existing else None)
+            new = existing[name].info if name in existing else None
+            self._follow(name, info, new, is_exchanged=info.table_id in partition_ids)
         for table in existing.values():
             for key in table.foreign_keys:
                 if key.parent in self and _lower(key.parent) not in self._dumped:
                     what = f"a foreign key to {'.'.join(key.parent)}, whose rows were generated"
                     raise UnsupportedSQL(f"{what}, is not supported", hint=_HINT)
 
-    def _follow(self, name: tuple[str, str], old: TableInfo, new: TableInfo | None) -> None:
+    def _follow(
+        self, name: tuple[str, str], old: TableInfo, new: TableInfo | None, *, is_exchanged: bool
+    ) -> None:
+        """Check a reserved table after a DDL.
+
+        :param is_exchanged: whether the table became a partition of another table.
+        """
         if new == old:
             return
-        if new is None or name not in self._generated:
+        if new is None or name not in self._generated or is_exchanged:
             generated = self._generated.get(name)
             step = "the step that fills it" if generated is None else "its generate step"
             what = f"DDL of {old.qualified_name} after {step} is not supported"
