@@ -99,7 +99,10 @@ def flat_changes(history: History) -> pa.Table:
     old = [
         before if op == "update" else None for op, (_, before, _) in zip(ops, history.changes, strict=True)
     ]
-    kinds = {name: pa.string() if name != "id" else pa.int64() for name in rows[0]}
+    kinds = {
+        name: pa.int64() if any(isinstance(row[name], int) for row in rows) else pa.string()
+        for name in rows[0]
+    }
     columns = {name: pa.array([row[name] for row in rows], kind) for name, kind in kinds.items()}
     kind = pa.struct([*kinds.items()])
     return pa.table({

@@ -36,6 +36,29 @@ def test_dataframes_of_any_library(df: object) -> None:
     assert rows_of(frame_of(df)) == ROWS.to_pylist()
 
 
+VIEWS = pa.table({
+    "text": pa.array(["a", None], pa.string_view()),
+    "bytes": pa.array([b"\xff", None], pa.binary_view()),
+    "category": pa.DictionaryArray.from_arrays(
+        pa.array([1, None], pa.uint32()), pa.array(["x", "y"], pa.string_view())
+    ),
+})  # fmt: skip
+"""The types of texts, bytes and categories of Polars."""
+
+
+def test_a_dataframe_with_views() -> None:
+    assert rows_of(frame_of(VIEWS)) == [
+        {"text": "a", "bytes": b"\xff", "category": "y"},
+        {"text": None, "bytes": None, "category": None},
+    ]
+
+
+def test_a_column_that_arrow_cannot_read_is_an_error() -> None:
+    frame = frame_of(pa.table({"c": VIEWS.select(["category"]).to_struct_array()}))
+    with pytest.raises(ProducerError, match="the DataFrame has a column that cannot be read"):
+        rows_of(frame)
+
+
 def test_equal_rows_have_equal_digests() -> None:
     chunks = pa.concat_tables([ROWS.slice(0, 1), ROWS.slice(1)])
     with_metadata = ROWS.replace_schema_metadata({"library": "x"})

@@ -142,6 +142,28 @@ WRONG = [
         "update t set id = 'x' order by",
         "SQL does not parse: Required keyword: 'expressions' missing near 'order by'",
     ),
+    Wrong("update t set", "SQL does not parse: UPDATE has no assignment"),
+    Wrong("update t set where id = 1", "SQL does not parse: UPDATE has no assignment"),
+    Wrong("update t", "SQL does not parse: UPDATE has no assignment"),
+    Wrong("update t, two set where t.id = two.a", "SQL does not parse: UPDATE has no assignment"),
+    Wrong(
+        "insert into t (id, v) values (1, 'b') on duplicate key update",
+        "SQL does not parse: UPDATE has no assignment",
+    ),
+    *(
+        Wrong(statement, "SQL does not parse: a comma has nothing before or after it")
+        for statement in (
+            "update t set v = 'b', where id = 1",
+            "update t set , v = 'b'",
+            "update t set v = concat('a',)",
+            "insert into t (id, v) values (2, 'b'),",
+            "insert into t (id, v) values (2, 'b',)",
+            "insert into t (id, v,) values (2, 'b')",
+            "insert into t (id, v) select id + 1, v, from t",
+            "delete from t where id in (1, 2,)",
+            "delete from t order by id,",
+        )
+    ),
     Wrong("delete from t limit 1.5", "LIMIT needs a whole number, not '1.5'", "", "1.5"),
     Wrong("selec 1", "SQL does not parse: expected a statement near 'selec'"),
     Wrong("use nope", "Unknown database 'nope' (allowed: test)", "", "nope"),

@@ -91,7 +91,9 @@ def parse_dml(text: str, line: int) -> tuple[str, exp.Expr]:
     verb = tokens[0].text.upper()
     if verb == "REPLACE":
         tokens[0] = _as_insert(tokens[0])
-    return verb, _tree(tokens, text, line)
+    tree = _tree(tokens, text, line)
+    _check_assignments(tree, line)
+    return verb, tree
 
 
 def parse_expression(text: str, line: int) -> exp.Expr:
@@ -159,7 +161,43 @@ def _as_insert(token: Token) -> Token:
     return Token(TokenType.INSERT, "INSERT", token.line, token.col, token.start, token.end, token.comments)
 
 
+_BEGINS_LIST = {
+    None, TokenType.COMMA, TokenType.L_PAREN, TokenType.SET, TokenType.VALUES, TokenType.SELECT,
+    TokenType.FROM, TokenType.ORDER_BY, TokenType.GROUP_BY,
+}  # fmt: skip
+_ENDS_LIST = {
+    None, TokenType.COMMA, TokenType.R_PAREN, TokenType.SEMICOLON, TokenType.SET, TokenType.FROM,
+    TokenType.WHERE, TokenType.GROUP_BY, TokenType.HAVING, TokenType.ORDER_BY, TokenType.LIMIT, TokenType.ON,
+}  # fmt: skip
+
+
+def _check_commas(tokens: list[Token], line: int) -> None:
+    """Check that something is on both sides of each comma; sqlglot ignores a comma too many.
+
+    :raises ScenarioError: for the first comma that separates nothing.
+    """
+    kinds = [None, *(token.token_type for token in tokens), None]
+    for position, token in enumerate(tokens):
+        if token.token_type is TokenType.COMMA and (
+            kinds[position] in _BEGINS_LIST or kinds[position + 2] in _ENDS_LIST
+        ):
+            what = "SQL does not parse: a comma has nothing before or after it"
+            raise ScenarioError(what, line=line + token.line - 1)
+
+
+def _check_assignments(tree: exp.Expr, line: int) -> None:
+    """Check that each SET, and each ON DUPLICATE KEY UPDATE, has an assignment; sqlglot accepts none.
+
+    :raises ScenarioError: if not.
+    """
+    conflict = tree.args.get("conflict")
+    updates = tree if isinstance(tree, exp.Update) else conflict
+    if updates is not None and not updates.expressions:
+        raise ScenarioError("SQL does not parse: UPDATE has no assignment", line=line)
+
+
 def _tree(tokens: list[Token], text: str, line: int) -> exp.Expr:
+    _check_commas(tokens, line)
     try:
         trees = TiDB().parser().parse(tokens, text)
     except ParseError as error:
