@@ -708,8 +708,13 @@ def _verdicts(case: Case, scenario: str | Path, arguments: Mapping[str, Any]) ->
 
 
 def _content(verdict: Verdict) -> dict[str, Any]:
-    """The verdict without the engine, which is not the same for all."""
-    return {key: value for key, value in verdict.to_json().items() if key != "engine"}
+    """The verdict without the engine, and without what a protocol never compares."""
+    content: dict[str, Any] = {key: value for key, value in verdict.to_json().items() if key != "engine"}
+    if verdict.comparison is not None:
+        del content["comparison"]["not_compared"], content["comparison"]["not_compared_because"]
+        if not verdict.comparison.different:
+            del content["comparison"]["different"]
+    return content
 
 
 def _verdict(arguments: Mapping[str, Any]) -> dict[str, Any] | str:
