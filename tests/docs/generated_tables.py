@@ -143,6 +143,9 @@ def wire() -> str:
             continue
         excluded = spec.wire.not_compared(claims=True)
         rows += [[spec.title, code(path), reason] for path, reason in excluded.items()]
+        for option, paths in spec.wire.excluded_with.items():
+            title = f"{spec.title} with {code(option.replace('_', '-'))}"
+            rows += [[title, code(path), reason] for path, reason in paths.items()]
         if spec.wire.form_of:
             rows.append([spec.title, "schema ids", "a registry assigns them; the schemas are compared"])
     return table(["protocol", "not compared", "why"], rows)

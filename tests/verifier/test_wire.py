@@ -271,3 +271,14 @@ def test_the_value_of_a_wall_clock_is_not_compared_but_its_type_is(protocol: str
     assert path in compared.not_compared
     for other in ("1900000000000", None):
         assert comparison(protocol, replace(later, to=other).applied()).different == 1
+
+
+START_TS = "value.payload.source.start_ts"
+
+
+@pytest.mark.parametrize("included", [False, True])
+def test_a_start_ts_is_compared_unless_messages_have_one(included: bool) -> None:
+    protocol = f"{DEBEZIUM}&profile=new&debezium-include-start-ts={str(included).lower()}"
+    offset = described(protocol, b'"op":"c"')
+    compared = comparison(protocol, Change(protocol, offset, START_TS, 1, "").applied())
+    assert (START_TS in compared.not_compared, compared.different) == (included, 0 if included else 1)

@@ -101,6 +101,9 @@ def wire_digests(protocol: str, options: Options, *, canonical: bool = False) ->
     if form is None:
         return None
     claims = options.get("large_message_handle_option") == "claim-check"
+    for option, paths in form.excluded_with.items():
+        if options.get(option):
+            form = replace(form, excluded={**form.excluded, **paths})
     if form.form_of is not None:
         form, canonical = replace(form, form=form.form_of(options)), True
     return WireDigests(format=form, canonical=canonical, claims=claims)

@@ -83,6 +83,7 @@ class WireFormat:
 
     :param excluded: path of each member whose value is not compared, with the reason. Whether there is such
         a member, and the type of its value, is compared.
+    :param excluded_with: by option the further paths that are excluded if it is on.
     :param location: path of the location of a claim-check object, which is excluded, too. The object is
         compared, if it can be read.
     :param events: divides a message into its events. Its result does not depend on how events share messages.
@@ -96,6 +97,7 @@ class WireFormat:
     """
 
     excluded: Mapping[str, str] = field(default_factory=dict)
+    excluded_with: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     location: str = ""
     events: Callable[[bytes | None, bytes | None], Sequence[EventBytes]] = _whole
     starts: tuple[int, int] | None = (0, 0)
