@@ -139,7 +139,8 @@ class _Binder:
             partitioning=self.partitioning,
         )
         check_state_size(plan)
-        check_partitions(plan)
+        if self.partitioning is not None:
+            check_partitions(plan, self.partitioning)
         for column in columns:
             if column.adds:
                 try:
