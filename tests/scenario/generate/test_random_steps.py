@@ -24,6 +24,10 @@ from ticdc_producer.scenario.generate.row_history import RowFollower
 from ticdc_producer.scenario.history import Change
 
 CHILD = "CREATE TABLE c (id BIGINT PRIMARY KEY NONCLUSTERED, t BIGINT NOT NULL, k VARCHAR(9), n INT NOT NULL)"
+PARTED = (
+    "CREATE TABLE p (id BIGINT, area VARCHAR(9), n INT NOT NULL, PRIMARY KEY (id, area) NONCLUSTERED) "
+    "PARTITION BY KEY (area) PARTITIONS 3"
+)
 MIXES = st.fixed_dictionaries(
     {"insert": st.integers(0, 5), "update": st.integers(0, 5), "delete": st.integers(0, 5)}
 ).filter(lambda mix: mix["insert"] >= mix["delete"] and sum(mix.values()) > 0)
@@ -46,7 +50,8 @@ def steps(draw: st.DrawFn) -> dict[str, Any]:
     per_row = draw(st.integers(1, 3))
     step |= {"rows-per-transaction": per_row * draw(st.integers(1, 5)), "changes-per-row": per_row}
     if kind == "mix":
-        return {**step, "table": "t", "mix": draw(MIXES), "key-changes": draw(st.sampled_from([0, 0.3, 1]))}
+        mix = {"mix": draw(MIXES), "key-changes": draw(st.sampled_from([0, 0.3, 1]))}
+        return {**step, **mix, "table": draw(st.sampled_from("tp"))}
     parent = {"table": "t", "mix": {"insert": 1, "update": draw(st.integers(0, 4))}}
     column = {"references": "t.id", "distribution": draw(st.sampled_from(["uniform", "zipf", "latest"]))}
     child = {"table": "c", "mix": draw(MIXES), "columns": {"t": column}, "share": draw(st.integers(1, 3))}
@@ -56,7 +61,7 @@ def steps(draw: st.DrawFn) -> dict[str, Any]:
 def bound(step: dict[str, Any], seed: int) -> tuple[GeneratePlan, ...]:
     with tempfile.TemporaryDirectory() as folder:
         try:
-            return plans(Path(folder), f"{TABLE}; {CHILD}", seed, **step)
+            return plans(Path(folder), f"{TABLE}; {CHILD}; {PARTED}", seed, **step)
         except ProducerError:  # such as updates without rows
             assume(False)
             raise
@@ -70,17 +75,32 @@ def test_changes_are_a_history(step: dict[str, Any], seed: int) -> None:
     assert len(every) == sum(plan.events for plan in found)
     assert {change.commit_seq for change in net} <= {change.commit_seq for change in every}
     for plan in found:
-        rows = replayed([change for change in every if change.table_id == plan.table.table_id])
+        rows = replayed(of_table(plan, every))
         assert rows_of(plan) == rows
         assert replayed_by_transaction(plan, net) == rows
     if len(found) == 2:
         check_references(every, *found)
 
 
+def of_table(plan: GeneratePlan, changes: list[Change]) -> list[Change]:
+    """The changes of a table; each finds its row in the partition where an earlier change left it."""
+    ids = {partition.id for partition in plan.table.partitions} or {plan.table.table_id}
+    mine = [change for change in changes if change.table_id in ids]
+    partition_of: dict[bytes, int] = {}
+    for change in mine:
+        if change.op != Op.INSERT:
+            old = change.old_row_key or change.row_key
+            assert partition_of.pop(old) == (change.old_table_id or change.table_id)
+        if change.op != Op.DELETE:
+            partition_of[change.row_key] = change.table_id
+    return mine
+
+
 def replayed_by_transaction(plan: GeneratePlan, net: list[Change]) -> dict[bytes, object]:
     """The rows at the end; a transaction takes all its rows away before it writes any."""
     rows: dict[bytes, object] = {}
-    mine = [change for change in net if change.table_id == plan.table.table_id]
+    ids = {partition.id for partition in plan.table.partitions} or {plan.table.table_id}
+    mine = [change for change in net if change.table_id in ids]
     keys = Counter((change.commit_seq, change.old_row_key or change.row_key) for change in mine)
     assert set(keys.values()) <= {1}, "a row has one change in a transaction"
     for commit in sorted({change.commit_seq for change in mine}):
