@@ -50,9 +50,10 @@ MAY_IMPORT = {
         "config", "dispatch", "engine", "faults", "model", "pipeline", "protocols", "simulate", "targets",
         "verifier",
     },
+    "rows": {"config", "engine", "kafka", "model", "protocols", "spark", "targets", "verifier"},
     "runs": {
         "config", "dispatch", "engine", "faults", "kafka", "model", "oracle", "pipeline", "protocols",
-        "resources", "scenario", "simulate", "spark", "targets", "verifier",
+        "resources", "rows", "scenario", "simulate", "spark", "targets", "verifier",
     },
     "api": {"runs", "scenario", "verifier"},
     # What people call.
@@ -74,7 +75,7 @@ MAY_IMPORT = {
     "__main__": {"cli"},
     # The data source of Spark, a package of its own.
     SOURCE: {
-        "config", "engine", "kafka", "model", "protocols", "runs", "scenario", "simulate", "targets",
+        "config", "engine", "kafka", "model", "protocols", "rows", "runs", "scenario", "simulate", "targets",
         "verifier",
     },
 }  # fmt: skip
@@ -251,5 +252,5 @@ def test_a_decoder_loads_no_arrow(codec: str) -> None:
 
 
 def test_cached_topics_are_keyed_by_all_code_that_determines_their_bytes() -> None:
-    transport = {"kafka", "resources", "verifier"}  # carries, checks or stores messages; makes none
+    transport = {"kafka", "resources", "rows", "verifier"}  # carries, reads or checks messages; makes none
     assert set(topic_cache.PACKAGES) == {"runs", *MAY_IMPORT["runs"]} - transport

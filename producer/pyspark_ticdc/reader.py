@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
@@ -11,9 +10,11 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from pyspark_ticdc.options import READS, GivenOptions, given_options
-from pyspark_ticdc.origin import Origin, origin, source_of
+from pyspark_ticdc.origin import origin, source_of
 from pyspark_ticdc.rows import columns_of, row_function
-from ticdc_producer.engine.local import LocalDataset, Source, local
+from ticdc_producer.engine.local import Source, local
+from ticdc_producer.rows.origin import Origin
+from ticdc_producer.rows.state import one_part
 
 
 def schema(given: Mapping[str, str]) -> StructType:
@@ -50,7 +51,7 @@ class TicdcReader(DataSourceReader):
         options = given_options(given, "read")
         read = _origin(options)
         shape = to_arrow_schema(columns, timezone="UTC")
-        messages = _one_part(read.messages) if options.values["rows"] == "state" else read.messages
+        messages = one_part(read.messages) if options.values["rows"] == "state" else read.messages
         self._sources = local(messages.map(row_function(options, read, columns), shape)).sources
 
     def __repr__(self) -> str:
@@ -72,9 +73,3 @@ def _origin(options: GivenOptions) -> Origin:
     from pyspark_ticdc.scenario_messages import ScenarioTopics  # simulations import much
 
     return ScenarioTopics.of(options).whole(options)
-
-
-def _one_part(messages: LocalDataset) -> LocalDataset:
-    """Return the same messages in one part, partition by partition."""
-    sources = messages.sources
-    return LocalDataset([lambda: chain.from_iterable(source() for source in sources)], messages.schema)

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyspark_ticdc.offsets import Partitions
-from pyspark_ticdc.origin import Origin
+from ticdc_producer.rows.origin import Origin
 
 _WINDOW = 512
 """Messages that are decoded first; TiCDC sends a resolved event about once in a second."""

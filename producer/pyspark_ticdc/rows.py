@@ -9,19 +9,19 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
-from pyspark_ticdc.changes import OF_CHANGES, OF_ERRORS, ChangeReader, sends_base64
-from pyspark_ticdc.damage import OnError, undamaged
 from pyspark_ticdc.duplicates import ResolvedTS, without_duplicates
 from pyspark_ticdc.options import GivenOptions
-from pyspark_ticdc.origin import Origin
-from pyspark_ticdc.state import StateReader
-from pyspark_ticdc.table_schema import table_name, table_schema
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.hints import nearest
-from ticdc_producer.model.fidelity import has_commit_ts
 from ticdc_producer.model.shapes import DECODED, MESSAGES, BatchFunction
+from ticdc_producer.rows.changes import OF_CHANGES, OF_ERRORS, ChangeReader
+from ticdc_producer.rows.damage import OnError, undamaged
+from ticdc_producer.rows.origin import Origin
+from ticdc_producer.rows.state import StateReader
+from ticdc_producer.rows.table_schema import table_name, table_schema
 
 OriginOf: TypeAlias = Callable[[GivenOptions], Origin]
+_HINT = "read it as another type with .schema(…), or set the option on-error=rows"
 _SHAPES = {"messages": MESSAGES, "events": DECODED}
 
 
@@ -70,11 +70,11 @@ def columns_of(options: GivenOptions, origin: OriginOf) -> StructType:
     if kind in _SHAPES:
         shape: StructType = from_arrow_schema(_SHAPES[kind])
         return shape
-    columns = table_schema(origin(options), *table_name(_text(options, "table"))).columns
-    if kind == "state":
-        return columns
-    errors = OF_ERRORS.fields if on_error(options) == "rows" else []
-    return StructType([*columns.fields, *OF_CHANGES.fields, *errors])
+    columns = [*table_schema(origin(options), *table_name(_text(options, "table"))).columns]
+    if kind != "state":
+        columns += [*OF_CHANGES, *(OF_ERRORS if on_error(options) == "rows" else ())]
+    of_table: StructType = from_arrow_schema(pa.schema(columns))
+    return of_table
 
 
 def row_function(
@@ -113,31 +113,13 @@ def _last_step(options: GivenOptions, read: Origin, columns: StructType) -> Batc
 
 
 def _state(options: GivenOptions, read: Origin, changes: ChangeReader) -> StateReader:
-    key = table_schema(read, changes.schema, changes.table).key
-    if not key:
-        what = f"no handle key of the table {changes.schema}.{changes.table} is known"
-        raise ArgumentError(what, argument="rows", hint="rows=state pairs the changes of a row by it")
-    at, commit_ts = options.values.get("state-at"), read.fidelity.commit_ts
-    if at is not None and not has_commit_ts(commit_ts):
-        what = f"the option 'state-at' needs a commit-ts in every message of {read.changefeed.protocol}"
-        raise ArgumentError(what, argument="state-at", hint="set enable-tidb-extension=true")
-    return StateReader(changes=changes, key=key, commit_ts=commit_ts, at=None if at is None else int(at))
+    at = options.values.get("state-at")
+    return StateReader.of(read, changes, None if at is None else int(at), "state-at")
 
 
 def _changes(options: GivenOptions, read: Origin, columns: StructType) -> ChangeReader:
-    schema, table = table_name(_text(options, "table"))
-    known = read.tables.get(f"{schema}.{table}")
-    reader = ChangeReader(
-        schema=schema,
-        table=table,
-        columns=columns,
-        zone=read.changefeed.time_zone,
-        on_error=on_error(options),
-        definitions={} if known is None else {column.name: column for column in known.columns},
-        base64=sends_base64(read.fidelity),
-    )
-    _ = reader.conversions  # rejects types that no column has
-    return reader
+    schema = to_arrow_schema(columns, timezone="UTC")
+    return ChangeReader.of(read, table_name(_text(options, "table")), schema, on_error(options), _HINT)
 
 
 def _check_resolved(read: Origin) -> None:

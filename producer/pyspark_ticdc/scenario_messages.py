@@ -5,7 +5,7 @@ A task simulates one partition, if the scenario's changes are drawn by partition
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,13 +16,12 @@ import pyarrow as pa
 
 from pyspark_ticdc.offsets import Partitions
 from pyspark_ticdc.options import MAX_LONG, GivenOptions
-from pyspark_ticdc.origin import TABLE_DESCRIPTIONS, KnownTable, Origin
 from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.dataset import Batches
 from ticdc_producer.engine.local import LocalDataset, LocalEngine, local
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.model.shapes import MESSAGES
-from ticdc_producer.model.table import TableInfo
+from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS, Origin, known_tables
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
 from ticdc_producer.simulate.encode import encoded
 from ticdc_producer.simulate.fitted_faults import with_fitted_faults
@@ -151,7 +150,7 @@ class ScenarioTopics:
             changefeed=self.changefeed,
             messages=local(messages),
             options=codec_options,
-            tables=self._tables(),
+            tables=known_tables(self.job.catalog),
         )
 
     def whole(self, options: GivenOptions) -> Origin:
@@ -161,16 +160,6 @@ class ScenarioTopics:
             for topic, partition in self.names
         ]
         return self.origin(ranges, options)
-
-    def _tables(self) -> Mapping[str, KnownTable]:
-        """Return the newest version of each table by its name."""
-        return {
-            table.qualified_name: KnownTable(
-                tuple(table.columns[offset] for offset in table.sent),
-                _key(table),
-            )
-            for table in self.job.catalog.tables
-        }
 
     def _messages(self) -> LocalDataset:
         """Return all messages (shape ``MESSAGES``); each part simulates what it needs."""
@@ -182,11 +171,6 @@ class ScenarioTopics:
                 MESSAGES,
             )
         )
-
-
-def _key(table: TableInfo) -> tuple[str, ...]:
-    handle = table.handle_index
-    return () if handle is None else tuple(table.columns[offset].name for offset in handle.offsets)
 
 
 def _simulated(job: Job, part: int) -> Batches:

@@ -17,7 +17,7 @@ from pyspark.sql.types import StructType
 
 from pyspark_ticdc.offsets import Partitions
 from pyspark_ticdc.options import GivenOptions, given_options
-from pyspark_ticdc.origin import TABLE_DESCRIPTIONS, Origin, source_of, topics_of
+from pyspark_ticdc.origin import source_of, topics_of
 from pyspark_ticdc.reader import TaskPartition
 from pyspark_ticdc.resolved import ResolvedSearch
 from pyspark_ticdc.rows import check_stream, row_function
@@ -26,6 +26,7 @@ from pyspark_ticdc.trigger import ReadLimit, ReadMaxRows, TriggerAvailableNow, l
 from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.local import local
 from ticdc_producer.errors import TopicError
+from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS, Origin
 from ticdc_producer.runs.topics import offset_ranges
 from ticdc_producer.targets.kafka.read import OffsetRange
 from ticdc_producer.targets.record_batches import with_table_schemas

@@ -90,5 +90,5 @@ def test_the_state_at_a_time(spark: SparkSession, cleared: Path) -> None:
 
 
 def test_a_ddl_that_changes_rows_is_refused(spark: SparkSession, cleared: Path) -> None:
-    with pytest.raises(PySparkException, match="rows=state cannot follow the DDL 'ALTER TABLE"):
+    with pytest.raises(PySparkException, match="the rows cannot follow the DDL 'ALTER TABLE"):
         _state(spark, cleared, "test.altered").collect()

@@ -131,7 +131,13 @@ class _Run:
 
 
 def _of_target(report: RunReport, target: Target) -> RunReport:
-    return replace(report, target=target.name, broker_pid=target.broker_pid, embedded=target.embedded)
+    return replace(
+        report,
+        target=target.name,
+        broker_pid=target.broker_pid,
+        embedded=target.embedded,
+        origin=target.origin(),
+    )
 
 
 @translate_worker_errors()

@@ -98,7 +98,14 @@ def run_realtime(
         with target.opened():
             run = _Run(simulation, changes, stack, options, wall_clock or SystemClock())
             report = run.execute(target.brokers)
-            return replace(report, broker_pid=target.broker_pid, embedded=target.embedded, engine=choice)
+            origin = None if target.embedded and not keep else report.origin
+            return replace(
+                report,
+                broker_pid=target.broker_pid,
+                embedded=target.embedded,
+                engine=choice,
+                origin=origin,
+            )
 
 
 _COMMIT = ("commit_seq",)
@@ -162,7 +169,7 @@ class _Run:
         with encoded(job, events, expected_events=True, digests=True) as stream:
             warnings = (*job.changefeed.warnings, *job.stream.router.warnings)
             report = report_of(simulation, stream.counts, stream.rejections, warnings)
-            report = replace(report, target=topics.name)
+            report = replace(report, target=topics.name, origin=topics.origin(job))
             skipped = frozenset(entry["table"] for entry in report.skipped)
             wire = expected_messages(job, events)
             expected = ExpectedStream(stream.compared_events, wire=wire)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ticdc_producer.engine.choose import EngineChoice
+from ticdc_producer.errors import ArgumentError
 from ticdc_producer.faults.catalogue import EXPECTED_EVENTS, trap
 from ticdc_producer.model.fidelity import has_commit_ts
 from ticdc_producer.model.html_table import html_table
@@ -16,6 +17,12 @@ from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation
 from ticdc_producer.targets.encode import Rejection
 from ticdc_producer.verifier.verdict import RequestedFaults, Verdict
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ticdc_producer.rows.origin import Origin
+    from ticdc_producer.rows.table_rows import Rows
 
 
 def reporting_invariants(name: str, verdict: Verdict) -> tuple[str, ...]:
@@ -80,6 +87,7 @@ class RunReport:
     :param embedded: whether the topics are those of an embedded broker.
     :param faults: the injected faults.
     :param engine: the engine that ran, and why; None: it is not known.
+    :param origin: returns the run's messages; None: they do not exist any more.
     """
 
     scenario: str
@@ -97,6 +105,47 @@ class RunReport:
     faults: FaultSummary = field(default_factory=FaultSummary)
     row_changes: int = 0
     engine: EngineChoice | None = None
+    origin: Callable[[], Origin] | None = field(default=None, repr=False, compare=False)
+
+    def messages(self) -> Rows:
+        """Return the run's messages (shape ``MESSAGES``).
+
+        :raises ArgumentError: if the run kept no messages.
+        :raises ProducerError: if its target cannot be read.
+        """
+        from ticdc_producer.rows.table_rows import message_rows
+
+        return message_rows(self._origin(), self.target)
+
+    def events(self) -> Rows:
+        """Return the events of the run's messages (shape ``DECODED``), as ``decode`` yields them.
+
+        :raises ArgumentError: if the run kept no messages.
+        :raises ProducerError: if its target cannot be read.
+        """
+        from ticdc_producer.rows.table_rows import event_rows
+
+        return event_rows(self._origin(), self.target)
+
+    def state(self, table: str, at: int | None = None, *, schema: pa.Schema | None = None) -> Rows:
+        """Return the rows of a table, as the run's messages leave them.
+
+        :param table: ``SCHEMA.TABLE``.
+        :param at: TSO of the state; None: the end.
+        :param schema: columns with other types; by default those of the data source of Spark.
+        :raises ArgumentError: if the run kept no messages, and for a table that they do not have.
+        :raises ProducerError: if its target cannot be read.
+        """
+        from ticdc_producer.rows.table_rows import state_rows
+
+        return state_rows(self._origin(), self.target, table, at, schema)
+
+    def _origin(self) -> Origin:
+        if self.origin is None:
+            what = "the messages of this run were not kept"
+            hint = "run it with `out=` for a folder, or with `keep=True`"
+            raise ArgumentError(what, argument="out", hint=hint)
+        return self.origin()
 
     @property
     def ok(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from dataclasses import replace as replaced
 from functools import partial
@@ -18,6 +18,7 @@ from ticdc_producer.errors import FolderError
 from ticdc_producer.installation import own_version
 from ticdc_producer.model.shapes import IMAGE, MESSAGES
 from ticdc_producer.model.table import TableInfo, table_json
+from ticdc_producer.rows.origin import Origin, golden_folder
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport, report_of
 from ticdc_producer.runs.targets.target import MessageTarget
@@ -275,6 +276,9 @@ class GoldenTarget(MessageTarget):
     def write_in_one_pass(self, simulation: Simulation, /) -> tuple[Counts, list[Rejection]]:
         self.options.on_status(f"writing {self.folder}")
         return write_only_messages(self.folder, simulation, replace=self.options.replace)
+
+    def origin(self) -> Callable[[], Origin]:
+        return partial(golden_folder, self.folder.absolute())
 
     def read(self, simulation: Simulation) -> Messages:
         source.manifest(self.folder)  # checks all files

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import TypeAlias
 
@@ -13,6 +13,7 @@ from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.kafka.embedded.broker import StartingKafka
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
+from ticdc_producer.rows.origin import Origin
 from ticdc_producer.runs.run_report import OnProgress, Progress, RunReport
 from ticdc_producer.runs.targets.run_topics import RunTopics, prepare_topics
 from ticdc_producer.runs.targets.target import MessageTarget
@@ -240,6 +241,9 @@ class KafkaTarget(MessageTarget):
         self._topics = RunTopics(self.job.changefeed, self.brokers, starts)
         topics = ", ".join(self.job.stream.topic_partitions.topics)
         self.options.on_status(f"writing {what}to {self.brokers}, topic {topics}")
+
+    def origin(self) -> Callable[[], Origin] | None:
+        return None if self.embedded and not self.options.keep else self._topics.origin(self.job)
 
     def read(self, simulation: Simulation) -> Messages:
         return self._topics.read(simulation.engine)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 
 from ticdc_producer.config import Changefeed
@@ -12,16 +13,21 @@ from ticdc_producer.engine.dataset import Dataset, Engine
 from ticdc_producer.errors import BrokerError, DeliveryError, ScenarioError, TopicError
 from ticdc_producer.installation import own_version
 from ticdc_producer.kafka.client import Brokers
+from ticdc_producer.rows.origin import Origin, known_tables
+from ticdc_producer.rows.topics import messages_of_topics
 from ticdc_producer.runs.topics import offset_ranges, topic_messages
 from ticdc_producer.simulate.encode import encode_events
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.targets.encode_partition import PartitionSummary
-from ticdc_producer.targets.kafka.read import OffsetRange
+from ticdc_producer.targets.kafka.read import OffsetRange, slices
 from ticdc_producer.targets.kafka.resume import StartOffsets
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
 from ticdc_producer.targets.kafka.write import Delivery
 from ticdc_producer.targets.record_batches import SENT_COLUMNS
 from ticdc_producer.verifier.passes.slices import Messages
+
+_PARTS = 32
+"""A large topic is read in about twice as many parts by Spark."""
 
 
 def prepare_topics(
@@ -159,6 +165,20 @@ class RunTopics:
     def read(self, engine: Engine) -> Messages:
         """Return the messages at and after the offsets ``starts``."""
         return topic_messages(engine, self.brokers, self.ranges)
+
+    def origin(self, job: Job) -> Callable[[], Origin]:
+        """Return what reads the messages that the topics have now, at and after the offsets ``starts``.
+
+        :param job: with the schema ids of the registry, if there is one.
+        """
+        return partial(
+            messages_of_topics,
+            self.changefeed,
+            self.brokers,
+            slices(self.ranges, _PARTS),
+            schemas=job.known_schemas,
+            tables=known_tables(job.catalog),
+        )
 
     @property
     def ranges(self) -> list[OffsetRange]:

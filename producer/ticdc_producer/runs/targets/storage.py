@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import pyarrow.compute as pc
@@ -20,6 +20,7 @@ from ticdc_producer.model.shapes import DECODED
 from ticdc_producer.oracle import Oracle
 from ticdc_producer.protocols.registry import file_format
 from ticdc_producer.protocols.storage_files import SchemaFile
+from ticdc_producer.rows.origin import Origin, known_tables, storage_folder
 from ticdc_producer.runs.run_options import OnStatus
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.targets.target import Target
@@ -182,6 +183,9 @@ class StorageTarget(Target):
             count = KindCount(of_files.rows, of_files.rows, of_files.size)
             counts.set(directory.name, 0, Kind.ROW.label, count)
         return replace(report, counts=counts)
+
+    def origin(self) -> Callable[[], Origin]:
+        return partial(storage_folder, self.job.changefeed, known_tables(self.job.catalog))
 
     def verified(self, simulation: Simulation, oracle: Oracle, report: RunReport) -> RunReport:
         self.options.on_status("reading the files again and verifying them")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.oracle import Oracle
+from ticdc_producer.rows.origin import Origin
 from ticdc_producer.runs.preview import FirstMessages, first_messages
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.run_report import RunReport
@@ -108,6 +109,10 @@ class Target(ABC):
         """
         what = f"{type(self).__name__} is not written in one pass"
         raise ArgumentError(what, argument="messages_only", hint="leave it out")
+
+    @abstractmethod
+    def origin(self) -> Callable[[], Origin] | None:
+        """Return what reads the written messages after the run; None if the target ends with the run."""
 
     @abstractmethod
     def verified(self, simulation: Simulation, oracle: Oracle, report: RunReport) -> RunReport:

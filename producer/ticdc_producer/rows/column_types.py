@@ -1,7 +1,7 @@
-"""The Spark types of TiDB's columns, and values in them.
+"""The Arrow types of TiDB's columns, and values in them. Spark has a type for each of them.
 
-A value in an event is canonical text (docs/design.md#values). A value that its Spark type cannot hold, such
-as the date 0000-00-00, is an error; the type ``string`` holds every value.
+A value in an event is canonical text (docs/design.md#values). A value that its type cannot hold, such as the
+date 0000-00-00, is an error; the type ``string`` holds every value.
 """
 
 from __future__ import annotations
@@ -12,21 +12,6 @@ from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.types import (
-    BinaryType,
-    ByteType,
-    DataType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
-    ShortType,
-    StringType,
-    TimestampNTZType,
-    TimestampType,
-)
 
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.model.column import ColumnInfo
@@ -34,40 +19,40 @@ from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.protocols.arrow_text import map_distinct
 
 _MOST_DIGITS = 38
-_UNSIGNED = DecimalType(20, 0)
+_UNSIGNED = pa.decimal128(20, 0)
 T = MySQLType
-_BY_NAME: dict[str, DataType] = {
-    "tinyint": ByteType(), "tinyint unsigned": ShortType(),
-    "smallint": ShortType(), "smallint unsigned": IntegerType(),
-    "mediumint": IntegerType(), "mediumint unsigned": IntegerType(),
-    "int": IntegerType(), "int unsigned": LongType(),
-    "bigint": LongType(), "bigint unsigned": _UNSIGNED,
-    "year": IntegerType(), "bit": _UNSIGNED, "enum": IntegerType(), "set": _UNSIGNED,
-    "float": FloatType(), "float unsigned": FloatType(),
-    "double": DoubleType(), "double unsigned": DoubleType(),
-    "date": DateType(), "datetime": TimestampNTZType(), "timestamp": TimestampType(),
-    "binary": BinaryType(), "varbinary": BinaryType(),
-    "tinyblob": BinaryType(), "blob": BinaryType(), "mediumblob": BinaryType(), "longblob": BinaryType(),
+_BY_NAME: dict[str, pa.DataType] = {
+    "tinyint": pa.int8(), "tinyint unsigned": pa.int16(),
+    "smallint": pa.int16(), "smallint unsigned": pa.int32(),
+    "mediumint": pa.int32(), "mediumint unsigned": pa.int32(),
+    "int": pa.int32(), "int unsigned": pa.int64(),
+    "bigint": pa.int64(), "bigint unsigned": _UNSIGNED,
+    "year": pa.int32(), "bit": _UNSIGNED, "enum": pa.int32(), "set": _UNSIGNED,
+    "float": pa.float32(), "float unsigned": pa.float32(),
+    "double": pa.float64(), "double unsigned": pa.float64(),
+    "date": pa.date32(), "datetime": pa.timestamp("us"), "timestamp": pa.timestamp("us", "UTC"),
+    "binary": pa.binary(), "varbinary": pa.binary(),
+    "tinyblob": pa.binary(), "blob": pa.binary(), "mediumblob": pa.binary(), "longblob": pa.binary(),
 }  # fmt: skip
 """By the type's name in events. The other types are strings: texts, TIME, JSON, vectors, and DECIMAL, whose
 digits no message has."""
-BYTE_STRINGS = frozenset(name for name, kind in _BY_NAME.items() if isinstance(kind, BinaryType))
+BYTE_STRINGS = frozenset(name for name, kind in _BY_NAME.items() if pa.types.is_binary(kind))
 
 
-def type_of_name(name: str) -> DataType:
-    """Return the Spark type of a column in events.
+def type_of_name(name: str) -> pa.DataType:
+    """Return the Arrow type of a column in events.
 
     :param name: SQL name without parameters, such as ``int unsigned``.
     """
-    return _BY_NAME.get(name, StringType())
+    return _BY_NAME.get(name, pa.string())
 
 
-def type_of_column(column: ColumnInfo) -> DataType:
-    """Return the Spark type of a column whose definition is known."""
+def type_of_column(column: ColumnInfo) -> pa.DataType:
+    """Return the Arrow type of a column whose definition is known."""
     if column.type == T.NEW_DECIMAL and 0 < column.length <= _MOST_DIGITS:
-        return DecimalType(column.length, max(column.decimal, 0))
+        return pa.decimal128(column.length, max(column.decimal, 0))
     if column.type in (T.ENUM, T.SET):
-        return StringType()
+        return pa.string()
     return type_of_name(column.type_name)
 
 
@@ -80,7 +65,7 @@ Conversion = Callable[[pa.Array], pa.Array]
 
 
 def conversion(name: str, kind: pa.DataType, zone: str, column: ColumnInfo | None = None) -> Conversion:
-    """Return the conversion of a column's values to an Arrow type of Spark.
+    """Return the conversion of a column's values to an Arrow type.
 
     :param name: the column's, for errors.
     :param zone: time zone of TIMESTAMP values, for the type with a zone.
@@ -118,7 +103,7 @@ def _members(column: ColumnInfo, value: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Converted:
-    """Values in their Spark type.
+    """Values in their type.
 
     :param values: NULL where a value does not fit.
     :param rejected: the rows whose value does not fit.

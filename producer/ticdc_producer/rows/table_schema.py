@@ -8,13 +8,12 @@ from itertools import chain, islice
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.types import StructField, StructType
 
-from pyspark_ticdc.column_types import type_of_column, type_of_name
-from pyspark_ticdc.origin import Origin
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import ColumnFlag
+from ticdc_producer.rows.column_types import type_of_column, type_of_name
+from ticdc_producer.rows.origin import Origin
 
 _FORM = "SCHEMA.TABLE"
 _DESCRIBED = ["name", "type", "flag"]
@@ -28,20 +27,18 @@ class DescribedTable:
     :param key: those of the handle key; empty if they are not known.
     """
 
-    columns: StructType
-    key: tuple[StructField, ...]
+    columns: pa.Schema
+    key: tuple[pa.Field, ...]
 
 
-def table_name(option: str | None) -> tuple[str, str]:
-    """Return schema and table of the option ``table``.
+def table_name(text: str | None) -> tuple[str, str]:
+    """Return schema and table of ``SCHEMA.TABLE``.
 
     :raises ArgumentError: if it is missing or malformed.
     """
-    schema, _, table = (option or "").partition(".")
+    schema, _, table = (text or "").partition(".")
     if not schema or not table:
-        what = (
-            "the option 'rows' requires the option 'table'" if option is None else f"{option!r} is no table"
-        )
+        what = "the option 'rows' requires the option 'table'" if text is None else f"{text!r} is no table"
         raise ArgumentError(what, argument="table", hint=_FORM)
     return schema, table
 
@@ -53,7 +50,7 @@ def table_schema(origin: Origin, schema: str, table: str) -> DescribedTable:
     """
     known = origin.tables.get(f"{schema}.{table}")
     if known is not None:
-        columns = [StructField(column.name, type_of_column(column)) for column in known.columns]
+        columns = [pa.field(column.name, type_of_column(column)) for column in known.columns]
         return _with_key(columns, known.key)
     names: set[str] = set()
     for batch in _sampled(origin):
@@ -64,13 +61,13 @@ def table_schema(origin: Origin, schema: str, table: str) -> DescribedTable:
             columns = distinct.aggregate([]).to_pylist()
             types = {column["name"]: type_of_name(column["type"]) for column in columns}
             key = {column["name"] for column in columns if column["flag"] & ColumnFlag.HANDLE_KEY}
-            return _with_key([StructField(name, kind) for name, kind in types.items()], key)
-    hint = nearest(f"{schema}.{table}", names) if names else "name its columns with .schema(…)"
+            return _with_key([pa.field(name, kind) for name, kind in types.items()], key)
+    hint = nearest(f"{schema}.{table}", names) if names else "name its columns with a schema"
     raise ArgumentError(f"no message has a row of the table {schema}.{table}", argument="table", hint=hint)
 
 
-def _with_key(columns: Sequence[StructField], key: Collection[str]) -> DescribedTable:
-    return DescribedTable(StructType([*columns]), tuple(column for column in columns if column.name in key))
+def _with_key(columns: Sequence[pa.Field], key: Collection[str]) -> DescribedTable:
+    return DescribedTable(pa.schema([*columns]), tuple(column for column in columns if column.name in key))
 
 
 def _sampled(origin: Origin) -> Iterator[pa.RecordBatch]:

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from itertools import chain
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.types import StructField, StructType
 
-from pyspark_ticdc.changes import OF_CHANGES, TYPE, VERSION, ChangeReader
-from ticdc_producer.errors import TopicError
+from ticdc_producer.engine.local import LocalDataset
+from ticdc_producer.errors import ArgumentError, TopicError
 from ticdc_producer.model.catalog import CHANGES_ROWS, CLEARS_TABLES, Action
-from ticdc_producer.model.fidelity import CommitTs
+from ticdc_producer.model.fidelity import CommitTs, has_commit_ts
+from ticdc_producer.rows.changes import OF_CHANGES, TYPE, VERSION, ChangeReader
+from ticdc_producer.rows.origin import Origin
+from ticdc_producer.rows.table_schema import table_schema
 from ticdc_producer.verifier.fingerprint import Numbers
 
 _ARRIVAL = "_arrival"
@@ -31,16 +34,34 @@ _ACTIONS = frozenset(action.value for action in Action)
 class StateReader:
     """The function from events (shape ``DECODED``) to the rows of a table.
 
-    :param changes: the changes of the table, with the columns that Spark expects.
+    :param changes: the changes of the table, with the columns of the rows.
     :param key: the columns of the handle key, with their types.
     :param commit_ts: how exact the commit-ts of the events are.
     :param at: the TSO of the state; None: the end.
     """
 
     changes: ChangeReader
-    key: Sequence[StructField]
+    key: Sequence[pa.Field]
     commit_ts: CommitTs
     at: int | None = None
+
+    @classmethod
+    def of(cls, read: Origin, changes: ChangeReader, at: int | None, argument: str) -> Self:
+        """Return the reader of a table's rows in some messages.
+
+        :param argument: the caller's name of ``at``.
+        :raises ArgumentError: for a table without a known handle key, and a time in messages without times.
+        """
+        key = table_schema(read, changes.schema, changes.table).key
+        if not key:
+            what = f"no handle key of the table {changes.schema}.{changes.table} is known"
+            hint = "the changes of a row are paired by it"
+            raise ArgumentError(what, argument="table", hint=hint)
+        commit_ts = read.fidelity.commit_ts
+        if at is not None and not has_commit_ts(commit_ts):
+            what = f"{argument!r} needs a commit-ts in every message of {read.changefeed.protocol}"
+            raise ArgumentError(what, argument=argument, hint="set enable-tidb-extension=true")
+        return cls(changes=changes, key=key, commit_ts=commit_ts, at=at)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows, in no order."""
@@ -50,10 +71,10 @@ class StateReader:
     def _held(self, batches: Iterator[pa.RecordBatch]) -> pa.Table:
         """Return the newest change of each key; a DDL that clears the table removes those before it."""
         own = {*self.changes.columns.names}
-        needed = (*OF_CHANGES.fields[:2], *self.key)
+        needed = (OF_CHANGES.field(TYPE), OF_CHANGES.field(VERSION), *self.key)
         internal = [column for column in needed if column.name not in own]
-        reader = replace(self.changes, columns=StructType([*self.changes.columns.fields, *internal]))
-        held = [reader.arrow_schema.empty_table().append_column(_ARRIVAL, pa.array([], pa.int64()))]
+        reader = replace(self.changes, columns=pa.schema([*self.changes.columns, *internal]))
+        held = [reader.columns.empty_table().append_column(_ARRIVAL, pa.array([], pa.int64()))]
         newest, arrived, cleared = 0, 0, -1
         for batch in batches:
             cleared = max(cleared, self._cleared(batch))
@@ -107,8 +128,8 @@ class StateReader:
             if ddl["ddl_type"] in CLEARS_TABLES:
                 ts = max(ts, ddl["commit_ts"])
             elif ddl["ddl_type"] in CHANGES_ROWS or not _is_known(ddl):
-                what = f"rows=state cannot follow the DDL {ddl['query']!r}, which has no row events"
-                hint = "read rows=changes, and apply this DDL to your table"
+                what = f"the rows cannot follow the DDL {ddl['query']!r}, which has no row events"
+                hint = "read the changes, and apply this DDL to your table"
                 raise TopicError(what, topic=f"{ddl['topic']}/{ddl['partition']}@{ddl['offset']}", hint=hint)
         return ts
 
@@ -120,3 +141,9 @@ def _is_known(ddl: Mapping[str, Any]) -> bool:
 
 def _after(changes: pa.Table, ts: int) -> pa.Table:
     return changes.filter(pc.field(VERSION) > ts) if ts >= 0 else changes
+
+
+def one_part(messages: LocalDataset) -> LocalDataset:
+    """Return the same messages in one part, partition by partition: the changes of a key may be in any."""
+    sources = messages.sources
+    return LocalDataset([lambda: chain.from_iterable(source() for source in sources)], messages.schema)

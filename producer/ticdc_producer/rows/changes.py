@@ -6,32 +6,28 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import LongType, StringType, StructField, StructType, TimestampType
 
-from pyspark_ticdc.column_types import Conversion, conversion, converted
-from pyspark_ticdc.damage import OnError, damage, damage_error, rejected_value
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.protocols.arrow_text import map_values
+from ticdc_producer.rows.column_types import Conversion, conversion, converted
+from ticdc_producer.rows.damage import OnError, damage, damage_error, rejected_value
+from ticdc_producer.rows.origin import Origin
 from ticdc_producer.verifier.event_layouts import Descriptions, EventLayout, Images, group_by_layout
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 
 CHANGE_TYPES = ("insert", "delete", "update_preimage", "update_postimage")
 TYPE, VERSION, TIMESTAMP, ERROR = "_change_type", "_commit_version", "_commit_timestamp", "_error"
-OF_CHANGES = StructType([
-    StructField(TYPE, StringType()),
-    StructField(VERSION, LongType()),
-    StructField(TIMESTAMP, TimestampType()),
-])  # fmt: skip
+OF_CHANGES = pa.schema([(TYPE, pa.string()), (VERSION, pa.int64()), (TIMESTAMP, pa.timestamp("us", "UTC"))])
 """The columns of Spark's change data capture, after those of the table."""
-OF_ERRORS = StructType([StructField(ERROR, StringType())])
+OF_ERRORS = pa.schema([(ERROR, pa.string())])
 _INSERT, _DELETE, _BEFORE, _AFTER, _DAMAGED = range(5)
 _OPS = {"insert": _INSERT, "delete": _DELETE, "update": _AFTER}
 _ONLY_KEY = "the message has the handle key alone, because the row was too large for it"
@@ -48,25 +44,45 @@ class ChangeReader:
     """The function from events (shape ``DECODED``) to the changes of one table.
 
     :param schema, table: the table.
-    :param columns: the columns that Spark expects.
+    :param columns: the columns of the changes, with their types.
     :param zone: time zone of TIMESTAMP values.
     :param on_error: what happens with a message that does not decode, and a value that its type cannot hold.
     :param definitions: definitions of columns by name, as far as they are known.
     :param base64: whether byte strings are Base64 in the messages.
+    :param hint: what to do about a value that its type cannot hold.
     """
 
     schema: str
     table: str
-    columns: StructType
+    columns: pa.Schema
     zone: str
     on_error: OnError
     definitions: Mapping[str, ColumnInfo] = field(default_factory=dict)
     base64: bool = False
+    hint: str = ""
 
-    @cached_property
-    def arrow_schema(self) -> pa.Schema:
-        """The columns as Arrow types of Spark."""
-        return to_arrow_schema(self.columns, timezone="UTC")
+    @classmethod
+    def of(
+        cls, read: Origin, name: tuple[str, str], columns: pa.Schema, on_error: OnError, hint: str
+    ) -> Self:
+        """Return the reader of a table's changes in some messages.
+
+        :param name: schema and table.
+        :raises ArgumentError: for a type that no column has.
+        """
+        known = read.tables.get(".".join(name))
+        reader = cls(
+            schema=name[0],
+            table=name[1],
+            columns=columns,
+            zone=read.changefeed.time_zone,
+            on_error=on_error,
+            definitions={} if known is None else {column.name: column for column in known.columns},
+            base64=sends_base64(read.fidelity),
+            hint=hint,
+        )
+        _ = reader.conversions  # rejects types that no column has
+        return reader
 
     @cached_property
     def conversions(self) -> Mapping[str, Conversion]:
@@ -75,9 +91,7 @@ class ChangeReader:
         :raises ArgumentError: for a type that no column has.
         """
         own = {TYPE, VERSION, TIMESTAMP, ERROR}
-        return {
-            column.name: self._conversion(column) for column in self.arrow_schema if column.name not in own
-        }
+        return {column.name: self._conversion(column) for column in self.columns if column.name not in own}
 
     def _conversion(self, column: pa.Field) -> Conversion:
         if self.base64 and pa.types.is_binary(column.type):
@@ -131,9 +145,9 @@ class _Changes:
         cells[TYPE] = types.take(pa.array(self.kinds))
         cells[VERSION] = known
         cells[TIMESTAMP] = _times(known)
-        if ERROR in self._reader.arrow_schema.names:
+        if ERROR in self._reader.columns.names:
             cells[ERROR] = self._errors(errors)
-        schema = self._reader.arrow_schema
+        schema = self._reader.columns
         return pa.RecordBatch.from_arrays([cells[name] for name in schema.names], schema=schema)
 
     def _typed(self, name: str, errors: dict[int, str]) -> pa.Array:
@@ -141,7 +155,7 @@ class _Changes:
         values = self._values.take(self._positions(name))
         typed = converted(values, self._reader.conversions[name])
         for change in typed.rejected:
-            kind = self._reader.arrow_schema.field(name).type
+            kind = self._reader.columns.field(name).type
             what = f"column {name!r}: {_printed(values[change].as_py())} is not a value of {kind}"
             self._reject(change, what, errors)
         return typed.values
@@ -178,7 +192,7 @@ class _Changes:
             self._reject(change, _ONLY_KEY, errors)
 
     def _reject(self, change: int, what: str, errors: dict[int, str]) -> None:
-        error = rejected_value(self._batch, int(self.events[change]), what)
+        error = rejected_value(self._batch, int(self.events[change]), what, self._reader.hint)
         if self._reader.on_error == "fail":
             raise error
         errors.setdefault(change, str(error))

@@ -48,13 +48,13 @@ def undamaged(on_error: OnError) -> BatchFunction:
     return checked
 
 
-def rejected_value(batch: pa.RecordBatch, row: int, what: str) -> UnreadableValue:
+def rejected_value(batch: pa.RecordBatch, row: int, what: str, hint: str) -> UnreadableValue:
     """Return the error of an event whose row cannot be given.
 
     :param what: the reason.
+    :param hint: how the caller can read it.
     """
     topic, partition, offset = _position(batch, row)
-    hint = "read it as another type with .schema(…), or set the option on-error=rows"
     return UnreadableValue(what, topic=topic, partition=partition, offset=offset, hint=hint)
 
 

@@ -1,0 +1,1 @@
+"""Messages that exist, as rows: messages, events, the changes of a table, and its state (Arrow)."""

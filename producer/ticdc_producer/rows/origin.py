@@ -1,0 +1,143 @@
+"""Messages that exist, in a golden folder or in the files of a storage, and how they decode."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from ticdc_producer.config import Changefeed
+from ticdc_producer.engine.local import LocalDataset, LocalEngine, local
+from ticdc_producer.errors import FolderError
+from ticdc_producer.model.catalog import Catalog
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.fidelity import Fidelity
+from ticdc_producer.model.shapes import DECODED, MESSAGES, BatchFunction
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.protocols.registry import fidelity
+from ticdc_producer.protocols.spec import Options
+from ticdc_producer.targets.decode import event_decoder
+from ticdc_producer.targets.golden import read as golden
+from ticdc_producer.targets.golden.parquet import message_groups, parquet_parts, read_group
+from ticdc_producer.targets.golden.write import MESSAGE_FILES
+from ticdc_producer.targets.record_batches import record_batches, with_table_schemas
+from ticdc_producer.targets.storage.read import list_storage, reading_options, storage_rows
+from ticdc_producer.verifier.consumer_state.plan import expected_tables
+
+TABLE_DESCRIPTIONS = "table_descriptions"
+"""The option of a decoder that ``with_table_schemas`` adds."""
+
+
+@dataclass(frozen=True)
+class KnownTable:
+    """A table whose definition is known.
+
+    :param columns: the columns that are sent, in table order.
+    :param key: names of the handle key's columns; empty without a handle key.
+    """
+
+    columns: tuple[ColumnInfo, ...]
+    key: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Messages that exist, in parts, and what is needed to decode them.
+
+    :param messages: shape ``MESSAGES``; a part has a range of a topic partition, in the order of its offsets.
+    :param options: of the decoder, without the table schemas that are in the messages.
+    :param claims: location of the claim-check objects; empty if unknown.
+    :param tables: the tables whose definition is known, by ``SCHEMA.TABLE``.
+    """
+
+    changefeed: Changefeed
+    messages: LocalDataset
+    options: Options
+    claims: str = ""
+    tables: Mapping[str, KnownTable] = field(default_factory=dict)
+
+    @property
+    def fidelity(self) -> Fidelity:
+        """What the messages carry."""
+        return fidelity(self.changefeed.protocol, self.options)
+
+    @cached_property
+    def decoder(self) -> BatchFunction:
+        """The function from messages to events.
+
+        In some protocols the schemas of tables are messages of their own; then all messages are read once.
+        """
+        options = self.options
+        if TABLE_DESCRIPTIONS not in options:
+            options = with_table_schemas(self.messages, self.changefeed.protocol, options)
+        return event_decoder(self.changefeed.protocol, options, self.claims)
+
+    @property
+    def events(self) -> LocalDataset:
+        """The events of the messages (shape ``DECODED``)."""
+        return local(self.messages.map(self.decoder, DECODED))
+
+
+def known_tables(catalog: Catalog) -> Mapping[str, KnownTable]:
+    """Return the newest version of each table of a catalog, by ``SCHEMA.TABLE``."""
+    return {
+        table.qualified_name: KnownTable(tuple(table.columns[offset] for offset in table.sent), _key(table))
+        for table in catalog.tables
+    }
+
+
+def _key(table: TableInfo) -> tuple[str, ...]:
+    handle = table.handle_index
+    return () if handle is None else tuple(table.columns[offset].name for offset in handle.offsets)
+
+
+def golden_folder(folder: Path) -> Origin:
+    """Return the messages of a golden folder.
+
+    :raises FolderError: for a damaged folder.
+    """
+    manifest = golden.manifest(folder)
+    changefeed = golden.changefeed(folder, manifest)
+    options = changefeed.codec_options()
+    if changefeed.spec.schemas is not None:
+        options["schemas"] = golden.schemas(folder)
+    return Origin(
+        changefeed=changefeed,
+        messages=_folder_messages(folder),
+        options=options,
+        claims=golden.claims(folder),
+        tables=_tables(folder, manifest),
+    )
+
+
+def _tables(folder: Path, manifest: Mapping[str, object]) -> dict[str, KnownTable]:
+    try:
+        tables = expected_tables(folder, manifest)
+    except FolderError:  # a folder with messages only
+        return {}
+    return {table.qualified_name: KnownTable(table.columns, table.key) for table in tables}
+
+
+def _folder_messages(folder: Path) -> LocalDataset:
+    """Return the messages of a golden folder, which the tasks read."""
+    engine, files = LocalEngine(), folder.absolute() / MESSAGE_FILES
+    if files.exists():
+        groups = message_groups(files)
+        if groups is None:
+            return local(parquet_parts(engine, files, MESSAGES))
+        return local(engine.of_parts(len(groups), lambda part: read_group(*groups[part], MESSAGES), MESSAGES))
+    lines = folder.absolute() / "messages.jsonl"
+    return local(engine.of_parts(1, lambda _: record_batches(golden.message_lines(lines)), MESSAGES))
+
+
+def storage_folder(changefeed: Changefeed, tables: Mapping[str, KnownTable] | None = None) -> Origin:
+    """Return the rows of a storage sink's files.
+
+    :param tables: the tables whose definition is known, by ``SCHEMA.TABLE``.
+    """
+    listing = list_storage(changefeed.sink_uri.path, changefeed.protocol)
+    options = changefeed.codec_options()
+    rows = storage_rows(LocalEngine(), listing, changefeed.protocol, options)
+    reading = reading_options(listing, options)
+    return Origin(changefeed=changefeed, messages=local(rows), options=reading, tables=tables or {})
