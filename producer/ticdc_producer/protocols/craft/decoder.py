@@ -4,8 +4,9 @@ The format requires this order: the last bytes give the length of the size table
 end of every other section, and headers refer to terms of the dictionary.
 
 TiCDC's own decoder (tiflow ``message_decoder.go``) ignores many of these errors or crashes on them. The
-decoder also accepts what classic TiCDC (tiflow) never writes: events of several kinds in one message, an
-update whose old values come first, numbers longer than necessary, and unused terms.
+decoder also accepts what classic TiCDC (tiflow) never writes: events of several kinds in one message, and an
+update whose old values come first. It refuses what no decoded event has: numbers with needless bytes, and
+terms that are unused, repeated, or not in the order of their first use.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Image, Kind, Op, ResolvedEvent, RowEvent
-from ticdc_producer.protocols.craft.group import GroupReader
+from ticdc_producer.protocols.craft.group import GroupReader, used_terms
 from ticdc_producer.protocols.craft.wire import (
     NEW_VALUES,
     NO_PARTITION,
@@ -49,10 +50,12 @@ class CraftEnvelope:
     :param body: offset of the first event's body.
     :param sizes: bytes of each body.
     :param groups: for each row event, the bytes of its column groups.
+    :param named: number of the first terms, which are names of schemas and tables.
     """
 
     headers: Sequence[Header]
     terms: Sequence[str]
+    named: int
     body: int
     sizes: Sequence[int]
     groups: Sequence[Sequence[int]]
@@ -78,8 +81,8 @@ def parse_envelope(data: bytes) -> CraftEnvelope:
         expected = f"sections of {tables_start - start} bytes in all, not {dictionary + terms_size - start}"
         raise rejected("CRAFT-LAYOUT", expected, tables_start)
     terms = _terms(ByteReader(data, dictionary, tables_start))
-    headers = _headers(ByteReader(data, start, body), len(sizes), terms)
-    return CraftEnvelope(headers, terms, body, sizes, _group_tables(tables, headers))
+    headers, named = _headers(ByteReader(data, start, body), len(sizes), terms)
+    return CraftEnvelope(headers, terms, named, body, sizes, _group_tables(tables, headers))
 
 
 def _tables_section(data: bytes, start: int) -> ByteReader:
@@ -132,10 +135,13 @@ def _terms(section: ByteReader) -> list[str]:
     lengths = section.uvarints(section.count(1, "CRAFT-DICT"))
     terms = [section.text(length, "CRAFT-DICT") for length in lengths]
     section.finish("CRAFT-DICT")
+    if len(set(terms)) < len(terms) or "" in terms:
+        raise rejected("CRAFT-DICT", "terms that are neither equal nor empty", section.position)
     return terms
 
 
-def _headers(section: ByteReader, count: int, terms: Sequence[str]) -> list[Header]:
+def _headers(section: ByteReader, count: int, terms: Sequence[str]) -> tuple[list[Header], int]:
+    """Return the headers, and the number of terms in them."""
     start = section.position
     if count * _HEADER_FIELDS > section.remaining:
         raise rejected("CRAFT-HEADER", f"headers of {count} events", start)
@@ -149,8 +155,9 @@ def _headers(section: ByteReader, count: int, terms: Sequence[str]) -> list[Head
         raise rejected("CRAFT-TYPE", "an event type 1, 2 or 3", start)
     if min(partitions) < NO_PARTITION:
         raise rejected("CRAFT-HEADER", "a partition id, or -1", start)
-    names = ([_name(id_, terms, start) for id_ in ids] for ids in (schemas, tables))
-    return list(map(Header, commit_ts, kinds, partitions, *names))
+    names = [[_name(id_, terms, start) for id_ in ids] for ids in (schemas, tables)]
+    named = used_terms(tables, used_terms(schemas, 0, start), start)
+    return list(map(Header, commit_ts, kinds, partitions, *names)), named
 
 
 def _name(term: int, terms: Sequence[str], start: int) -> str:
@@ -174,7 +181,7 @@ class CraftDecoder:
         """
         data = value or b""
         message = parse_envelope(data)
-        reader = GroupReader(message.terms)
+        reader = GroupReader(message.terms, message.named)
         groups = iter(message.groups)
         end = message.body
         for header, size in zip(message.headers, message.sizes, strict=True):
@@ -187,6 +194,7 @@ class CraftDecoder:
             else:
                 body.finish("CRAFT-LAYOUT")
                 yield ResolvedEvent(commit_ts=header.commit_ts)
+        reader.finish(end)
 
 
 def _row(header: Header, body: ByteReader, sizes: Sequence[int], reader: GroupReader) -> RowEvent:

@@ -148,11 +148,13 @@ class Description:
     """The columns of a group.
 
     :param encoded: the bytes of this description.
+    :param types: the type of each column, one byte each.
     """
 
     columns: tuple[EventColumn, ...]
     readers: tuple[Reader, ...]
     encoded: bytes
+    types: bytes
 
 
 class GroupReader:
@@ -161,10 +163,12 @@ class GroupReader:
     Rows of a table repeat the same bytes as description of their columns; these are parsed once.
 
     :param terms: the message's dictionary.
+    :param named: number of its first terms, which are names of schemas and tables.
     """
 
-    def __init__(self, terms: Sequence[str]) -> None:
+    def __init__(self, terms: Sequence[str], named: int) -> None:
         self._terms = terms
+        self._used = named
         self._last: Description | None = None
 
     def read(self, group: ByteReader) -> tuple[int, tuple[EventColumn, ...], Image]:
@@ -172,13 +176,26 @@ class GroupReader:
 
         :raises DecodeError: if the group is malformed, or has bytes after its content.
         """
-        kind = group.take(1, "CRAFT-GROUPS")[0]
-        if kind not in (NEW_VALUES, OLD_VALUES):
-            raise rejected("CRAFT-GROUPS", f"a group type 1 or 2, not {kind}", group.position - 1)
-        described = self._description(group)
+        kind, described = self.head(group)
         image = _image(group, described)
         group.finish("CRAFT-GROUPS")
         return kind, described.columns, image
+
+    def head(self, group: ByteReader) -> tuple[int, Description]:
+        """Return the type of a group and the description of its columns; the values follow."""
+        kind = group.take(1, "CRAFT-GROUPS")[0]
+        if kind not in (NEW_VALUES, OLD_VALUES):
+            raise rejected("CRAFT-GROUPS", f"a group type 1 or 2, not {kind}", group.position - 1)
+        return kind, self._description(group)
+
+    def finish(self, end: int) -> None:
+        """Check that every term was used.
+
+        :param end: where the dictionary ends, for the error.
+        """
+        if self._used < len(self._terms):
+            expected = f"{self._used} terms, which are used, not {len(self._terms)}"
+            raise rejected("CRAFT-TERM", expected, end)
 
     def _description(self, group: ByteReader) -> Description:
         last = self._last
@@ -197,6 +214,7 @@ class GroupReader:
             raise rejected("CRAFT-TERM", f"name ids of 0 … {len(self._terms) - 1}", start)
         if max(types) > 0xFF or max(flags) > _MAX_FLAG:
             raise rejected("CRAFT-COLUMN", "types of one byte and flags of four", start)
+        self._used = used_terms(ids, self._used, start)
         names = [self._terms[id_] for id_ in ids]
         if len(set(names)) < count:
             raise rejected("CRAFT-TERM", "a name for each column of its own", start)
@@ -204,7 +222,27 @@ class GroupReader:
             columns=tuple(map(_column, names, types, flags)),
             readers=tuple(map(reader, types, flags)),
             encoded=group.data[start : group.position],
+            types=bytes(types),
         )
+
+
+def used_terms(ids: Sequence[int], used: int, start: int) -> int:
+    """Return the number of terms that are used after some more.
+
+    TiCDC numbers terms in the order of their first use.
+
+    >>> used_terms([0, 1, 0, 2], 1, 0)
+    3
+
+    :param used: number of terms used before.
+    :param start: position, for the error.
+    """
+    for id_ in ids:
+        if id_ > used:
+            raise rejected("CRAFT-TERM", f"terms in the order of their first use: {used} before {id_}", start)
+        if id_ == used:
+            used += 1
+    return used
 
 
 def _column(name: str, code: int, flag: int) -> EventColumn:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.craft.options import CraftOptions
 from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
+from ticdc_producer.protocols.wire import EventBytes, WireFormat
 
 
 def _encoder(options: CraftOptions, _: Options) -> Encoder:
@@ -17,6 +20,12 @@ def _decoder(_options: CraftOptions, _: Options) -> Decoder:
     from ticdc_producer.protocols.craft.decoder import CraftDecoder
 
     return CraftDecoder()
+
+
+def _events(key: bytes | None, value: bytes | None) -> Sequence[EventBytes]:
+    from ticdc_producer.protocols.craft.event_texts import event_texts
+
+    return event_texts(key, value)
 
 
 def _matches(key: bytes, value: bytes) -> bool:
@@ -40,4 +49,5 @@ SPEC = ProtocolSpec(
     conformance=ConformanceOptions(
         histories={}, variants=({"delete-only-output-handle-key-columns": True}, {"max-batch-size": 2})
     ),
+    wire=WireFormat(events=_events, starts=None),
 )

@@ -75,7 +75,7 @@ def rejected(code: str, expected: str, byte: int) -> DecodeError:
 def uvarint_at(data: bytes, position: int, end: int) -> tuple[int, int]:
     """Return the number at ``position``, and the position after it.
 
-    :raises DecodeError: if it is truncated at ``end`` or does not fit into 64 bits.
+    :raises DecodeError: if it is truncated at ``end``, is larger than 64 bits, or has needless bytes.
     """
     if position < end and data[position] < 0x80:
         return data[position], position + 1
@@ -83,10 +83,10 @@ def uvarint_at(data: bytes, position: int, end: int) -> tuple[int, int]:
     for count, byte in enumerate(data[position : min(end, position + _MAX_VARINT_BYTES)]):
         number |= (byte & 0x7F) << 7 * count
         if byte < 0x80:
-            if number > UINT64:
+            if number > UINT64 or (count and not byte):
                 break
             return number, position + count + 1
-    raise rejected("CRAFT-VARINT", "a number of 64 bits, complete", position)
+    raise rejected("CRAFT-VARINT", "a number of 64 bits, complete, without needless bytes", position)
 
 
 def unzigzag(number: int) -> int:
@@ -126,7 +126,7 @@ class ByteReader:
             second = data[position + 1] if first >= 0x80 and position < last else 0x80
             if first < 0x80:
                 number, position = first, position + 1
-            elif second < 0x80:
+            elif 0 < second < 0x80:
                 number, position = first & 0x7F | second << 7, position + 2
             else:
                 number, position = uvarint_at(data, position, self.end)
