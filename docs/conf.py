@@ -105,6 +105,7 @@ MENU = {
         "decisions/0028-one-composition-on-two-engines": "One composition on two engines",
         "decisions/0029-modules-of-one-subject": "Modules of one subject, and words of the field",
         "decisions/0030-bytes-of-messages": "Bytes of messages",
+        "decisions/0031-the-writer-of-spark": "The writer of Spark",
     },
 }
 """The menu: groups of pages with their titles."""
