@@ -59,14 +59,14 @@ def tried(topic: WireTopic, mutants: Iterator[Mutant]) -> Results:
     return results
 
 
-def mutants(topic: WireTopic, seed: int, places: int, changes: int | None = None) -> Iterator[Mutant]:
+def mutants(topic: WireTopic, seed: int, sites: int, changes: int | None = None) -> Iterator[Mutant]:
     """Yield mutants of every path.
 
-    :param places: for each path, the number of nodes that are changed.
+    :param sites: for each path, the number of nodes that are changed.
     :param changes: for each node, the number of changes that are drawn; None: all changes.
     """
     random = Random(seed)
-    for path, index, node_path, node in _drawn(topic, random, places):
+    for path, index, node_path, node in _drawn(topic, random, sites):
         root = topic.form.parsed(topic.messages[index]["key"], topic.messages[index]["value"])
         kinds = changes_at(root, node_path, other_values(node))
         names = sorted(kinds)
@@ -75,14 +75,14 @@ def mutants(topic: WireTopic, seed: int, places: int, changes: int | None = None
                 yield Mutant(path, kind, index, messages)
 
 
-def stream_mutants(topic: WireTopic, seed: int, places: int) -> Iterator[Mutant]:
+def stream_mutants(topic: WireTopic, seed: int, sites: int) -> Iterator[Mutant]:
     """Yield topics whose messages are lost, repeated, or elsewhere; ``path`` is the kind of the message."""
     random = Random(seed)
     by_kind: dict[str, list[int]] = defaultdict(list)
     for index, message in enumerate(topic.messages):
         by_kind[message["type"]].append(index)
     for kind, indexes in sorted(by_kind.items()):
-        for index in random.sample(indexes, min(places, len(indexes))):
+        for index in random.sample(indexes, min(sites, len(indexes))):
             for change, messages in _stream_changes(topic.messages, index).items():
                 if [*with_offsets(messages)] != topic.messages:
                     yield Mutant(kind, change, index, messages)
@@ -116,14 +116,14 @@ def _stream_changes(messages: Sequence[Row], index: int) -> dict[str, list[Row]]
     }
 
 
-def _drawn(topic: WireTopic, random: Random, places: int) -> Iterator[tuple[str, int, Path, Node]]:
+def _drawn(topic: WireTopic, random: Random, sites: int) -> Iterator[tuple[str, int, Path, Node]]:
     """Yield nodes of each path: its name, the index of the message, the node's path, and the node."""
     by_path: dict[str, list[tuple[int, Path, Node]]] = defaultdict(list)
     for index, message in enumerate(topic.messages):
         for names, path, node in nodes(topic.form.parsed(message["key"], message["value"])):
             by_path[spelled(names)].append((index, path, node))
     for name, occurrences in sorted(by_path.items()):
-        for occurrence in random.sample(occurrences, min(places, len(occurrences))):
+        for occurrence in random.sample(occurrences, min(sites, len(occurrences))):
             yield name, *occurrence
 
 

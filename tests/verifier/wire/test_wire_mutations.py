@@ -61,7 +61,7 @@ def test_every_message_can_be_written_again(protocol: str) -> None:
 def test_changes_that_are_not_found_are_documented(protocol: str) -> None:
     with wire_topic("seed_t1", protocol) as topic:
         assert topic.verdict(topic.messages).ok
-        drawn = islice(mutants(topic, SEED, places=1, changes=1), None, None, 4)
+        drawn = islice(mutants(topic, SEED, sites=1, changes=1), None, None, 4)
         assert unexpected(topic, protocol, tried(topic, drawn)) == []
 
 
@@ -71,15 +71,15 @@ def test_changes_that_are_not_found_are_documented(protocol: str) -> None:
 def test_every_change_of_every_path_that_is_not_found_is_documented(protocol: str, scenario: str) -> None:
     with wire_topic(scenario, protocol) as topic:
         assert topic.verdict(topic.messages).ok
-        results = tried(topic, mutants(topic, SEED, places=1))
+        results = tried(topic, mutants(topic, SEED, sites=1))
     survivors = len(results.survivors)
     print(f"| {protocol} | {scenario} | {results.tried.total()} | {results.found} | {survivors} |")
     assert unexpected(topic, protocol, results) == []
 
 
-@pytest.mark.parametrize("places", [1, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("sites", [1, pytest.param(10, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_messages_that_are_lost_or_moved_are_found(protocol: str, places: int) -> None:
+def test_messages_that_are_lost_or_moved_are_found(protocol: str, sites: int) -> None:
     with wire_topic("seed_t1", protocol) as topic:
-        survivors = tried(topic, stream_mutants(topic, SEED, places)).survivors
+        survivors = tried(topic, stream_mutants(topic, SEED, sites)).survivors
         assert [str(one) for one in survivors if not documented_in_stream(one)] == []

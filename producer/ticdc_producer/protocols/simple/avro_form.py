@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 from ticdc_producer.protocols.avro.field_reader import AvroCursor
 from ticdc_producer.protocols.simple import envelope as layout
 
-FieldReader: TypeAlias = Callable[[AvroCursor], Any]
+_FieldReader: TypeAlias = Callable[[AvroCursor], Any]
 
 
-def avro_form(value: bytes) -> dict[str, Any]:
+def avro_form(value: bytes) -> dict[str, object]:
     """Return the content of a message: ``message`` for its type, and the members of its payload.
 
     A row is a map, whose order means nothing. TiCDC writes it in random order.
@@ -46,7 +46,7 @@ def _boolean(cursor: AvroCursor) -> bool | str:
     return content == b"\x01" if content <= b"\x01" else content.hex()
 
 
-def _symbol(*symbols: str) -> FieldReader:
+def _symbol(*symbols: str) -> _FieldReader:
     return lambda cursor: symbols[_index(cursor, len(symbols))]
 
 
@@ -57,7 +57,7 @@ def _index(cursor: AvroCursor, count: int) -> int:
     return index
 
 
-def _union(*branches: tuple[str, FieldReader]) -> FieldReader:
+def _union(*branches: tuple[str, _FieldReader]) -> _FieldReader:
     """Return a reader of a union: an object with the name of the branch; null for the branch ``null``."""
 
     def read(cursor: AvroCursor) -> dict[str, Any] | None:
@@ -67,15 +67,15 @@ def _union(*branches: tuple[str, FieldReader]) -> FieldReader:
     return read
 
 
-def _optional(read: FieldReader) -> FieldReader:
+def _optional(read: _FieldReader) -> _FieldReader:
     return lambda cursor: read(cursor) if cursor.branch() else None
 
 
-def _record(**fields: FieldReader) -> FieldReader:
+def _record(**fields: _FieldReader) -> _FieldReader:
     return lambda cursor: {name: read(cursor) for name, read in fields.items()}
 
 
-def _list(read: FieldReader) -> FieldReader:
+def _list(read: _FieldReader) -> _FieldReader:
     def items(cursor: AvroCursor) -> list[Any]:
         elements: list[Any] = []
         while count := cursor.long():
@@ -87,12 +87,12 @@ def _list(read: FieldReader) -> FieldReader:
     return items
 
 
-def _map(read: FieldReader) -> FieldReader:
+def _map(read: _FieldReader) -> _FieldReader:
     entries = _list(lambda cursor: (cursor.text(), read(cursor)))
     return lambda cursor: dict(entries(cursor))
 
 
-_LONG: FieldReader = AvroCursor.long
+_LONG: _FieldReader = AvroCursor.long
 _ROW = _optional(_map(_union(
     ("null", _LONG), ("long", _LONG), ("float", AvroCursor.binary32), ("double", AvroCursor.binary64),
     ("string", _text), ("bytes", _text), ("Timestamp", _record(location=_text, value=_text)),
@@ -108,7 +108,7 @@ _TABLE = _record(
     database=_text, table=_text, tableID=_LONG, version=_LONG, columns=_list(_COLUMN), indexes=_list(_INDEX)
 )
 _VERSIONED = partial(_record, version=_LONG)
-_PAYLOADS: dict[str, FieldReader] = {
+_PAYLOADS: dict[str, _FieldReader] = {
     "WATERMARK": _VERSIONED(commitTs=_LONG, buildTs=_LONG),
     "BOOTSTRAP": _VERSIONED(buildTs=_LONG, tableSchema=_TABLE),
     "DDL": _VERSIONED(
