@@ -36,6 +36,7 @@ def compared(rows: list[tuple[str, str, int, int]]) -> ComparedEvents:
         kind=np.array(kind, np.int64),
         identity=numbers,
         shape=numbers,
+        wire=numbers,
         expected=numbers % 2 == 0,
     )
 

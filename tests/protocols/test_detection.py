@@ -24,9 +24,11 @@ PROTOCOLS = {
 
 
 def _files(variant: str) -> list[Path]:
-    """All message files of a protocol, except Avro, which cannot be detected from a message."""
+    """All message files of a protocol in Kafka, except Avro, which cannot be detected from a message."""
     found = [path for form in (variant, f"new-{variant}") for path in GOLDEN.glob(f"*/*.{form}.*jsonl")]
-    return [path for path in found if not path.name.endswith((".claims.jsonl", ".avro.jsonl"))]
+    return [
+        path for path in found if not path.name.endswith((".claims.jsonl", ".avro.jsonl", ".storage.jsonl"))
+    ]
 
 
 @pytest.mark.parametrize("variant", PROTOCOLS)

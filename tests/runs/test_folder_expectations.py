@@ -64,8 +64,10 @@ def test_what_the_run_found_is_found_in_its_folder(
     ran = api.run(FAULTY, sink_uri=uri, out=tmp_path / "good").verdict
     found = api.verify(folder=tmp_path / "good")
     assert ran is not None
+    assert ran.comparison is not None
     assert found.ok
-    assert (found.comparison, found.state) == (ran.comparison, ran.state)
+    # The manifest has the digests of the messages, so that all parts of them are compared.
+    assert (found.comparison, found.state) == (replace(ran.comparison, not_compared={}), ran.state)
     report = api.run(FAULTY, sink_uri=uri, out=tmp_path / "bad", inject=["lost-row"])
     assert report.verdict is not None
     assert not report.verdict.ok

@@ -240,10 +240,15 @@ def event_of(line: Mapping[str, object]) -> Event:
     return msgspec.convert(line, Event)
 
 
+_OPTION_VALUE: dict[str, object] = {"type": ["boolean", "integer", "string", "null"]}
+
+
 def wire_schema() -> dict[str, object]:
     """Return the JSON Schema. A line matches one of the definitions."""
     references, definitions = msgspec.json.schema_components(
-        [Hello, Request, ApplyRequest, Answer], ref_template="#/$defs/{name}"
+        [Hello, Request, ApplyRequest, Answer],
+        schema_hook=lambda _object: _OPTION_VALUE,
+        ref_template="#/$defs/{name}",
     )
     for name in _LARGE:
         integer = definitions["Event"]["properties"][name]

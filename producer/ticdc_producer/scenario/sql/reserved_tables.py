@@ -152,8 +152,8 @@ class ReservedTables:
         self._reserved[name] = new
 
     def _refused(self, table: TableInfo, hint: str) -> UnsupportedSQL:
-        made = "were generated" if _name(table) in self._generated else "come from a step"
-        return UnsupportedSQL(f"the rows of {table.qualified_name} {made}", hint=hint)
+        origin = "were generated" if _name(table) in self._generated else "come from a step or a dump"
+        return UnsupportedSQL(f"the rows of {table.qualified_name} {origin}", hint=hint)
 
     def take_snapshot(self, cluster: TiDBCluster, counts: Iterable[int]) -> None:
         """Note the rows of generated tables that statements used, after some numbers of commits."""
