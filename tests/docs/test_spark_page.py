@@ -16,7 +16,8 @@ BROKER, TOPIC = "localhost:9092", "orders"
 def test_the_blocks_run(spark: SparkSession, kafka: EmbeddedKafka, tmp_path: Path) -> None:
     """All but the one that needs Delta. Spark's paths are relative to the folder in which it was started."""
     spark.conf.set("spark.sql.shuffle.partitions", "2")
-    ticdc_producer.run("bank", sink_uri=f"kafka://{kafka.bootstrap}/{TOPIC}?protocol=simple&partition-num=2")
+    uri = f"kafka://{kafka.bootstrap}/{TOPIC}?protocol=simple&partition-num=2"
+    ticdc_producer.run("bank", sink_uri=uri, replace=True)  # other tests share the broker
     items = spark.sql("SELECT 1L AS id, CAST(1.5 AS DECIMAL(8, 2)) AS price, 'insert' AS op")
     names: dict[str, object] = {"items": items}
     page = [block for block in blocks("spark.md", "python") if "delta" not in block]
