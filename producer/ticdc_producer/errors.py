@@ -249,10 +249,10 @@ def _rebuild_decode_error(
     return DecodeError(code, expected, part=part, byte=byte, topic=topic, partition=partition, offset=offset)
 
 
-class UnreadableValue(ProducerError):
-    """A value of an event that the type which it is read as cannot hold.
+class MessageError(ProducerError):
+    """A message that cannot be used.
 
-    :param topic: topic of its message.
+    :param topic: its topic.
     :param partition: its partition.
     :param offset: its offset.
     """
@@ -264,19 +264,12 @@ class UnreadableValue(ProducerError):
         self.offset = offset
 
 
-class RecognitionError(ProducerError):
-    """The protocol was not given and cannot be detected unambiguously.
+class UnreadableValue(MessageError):
+    """A message with a value that the type which it is read as cannot hold."""
 
-    :param topic: topic of the message from which detection failed.
-    :param partition: its partition.
-    :param offset: its offset.
-    """
 
-    def __init__(self, what: str, *, topic: str, partition: int, offset: int, hint: str = "") -> None:
-        super().__init__(what, where=f"{topic}/{partition}@{offset}", hint=hint)
-        self.topic = topic
-        self.partition = partition
-        self.offset = offset
+class RecognitionError(MessageError):
+    """The protocol was not given, and cannot be detected unambiguously from this message."""
 
 
 class FolderError(ProducerError):
