@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from ticdc_producer.config.parameters import PARAMETERS
 from ticdc_producer.errors import ArgumentError
@@ -42,12 +42,6 @@ class SourceOption:
     help: str
     default: Plain = None
     uses: tuple[Use, ...] = READS
-
-    @property
-    def field(self) -> str:
-        """The name of the attribute with its value."""
-        words = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).lower()
-        return words.removeprefix(KAFKA_PREFIX).replace("-", "_").replace(".", "_")
 
 
 OPTIONS = (
@@ -153,6 +147,11 @@ class GivenOptions:
     def __repr__(self) -> str:
         """Return the names alone: values may be secrets."""
         return f"GivenOptions({', '.join(name for name, value in self.values.items() if value is not None)})"
+
+    def with_parameters(self, uri: str) -> str:
+        """Return a sink URI with the parameters of TiCDC."""
+        # ${NAME} is substituted before percent-encoding is undone.
+        return f"{uri}?{urlencode(self.sink_parameters, safe='${}')}"
 
 
 def given_options(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import Self
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from pyspark_ticdc.offsets import Partitions, bounds, partitions_of, ranges_of
 from pyspark_ticdc.options import BOOTSTRAP, GivenOptions
@@ -71,7 +71,7 @@ def _changefeed(options: GivenOptions) -> tuple[Changefeed, bool]:
     """Return the changefeed of a sink URI, and whether the protocol is to be detected."""
     config = None if options.values["config"] is None else changefeed_content(str(options.values["config"]))
     given = options.values.get("sink-uri")
-    uri = sink_uri(options) if given is None else str(given)
+    uri = _sink_uri(options) if given is None else str(given)
     changefeed = changefeed_of(uri, config, kafka_properties=options.kafka_properties)
     return changefeed, not names_protocol(uri, config)
 
@@ -83,7 +83,7 @@ def _folder(folder: Path, options: GivenOptions) -> Origin:
     return storage_folder(changefeed_of(source["sink_uri"], None))
 
 
-def sink_uri(options: GivenOptions) -> str:
+def _sink_uri(options: GivenOptions) -> str:
     """Return the sink URI that the options for Kafka are equal to.
 
     :raises ArgumentError: if no topic is named.
@@ -93,8 +93,7 @@ def sink_uri(options: GivenOptions) -> str:
         what = f"option {BOOTSTRAP!r} requires the option 'subscribe'"
         raise ArgumentError(what, argument="subscribe", hint="it names the topics")
     topic = quote(str(topics).partition(",")[0].strip())
-    # ${NAME} is substituted before percent-encoding is undone.
-    return f"kafka://{options.values[BOOTSTRAP]}/{topic}?{urlencode(options.sink_parameters, safe='${}')}"
+    return options.with_parameters(f"kafka://{options.values[BOOTSTRAP]}/{topic}")
 
 
 @dataclass(frozen=True)

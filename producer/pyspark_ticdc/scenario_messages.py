@@ -10,13 +10,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import monotonic
-from urllib.parse import urlencode
 
 import pyarrow as pa
 
 from pyspark_ticdc.offsets import Partitions
 from pyspark_ticdc.options import MAX_LONG, GivenOptions
 from ticdc_producer.config import Changefeed
+from ticdc_producer.config.sink_uri import default_sink_uri
 from ticdc_producer.engine.dataset import Batches
 from ticdc_producer.engine.local import LocalDataset, LocalEngine, local
 from ticdc_producer.errors import ArgumentError
@@ -73,8 +73,7 @@ class ScenarioTopics:
         :raises ProducerError: for a scenario that cannot be run, or only by Spark.
         """
         scenario = load_scenario(str(options.values["scenario"]), ())
-        parameters = options.sink_parameters
-        uri = f"kafka:///{scenario.name}?{urlencode(parameters, safe='${}')}" if parameters else None
+        uri = options.with_parameters(default_sink_uri(scenario.name)) if options.sink_parameters else None
         pace = options.values.get("rowsPerSecond")
         topics = cls(scenario, uri, Pace(None if pace is None else int(pace)))
         if estimate_of(topics.job).requires_spark:

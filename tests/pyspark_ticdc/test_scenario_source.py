@@ -67,6 +67,14 @@ def test_a_scenario_as_a_stream(tmp_path: Path) -> None:
     assert MicroBatches(**options).read() == batches
 
 
+def test_parameters_of_a_scenario_whose_name_is_no_topic(tmp_path: Path) -> None:
+    """The topic is that of a run."""
+    file = tmp_path / "orders & customers.sql"
+    file.write_text("CREATE TABLE test.t (id INT PRIMARY KEY); INSERT INTO test.t VALUES (1);")
+    (rows,) = MicroBatches(scenario=str(file), protocol="canal-json").read()
+    assert {row["topic"] for row in rows} == {"orders___customers"}
+
+
 def test_a_stream_of_a_scenario_with_a_pace_ends_with_its_messages() -> None:
     """The trigger ``availableNow`` reads all messages, whatever the pace is."""
     assert sum(map(len, MicroBatches(scenario="seed_t1", rowsPerSecond="1").read())) == 15

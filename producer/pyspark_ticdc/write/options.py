@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 from pyspark_ticdc.options import BOOTSTRAP, GivenOptions, SourceOption, Use, given_options
-from ticdc_producer.config import Changefeed, changefeed_content
+from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.model.option_type import Boolean, IntRange, Text
 from ticdc_producer.model.tso import DEFAULT_EVERY_MS, DEFAULT_START, MAX_TS
@@ -118,13 +118,12 @@ def changefeed_to_write(options: GivenOptions) -> Changefeed:
     :raises ChangefeedError: for options that TiCDC or this package rejects.
     """
     values = options.values
-    uri = values["sink-uri"]
+    uri, config = values["sink-uri"], values["config"]
     if uri is None:
-        brokers, topic = values[BOOTSTRAP] or "", quote(str(values["topic"] or _DEFAULT_TOPIC))
-        # ${NAME} is substituted before percent-encoding is undone.
-        uri = f"kafka://{brokers}/{topic}?{urlencode(options.sink_parameters, safe='${}')}"
-    content = None if values["config"] is None else changefeed_content(Path(str(values["config"])))
-    return changefeed_of(str(uri), content, kafka_properties=options.kafka_properties)
+        topic = quote(str(values["topic"] or _DEFAULT_TOPIC))
+        uri = options.with_parameters(f"kafka://{values[BOOTSTRAP] or ''}/{topic}")
+    file = None if config is None else str(config)
+    return changefeed_of(str(uri), file, kafka_properties=options.kafka_properties)
 
 
 def ddl_text(options: GivenOptions) -> str:
