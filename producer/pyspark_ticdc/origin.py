@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Self
 from urllib.parse import quote
 
 from pyspark_ticdc.offsets import Partitions, bounds, partitions_of, ranges_of
@@ -40,9 +39,8 @@ def origin(options: GivenOptions) -> Origin:
     changefeed, detect = _changefeed(options)
     if changefeed.sink_uri.kind is SinkKind.STORAGE:
         return storage_folder(changefeed)
-    topics = TopicOptions.of(options, changefeed, detect=detect)
-    ranges = ranges_of(topics.cluster, topics.names, options)
-    return topics.origin(ranges, options)
+    topics = TopicOptions(options, changefeed, detect)
+    return topics.origin(ranges_of(topics.cluster, topics.names, options))
 
 
 def source_of(options: GivenOptions) -> str:
@@ -63,8 +61,7 @@ def topics_of(options: GivenOptions) -> TopicOptions:
     :raises ProducerError: for options that name no topics.
     """
     source_of(options)
-    changefeed, detect = _changefeed(options)
-    return TopicOptions.of(options, changefeed, detect=detect)
+    return TopicOptions(options, *_changefeed(options))
 
 
 def _changefeed(options: GivenOptions) -> tuple[Changefeed, bool]:
@@ -98,30 +95,30 @@ def _sink_uri(options: GivenOptions) -> str:
 
 @dataclass(frozen=True)
 class TopicOptions:
-    """Topics, and how their messages decode.
+    """The topics that options name, and how their messages decode.
 
     :param detect: whether the protocol follows from the first messages.
     """
 
-    names: Sequence[str]
+    options: GivenOptions
     changefeed: Changefeed
     detect: bool
 
-    @classmethod
-    def of(cls, options: GivenOptions, changefeed: Changefeed, *, detect: bool) -> Self:
-        """Return the topics that options name."""
-        subscribed = options.values["subscribe"]
-        names = str(subscribed).split(",") if subscribed else [changefeed.sink_uri.topic]
-        return cls([name.strip() for name in names], changefeed, detect)
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of the topics."""
+        subscribed = self.options.values["subscribe"]
+        names = str(subscribed).split(",") if subscribed else [self.changefeed.sink_uri.topic]
+        return [name.strip() for name in names]
 
     @property
     def cluster(self) -> Topics:
         """The cluster of the topics."""
         return Topics(brokers_of(self.changefeed))
 
-    def initial(self, options: GivenOptions) -> Partitions:
+    def initial(self) -> Partitions:
         """Return the offsets at which a stream begins."""
-        return bounds(self.cluster, self._partitions, options, "starting", self.starts(), self.ends())
+        return bounds(self.cluster, self._partitions, self.options, "starting", self.starts(), self.ends())
 
     def starts(self) -> Partitions:
         """Return the offset of the first message of each partition."""
@@ -131,20 +128,15 @@ class TopicOptions:
         """Return the offset after the last message of each partition."""
         return self.cluster.ends(self._partitions)
 
-    def available(self, starts: Partitions) -> Partitions:  # noqa: ARG002  # a scenario depends on it
-        """Return how far a stream can read now."""
+    def available(self, _starts: Partitions, /) -> Partitions:
+        """Return how far a stream can read now; only that of a scenario depends on its start."""
         return self.ends()
 
     @property
     def _partitions(self) -> dict[str, int]:
         return partitions_of(self.cluster, self.names)
 
-    def origin(
-        self,
-        ranges: Sequence[OffsetRange],
-        options: GivenOptions,
-        descriptions: Sequence[bytes] | None = None,
-    ) -> Origin:
+    def origin(self, ranges: Sequence[OffsetRange], descriptions: Sequence[bytes] | None = None) -> Origin:
         """Return the messages in some ranges.
 
         :param descriptions: the messages that describe tables, of protocols that have such messages; None:
@@ -153,9 +145,9 @@ class TopicOptions:
         brokers = brokers_of(self.changefeed)
         changefeed = _detected(self.changefeed, brokers, ranges) if self.detect else self.changefeed
         # Whether an event is a duplicate depends on those before it.
-        whole = options.values["duplicates"] == "drop"
+        whole = self.options.values["duplicates"] == "drop"
         parts = ranges if whole else slices(ranges, _TASKS)
-        claims = options.values["claim-check-storage-uri"]
+        claims = self.options.values["claim-check-storage-uri"]
         described = descriptions if changefeed.spec.described_versions is not None else None
         messages = messages_of_topics(changefeed, brokers, parts, descriptions=described)
         return messages if claims is None else replace(messages, claims=str(claims))

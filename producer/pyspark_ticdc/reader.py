@@ -72,4 +72,4 @@ def _origin(options: GivenOptions) -> Origin:
         return origin(options)
     from pyspark_ticdc.scenario_messages import ScenarioTopics  # simulations import much
 
-    return ScenarioTopics.of(options).whole(options)
+    return ScenarioTopics.of(options).whole()

@@ -100,7 +100,7 @@ class ScenarioTopics:
         partitions = self.job.stream.topic_partitions
         return [partitions.name(index) for index in range(len(partitions))]
 
-    def initial(self, options: GivenOptions) -> Partitions:  # noqa: ARG002  # a topic has options for it
+    def initial(self) -> Partitions:
         """Return the offsets at which a stream begins."""
         return self.starts()
 
@@ -112,7 +112,7 @@ class ScenarioTopics:
         """Return the number of messages of each partition."""
         return self.counts
 
-    def available(self, starts: Partitions) -> Partitions:
+    def available(self, starts: Partitions, /) -> Partitions:
         """Return how far a stream can read now."""
         return self.pace.ends(self.counts, starts)
 
@@ -123,17 +123,11 @@ class ScenarioTopics:
         sizes = [sum(batch.num_rows for batch in source()) for source in whole.sources]
         return dict(zip(self.names, sizes, strict=True))
 
-    def origin(
-        self,
-        ranges: Sequence[OffsetRange],
-        options: GivenOptions,
-        descriptions: Sequence[bytes] | None = None,
-    ) -> Origin:
+    def origin(self, ranges: Sequence[OffsetRange], descriptions: Sequence[bytes] | None = None) -> Origin:
         """Return the messages in some ranges.
 
         :param descriptions: as of ``TopicOptions.origin``.
         """
-        del options
         codec_options = self.changefeed.codec_options()
         if self.changefeed.spec.schemas is not None:
             codec_options["schemas"] = self.job.known_schemas
@@ -152,13 +146,13 @@ class ScenarioTopics:
             tables=known_tables(self.job.catalog),
         )
 
-    def whole(self, options: GivenOptions) -> Origin:
+    def whole(self) -> Origin:
         """Return all messages."""
         ranges = [
             OffsetRange(topic=topic, partition=partition, start=0, end=MAX_LONG)
             for topic, partition in self.names
         ]
-        return self.origin(ranges, options)
+        return self.origin(ranges)
 
     def _messages(self) -> LocalDataset:
         """Return all messages (shape ``MESSAGES``); each part simulates what it needs."""

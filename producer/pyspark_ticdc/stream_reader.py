@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from pyspark_ticdc.offsets import Partitions
-from pyspark_ticdc.options import GivenOptions, given_options
+from pyspark_ticdc.options import given_options
 from pyspark_ticdc.origin import source_of, topics_of
 from pyspark_ticdc.reader import TaskPartition
 from pyspark_ticdc.resolved import ResolvedSearch
@@ -41,7 +41,7 @@ class StreamSource(Protocol):
     def changefeed(self) -> Changefeed:
         """The changefeed of the messages."""
 
-    def initial(self, options: GivenOptions) -> Partitions:
+    def initial(self) -> Partitions:
         """Return the offsets at which a stream begins."""
 
     def starts(self) -> Partitions:
@@ -50,18 +50,13 @@ class StreamSource(Protocol):
     def ends(self) -> Partitions:
         """Return the offset after the last message of each partition."""
 
-    def available(self, starts: Partitions) -> Partitions:
+    def available(self, starts: Partitions, /) -> Partitions:
         """Return how far a stream can read now.
 
         :param starts: the offsets of the first micro-batch that is still to come.
         """
 
-    def origin(
-        self,
-        ranges: Sequence[OffsetRange],
-        options: GivenOptions,
-        descriptions: Sequence[bytes] | None = None,
-    ) -> Origin:
+    def origin(self, ranges: Sequence[OffsetRange], descriptions: Sequence[bytes] | None = None) -> Origin:
         """Return the messages in some ranges."""
 
 
@@ -91,7 +86,7 @@ class TicdcStreamReader(DataSourceStreamReader, TriggerAvailableNow):
 
     def initialOffset(self) -> StreamOffset:
         """Return where a query without a checkpoint begins."""
-        return _stream_offset(self._topics.initial(self._options), {})
+        return _stream_offset(self._topics.initial(), {})
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """Return the option ``maxOffsetsPerTrigger``."""
@@ -156,7 +151,7 @@ class TicdcStreamReader(DataSourceStreamReader, TriggerAvailableNow):
             if part.start < first[part.topic, part.partition]:
                 what = f"messages from offset {part.start} were removed before they were read"
                 raise TopicError(what, topic=f"{part.topic}/{part.partition}", hint="raise retention.ms")
-        return self._topics.origin(ranges, self._options, self._table_descriptions(first, ends))
+        return self._topics.origin(ranges, self._table_descriptions(first, ends))
 
     def _table_descriptions(self, first: Partitions, ends: Partitions) -> tuple[bytes, ...]:
         """Return the descriptions of tables in all messages before some offsets; each is read once."""
@@ -167,7 +162,7 @@ class TicdcStreamReader(DataSourceStreamReader, TriggerAvailableNow):
         }
         ranges = [part for part in offset_ranges(starts, ends) if part.start < part.end]
         if ranges:
-            read = self._topics.origin(ranges, self._options)
+            read = self._topics.origin(ranges)
             options = with_table_schemas(read.messages, read.changefeed.protocol, read.options)
             added: Any = options[TABLE_DESCRIPTIONS]
             self._descriptions = (*self._descriptions, *added)

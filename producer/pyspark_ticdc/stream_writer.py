@@ -46,7 +46,7 @@ class TicdcStreamWriter(DataSourceStreamArrowWriter):
         form = self._plan.form
         return self._plan.staging.write(partial_changes(form, batch) for batch in iterator)
 
-    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  # of Spark's interface
         """Encode and send the staged rows of a batch, or what an earlier attempt has not sent of them.
 
         :raises ProducerError: if they cannot be sent completely, or the batch has other rows than before.
@@ -54,6 +54,10 @@ class TicdcStreamWriter(DataSourceStreamArrowWriter):
         self._batches.write(staged_rows(messages), number=batchId)
         self._plan.staging.clear()
 
-    def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
+    def abort(
+        self,
+        messages: list[WriterCommitMessage | None],  # noqa: ARG002  # of Spark's interface
+        batchId: int,  # noqa: ARG002, N803  # of Spark's interface
+    ) -> None:
         """Delete the staged rows. Spark repeats the batch when the query starts again."""
         self._plan.staging.clear()
