@@ -46,7 +46,11 @@ class TicdcStreamWriter(DataSourceStreamArrowWriter):
         form = self._plan.form
         return self._plan.staging.write(partial_changes(form, batch) for batch in iterator)
 
-    def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803  # of Spark's interface
+    def commit(
+        self,
+        messages: list[WriterCommitMessage | None],
+        batchId: int,  # noqa: N803  # of Spark's interface
+    ) -> None:
         """Encode and send the staged rows of a batch, or what an earlier attempt has not sent of them.
 
         :raises ProducerError: if they cannot be sent completely, or the batch has other rows than before.

@@ -49,7 +49,10 @@ class TicdcWriter(DataSourceArrowWriter):
         finally:
             self._plan.staging.clear()
 
-    def abort(self, messages: list[WriterCommitMessage | None]) -> None:  # noqa: ARG002  # of Spark's interface
+    def abort(
+        self,
+        messages: list[WriterCommitMessage | None],  # noqa: ARG002  # of Spark's interface
+    ) -> None:
         """Delete the staged rows; messages that were sent remain for the same query to complete."""
         self._plan.staging.clear()
 
