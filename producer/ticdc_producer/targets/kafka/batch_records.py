@@ -81,16 +81,15 @@ class BatchRecords:
 
         :raises BrokerError: if no broker answers.
         """
-        notes = self._offsets.notes(topics, partitions)
-        offsets = self._offsets.load(topics, partitions)
-        if offsets is None or len(notes) != len(offsets):
+        stored = self._offsets.with_notes(topics, partitions)
+        if stored is None or not all(note for _, note in stored.values()):
             return None
-        fields = {partition: json.loads(note) for partition, note in notes.items()}
+        fields = {partition: json.loads(note) for partition, (_, note) in stored.items()}
         starts = {partition: values.pop("start") for partition, values in fields.items()}
         records = {partition: BatchRecord(**values) for partition, values in fields.items()}
         earliest = min(records.values(), key=lambda record: (record.number, record.complete))
         same = {partition for partition, record in records.items() if record == earliest}
         return earliest, {
             partition: offset if partition in same else starts[partition]
-            for partition, offset in offsets.items()
+            for partition, (offset, _) in stored.items()
         }

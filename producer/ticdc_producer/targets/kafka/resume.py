@@ -70,19 +70,16 @@ class StartOffsets:
 
         :raises BrokerError: if no broker answers.
         """
-        positions = self._positions(topics, partitions)
-        offsets = {(position.topic, position.partition): position.offset for position in positions}
-        return None if any(offset < 0 for offset in offsets.values()) else offsets
+        stored = self.with_notes(topics, partitions)
+        return None if stored is None else {partition: offset for partition, (offset, _) in stored.items()}
 
-    def notes(self, topics: Sequence[str], partitions: int) -> dict[tuple[str, int], str]:
-        """Read the notes of the partitions that have one.
+    def with_notes(
+        self, topics: Sequence[str], partitions: int
+    ) -> dict[tuple[str, int], tuple[int, str]] | None:
+        """Read the stored offsets with their notes; None unless all of these partitions have an offset.
 
         :raises BrokerError: if no broker answers.
         """
-        positions = self._positions(topics, partitions)
-        return {(p.topic, p.partition): p.metadata for p in positions if p.offset >= 0 and p.metadata}
-
-    def _positions(self, topics: Sequence[str], partitions: int) -> list[TopicPartition]:
         requested = [TopicPartition(topic, number) for topic in topics for number in range(partitions)]
         client = self._client()
 
@@ -94,11 +91,14 @@ class StartOffsets:
             return list(positions)
 
         try:
-            return until_answered(committed)
+            positions = until_answered(committed)
         except KafkaException as error:
             raise broker_error(self.brokers, error) from None
         finally:
             client.close()
+        if any(position.offset < 0 for position in positions):
+            return None
+        return {(p.topic, p.partition): (p.offset, p.metadata or "") for p in positions}
 
     def _client(self) -> Consumer:
         group = f"ticdc-producer.{self.run}"
