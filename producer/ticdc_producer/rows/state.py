@@ -75,16 +75,17 @@ class StateReader:
         internal = [column for column in needed if column.name not in own]
         reader = replace(self.changes, columns=pa.schema([*self.changes.columns, *internal]))
         held = [reader.columns.empty_table().append_column(_ARRIVAL, pa.array([], pa.int64()))]
-        newest, arrived, cleared = 0, 0, -1
+        newest, added, arrived, cleared = 0, 0, 0, -1
         for batch in batches:
             cleared = max(cleared, self._cleared(batch))
             for changes in reader(iter([batch])):
                 numbers = pa.array(np.arange(arrived, arrived + changes.num_rows))
                 arrived += changes.num_rows
                 held.append(self._until(pa.Table.from_batches([changes]).append_column(_ARRIVAL, numbers)))
-            if sum(rows.num_rows for rows in held[1:]) > max(_HELD_ROWS, newest):
+                added += held[-1].num_rows
+            if added > max(_HELD_ROWS, newest):
                 held = [self._newest(pa.concat_tables(held))]
-                newest = held[0].num_rows
+                newest, added = held[0].num_rows, 0
         return _after(self._newest(pa.concat_tables(held)), cleared)
 
     def _until(self, changes: pa.Table) -> pa.Table:
