@@ -115,7 +115,7 @@ class TicdcStreamReader(DataSourceStreamReader, TriggerAvailableNow):
         starts = self._with_new_partitions(starts, available)
         ends = limited(starts, available, limit)
         if self._drop:
-            search = ResolvedSearch(self._origin_of)
+            search = ResolvedSearch(partial(self._origin_of, self._topics.starts()))
             ends, resolved = search.ends(starts, ends, available, resolved)
         return _stream_offset(ends, resolved)
 
@@ -126,7 +126,7 @@ class TicdcStreamReader(DataSourceStreamReader, TriggerAvailableNow):
         """
         (starts, resolved), (ends, _) = _positions(start), _positions(end)
         starts = self._with_new_partitions(starts, ends)
-        read = self._origin_of(starts, ends)
+        read = self._origin_of(self._topics.starts(), starts, ends)
         rows = row_function(self._options, read, self._columns, partial(dict, resolved))
         shape = to_arrow_schema(self._columns, timezone="UTC")
         return [TaskPartition(source) for source in local(read.messages.map(rows, shape)).sources]
@@ -144,9 +144,13 @@ class TicdcStreamReader(DataSourceStreamReader, TriggerAvailableNow):
                 raise TopicError(what, topic=f"{position[0]}/{position[1]}", hint=hint)
         return {**dict.fromkeys(ends, 0), **starts}
 
-    def _origin_of(self, starts: Partitions, ends: Partitions) -> Origin:
+    def _origin_of(self, first: Partitions, starts: Partitions, ends: Partitions) -> Origin:
+        """Return the messages between two offsets of each partition.
+
+        :param first: the offset of the first message that each partition still has.
+        :raises TopicError: if some of the messages were removed.
+        """
         ranges = [part for part in offset_ranges(dict(starts), ends) if part.start < part.end]
-        first = self._topics.starts()
         for part in ranges:
             if part.start < first[part.topic, part.partition]:
                 what = f"messages from offset {part.start} were removed before they were read"
