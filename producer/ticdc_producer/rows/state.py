@@ -25,8 +25,6 @@ from ticdc_producer.rows.table_schema import table_schema
 from ticdc_producer.verifier.fingerprint import Numbers
 
 _ARRIVAL = "_arrival"
-_HELD_ROWS = 1 << 20
-"""Changes that are added before those that are not the newest of their key are removed."""
 _ACTIONS = frozenset(action.value for action in Action)
 
 
@@ -38,12 +36,15 @@ class StateReader:
     :param key: the columns of the handle key, with their types.
     :param commit_ts: how exact the commit-ts of the events are.
     :param at: the TSO of the state; None: the end.
+    :param held_rows: number of changes that are added before those that are not the newest of their key are
+        removed.
     """
 
     changes: ChangeReader
     key: Sequence[pa.Field]
     commit_ts: CommitTs
     at: int | None = None
+    held_rows: int = 1 << 20
 
     @classmethod
     def of(cls, read: Origin, changes: ChangeReader, at: int | None, argument: str) -> Self:
@@ -83,7 +84,7 @@ class StateReader:
                 arrived += changes.num_rows
                 held.append(self._until(pa.Table.from_batches([changes]).append_column(_ARRIVAL, numbers)))
                 added += held[-1].num_rows
-            if added > max(_HELD_ROWS, newest):
+            if added > max(self.held_rows, newest):
                 held = [self._newest(pa.concat_tables(held))]
                 newest, added = held[0].num_rows, 0
         return _after(self._newest(pa.concat_tables(held)), cleared)
