@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from pyspark_ticdc.options import GivenOptions
 from ticdc_producer.errors import ArgumentError, TopicError
-from ticdc_producer.runs.topics import offset_ranges
+from ticdc_producer.runs.topics import offset_ranges, partitions_of
 from ticdc_producer.targets.kafka.read import OffsetRange
 from ticdc_producer.targets.kafka.topics import Topics
 
@@ -15,18 +15,6 @@ Partitions = Mapping[tuple[str, int], int]
 """A number by topic and partition."""
 _EARLIEST, _LATEST = -2, -1
 _FORM = 'earliest, latest, or JSON such as {"TOPIC": {"0": 23, "1": -2}}; -2 is earliest, -1 latest'
-
-
-def partitions_of(cluster: Topics, topics: Sequence[str]) -> dict[str, int]:
-    """Return the number of partitions of topics.
-
-    :raises TopicError: for a topic that does not exist.
-    """
-    existing = cluster.existing()
-    for topic in topics:
-        if topic not in existing:
-            raise TopicError("the topic does not exist", topic=topic)
-    return {topic: existing[topic] for topic in topics}
 
 
 def ranges_of(cluster: Topics, topics: Sequence[str], options: GivenOptions) -> list[OffsetRange]:

@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from urllib.parse import quote
 
-from pyspark_ticdc.offsets import Partitions, bounds, partitions_of, ranges_of
+from pyspark_ticdc.offsets import Partitions, bounds, ranges_of
 from pyspark_ticdc.options import BOOTSTRAP, GivenOptions
 from ticdc_producer.config import Changefeed, SinkKind, changefeed_content
 from ticdc_producer.errors import ArgumentError
@@ -17,7 +17,7 @@ from ticdc_producer.rows.origin import Origin, golden_folder, storage_folder
 from ticdc_producer.rows.topics import messages_of_topics
 from ticdc_producer.runs.decode import names_protocol
 from ticdc_producer.runs.folder_source import folder_source
-from ticdc_producer.runs.topics import brokers_of
+from ticdc_producer.runs.topics import brokers_of, partitions_of
 from ticdc_producer.simulate.job import changefeed_of
 from ticdc_producer.targets.decode import protocol_of
 from ticdc_producer.targets.kafka.read import OffsetRange, read, slices

@@ -22,17 +22,25 @@ def offset_ranges(starts: Offsets, ends: Mapping[tuple[str, int], int]) -> list[
     ]
 
 
+def partitions_of(cluster: Topics, names: Sequence[str]) -> dict[str, int]:
+    """Return the number of partitions of the given topics.
+
+    :raises TopicError: for a topic that does not exist.
+    """
+    existing = cluster.existing()
+    for name in names:
+        if name not in existing:
+            raise TopicError("the topic does not exist", topic=name)
+    return {name: existing[name] for name in names}
+
+
 def whole_topics(brokers: Brokers, names: Sequence[str]) -> list[OffsetRange]:
     """Return the ranges of all messages of the given topics.
 
     :raises TopicError: for a topic that does not exist.
     """
     cluster = Topics(brokers)
-    existing = cluster.existing()
-    for name in names:
-        if name not in existing:
-            raise TopicError("the topic does not exist", topic=name)
-    partitions = {name: existing[name] for name in names}
+    partitions = partitions_of(cluster, names)
     return offset_ranges(cluster.starts(partitions), cluster.ends(partitions))
 
 
