@@ -25,8 +25,6 @@ from ticdc_producer.targets.kafka.topics import Topics
 
 SOURCES = (BOOTSTRAP, "sink-uri", "path", "scenario")
 """The options that name a source."""
-_TASKS = 32
-"""Large topics are cut into about twice as many ranges, which tasks read at the same time."""
 
 
 def origin(options: GivenOptions) -> Origin:
@@ -146,7 +144,7 @@ class TopicOptions:
         changefeed = _detected(self.changefeed, brokers, ranges) if self.detect else self.changefeed
         # Whether an event is a duplicate depends on those before it.
         whole = self.options.values["duplicates"] == "drop"
-        parts = ranges if whole else slices(ranges, _TASKS)
+        parts = ranges if whole else slices(ranges)
         claims = self.options.values["claim-check-storage-uri"]
         described = descriptions if changefeed.spec.described_versions is not None else None
         messages = messages_of_topics(changefeed, brokers, parts, descriptions=described)

@@ -8,10 +8,8 @@ from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.local import LocalEngine, local
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.kafka.client import Brokers
-from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS, KnownTable, Origin
-from ticdc_producer.targets.kafka.read import OffsetRange, read
-from ticdc_producer.targets.record_batches import record_batches
+from ticdc_producer.targets.kafka.read import OffsetRange, range_rows
 
 
 def messages_of_topics(
@@ -30,9 +28,6 @@ def messages_of_topics(
     :param tables: the tables whose definition is known, by ``SCHEMA.TABLE``.
     :raises ChangefeedError: for a protocol with schemas, if no registry is named.
     """
-    messages = LocalEngine().of_parts(
-        len(ranges), lambda part: record_batches(read(brokers, ranges[part])), MESSAGES
-    )
     options = changefeed.codec_options()
     if changefeed.spec.schemas is not None and schemas is None:
         options["schema_of"] = _RegisteredSchemas(changefeed)
@@ -42,7 +37,7 @@ def messages_of_topics(
         options[TABLE_DESCRIPTIONS] = tuple(descriptions)
     return Origin(
         changefeed=changefeed,
-        messages=local(messages),
+        messages=local(range_rows(LocalEngine(), brokers, ranges)),
         options=options,
         claims=changefeed.claim_check_storage_uri,
         tables=tables or {},

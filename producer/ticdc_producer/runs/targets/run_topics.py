@@ -26,9 +26,6 @@ from ticdc_producer.targets.kafka.write import Delivery
 from ticdc_producer.targets.record_batches import SENT_COLUMNS
 from ticdc_producer.verifier.passes.slices import Messages
 
-_PARTS = 32
-"""A large topic is read in about twice as many parts by Spark."""
-
 
 def prepare_topics(
     job: Job, brokers: Brokers, *, append: bool, resume: bool, replace_existing: bool = False
@@ -175,7 +172,7 @@ class RunTopics:
             messages_of_topics,
             self.changefeed,
             self.brokers,
-            slices(self.ranges, _PARTS),
+            slices(self.ranges),
             schemas=job.known_schemas,
             tables=known_tables(job.catalog),
         )

@@ -39,10 +39,10 @@ class OffsetRange:
     end: int
 
 
-def slices(ranges: Sequence[OffsetRange], tasks: int) -> list[OffsetRange]:
+def slices(ranges: Sequence[OffsetRange], tasks: int = 32) -> list[OffsetRange]:
     """Cut large ranges, so that several tasks can read one partition.
 
-    :param tasks: number of tasks that run at the same time.
+    :param tasks: number of tasks that run at the same time; the default suits most Spark sessions.
     """
     total = sum(part.end - part.start for part in ranges)
     size = max(_SLICE, -(-total // (2 * tasks)))
@@ -137,7 +137,11 @@ def topic_rows(engine: Engine, brokers: Brokers, ranges: Sequence[OffsetRange]) 
 
     A part reads a piece of one range, in the order of the offsets.
     """
-    parts = slices(ranges, engine.parallelism)
+    return range_rows(engine, brokers, slices(ranges, engine.parallelism))
+
+
+def range_rows(engine: Engine, brokers: Brokers, parts: Sequence[OffsetRange]) -> Dataset:
+    """Return the messages of the offset ranges (shape ``MESSAGES``), a part per range."""
     return engine.of_parts(len(parts), lambda part: record_batches(read(brokers, parts[part])), MESSAGES)
 
 
