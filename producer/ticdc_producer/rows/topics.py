@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.local import LocalEngine, local
-from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS, KnownTable, Origin
 from ticdc_producer.targets.kafka.read import OffsetRange, range_rows
+from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
 
 
 def messages_of_topics(
@@ -30,7 +30,7 @@ def messages_of_topics(
     """
     options = changefeed.codec_options()
     if changefeed.spec.schemas is not None and schemas is None:
-        options["schema_of"] = _RegisteredSchemas(changefeed)
+        options["schema_of"] = schemas_of_registry(changefeed)
     elif changefeed.spec.schemas is not None:
         options["schemas"] = schemas
     if descriptions is not None:
@@ -42,18 +42,3 @@ def messages_of_topics(
         claims=changefeed.claim_check_storage_uri,
         tables=tables or {},
     )
-
-
-class _RegisteredSchemas:
-    """The schemas of a registry by their ids, which a task fetches when it needs them."""
-
-    def __init__(self, changefeed: Changefeed) -> None:
-        if not changefeed.schema_registry:
-            what = "Avro messages cannot be decoded without schemas"
-            raise ChangefeedError(what, parameter="schema-registry", hint="name the schema registry")
-        self._url = changefeed.schema_registry
-
-    def __call__(self, number: int) -> str | None:
-        from ticdc_producer.targets.kafka.schema_registry import SchemaRegistry
-
-        return SchemaRegistry(self._url).schema(number)

@@ -20,7 +20,6 @@ from ticdc_producer.config import (
 )
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.engine.dataset import Dataset
-from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.event import Record
 from ticdc_producer.model.event_line import DecodedRow, event_content, event_text
 from ticdc_producer.protocols import registry
@@ -31,6 +30,7 @@ from ticdc_producer.runs.folder_source import folder_source
 from ticdc_producer.runs.options import check_options
 from ticdc_producer.targets.decode import check_same, event_rows, protocol_of
 from ticdc_producer.targets.golden import read as golden
+from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.invariants.events import FRAME
 
@@ -97,12 +97,7 @@ def _schema_of(changefeed: Changefeed, folder: str | Path | None) -> Callable[[i
     stored = {} if folder is None else golden.schemas(Path(folder))
     if stored or (folder is not None and not changefeed.schema_registry):
         return stored.get  # the messages of a folder have the ids of its own schemas
-    if not changefeed.schema_registry:
-        what, hint = "Avro messages cannot be decoded without schemas", "name the schema registry"
-        raise ChangefeedError(what, parameter="schema-registry", hint=hint)
-    from ticdc_producer.targets.kafka.schema_registry import SchemaRegistry
-
-    return SchemaRegistry(changefeed.schema_registry).schema
+    return schemas_of_registry(changefeed)
 
 
 def names_protocol(sink_uri: str | None, config: Mapping[str, object] | None) -> bool:

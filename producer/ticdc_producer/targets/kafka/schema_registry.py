@@ -1,13 +1,14 @@
-"""Access to an Avro schema registry with Confluent's client; used only on the driver."""
+"""Access to an Avro schema registry with Confluent's client."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import unquote, urlsplit, urlunsplit
 
-from ticdc_producer.errors import RegistryError
+from ticdc_producer.config import Changefeed
+from ticdc_producer.errors import ChangefeedError, RegistryError
 from ticdc_producer.installation import install_command
 from ticdc_producer.protocols.spec import Schema, SchemaIDs
 
@@ -101,3 +102,18 @@ def _client(url: str) -> SchemaRegistryClient:
 def _without_credentials(url: str) -> str:
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def schemas_of_registry(changefeed: Changefeed) -> Callable[[int], str | None]:
+    """Return the lookup of schemas by their ids in a changefeed's registry. Tasks can have it.
+
+    :raises ChangefeedError: if the changefeed names no registry.
+    """
+    if not changefeed.schema_registry:
+        what, hint = "Avro messages cannot be decoded without schemas", "name the schema registry"
+        raise ChangefeedError(what, parameter="schema-registry", hint=hint)
+    return partial(_schema, changefeed.schema_registry)
+
+
+def _schema(url: str, number: int) -> str | None:
+    return SchemaRegistry(url).schema(number)
