@@ -29,7 +29,8 @@ OF_CHANGES = pa.schema([(TYPE, pa.string()), (VERSION, pa.int64()), (TIMESTAMP, 
 """The columns of Spark's change data capture, after those of the table."""
 OF_ERRORS = pa.schema([(ERROR, pa.string())])
 _INSERT, _DELETE, _BEFORE, _AFTER, _DAMAGED = range(5)
-_OPS = {"insert": _INSERT, "delete": _DELETE, "update": _AFTER}
+_OPS = pa.array(["insert", "delete", "", "update"])
+"""The operation of an event, at the number of its change; of an update, at that of its new row."""
 _ONLY_KEY = "the message has the handle key alone, because the row was too large for it"
 
 
@@ -122,8 +123,8 @@ class _Changes:
             if (layout.schema, layout.table) == (reader.schema, reader.table)
         ]
         rows = np.concatenate([np.empty(0, np.int64), *(layout.rows for layout in self._layouts)])
-        ops = [_OPS[op] for op in batch.column("op").take(pa.array(rows)).to_pylist()]
-        kinds = np.array(ops, np.int64)
+        ops = batch.column("op").take(pa.array(rows))
+        kinds = pc.index_in(ops, value_set=_OPS).to_numpy(zero_copy_only=False).astype(np.int64)
         before = rows[(kinds == _AFTER) & self._old.lists.present[rows]]
         damaged = np.flatnonzero(damage(batch, reader.on_error))
         events = np.concatenate([rows, before, damaged])
