@@ -11,7 +11,7 @@ from typing import Literal, Self, TypedDict, Unpack
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.html_table import html_table
-from ticdc_producer.scenario.frames.frame import Frame, frame_of
+from ticdc_producer.scenario.frames.frame import GivenFrame, frame_of
 from ticdc_producer.scenario.load import ScenarioFile, parse_scenario
 from ticdc_producer.scenario.yaml_text import literal, plain_values, yaml_text
 
@@ -80,7 +80,7 @@ class Scenario:
         }
         self._keys = {key: plain_values(value) for key, value in keys.items() if value is not None}
         self._steps: list[dict[str, object]] = []
-        self._frames: list[Frame] = []
+        self._frames: list[GivenFrame] = []
 
     @classmethod
     def from_dataframe(cls, df: object, name: str = "changes", **settings: Unpack[ScenarioSettings]) -> Self:

@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from typing import TypeAlias
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
@@ -102,6 +103,8 @@ T = MySQLType
 
 STRICT = SQLMode()
 """TiDB's default sql_mode, with the session time zone UTC."""
+PythonValue: TypeAlias = SQLValue | date | time | timedelta
+"""An SQL value, or Python's date, datetime, time or timedelta."""
 
 _COERCIONS: dict[MySQLType, Callable[[ColumnInfo, SQLValue, SQLMode], Value]] = {
     T.TINY: coerce_integer,
@@ -132,11 +135,10 @@ _COERCIONS: dict[MySQLType, Callable[[ColumnInfo, SQLValue, SQLMode], Value]] = 
 }
 
 
-def coerce(column: ColumnInfo, value: SQLValue | date | time | timedelta, mode: SQLMode = STRICT) -> Value:
+def coerce(column: ColumnInfo, value: PythonValue, mode: SQLMode = STRICT) -> Value:
     """Return the canonical bytes that a column stores for a value.
 
-    :param value: an SQL value, or a Python date, datetime, time or timedelta. An aware datetime is an
-        instant; a naive one is in the session's time zone.
+    :param value: an aware datetime is an instant; a naive one is in the session's time zone.
     :raises ScenarioError: if the column does not accept the value; ``column`` and ``value`` are set.
     """
     if value is None:
@@ -200,7 +202,7 @@ def _read_other(column: ColumnInfo, value: bytes, mode: SQLMode) -> SQLValue:
     return date_time
 
 
-def sql_value(value: SQLValue | date | time | timedelta, mode: SQLMode) -> SQLValue:
+def sql_value(value: PythonValue, mode: SQLMode) -> SQLValue:
     """Return the SQL value of a Python value; see ``coerce``."""
     if isinstance(value, datetime):
         local = value.astimezone(mode.zone) if value.tzinfo else value

@@ -18,8 +18,9 @@ import pyarrow.compute as pc
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.column_functions import float_texts
+from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, STRINGS, MySQLType, integer_range
-from ticdc_producer.model.values.coerce import coerce
+from ticdc_producer.model.values.coerce import PythonValue, coerce
 from ticdc_producer.model.values.collation import pads_space
 from ticdc_producer.model.values.sql_value import value_error
 from ticdc_producer.model.values.temporal_text import MAX_FSP
@@ -183,14 +184,14 @@ def _coerced(column: ColumnInfo, values: pa.Array) -> pa.Array:
     convert = _CHECKED.get(column.type)
     check = None if convert is None or not pa.types.is_string(values.type) else convert
 
-    def converted(value: object) -> bytes | None:
+    def converted(value: PythonValue) -> Value:
         if check is not None:
             check(column, str(value))
-        return coerce(column, value)  # type: ignore[arg-type]  # of a type that the column accepts
+        return coerce(column, value)
 
     coded = values.dictionary_encode()
     try:
-        distinct = coded.dictionary.to_pylist()
+        distinct: list[PythonValue] = coded.dictionary.to_pylist()
     except (OverflowError, ValueError) as error:  # a date that Python does not have
         raise ScenarioError(f"{error} for column {column.name!r}", column=column.name) from None
     return pa.array([converted(value) for value in distinct], pa.binary()).take(coded.indices)

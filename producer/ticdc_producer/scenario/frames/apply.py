@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, datetime
 from typing import cast
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.values.coerce import read, sql_value
+from ticdc_producer.model.values.coerce import PythonValue, read, sql_value
 from ticdc_producer.model.values.sql_value import SQLValue, value_error
 from ticdc_producer.scenario.data_steps import Changes
 from ticdc_producer.scenario.frames.rows import FrameRow, FrameTransaction, Values, text_of, transactions_of
@@ -201,8 +201,7 @@ def _sql_value(column: ColumnInfo, value: object, writer: RowWriter) -> SQLValue
             value = value.replace(tzinfo=UTC)
         elif column.type != MySQLType.TIMESTAMP:
             value = value.replace(tzinfo=None)
-    known = cast("SQLValue | date | time | timedelta", value)
-    return sql_value(known, writer.context.mode)
+    return sql_value(cast("PythonValue", value), writer.context.mode)
 
 
 def _json(column: ColumnInfo, value: object) -> str:

@@ -6,7 +6,7 @@ Any library's DataFrame is accepted that exports an Arrow stream (``__arrow_c_st
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -40,7 +40,7 @@ class Frame(ABC):
         """Return all rows, or at least one more than are small; None if they are known to be too many."""
 
     @abstractmethod
-    def spark_frame(self, spark: SparkSession) -> DataFrame:
+    def spark_frame(self, spark: SparkSession, /) -> DataFrame:
         """Return the rows as a DataFrame of Spark."""
 
     @abstractmethod
@@ -49,6 +49,10 @@ class Frame(ABC):
 
         :param column: name, without case.
         """
+
+
+class GivenFrame(Frame):
+    """A DataFrame that a user hands over; its rows can be written."""
 
     @cached_property
     def digest(self) -> str:
@@ -62,18 +66,17 @@ class Frame(ABC):
 
     def write(self, path: Path) -> None:
         """Write the rows as Parquet; a large DataFrame of Spark becomes a folder."""
-        from pyarrow import parquet
-
         if self.rows is None:
             self._write_large(path)
         else:
-            parquet.write_table(self.rows, path)
+            _write_table(self.rows, path)
 
+    @abstractmethod
     def _write_large(self, path: Path) -> None:
-        raise NotImplementedError(f"{type(self).__name__} writes no file {path}")
+        """Write rows that are too many for this process."""
 
 
-class ArrowFrame(Frame):
+class ArrowFrame(GivenFrame):
     """A table of Arrow.
 
     :param table: in the order of the changes.
@@ -86,19 +89,17 @@ class ArrowFrame(Frame):
         return self._table
 
     def last_number(self, column: str) -> int | None:
-        names = [name for name in self._table.column_names if name.lower() == column.lower()]
-        return _integer(pc.max(self._table.column(names[0])).as_py()) if names else None
+        name = _name_of(column, self._table.column_names)
+        return None if name is None else _integer(pc.max(self._table.column(name)).as_py())
 
-    def spark_frame(self, spark: SparkSession) -> DataFrame:
+    def spark_frame(self, spark: SparkSession, /) -> DataFrame:
         return spark.createDataFrame(_normalized(self._table))
 
     def _write_large(self, path: Path) -> None:
-        from pyarrow import parquet
-
-        parquet.write_table(_normalized(self._table), path)
+        _write_table(_normalized(self._table), path)
 
 
-class SparkFrame(Frame):
+class SparkFrame(GivenFrame):
     """A DataFrame of Spark.
 
     :param frame: its small results have the order in which Spark collects them.
@@ -113,7 +114,7 @@ class SparkFrame(Frame):
     def last_number(self, column: str) -> int | None:
         return _last_number(self._frame, column)
 
-    def spark_frame(self, spark: SparkSession) -> DataFrame:  # noqa: ARG002  # the frame has its own
+    def spark_frame(self, _spark: SparkSession, /) -> DataFrame:
         return self._frame
 
     def _write_large(self, path: Path) -> None:
@@ -155,7 +156,7 @@ class ParquetFrame(Frame):
         except READ_ERRORS as error:
             raise self._unreadable(first_sentence(error)) from None
 
-    def spark_frame(self, spark: SparkSession) -> DataFrame:
+    def spark_frame(self, spark: SparkSession, /) -> DataFrame:
         return spark.read.parquet(self.location)
 
 
@@ -163,7 +164,7 @@ Frames: TypeAlias = Mapping[str, Frame]
 """The frames of a scenario in Python, by the paths that its text gives them."""
 
 
-def frame_of(df: object) -> Frame:
+def frame_of(df: object) -> GivenFrame:
     """Return the frame of a user's DataFrame.
 
     :raises ScenarioError: for an object that is no DataFrame, and for values that Arrow cannot hold.
@@ -189,13 +190,24 @@ def frame_of(df: object) -> Frame:
 def _last_number(frame: DataFrame, column: str) -> int | None:
     from pyspark.sql import functions as sf
 
-    names = [name for name in frame.columns if name.lower() == column.lower()]
-    return _integer(frame.agg(sf.max(frame[names[0]])).collect()[0][0]) if names else None
+    name = _name_of(column, frame.columns)
+    return None if name is None else _integer(frame.agg(sf.max(frame[name])).collect()[0][0])
+
+
+def _name_of(column: str, names: Sequence[str]) -> str | None:
+    """Return the first of some names that equals a name without case."""
+    return next((name for name in names if name.lower() == column.lower()), None)
 
 
 def _integer(value: object) -> int | None:
     """Return a number; None for another value, whose column is refused by its type later."""
     return value if isinstance(value, int) else None
+
+
+def _write_table(table: pa.Table, path: Path) -> None:
+    from pyarrow import parquet
+
+    parquet.write_table(table, path)
 
 
 def _normalized(table: pa.Table) -> pa.Table:
