@@ -106,21 +106,21 @@ class Changes(StrictModel):
 class DataPlan:
     """A ``data`` step or a large DataFrame, bound to its table and to its commits.
 
-    :param spec: the ``data`` step; of a DataFrame a ``changes`` step with a table.
-    :param location: path or URI that Spark loads; empty if the options give the source.
+    :param source: the source that Spark loads, or the DataFrame.
+    :param op: as of the step, like ``order`` and ``before``.
     :param first_commit: commit number of transaction 0.
     :param transactions: number of transactions.
-    :param frame: the DataFrame; None: the step's source is loaded.
     """
 
     file: str
     line: int
-    spec: Data | Changes
     table: TableInfo
-    location: str
+    source: Data | Frame
+    op: str
+    order: tuple[str, ...]
+    before: str | None
     first_commit: int
     transactions: int
-    frame: Frame | None = None
 
     @property
     def tables(self) -> tuple[TableInfo, ...]:
@@ -130,7 +130,8 @@ class DataPlan:
     @property
     def what(self) -> str:
         """The step in words, as an engine that cannot run it names it."""
-        return "a `data` step" if self.frame is None else f"a DataFrame of more than {SMALL_EVENTS:,} rows"
+        is_step = isinstance(self.source, Data)
+        return "a `data` step" if is_step else f"a DataFrame of more than {SMALL_EVENTS:,} rows"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,24 +146,6 @@ class LogPlan:
     tables: tuple[TableInfo, ...]
     first_commit: int
     what: str = f"a change log of more than {SMALL_EVENTS:,} rows"
-
-
-def bind_data(spec: Data, table: TableInfo, *, first_commit: int, file: str, line: int) -> DataPlan:
-    """Build the plan of a step; its data are not read before Spark runs.
-
-    :param first_commit: commit number of transaction 0.
-    :param file: the scenario file; a relative path is relative to its folder.
-    """
-    location = location_of(spec.path, file) if spec.path else ""
-    return DataPlan(
-        file=file,
-        line=line,
-        spec=spec,
-        table=table,
-        location=location,
-        first_commit=first_commit,
-        transactions=spec.transactions,
-    )
 
 
 def location_of(path: str, file: str) -> str:

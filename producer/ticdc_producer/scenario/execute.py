@@ -15,7 +15,7 @@ from ticdc_producer.model import tso
 from ticdc_producer.model.limits import SMALL_EVENTS
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.tso import CommitClock
-from ticdc_producer.scenario.data_steps import DataPlan, SourcePlan, bind_data
+from ticdc_producer.scenario.data_steps import DataPlan, SourcePlan
 from ticdc_producer.scenario.file_steps import DumpPlan, DumpStep
 from ticdc_producer.scenario.history import CheckSize, History
 from ticdc_producer.scenario.load import (
@@ -216,10 +216,21 @@ def _run_rows(
 
 
 def _bind_data_step(session: Session, step: DataStep, scenario: ScenarioFile) -> DataPlan:
-    table = session.table(step.spec.table, line=step.line)
-    plan = bind_data(step.spec, table, first_commit=session.commits, file=scenario.file, line=step.line)
-    session.reserve_table(step.spec.table, line=step.line)
-    session.skip_commits(step.spec.transactions)
+    """Return the plan of a step whose data are not read before Spark runs."""
+    spec = step.spec
+    plan = DataPlan(
+        file=scenario.file,
+        line=step.line,
+        table=session.table(spec.table, line=step.line),
+        source=spec,
+        op=spec.op,
+        order=spec.order,
+        before=spec.before,
+        first_commit=session.commits,
+        transactions=spec.transactions,
+    )
+    session.reserve_table(spec.table, line=step.line)
+    session.skip_commits(spec.transactions)
     return plan
 
 
@@ -245,12 +256,13 @@ def _bind_large_frame(session: Session, step: ChangesStep, scenario: ScenarioFil
     return DataPlan(
         file=file,
         line=line,
-        spec=spec,
         table=table,
-        location="",
+        source=step.frame,
+        op=spec.op,
+        order=spec.order,
+        before=spec.before,
         first_commit=first_commit,
         transactions=transactions,
-        frame=step.frame,
     )
 
 

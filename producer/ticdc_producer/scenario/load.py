@@ -205,7 +205,7 @@ def parse_scenario(
     :raises ScenarioProblems: with all problems of its content.
     """
     tree = _tree(_text(content, file), file)
-    return _scenario_file(tree, file, overrides, hashlib.sha256(content).hexdigest(), frames=frames or {})
+    return _scenario_file(tree, file, overrides, hashlib.sha256(content).hexdigest(), frames=frames)
 
 
 def _scenario_file(
@@ -217,14 +217,7 @@ def _scenario_file(
     frames: Frames | None = None,
 ) -> ScenarioFile:
     scenario = validate_spec(tree, file, overrides)
-
-    def built(index: int, step: Step) -> ScenarioStep:
-        if step.changes is None:
-            return _step(step, tree, index)
-        line = tree.keys.get(("steps", index, "changes"), 0)
-        frame = (frames or {}).get(step.changes.path) or _frame_in_file(step.changes.path, file, line)
-        return ChangesStep(spec=step.changes, line=line, frame=frame, commit_ts=step.commit_ts)
-
+    steps = (_step(step, tree, index, file, frames or {}) for index, step in enumerate(scenario.steps))
     return ScenarioFile(
         file=file,
         sha256=sha256,
@@ -239,7 +232,7 @@ def _scenario_file(
         now=None if scenario.session.now == "commit" else scenario.session.now,
         resolved_every=scenario.resolved.every,
         changefeed=_changefeed(tree),
-        steps=dump_steps or tuple(built(index, step) for index, step in enumerate(scenario.steps)),
+        steps=dump_steps or tuple(steps),
         on_error=scenario.on_error,
         start_given="start" in scenario.clock.model_fields_set,
         faults=scenario.faults,
@@ -341,7 +334,7 @@ def _changefeed(tree: YAMLTree) -> Mapping[str, object]:
     return changefeed or {}
 
 
-def _step(step: Step, tree: YAMLTree, index: int) -> ScenarioStep:
+def _step(step: Step, tree: YAMLTree, index: int, file: str, frames: Frames) -> ScenarioStep:
     if step.resolved is not None:
         return ResolvedStep(ts=step.resolved, line=tree.lines.get(("steps", index, "resolved"), 0))
     if step.generate is not None:
@@ -353,6 +346,10 @@ def _step(step: Step, tree: YAMLTree, index: int) -> ScenarioStep:
     if step.data is not None:
         line = tree.keys.get(("steps", index, "data"), 0)
         return DataStep(spec=step.data, line=line, commit_ts=step.commit_ts)
+    if step.changes is not None:
+        line = tree.keys.get(("steps", index, "changes"), 0)
+        frame = frames.get(step.changes.path) or _frame_in_file(step.changes.path, file, line)
+        return ChangesStep(spec=step.changes, line=line, frame=frame, commit_ts=step.commit_ts)
     text = step.sql if step.sql is not None else step.txn
     return SQLStep(
         text=text or "",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from typing import Literal, Self, TypedDict, Unpack
 
@@ -178,7 +177,7 @@ class Scenario:
         frames = {self._path(number): frame for number, frame in enumerate(self._frames)}
         return parse_scenario(self.to_yaml().encode(), self._file, overrides, frames)
 
-    @cached_property
+    @property
     def _file(self) -> str:
         """The name of the text in errors."""
         return f"{self._file_name}.to_yaml()"

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.shapes import CHANGE_LOG
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.data_steps import Changes, DataPlan, LogPlan, SourcePlan
+from ticdc_producer.scenario.data_steps import Data, DataPlan, LogPlan, SourcePlan, location_of
 from ticdc_producer.scenario.dataframe.changes import changes
 from ticdc_producer.scenario.file_steps import DumpPlan, StatementSpan
 from ticdc_producer.scenario.history import Change
@@ -103,11 +103,11 @@ def data_changes(spark: SparkSession, plan: SourcePlan) -> DataFrame:
     number = F.col("commit_seq")
     if isinstance(plan, LogPlan):
         return plan.frame.spark_frame(spark).withColumn("commit_seq", number + plan.first_commit)
-    spec, order = plan.spec, plan.spec.order or ()
     with _located(plan):
-        log = changes(_loaded(spark, plan), plan.table, op=spec.op, order=order, before=spec.before)
-    beyond = stop_job(f"{order[0]!r} is not below {plan.transactions}, the step's transactions: ", number)
-    shifted = F.when(number < plan.transactions, number + plan.first_commit).otherwise(beyond.cast("long"))
+        log = changes(_loaded(spark, plan), plan.table, op=plan.op, order=plan.order, before=plan.before)
+    what = f"{plan.order[0]!r} is not below {plan.transactions}, the step's transactions: "
+    beyond = stop_job(what, number).cast("long")
+    shifted = F.when(number < plan.transactions, number + plan.first_commit).otherwise(beyond)
     return log.withColumn("commit_seq", shifted)
 
 
@@ -136,14 +136,13 @@ def data_rows(
 
 
 def _loaded(spark: SparkSession, plan: DataPlan) -> DataFrame:
-    if plan.frame is not None:
-        return plan.frame.spark_frame(spark)
-    if isinstance(plan.spec, Changes):
-        raise TypeError("the plan of a DataFrame has none")
-    reader = spark.read.format(plan.spec.format).options(**plan.spec.options)
-    if plan.spec.schema_ is not None:
-        reader = reader.schema(plan.spec.schema_)
-    return reader.load(plan.location) if plan.location else reader.load()
+    source = plan.source
+    if not isinstance(source, Data):
+        return source.spark_frame(spark)
+    reader = spark.read.format(source.format).options(**source.options)
+    if source.schema_ is not None:
+        reader = reader.schema(source.schema_)
+    return reader.load() if source.path is None else reader.load(location_of(source.path, plan.file))
 
 
 @contextmanager
