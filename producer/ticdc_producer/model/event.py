@@ -34,12 +34,12 @@ class Op(IntEnum):
         return self.name.lower()
 
 
-OP_LABELS = {
-    Op.INSERT: ("insert", "i", "c"),
-    Op.UPDATE: ("update", "u"),
-    Op.DELETE: ("delete", "d"),
+OP_OF_LABEL = {
+    **dict.fromkeys(("insert", "i", "c"), Op.INSERT),
+    **dict.fromkeys(("update", "u"), Op.UPDATE),
+    **dict.fromkeys(("delete", "d"), Op.DELETE),
 }
-"""The texts for an operation in the rows of users."""
+"""The operations by their texts in the rows of users."""
 
 
 class Kind(IntEnum):

@@ -22,7 +22,7 @@ from pyspark.sql.types import IntegralType, StringType, StructType
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.column_functions import xx_hash
-from ticdc_producer.model.event import OP_LABELS, Op
+from ticdc_producer.model.event import OP_OF_LABEL, Op
 from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE, ChangeBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import display_value
@@ -176,7 +176,7 @@ def _nulls_of(images: pa.ListArray) -> pa.Scalar:
 
 def _operations(form: ChangeForm, rows: pa.RecordBatch) -> tuple[npt.NDArray[np.int8], pa.Array]:
     """Return the operation of each row, and its position in a change data feed."""
-    by_label = CHANGE_TYPES if form.paired else {n: (op, 0) for op, names in OP_LABELS.items() for n in names}
+    by_label = CHANGE_TYPES if form.paired else {label: (op, 0) for label, op in OP_OF_LABEL.items()}
     labels = rows.column(form.op).cast(pa.string())
     index = pc.index_in(labels if form.paired else pc.utf8_lower(labels), pa.array([*by_label]))
     if index.null_count:

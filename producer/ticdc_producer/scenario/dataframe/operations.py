@@ -11,7 +11,7 @@ from pyspark.sql.types import IntegralType, StringType
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
-from ticdc_producer.model.event import OP_LABELS, Op
+from ticdc_producer.model.event import OP_OF_LABEL, Op
 from ticdc_producer.scenario.dataframe.tables import quoted
 from ticdc_producer.spark.spark_errors import stop_job
 
@@ -30,8 +30,8 @@ def operation(df: DataFrame, op: str | Column) -> Column:
         )
     label = F.lower(value)
     code = F.lit(None)
-    for number, labels in OP_LABELS.items():
-        code = F.when(label.isin(*labels), F.lit(int(number))).otherwise(code)
+    for text, number in OP_OF_LABEL.items():
+        code = F.when(label == text, F.lit(int(number))).otherwise(code)
     what = f"column {_column_label(op)!r} must be insert, update or delete, not "
     return F.coalesce(code, stop_job(what, value)).cast("byte")
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
-from ticdc_producer.model.event import OP_LABELS, Op
+from ticdc_producer.model.event import OP_OF_LABEL, Op
 from ticdc_producer.scenario.data_steps import Changes
 from ticdc_producer.scenario.generate.table_spec import MOST_EVENTS
 
@@ -23,7 +23,6 @@ Values: TypeAlias = Mapping[str, object]
 COLUMNS = ("txn", "commit_ts", "seq", "statement", "op", "schema", "table", "before", "after")
 """The columns of a frame that has no table of its own."""
 _LONGEST_CONTENT = 300
-_OPS = {label: op for op, labels in OP_LABELS.items() for label in labels}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +184,7 @@ def _op_of(label: Any, before: Values | None, after: Values | None, number: int,
 
 
 def _op(label: Any, number: int) -> Op:
-    op = _OPS.get(label.lower()) if isinstance(label, str) else None
+    op = OP_OF_LABEL.get(label.lower()) if isinstance(label, str) else None
     if op is None:
         raise _row_error(f"the operation must be insert, update or delete, not {label!r}", number, "")
     return op
