@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -38,7 +38,11 @@ def row_keys(key: StoredKey, values: Mapping[int, pa.Array]) -> tuple[pa.Array, 
 
 def key_texts(key: StoredKey, values: Mapping[int, pa.Array], row: int) -> str:
     """Return the key of one row as text, for messages."""
-    parts = (values[offset][row].as_py() for offset in key.offsets)
+    return joined_texts(values[offset][row].as_py() for offset in key.offsets)
+
+
+def joined_texts(parts: Iterable[bytes | None]) -> str:
+    """Return the canonical values of a key as text, for messages."""
     return "-".join("NULL" if part is None else part.decode("utf-8", "backslashreplace") for part in parts)
 
 

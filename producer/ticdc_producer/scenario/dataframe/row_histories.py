@@ -14,6 +14,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column_functions import first_of_groups
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import ChangeBatch
+from ticdc_producer.scenario.dataframe.key_columns import joined_texts
 from ticdc_producer.scenario.dataframe.row_key import StoredKey
 
 OldRows: TypeAlias = Literal["given", "previous", "preimages"]
@@ -105,8 +106,7 @@ class RowHistories:
             key = changes.column("row_key")[row].as_py().hex()
             return ScenarioError(f"{what} with the key 0x{key}", hint=hint)
         sent = self.key.table.sent
-        parts = (image[sent.index(offset)] for offset in self.key.offsets)
-        text = "-".join("NULL" if part is None else part.decode("utf-8", "replace") for part in parts)
+        text = joined_texts(image[sent.index(offset)] for offset in self.key.offsets)
         return ScenarioError(f"{what} {text!r} ({self.number} {number})", value=text, hint=hint)
 
 
