@@ -126,16 +126,22 @@ class RowFollower:
         self._exists = np.zeros(self._rows, bool)
         self._versions = Versions(
             inserted=np.zeros(self._rows, np.int64),
-            keys=np.full(self._rows if self._plan.key_changes else 0, NEVER, np.int64),
+            keys=self._first_keys(),
             changed={offset: np.zeros(self._rows, np.int64) for offset in self._updated},
             added={column.offset: np.zeros(self._rows, np.int64) for column in self._adding},
             moved=None if self._partitions is None else np.zeros(self._rows, np.int64),
         )
 
+    def _first_keys(self) -> Longs:
+        """Return the versions of the keys of all rows; they take no memory if they never change."""
+        if self._plan.key_changes:
+            return np.full(self._rows, NEVER, np.int64)
+        return np.broadcast_to(np.int64(NEVER), self._rows)
+
     def existing(self) -> tuple[Longs, Versions]:
         """Return the existing rows and their versions; only if changes revisit rows."""
         rows = np.flatnonzero(self._exists)
-        return rows, self._state_of(rows)
+        return rows, self._versions.take(rows)
 
     def changes(self, events: GeneratedEvents, *, net: bool) -> RowChanges:
         """Return the changes of whole transactions, in the order of their execution.
@@ -226,7 +232,7 @@ class RowFollower:
     def _earlier(self, rows: Longs) -> tuple[Versions, Flags]:
         """Return the states of rows before the changes, and whether the rows exist."""
         if self._rows:
-            return self._state_of(rows), self._exists[rows]
+            return self._versions.take(rows), self._exists[rows]
         none = np.zeros(len(rows), np.int64)
         never = np.full(len(rows), NEVER, np.int64)
         unchanged = dict.fromkeys(self._updated, none)
@@ -234,21 +240,11 @@ class RowFollower:
         moved = None if self._partitions is None else none
         return Versions(none, never, unchanged, added, moved), none.astype(bool)
 
-    def _state_of(self, rows: Longs) -> Versions:
-        state = self._versions
-        return Versions(
-            state.inserted[rows],
-            state.keys[rows] if len(state.keys) else np.full(len(rows), NEVER, np.int64),
-            {offset: column[rows] for offset, column in state.changed.items()},
-            {offset: column[rows] for offset, column in state.added.items()},
-            None if state.moved is None else state.moved[rows],
-        )
-
     def _store(self, rows: Longs, exists: Flags, versions: Versions) -> None:
         self._exists[rows] = exists
         state = self._versions
         state.inserted[rows] = versions.inserted
-        if len(state.keys):
+        if self._plan.key_changes:
             state.keys[rows] = versions.keys
         for offset, column in versions.changed.items():
             state.changed[offset][rows] = column
