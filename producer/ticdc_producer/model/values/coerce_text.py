@@ -80,23 +80,18 @@ def float_text(number: float) -> str:
 
 
 def _in_charset(column: ColumnInfo, value: SQLValue, data: bytes, mode: SQLMode) -> bytes:
+    """Return a text after a check. TiDB replaces each character that the charset does not have by ``?``."""
+    charset = column.charset
     try:
         text = data.decode()
-        fits, valid = in_charset(text, column.charset), _with_marks(text, column.charset)
+        if in_charset(text, charset):
+            return data
+        valid = "".join(letter if in_charset(letter, charset) else "?" for letter in text).encode()
     except UnicodeDecodeError as error:
         if not mode.utf8_check:
             return data
-        fits, valid = False, data[: error.start]
-    if fits:
-        return data
-    return mode.reject(column.name, value, f"Incorrect string value ({column.charset})", valid)
-
-
-def _with_marks(text: str, charset: str) -> bytes:
-    """Replace each character that a charset does not have by ``?``."""
-    if in_charset(text, charset):
-        return text.encode()
-    return "".join(letter if in_charset(letter, charset) else "?" for letter in text).encode()
+        valid = data[: error.start]
+    return mode.reject(column.name, value, f"Incorrect string value ({charset})", valid)
 
 
 def _fit(column: ColumnInfo, data: bytes, mode: SQLMode) -> bytes:

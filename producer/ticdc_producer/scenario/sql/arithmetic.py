@@ -60,19 +60,23 @@ def number_of(value: SQLValue) -> Number:
 
 
 def add(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
-    return _exact_or_double(
-        left, right, mode, "+", lambda a, b: a + b, _sum_of(EXACT.add), lambda a, b: a + b
-    )
+    return _exact_or_double(left, right, mode, "+", lambda a, b: a + b, _sum, lambda a, b: a + b)
 
 
 def subtract(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
-    return _exact_or_double(
-        left, right, mode, "-", lambda a, b: a - b, _sum_of(EXACT.subtract), lambda a, b: a - b
-    )
+    return _exact_or_double(left, right, mode, "-", lambda a, b: a - b, _difference, lambda a, b: a - b)
 
 
 def multiply(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
     return _exact_or_double(left, right, mode, "*", lambda a, b: a * b, _product, lambda a, b: a * b)
+
+
+def _sum(left: Decimal, right: Decimal) -> Decimal:
+    return _with_text_scale(EXACT.add(left, right), max(text_scale_of(left), text_scale_of(right)))
+
+
+def _difference(left: Decimal, right: Decimal) -> Decimal:
+    return _with_text_scale(EXACT.subtract(left, right), max(text_scale_of(left), text_scale_of(right)))
 
 
 def _product(left: Decimal, right: Decimal) -> Decimal:
@@ -80,11 +84,6 @@ def _product(left: Decimal, right: Decimal) -> Decimal:
     if scale_of(product) > MAX_SCALE:
         product = product.quantize(Decimal(1).scaleb(-MAX_SCALE), context=EXACT)
     return _with_text_scale(product, text_scale_of(left) + text_scale_of(right))
-
-
-def _sum_of(operation: Callable[[Decimal, Decimal], Decimal]) -> Callable[[Decimal, Decimal], Decimal]:
-    """Return a sum or difference, which shows as many digits as its operands."""
-    return lambda a, b: _with_text_scale(operation(a, b), max(text_scale_of(a), text_scale_of(b)))
 
 
 def _with_text_scale(number: Decimal, scale: int) -> Decimal:
