@@ -38,11 +38,21 @@ def test_first_and_after_set_the_column_order(part: str, columns: str) -> None:
         ("drop b, add b int", "b"),
         ("modify b int, alter b set default 5", "b"),
         ("add x int, modify x bigint", "x"),
+        ("add x int, add y int after x", "x"),
+        ("add x int after b, drop b", "b"),
+        ("add x int, add index (x)", "x"),
+        ("add x int, add index ((x + 1))", "x"),
+        ("add unique index (c), modify c bigint", "c"),
+        ("add x int, add y int as (x + 1)", "x"),
     ],
 )
-def test_a_statement_cannot_change_a_column_twice(parts: str, name: str) -> None:
+def test_a_statement_cannot_concern_a_column_twice(parts: str, name: str) -> None:
     with pytest.raises(ScenarioError, match=f"Unsupported operate same column '{name}'"):
         history_of(f"{T} alter table t {parts}")
+
+
+def test_a_column_may_follow_one_that_the_statement_modifies() -> None:
+    assert columns_of(f"{T} alter table t add x int after b, modify b varchar(40)") == ["a", "b", "x", "c"]
 
 
 def test_a_column_cannot_move_after_itself() -> None:

@@ -53,7 +53,9 @@ class Alteration:
     foreign_keys: list[ForeignKeyInfo] = field(init=False)
     actions: list[Action] = field(default_factory=list)
     afterwards: list[Callable[[], None]] = field(default_factory=list)
-    _touched: set[str] = field(default_factory=set)
+    _touched: dict[str, bool] = field(default_factory=dict)
+    _used: set[str] = field(default_factory=set)
+    _positions: set[str] = field(default_factory=set)
     renamed: list[Mapping[str, str]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -69,22 +71,38 @@ class Alteration:
         """
         return Scope(self.context.mode, self.info).offset(name)
 
-    def touch(self, *names: str) -> None:
+    def touch(self, *names: str, modifies: bool = False) -> None:
         """Record the columns that a part adds, drops or changes.
 
         Source: tidb ``pkg/ddl/multi_schema_change.go`` (``checkOperateSameColAndIdx``).
 
+        :param modifies: whether the part changes the column under its name.
         :raises ScenarioError: if another part of the statement adds, drops or changes one of them.
         """
         for name in {name.lower(): name for name in names}.values():
             if name.lower() in self._touched:
-                raise self.error(f"Unsupported operate same column {name!r}", name)
-            self._touched.add(name.lower())
+                raise self._same_column_error(name)
+            self._touched[name.lower()] = modifies
 
-    def adds(self, name: str) -> bool:
-        """Return whether the statement adds a column of that name."""
-        before = {column.name.lower() for column in self.table.info.columns}
-        return self.has_column(name) and name.lower() in self._touched and name.lower() not in before
+    def use(self, *names: str) -> None:
+        """Record the columns that a new key or a new generated column uses.
+
+        No part of the statement, before it or after it, may add, drop or change them: ``finish`` checks it.
+        """
+        self._used.update(name.lower() for name in names)
+
+    def use_position(self, name: str) -> None:
+        """Record the column after which another is placed. No part may add, drop or rename it."""
+        self._positions.add(name.lower())
+
+    def _check_uses(self) -> None:
+        replaced = {name for name, modifies in self._touched.items() if not modifies}
+        for name in sorted((self._used & self._touched.keys()) | (self._positions & replaced)):
+            raise self._same_column_error(name)
+
+    def _same_column_error(self, name: str) -> ScenarioError:
+        hint = "two parts of the statement concern this column: write two statements"
+        return self.error(f"Unsupported operate same column {name!r}", name, hint)
 
     def has_column(self, name: str) -> bool:
         return any(c.name.lower() == name.lower() and not c.hidden for c in self.info.columns)
@@ -161,6 +179,7 @@ class Alteration:
         :return: the table's new version.
         :raises ScenarioError: if a row does not fit the new definition; the table is then unchanged.
         """
+        self._check_uses()
         check_names(self.info.columns, self.line)
         check_auto_increment(self.info, self.line)
         check_generated(self.info, self.context.mode, self.line)

@@ -21,7 +21,7 @@ from ticdc_producer.scenario.sql.column_changes import is_rewritten
 from ticdc_producer.scenario.sql.column_default import with_default
 from ticdc_producer.scenario.sql.column_definition import ColumnDraft, draft_column, make_column
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration, Fill
-from ticdc_producer.scenario.sql.generated import dependent_columns
+from ticdc_producer.scenario.sql.generated import columns_of, dependent_columns, expression_of
 from ticdc_producer.scenario.sql.syntax.alter import AddColumn, AlterColumn, ChangeColumn
 from ticdc_producer.scenario.sql.syntax.column import Column, Position
 
@@ -46,6 +46,8 @@ def _add_column(draft: ColumnDraft, node: AddColumn, alteration: Alteration) -> 
     if not alteration.has_column(draft.name):
         alteration.touch(draft.name)
     column = _make_column(draft, alteration)
+    if column.generated:
+        alteration.use(*columns_of(expression_of(column.expression)))
     origin = None if column.generated else _origin_default(column, alteration)
     column = replace(column, origin_default=origin)
     offset = len(alteration.info.columns) if position is None else position
@@ -91,9 +93,8 @@ def _offset_of(position: Position | None, alteration: Alteration, skip: int | No
     if not position.after:
         return 0
     name = position.after[-1]
-    if alteration.adds(name):
-        raise alteration.error(f"Unknown column {name!r}: the same statement adds it", name)
     previous = alteration.column(name)
+    alteration.use_position(name)
     if previous == skip:
         raise alteration.error(f"Unknown column {name!r}: a column cannot be moved AFTER itself", name)
     return previous + 1 - (skip is not None and skip <= previous)
@@ -153,7 +154,7 @@ def change_column(node: ChangeColumn, alteration: Alteration) -> None:
 def _change(target: Position | None, alteration: Alteration, offset: int, draft: ColumnDraft) -> None:
     old = alteration.info.columns[offset]
     position = _offset_of(target, alteration, skip=offset)
-    alteration.touch(old.name, draft.name)
+    alteration.touch(old.name, draft.name, modifies=old.name.lower() == draft.name.lower())
     if draft.keys:
         raise alteration.error(
             f"Unsupported modify column: {old.name!r} cannot become a key", old.name, "ADD a key instead"
@@ -251,7 +252,7 @@ def alter_default(node: AlterColumn, alteration: Alteration) -> None:
     """Run ``ALTER [COLUMN] name {SET DEFAULT … | DROP DEFAULT}``."""
     offset = alteration.column(node.name[-1])
     column = alteration.info.columns[offset]
-    alteration.touch(column.name)
+    alteration.touch(column.name, modifies=True)
     bare = replace(
         column,
         default=None,

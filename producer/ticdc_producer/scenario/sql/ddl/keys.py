@@ -7,12 +7,8 @@ from dataclasses import replace
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
 from ticdc_producer.scenario.sql.foreign_key import free_name, make_foreign_key, missing_index
-from ticdc_producer.scenario.sql.key_definition import (
-    KeyDraft,
-    add_keys,
-    draft_key,
-    never_null,
-)
+from ticdc_producer.scenario.sql.generated import columns_of, expression_of
+from ticdc_producer.scenario.sql.key_definition import KeyDraft, add_keys, draft_key, never_null
 from ticdc_producer.scenario.sql.partition_bounds import check_keys
 from ticdc_producer.scenario.sql.syntax import key as syntax
 from ticdc_producer.scenario.sql.syntax.alter import AddKey
@@ -27,14 +23,7 @@ def add_key(node: AddKey, alteration: Alteration) -> None:
     if isinstance(key, syntax.ForeignKey):
         _add_foreign_key(key, alteration)
     elif isinstance(key, syntax.Key) and key.kind != "FULLTEXT":
-        draft = draft_key(key)
-        for part in draft.parts:
-            if alteration.adds(part.name):
-                what = (
-                    f"column does not exist: {part.name}; a key of an added column is a statement of its own"
-                )
-                raise alteration.error(what, part.name)
-        add_index(alteration, draft, lenient=key.if_not_exists)
+        add_index(alteration, draft_key(key), lenient=key.if_not_exists)
 
 
 def add_index(alteration: Alteration, key: KeyDraft, *, lenient: bool = False) -> None:
@@ -45,6 +34,8 @@ def add_index(alteration: Alteration, key: KeyDraft, *, lenient: bool = False) -
     info = alteration.info
     if lenient and any(index.name.lower() == key.name.lower() for index in info.indexes):
         return
+    for part in key.parts:
+        alteration.use(*(columns_of(expression_of(part.expression)) if part.expression else [part.name]))
     primary = key.kind == "primary"
     if primary and key.clustered:
         raise alteration.error("Adding clustered primary key is not supported by TiDB")
