@@ -55,7 +55,10 @@ def _to_whole(value: SQLValue, rounding: str) -> SQLValue:
 
 
 def _round(value: SQLValue, digits: SQLValue = 0) -> SQLValue:
-    """Return ``ROUND``; digits before the point of an integer are rounded half to even, as of a DOUBLE."""
+    """Return ``ROUND``; digits before the point of an integer are rounded half to even, as of a DOUBLE.
+
+    Source: tidb ``builtinRoundWithFracIntSig.evalInt`` (``pkg/expression/builtin_math.go``), ``types.Round``.
+    """
     number, scale = number_of(value), min(max(to_integer(digits), -100), MAX_SCALE)
     if isinstance(number, float):
         return _rounded_double(number, scale)
