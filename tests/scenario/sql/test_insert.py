@@ -73,6 +73,14 @@ def test_insert_ignore_skips_or_truncates(values: str, rows: list[tuple[bytes | 
     assert rows_of(f"{T} insert into t values (1, 'a', 0); insert ignore into t values {values}") == rows
 
 
+def test_insert_ignore_stores_null_for_invalid_json() -> None:
+    script = "create table t (id int primary key, j json); insert into t values (1, '[]');"
+    assert rows_of(f"{script} insert ignore into t values (2, '[')") == [(b"1", b"[]"), (b"2", None)]
+    for statement in ("update ignore t set j = '['", "set sql_mode = ''; insert into t values (2, '[')"):
+        with pytest.raises(ScenarioError, match="Invalid JSON"):
+            rows_of(f"{script} {statement}")
+
+
 def test_insert_ignore_skips_rows_without_a_partition() -> None:
     script = "create table t (a int) partition by list (a) (partition p values in (1, 2));"
     assert rows_of(f"{script} insert ignore into t values (1), (3), (2)") == [(b"1",), (b"2",)]

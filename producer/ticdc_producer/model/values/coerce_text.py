@@ -162,12 +162,13 @@ def coerce_set(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 def coerce_json(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> Value:
     """Coerce to JSON: text is parsed and printed as TiDB prints it; a number becomes a JSON number.
 
-    IGNORE stores NULL in place of a value that is not JSON.
+    INSERT IGNORE stores NULL in place of a value that is not JSON. Source: tidb ``InsertValues.handleErr``
+    (``pkg/executor/insert_common.go``), ``Datum.convertToMysqlJSON`` (``pkg/types/datum.go``).
     """
     try:
         return _stored_json(column, value)
     except ScenarioError:
-        if mode.ignore:
+        if mode.insert_ignore:
             return None
         raise
 

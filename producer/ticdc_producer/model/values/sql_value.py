@@ -229,8 +229,8 @@ class SQLMode:
     :param utf8_check: False with ``tidb_skip_utf8_check``: text columns accept any bytes.
     :param foreign_key_checks: whether foreign keys are enforced.
     :param only_full_group_by: ONLY_FULL_GROUP_BY: a group must determine all selected columns.
-    :param ignore: whether the statement has IGNORE: an error of every sql_mode, such as
-        invalid JSON, is a warning, too.
+    :param insert_ignore: whether the statement is INSERT IGNORE: an error of every sql_mode, such as
+        invalid JSON, is a warning, too, but not in UPDATE IGNORE. Source: tidb ``UpdateExec.handleErr``.
     :param autocommit: whether a statement outside of BEGIN … COMMIT is a transaction of its own.
     """
 
@@ -248,7 +248,7 @@ class SQLMode:
     foreign_key_checks: bool = True
     only_full_group_by: bool = True
     autocommit: bool = True
-    ignore: bool = False
+    insert_ignore: bool = False
 
     def reject(self, column: str, value: object, what: str, instead: bytes) -> bytes:
         """Refuse a value in strict mode; otherwise return ``instead``, the value that TiDB stores.

@@ -354,7 +354,8 @@ class Session:
 
     def _context(self, tree: exp.Expr) -> StatementContext:
         ignore = bool(tree.args.get("ignore"))
-        mode = replace(self._mode, strict=False, ignore=True) if ignore else self._mode
+        inserts = isinstance(tree, exp.Insert)
+        mode = replace(self._mode, strict=False, insert_ignore=inserts) if ignore else self._mode
         with_, find_view = tree.args.get("with_"), self._tables.view
         return StatementContext(mode, self._target, self._values, with_, find_view=find_view)
 
