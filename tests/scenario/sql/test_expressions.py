@@ -133,6 +133,7 @@ def test_a_pattern_of_many_wildcards_is_matched_in_short_time() -> None:
         ("if('a', 1, 2)", 2),
         ("abs('3x')", 3.0),
         ("left('abc', '1x')", "a"),
+        ("left('abcdefghijk', '1e1')", "a"),
         ("'a' or 0", False),
         ("date'2020-01-02' < 'x'", None),
         ("5 in ('x', 5)", True),

@@ -11,6 +11,7 @@ import re
 import struct
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, InvalidOperation, Overflow
 from math import frexp
+from typing import TypeGuard
 
 import msgspec
 
@@ -93,6 +94,24 @@ def _text_number(text: str) -> tuple[int | Decimal, bool]:
     return (int(digits), complete) if plain_integer else (number, complete)
 
 
+def is_text(value: SQLValue) -> TypeGuard[str | bytes]:
+    """Return whether a value is text, which is parsed where a number is needed. JSON and ENUM are not."""
+    return isinstance(value, str | bytes) and not isinstance(value, BinaryLiteral | Member | JsonText)
+
+
+def whole_number(value: SQLValue) -> int:
+    """Return the integer to which an expression casts a value: of a text, the integer that it starts with.
+
+    Numbers outside of 64 bits stay outside. Source: tidb ``types.StrToInt`` with ``isFuncCast``.
+
+    >>> whole_number("1e2"), whole_number(1e2)
+    (1, 100)
+    """
+    if is_text(value):
+        return integer_prefix(value.decode("utf-8", "replace") if isinstance(value, bytes) else value)[0]
+    return nearest_integer(as_number(value)[0])
+
+
 def check_number(value: SQLValue, mode: SQLMode) -> None:
     """Check a value that TiDB casts to a DOUBLE or DECIMAL in an expression. An empty text is 0.
 
@@ -109,10 +128,10 @@ def check_integer(value: SQLValue, mode: SQLMode) -> None:
 
     :raises ScenarioError: in strict mode, for a text that is no integer.
     """
-    if not mode.strict or not isinstance(value, str | bytes) or isinstance(value, BinaryLiteral | Member):
+    if not mode.strict or not is_text(value):
         return
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
-    if not isinstance(value, JsonText) and not integer_prefix(text)[1]:
+    if not integer_prefix(text)[1]:
         raise _truncated("INTEGER", value)
 
 

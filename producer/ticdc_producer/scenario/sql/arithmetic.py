@@ -10,18 +10,16 @@ from collections.abc import Callable
 from decimal import ROUND_DOWN, Context, Decimal
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.number_text import (
     EXACT,
     as_number,
     check_integer,
     check_number,
-    integer_prefix,
-    nearest_integer,
+    is_text,
+    whole_number,
 )
 from ticdc_producer.model.values.sql_value import (
     BinaryLiteral,
-    JsonText,
     Member,
     Quotient,
     SQLMode,
@@ -178,9 +176,9 @@ def to_bits(value: SQLValue, mode: SQLMode) -> int:
 
 def bits_of(value: SQLValue) -> int:
     """Return a value as 64 unsigned bits, unchecked: text gives its integer prefix."""
-    if isinstance(value, str | bytes) and not isinstance(value, BinaryLiteral | Member | JsonText):
-        return integer_prefix(to_text(value))[0] & _MAX_UNSIGNED
-    whole = nearest_integer(as_number(value)[0])
+    whole = whole_number(value)
+    if is_text(value):
+        return whole & _MAX_UNSIGNED
     return whole & _MAX_UNSIGNED if abs(whole) >> 100 == 0 else _MAX_UNSIGNED
 
 

@@ -18,13 +18,11 @@ from ticdc_producer.model.values.coerce import coerce, read, vector_text
 from ticdc_producer.model.values.coerce_scalar import allowed, as_datetime, as_duration
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.json_document import check_depth, json_of, parse_json, to_json_text
-from ticdc_producer.model.values.number_text import as_number, integer_prefix, nearest_integer
+from ticdc_producer.model.values.number_text import check_integer, whole_number
 from ticdc_producer.model.values.sql_value import (
-    BinaryLiteral,
     DateTimeValue,
     Duration,
     JsonText,
-    Member,
     SQLMode,
     SQLValue,
     Unsigned,
@@ -110,13 +108,8 @@ def _clamped(value: SQLValue, number: int, low: int, high: int, mode: SQLMode) -
 
 
 def _integer(value: SQLValue, mode: SQLMode) -> int:
-    if isinstance(value, str | bytes) and not isinstance(value, BinaryLiteral | Member | JsonText):
-        prefix, complete = integer_prefix(to_text(value))
-        if not complete:
-            _fail_if_strict("Truncated incorrect INTEGER value", value, mode)
-        return prefix
-    number, _ = as_number(value)
-    return nearest_integer(number)
+    check_integer(value, mode)
+    return whole_number(value)
 
 
 def _as_column(code: MySQLType) -> Callable[[SQLValue, CastType, SQLMode], SQLValue]:

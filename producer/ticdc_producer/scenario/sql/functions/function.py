@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
-from ticdc_producer.model.values.number_text import as_number, check_integer, check_number
-from ticdc_producer.model.values.sql_value import JsonText, SQLMode, SQLValue, display_value
+from ticdc_producer.model.values.number_text import check_integer, check_number, whole_number
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, display_value
 
 MAX_PACKET = 64 << 20
 """TiDB's max_allowed_packet in bytes; a longer result is NULL."""
@@ -93,22 +92,8 @@ def value_function(
 
 
 def to_integer(value: SQLValue) -> int:
-    """Convert a value to an integer argument.
-
-    Halves are rounded away from zero, those of a DOUBLE to even.
-
-    The result is limited to ±2**64.
-    """
-    number, _ = as_number(value)
-    if isinstance(number, int):
-        return min(max(int(number), -_HUGE), _HUGE)
-    exact = Decimal(number)
-    if not exact.is_finite() or exact.adjusted() > 19:
-        return -_HUGE if exact.is_signed() else _HUGE
-    if isinstance(value, str | bytes) and not isinstance(value, JsonText):
-        return int(exact)  # text is truncated, as by CAST AS SIGNED
-    halves = ROUND_HALF_EVEN if isinstance(number, float) else ROUND_HALF_UP
-    return int(exact.to_integral_value(rounding=halves)) if exact.adjusted() >= -1 else 0
+    """Convert a value to an integer argument, which is limited to ±2**64."""
+    return min(max(whole_number(value), -_HUGE), _HUGE)
 
 
 def is_binary(*values: SQLValue) -> bool:
