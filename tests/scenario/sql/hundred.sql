@@ -241,7 +241,7 @@ create table shops (id int primary key, spot geometry not null, spatial key (spo
 -- 082 1 column DEFAULT with an expression, and DEFAULT CURRENT_TIMESTAMP ON UPDATE
 create table notes (id int primary key, day date default (current_date), made datetime(3) default current_timestamp(3) on update current_timestamp(3)); insert into notes (id) values (1);
 -- 083 - ALTER TABLE ADD, MODIFY, CHANGE and DROP COLUMN
-alter table actors add column born year after last_name, modify first_name varchar(60) not null, change last_name family_name varchar(45); alter table actors add index by_family (family_name); alter table actors drop column born;
+alter table actors add column born year after first_name, modify first_name varchar(60) not null, change last_name family_name varchar(45); alter table actors add index by_family (family_name); alter table actors drop column born;
 -- 084 - ALTER TABLE ADD and DROP FOREIGN KEY
 alter table film_actors add constraint of_film foreign key (film_id) references films (id) on delete cascade on update cascade; alter table film_actors drop foreign key of_film;
 -- 085 - ALTER TABLE RENAME of column, index and table
