@@ -6,7 +6,8 @@ from ticdc_producer.model.values.coerce_text import to_bytes
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.dialect import parse_expression
 from ticdc_producer.scenario.sql.eval_type import EvalType, type_of_value
-from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate_constant
+from ticdc_producer.scenario.sql.evaluate import evaluate_constant
+from ticdc_producer.scenario.sql.expression_check import check_expression
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.type_inference import type_of
 

@@ -9,7 +9,8 @@ import pytest
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import Quotient, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.dialect import parse_expression
-from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate_constant
+from ticdc_producer.scenario.sql.evaluate import evaluate_constant
+from ticdc_producer.scenario.sql.expression_check import check_expression
 from ticdc_producer.scenario.sql.scope import Scope
 
 MODE = SQLMode()

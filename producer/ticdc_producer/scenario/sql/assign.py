@@ -16,7 +16,8 @@ from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import datetime_from_python
 from ticdc_producer.scenario.sql.column_cast import cast_to_column
-from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
+from ticdc_producer.scenario.sql.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression_check import check_expression
 from ticdc_producer.scenario.sql.generated import expression_of
 from ticdc_producer.scenario.sql.scope import Scope
 

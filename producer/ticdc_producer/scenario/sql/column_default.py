@@ -20,7 +20,8 @@ from ticdc_producer.model.values.coerce_text import to_bytes
 from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode, SQLValue
 from ticdc_producer.scenario.sql.dialect import parse_expression
-from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate_constant
+from ticdc_producer.scenario.sql.evaluate import evaluate_constant
+from ticdc_producer.scenario.sql.expression_check import check_expression
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.syntax.column import Default
 

@@ -17,7 +17,8 @@ from ticdc_producer.model.values.sql_value import SQLValue
 from ticdc_producer.scenario.sql.assign import assign_at_once, check_assignments
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, as_boolean, collation_of
-from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
+from ticdc_producer.scenario.sql.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression_check import check_expression
 from ticdc_producer.scenario.sql.insert import run_insert, update_row
 from ticdc_producer.scenario.sql.joined_dml import is_joined, run_joined_delete, run_joined_update
 from ticdc_producer.scenario.sql.lookup import candidates, split_memberships

@@ -6,56 +6,41 @@ than a row, such as subqueries and user variables, are evaluated by the scope's 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable
 
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.values.coerce_text import to_text
-from ticdc_producer.model.values.collation import KNOWN
 from ticdc_producer.model.values.sql_value import (
-    DateTimeValue,
     Duration,
-    Quotient,
     SQLMode,
     SQLValue,
     Unsigned,
     display_value,
 )
-from ticdc_producer.model.values.temporal_text import MAX_FSP
 from ticdc_producer.scenario.sql import arithmetic
 from ticdc_producer.scenario.sql.call_normalizer import (
     AGGREGATES,
-    CHOOSING,
     FunctionCall,
-    aggregate_of,
     normalized_call,
 )
 from ticdc_producer.scenario.sql.cast import cast, target_of
 from ticdc_producer.scenario.sql.compare import (
-    DEFAULT_COLLATION,
     as_boolean,
     check_operand,
-    collation_of,
     collation_of_all,
     compare,
     like,
     shared_collation,
 )
-from ticdc_producer.scenario.sql.digits_inference import longest_text
-from ticdc_producer.scenario.sql.eval_type import EvalType, converted
-from ticdc_producer.scenario.sql.function_types import TEXT_FUNCTIONS
-from ticdc_producer.scenario.sql.functions import function_named
-from ticdc_producer.scenario.sql.functions.datetime_argument import datetime_argument
+from ticdc_producer.scenario.sql.eval_type import converted
+from ticdc_producer.scenario.sql.function_call import call_value
 from ticdc_producer.scenario.sql.literal import LITERALS, is_typed_literal, typed_literal
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.type_inference import noted_decimals, noted_type
 
-__all__ = ["check_expression", "collation_of", "evaluate", "evaluate_constant"]
-
 _MAX_UNSIGNED = (1 << 64) - 1
-_OF_CONTEXT = frozenset({
+OF_CONTEXT = frozenset({
     exp.Subquery, exp.Exists, exp.Any, exp.All, exp.Tuple, exp.Parameter, exp.PropertyEQ,
 })  # fmt: skip
 """Nodes that the context of the scope evaluates."""
@@ -74,87 +59,13 @@ def evaluate(node: exp.Expr, scope: Scope) -> SQLValue:
         return _call(call, node, scope)
     rule = RULES.get(type(node))
     if rule is None:
-        raise _unsupported(node)
+        raise no_rule_error(node)
     return rule(node, scope)
 
 
-def check_expression(node: exp.Expr, scope: Scope) -> None:
-    """Check an expression before any row is changed.
-
-    :raises UnsupportedSQL: for a kind of node or function that is not in our tables.
-    :raises ScenarioError: for a column or collation that does not exist, or a wrong number of arguments.
-    """
-    waiting = [node]
-    while waiting:
-        waiting.extend(_checked_parts(waiting.pop(), scope))
-
-
-def _checked_parts(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
-    """Check one node alone; return its child nodes, which remain to be checked."""
-    call = normalized_call(node)
-    if call is not None:
-        return _checked_arguments(call, node, scope)
-    kind = type(node)
-    if kind in LITERALS:
-        return ()
-    if kind not in RULES:
-        raise _unsupported(node)
-    if kind in _OF_CONTEXT or (kind is exp.In and node.args.get("query") is not None):
-        return scope.required_context(node).check(node, scope)
-    if isinstance(node, exp.Column):
-        name = node.name, node.text("table"), node.text("db")
-        if not scope.knows(*name):
-            raise scope.unknown_column(*name)
-        return ()
-    if isinstance(node, exp.GroupConcat | exp.JSONObjectAgg):
-        return _checked_aggregate(node, scope)
-    if isinstance(node, exp.Cast):
-        if not is_typed_literal(node):
-            target_of(node.args["to"])
-        return (node.this,)
-    if isinstance(node, exp.Collate):
-        _known_collation(collation_of(node, scope))
-        return (node.this,)
-    return node.iter_expressions()
-
-
-def _checked_arguments(call: FunctionCall, node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
-    if call.name == "VALUES":
-        if len(call.arguments) != 1 or not isinstance(call.arguments[0], exp.Column | exp.Identifier):
-            raise ScenarioError("SQL does not parse: VALUES() needs the name of one column")
-        return ()
-    if call.name == "DEFAULT":
-        if len(call.arguments) != 1 or not isinstance(call.arguments[0], exp.Column):
-            raise ScenarioError("SQL does not parse: DEFAULT() needs the name of one column")
-        return call.arguments
-    if call.name in AGGREGATES:
-        return _checked_aggregate(node, scope)
-    if call.name in SESSION_FUNCTIONS:
-        scope.required_context(node)
-        if len(call.arguments) > SESSION_FUNCTIONS[call.name]:
-            raise ScenarioError(f"Incorrect parameter count in the call to {call.name}()")
-        return call.arguments
-    function_named(call.name).check(call.name, len(call.arguments))
-    return call.arguments
-
-
-def _checked_aggregate(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
-    scope.check_aggregate()
-    aggregate = aggregate_of(node)
-    if aggregate is None:
-        return ()
-    if any(aggregate_of(inner) for argument in aggregate.arguments for inner in argument.walk()):
-        raise ScenarioError("Invalid use of group function")
-    return (*aggregate.arguments, *(ordered.this for ordered in aggregate.order))
-
-
-def _unsupported(node: exp.Expr) -> UnsupportedSQL:
+def no_rule_error(node: exp.Expr) -> UnsupportedSQL:
+    """Return the error of a node that has no rule."""
     return UnsupportedSQL(f"{node.sql(dialect='mysql')[:80]!r} ({node.key.upper()}) is not supported")
-
-
-def _known_collation(name: str) -> None:
-    if name not in KNOWN:
-        raise UnsupportedSQL(f"the collation {name} is not supported")
 
 
 def evaluate_constant(node: exp.Expr, mode: SQLMode) -> SQLValue:
@@ -352,59 +263,7 @@ def _call(call: FunctionCall, node: exp.Expr, scope: Scope) -> SQLValue:
     special = _SPECIAL_CALLS.get(call.name)
     if special is not None:
         return special(call, node, scope)
-    function = function_named(call.name)
-    arguments = [evaluate(argument, scope) for argument in call.arguments]
-    if call.name in TEXT_FUNCTIONS:
-        arguments = [
-            _fitting_quotient(argument, value, scope) if isinstance(value, Quotient) else value
-            for argument, value in zip(call.arguments, arguments, strict=True)
-        ]
-    collation = (collation_of(node, scope) or DEFAULT_COLLATION) if function.collated else ""
-    if call.name not in CHOOSING:
-        value = function(call.name, arguments, scope.mode, collation)
-        if function.full_fraction and isinstance(value, DateTimeValue):
-            is_literal = isinstance(call.arguments[0].unnest(), exp.Literal)
-            return value if is_literal else replace(value, fsp=MAX_FSP)
-        return value
-    shared = noted_type(node, scope)
-    if not function.collated:
-        value = function(call.name, arguments, scope.mode, collation)
-        return converted(value, shared, scope.mode, noted_decimals(node, scope))
-    if shared is EvalType.TEXT:
-        arguments = _comparable_texts(arguments, scope.mode)
-    elif not any(isinstance(argument, DateTimeValue | Duration) for argument in arguments):
-        arguments = [converted(argument, shared, scope.mode) for argument in arguments]
-    return converted(function(call.name, arguments, scope.mode, collation), shared, scope.mode)
-
-
-def _fitting_quotient(node: exp.Expr, value: Quotient, scope: Scope) -> SQLValue:
-    """Return a quotient as an argument of a text function: its text may have too many digits for TiDB.
-
-    :raises ScenarioError: in strict mode, if it has.
-    """
-    text, longest = to_text(value), longest_text(node, scope)
-    if longest is None or len(text) <= longest:
-        return text
-    if scope.mode.strict:
-        raise ScenarioError(f"Data Too Long, field len {longest}, data len {len(text)}", value=text)
-    return text[:longest]
-
-
-def _comparable_texts(arguments: list[SQLValue], mode: SQLMode) -> list[SQLValue]:
-    """Return the texts that GREATEST and LEAST compare: a text beside a date is read as a date.
-
-    :raises ScenarioError: in strict mode, for a text beside a date that is none.
-    """
-    if not any(isinstance(argument, DateTimeValue) for argument in arguments):
-        return [converted(argument, EvalType.TEXT, mode) for argument in arguments]
-    return [argument if argument is None else _text_of_date(argument, mode) for argument in arguments]
-
-
-def _text_of_date(value: SQLValue, mode: SQLMode) -> SQLValue:
-    moment = datetime_argument(value, mode)
-    if moment is None:
-        return converted(value, EvalType.TEXT, mode)
-    return value.text() if isinstance(value, DateTimeValue) else moment.text()
+    return call_value(call, [evaluate(argument, scope) for argument in call.arguments], node, scope)
 
 
 def _proposed(call: FunctionCall, _: exp.Expr, scope: Scope) -> SQLValue:
@@ -460,7 +319,7 @@ def _case(node: exp.Expr, scope: Scope) -> SQLValue:
 
 RULES: dict[type[exp.Expr], Callable[[exp.Expr, Scope], SQLValue]] = {
     **{kind: _literal(rule) for kind, rule in LITERALS.items()},
-    **dict.fromkeys(_OF_CONTEXT, _of_context),
+    **dict.fromkeys(OF_CONTEXT, _of_context),
     exp.GroupConcat: _of_group,
     exp.JSONObjectAgg: _of_group,
     exp.Column: _column,

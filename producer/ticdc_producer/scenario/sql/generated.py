@@ -17,7 +17,8 @@ from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.call_normalizer import normalized_call
 from ticdc_producer.scenario.sql.dialect import parse_expression
-from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
+from ticdc_producer.scenario.sql.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression_check import check_expression
 from ticdc_producer.scenario.sql.scope import Scope
 
 T = MySQLType

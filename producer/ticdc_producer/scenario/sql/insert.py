@@ -29,7 +29,7 @@ from ticdc_producer.scenario.sql.assign import (
     null_error,
     touch_updated_columns,
 )
-from ticdc_producer.scenario.sql.evaluate import check_expression
+from ticdc_producer.scenario.sql.expression_check import check_expression
 from ticdc_producer.scenario.sql.generated import fill_generated
 from ticdc_producer.scenario.sql.literal_rows import LiteralRows
 from ticdc_producer.scenario.sql.query.context import StatementContext, row_items

@@ -15,7 +15,7 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.event import Value
 from ticdc_producer.scenario.sql.assign import assigned_value, generated_error, is_default
-from ticdc_producer.scenario.sql.evaluate import check_expression
+from ticdc_producer.scenario.sql.expression_check import check_expression
 from ticdc_producer.scenario.sql.insert import update_row
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.query.from_clause import FromClause

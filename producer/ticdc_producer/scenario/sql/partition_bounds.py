@@ -18,7 +18,8 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.dialect import parse_expression
-from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate_constant
+from ticdc_producer.scenario.sql.evaluate import evaluate_constant
+from ticdc_producer.scenario.sql.expression_check import check_expression
 from ticdc_producer.scenario.sql.generated import columns_of
 from ticdc_producer.scenario.sql.partition_definition import (
     BY_VALUES,

@@ -19,7 +19,8 @@ from ticdc_producer.scenario.history import CheckSize, History, HistorySize, Pas
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl import is_ddl
 from ticdc_producer.scenario.sql.dml import run_dml
-from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
+from ticdc_producer.scenario.sql.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression_check import check_expression
 from ticdc_producer.scenario.sql.other_statements import (
     KNOWN_VERBS,
     Administration,

@@ -15,7 +15,8 @@ from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.compare import collation_of
 from ticdc_producer.scenario.sql.digits_inference import digits_of
 from ticdc_producer.scenario.sql.eval_type import EvalType, converted, merged_type, type_of_value
-from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
+from ticdc_producer.scenario.sql.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression_check import check_expression
 from ticdc_producer.scenario.sql.number_digits import Digits, merged_digits
 from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, check_column_counts
 from ticdc_producer.scenario.sql.query.select import SelectPlan

@@ -13,7 +13,8 @@ from ticdc_producer.scenario.sql.call_normalizer import aggregates_in
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, as_boolean, collation_of
 from ticdc_producer.scenario.sql.digits_inference import digits_of
-from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
+from ticdc_producer.scenario.sql.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression_check import check_expression
 from ticdc_producer.scenario.sql.ordering import SortKey, sort_rows
 from ticdc_producer.scenario.sql.query.equality import distinct_key
 from ticdc_producer.scenario.sql.query.from_clause import FromClause

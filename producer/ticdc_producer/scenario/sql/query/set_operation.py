@@ -18,7 +18,8 @@ from ticdc_producer.scenario.sql.arithmetic import scale_of
 from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, collation_of, merged_collation
 from ticdc_producer.scenario.sql.eval_type import WHOLE, EvalType, converted, merged_type
-from ticdc_producer.scenario.sql.evaluate import check_expression, evaluate
+from ticdc_producer.scenario.sql.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression_check import check_expression
 from ticdc_producer.scenario.sql.number_digits import OF_INTEGER, Digits, merged_digits
 from ticdc_producer.scenario.sql.ordering import SortKey, sort_rows
 from ticdc_producer.scenario.sql.query.equality import distinct_key
