@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from ticdc_producer.model.event import Value
 from ticdc_producer.protocols.arrow_text import NULL, Fragments, concat
+from ticdc_producer.protocols.debezium import temporal
 from ticdc_producer.protocols.debezium import values as rendered
 from ticdc_producer.protocols.zone import zone_of
 
@@ -44,17 +45,17 @@ def _array(values: Sequence[Value]) -> pa.Array:
 
 @given(_columns(DATES) | _columns(DATES | IMPOSSIBLE))
 def test_dates(values: list[Value]) -> None:
-    column = rendered.dates(_array(values), invalid=b"bad")
-    _holds(column, values, partial(rendered.date_json, invalid=b"bad"))
+    column = temporal.dates(_array(values), invalid=b"bad")
+    _holds(column, values, partial(temporal.date_json, invalid=b"bad"))
 
 
 @pytest.mark.parametrize("fsp", [0, 1, 3, 4, 6])
 def test_datetimes(fsp: int) -> None:
     @given(_columns(_datetimes(DATES, fsp)) | _columns(_datetimes(DATES | IMPOSSIBLE, fsp)))
     def check(values: list[Value]) -> None:
-        zero_and_invalid = {"fsp": fsp, "zero": b"zero", "invalid": rendered.REFUSED}
-        column = rendered.datetimes(_array(values), **zero_and_invalid)
-        _holds(column, values, partial(rendered.datetime_json, **zero_and_invalid))
+        zero_and_invalid = {"fsp": fsp, "zero": b"zero", "invalid": temporal.REFUSED}
+        column = temporal.datetimes(_array(values), **zero_and_invalid)
+        _holds(column, values, partial(temporal.datetime_json, **zero_and_invalid))
 
     check()
 
@@ -68,8 +69,8 @@ def test_timestamps(fsp: int, zone: str) -> None:
     @given(_columns(_datetimes(some, fsp)) | _columns(_datetimes(some | IMPOSSIBLE, fsp)))
     @example([b"1970-01-01 00:00:00.999999", b"1970-01-01 00:00:01.000000", None])
     def check(values: list[Value]) -> None:
-        column = rendered.timestamps(_array(values), zone_of(zone))
-        _holds(column, values, partial(rendered.timestamp_json, zone=zone_of(zone)))
+        column = temporal.timestamps(_array(values), zone_of(zone))
+        _holds(column, values, partial(temporal.timestamp_json, zone=zone_of(zone)))
 
     check()
 
@@ -85,7 +86,7 @@ def test_times(fsp: int) -> None:
     @given(_columns(times))
     @example([b"-00:00:00.1", b"01:00:00", None, b"00:00:00.123456"])
     def check(values: list[Value]) -> None:
-        _holds(rendered.times(_array(values), fsp), values, rendered.time_json)
+        _holds(temporal.times(_array(values), fsp), values, temporal.time_json)
 
     check()
 

@@ -25,7 +25,7 @@ from ticdc_producer.protocols.debezium.plan import (
     Rendered,
     table_plan,
 )
-from ticdc_producer.protocols.debezium.values import REFUSED
+from ticdc_producer.protocols.debezium.temporal import REFUSED
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus, encoded_rows
 from ticdc_producer.protocols.message_batch import MessageBatch, one_message_per_row
 

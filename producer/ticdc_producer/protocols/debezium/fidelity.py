@@ -25,7 +25,7 @@ from ticdc_producer.protocols.debezium.plan import (
     text_default,
     tidb_type,
 )
-from ticdc_producer.protocols.debezium.values import (
+from ticdc_producer.protocols.debezium.temporal import (
     FIRST_TIMESTAMP,
     REFUSED,
     date_json,

@@ -33,16 +33,8 @@ from ticdc_producer.protocols.debezium.envelope import (
     source,
 )
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
-from ticdc_producer.protocols.debezium.values import (
-    EPOCH,
-    FIRST_TIMESTAMP,
-    REFUSED,
-    default_string,
-    float64,
-    renderer,
-    string,
-    timestamp_json,
-)
+from ticdc_producer.protocols.debezium.temporal import EPOCH, FIRST_TIMESTAMP, REFUSED, timestamp_json
+from ticdc_producer.protocols.debezium.values import default_string, float64, renderer, string
 from ticdc_producer.protocols.member_text import allowed, stored_default
 
 T = MySQLType
