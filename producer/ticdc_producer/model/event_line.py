@@ -191,10 +191,12 @@ def event_location(row: DecodedRow) -> str:
 
     :param row: fields of ``DECODED``; not of kind ``error``.
     """
-    what = [row["op"] if row["kind"] == "row" else row["kind"], row.get("schema"), row.get("table")]
-    position = f"{row['topic']}/{row['partition']}@{row['offset']}[{row['index']}]"
-    time = [str(row["commit_ts"])] if row["commit_ts"] else []
-    return " ".join([position, *time, str(what[0]), ".".join(str(name) for name in what[1:] if name)]).strip()
+    parts = [f"{row['topic']}/{row['partition']}@{row['offset']}[{row['index']}]"]
+    if row["commit_ts"]:
+        parts.append(str(row["commit_ts"]))
+    parts.append(str(row["op"] if row["kind"] == "row" else row["kind"]))
+    names = ".".join(name for name in (row.get("schema"), row.get("table")) if name)
+    return " ".join([*parts, names] if names else parts)
 
 
 def event_content(row: DecodedRow) -> str:

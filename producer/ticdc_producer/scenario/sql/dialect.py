@@ -117,18 +117,25 @@ def _tokens(text: str, line: int) -> list[Token]:
 
 
 _SUM = re.compile(r"[0-9.]+[eE][+-]?[0-9]+(?=[+-])")
-"""A number with an exponent before a sign, which sqlglot reads as a part of the number."""
+"""A number with an exponent before a sign, which sqlglot reads as a part of the number, or of a word."""
 
 
 def _tokens_of_sums(text: str) -> list[Token]:
     """Return the tokens of a text, with a blank after each number that sqlglot does not end at a sign."""
     while True:
         tokens = list(TiDB().tokenize(text))
-        numbers = (token for token in tokens if token.token_type == TokenType.NUMBER)
-        ends = [token.start + match.end() for token in numbers if (match := _SUM.match(token.text))]
+        ends = [
+            token.start + match.end()
+            for token in tokens
+            if token.token_type in _NUMBER_OR_WORD and (match := _SUM.match(token.text))
+        ]
         if not ends:
             return tokens
-        text = f"{text[: ends[0]]} {text[ends[0] :]}"
+        parts = (text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True))
+        text = " ".join(parts)
+
+
+_NUMBER_OR_WORD = (TokenType.NUMBER, TokenType.VAR)
 
 
 _ODBC_WORDS = {"D": "DATE", "T": "TIME", "TS": "TIMESTAMP"}
@@ -140,17 +147,21 @@ def _with_literals(tokens: list[Token]) -> list[Token]:
     The word before the bracket of ``DEFAULT(column)`` becomes a name.
     """
     for position in range(len(tokens) - 2, -1, -1):
-        kinds = tuple(token.token_type for token in tokens[position : position + 4])
-        word = tokens[position + 1]
-        if kinds[:2] == (TokenType.DEFAULT, TokenType.L_PAREN):
-            tokens[position] = _retyped(tokens[position], TokenType.VAR)
-        elif kinds[:1] + kinds[2:] == _BRACED and (meant := _ODBC_WORDS.get(word.text.upper())):
-            (literal,) = TiDB().tokenize(meant)
-            tokens[position : position + 4] = [_retyped(word, literal.token_type), tokens[position + 2]]
+        token, following = tokens[position], tokens[position + 1]
+        if token.token_type == TokenType.DEFAULT and following.token_type == TokenType.L_PAREN:
+            tokens[position] = _retyped(token, TokenType.VAR)
+        elif token.token_type == TokenType.L_BRACE:
+            tokens[position : position + 4] = _without_braces(tokens[position : position + 4])
     return tokens
 
 
-_BRACED = (TokenType.L_BRACE, TokenType.STRING, TokenType.R_BRACE)
+def _without_braces(tokens: list[Token]) -> list[Token]:
+    meant = _ODBC_WORDS.get(tokens[1].text.upper())
+    kinds = [token.token_type for token in tokens[2:]]
+    if meant is None or kinds != [TokenType.STRING, TokenType.R_BRACE]:
+        return tokens
+    (literal,) = TiDB().tokenize(meant)
+    return [_retyped(tokens[1], literal.token_type), tokens[2]]
 
 
 def _retyped(token: Token, kind: TokenType) -> Token:
@@ -173,6 +184,8 @@ _ENDS_LIST = {
 
 def _check_commas(tokens: list[Token], line: int) -> None:
     """Check that something is on both sides of each comma; sqlglot ignores a comma too many.
+
+    TiDB's grammar has no list with an empty element. Source: tidb ``pkg/parser/parser.y``.
 
     :raises ScenarioError: for the first comma that separates nothing.
     """
