@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ import ticdc_producer
 from tests.golden_events import GOLDEN, NOW_OF_GOLDEN, GoldenRow
 from tests.protocols.canal_json_messages import in_column_order
 from tests.protocols.golden_messages import events_of, load_messages
+from ticdc_producer.engine import EngineOption
 from ticdc_producer.errors import ArgumentError, EncodeError, FolderError
 from ticdc_producer.runs.run_report import RunReport
 
@@ -114,6 +116,50 @@ def test_a_folder_that_was_changed_is_found_out(tmp_path: Path) -> None:
     assert (verdict.comparison.missing, verdict.comparison.unexpected) == (1, 0)
     with pytest.raises(ArgumentError, match="`strict_table_order` cannot be combined with a storage"):
         ticdc_producer.verify(sink_uri=uri, strict_table_order=True)
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change in the first row of a file that its decoded event does not show.
+
+    :param text: the member that is different.
+    """
+
+    protocol: str
+    old: bytes
+    new: bytes
+    text: str
+
+
+CSV_WITH_HANDLE = [
+    f"changefeed.sink.csv.{name}=true"
+    for name in ("include-commit-ts", "output-old-value", "output-handle-key")
+]
+EDITS = {
+    "handle": Edit("csv", b',"1",1,', b',"9",1,', r'value[0][5] is "\"9\"", expected "\"1\""'),
+    "quotes": Edit("csv", b',"1",1,', b",1,1,", r'value[0][5] is "1", expected "\"1\""'),
+    "digits": Edit("csv", b',"test",4', b',"test",04', 'value[0][3] is "0415508878783938562"'),
+    "id": Edit("canal-json", b'"id":0', b'"id":7', "value.id is 7, expected 0"),
+}
+
+
+@pytest.mark.parametrize("engine", ["local", "spark"])
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_a_member_that_no_event_has_is_compared(tmp_path: Path, edit: Edit, engine: EngineOption) -> None:
+    uri = f"file://{tmp_path}?protocol={edit.protocol}"
+    assert ticdc_producer.run("seed_t1", sink_uri=uri, overrides=CSV_WITH_HANDLE).ok
+    (file,) = tmp_path.rglob("CDC0*")
+    first, rest = file.read_bytes().split(b"\r\n", 1)
+    file.write_bytes(first.replace(edit.old, edit.new, 1) + b"\r\n" + rest)
+    verdict = ticdc_producer.verify(
+        sink_uri=uri, scenario="seed_t1", overrides=CSV_WITH_HANDLE, engine=engine
+    )
+    assert verdict.findings == ()
+    assert verdict.comparison is not None
+    assert (verdict.comparison.different, verdict.comparison.missing) == (1, 0)
+    (line,) = verdict.comparison.diff
+    assert line.startswith("≠ test/t1/")
+    assert edit.text in line
 
 
 def test_a_refused_row_ends_the_run_before_anything_is_written(tmp_path: Path) -> None:

@@ -120,6 +120,11 @@ class Changefeed(BaseModel):
     warnings: tuple[str, ...] = ()
 
     @property
+    def in_files(self) -> bool:
+        """Whether the messages are rows of files, in a storage."""
+        return self.sink_uri.kind is SinkKind.STORAGE
+
+    @property
     def brokers(self) -> Cluster:
         """The Kafka cluster that the sink URI and the security options name.
 
@@ -154,8 +159,7 @@ class Changefeed(BaseModel):
         :param build_ts_ms: time at which messages are built, in Unix milliseconds; None: when they commit.
         """
         spec = protocol_spec(protocol or self.protocol)
-        in_files = self.sink_uri.kind is SinkKind.STORAGE
-        written = {"row_end": self.terminator if in_files else "", "build_ts_ms": build_ts_ms}
+        written = {"row_end": self.terminator if self.in_files else "", "build_ts_ms": build_ts_ms}
         own = {name.replace("-", "_"): value for name, value in self.plugin_options.items()}
         return spec.select({**self.model_dump(exclude=_NOT_OF_CODECS), **own, **written})
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import EntryPoint
 from itertools import islice
 from typing import TYPE_CHECKING, TypeVar
@@ -33,7 +33,7 @@ from ticdc_producer.protocols.debezium.spec import SPEC as DEBEZIUM
 from ticdc_producer.protocols.open_protocol.spec import SPEC as OPEN_PROTOCOL
 from ticdc_producer.protocols.simple.spec import SPEC as SIMPLE
 from ticdc_producer.protocols.spec import FileFormat, Options, ProtocolSpec, Signature
-from ticdc_producer.protocols.wire import WireDigests
+from ticdc_producer.protocols.wire import WireDigests, row_of_file
 
 if TYPE_CHECKING:
     from ticdc_producer.protocols.base import RowBatch
@@ -91,11 +91,14 @@ def decoder(protocol: str, options: Options) -> Decoder:
     return spec.decoder(spec.typed(options), options)
 
 
-def wire_digests(protocol: str, options: Options, *, canonical: bool = False) -> WireDigests | None:
+def wire_digests(
+    protocol: str, options: Options, *, canonical: bool = False, in_files: bool = False
+) -> WireDigests | None:
     """Return what computes the digests of a protocol's messages; None if their bytes are not compared.
 
     :param options: with the inputs of a decoder.
     :param canonical: digests of the canonical form instead of the bytes.
+    :param in_files: whether the messages are rows of files.
     """
     form = protocol_spec(protocol).wire
     if form is None:
@@ -105,8 +108,11 @@ def wire_digests(protocol: str, options: Options, *, canonical: bool = False) ->
         if options.get(option):
             form = replace(form, excluded={**form.excluded, **paths})
     if form.form_of is not None:
-        form, canonical = replace(form, form=form.form_of(options)), True
-    return WireDigests(format=form, canonical=canonical, claims=claims)
+        form = replace(form, form=form.form_of(options))
+    if in_files:
+        end = str(options.get("row_end", "")).encode()
+        form = replace(form, events=partial(row_of_file, end), starts=None)
+    return WireDigests(format=form, canonical=canonical or form.by_form, claims=claims)
 
 
 def file_format(protocol: str) -> FileFormat:

@@ -91,7 +91,9 @@ class WireFormat:
         ``events`` finds it.
     :param form: returns the content of an event's part of a key or value: values of JSON.
     :param form_of: makes ``form`` from the options and inputs of the codec, for parts that the bytes alone do
-        not describe. The digests are then always those of the canonical form.
+        not describe.
+    :param by_form: whether equal events may have other bytes in each topic: the digests are then always those
+        of the canonical form.
     :param is_eventless: whether a message value is one without events, such as the description of a table;
         None: the protocol has none.
     """
@@ -103,6 +105,7 @@ class WireFormat:
     starts: tuple[int, int] | None = (0, 0)
     form: Callable[[bytes], object] = json_form
     form_of: Callable[[Mapping[str, object]], Callable[[bytes], object]] | None = None
+    by_form: bool = False
     is_eventless: Callable[[bytes], bool] | None = None
 
     def not_compared(self, *, claims: bool) -> dict[str, str]:
@@ -112,6 +115,17 @@ class WireFormat:
         """
         location = {self.location: _LOCATION_REASON} if claims and self.location else {}
         return {**self.excluded, **location}
+
+
+def row_of_file(end: bytes, _key: bytes | None, value: bytes | None) -> Sequence[EventBytes]:
+    """Return the event of a row of a file, whose key is its directory.
+
+    >>> row_of_file(b"\\n", b"d/t/1", b"{}\\n") == row_of_file(b"\\n", None, b"{}")
+    True
+
+    :param end: the terminator, which a row that was read does not have.
+    """
+    return ((None, None if value is None else value.removesuffix(end)),)
 
 
 _LOCATION_REASON = "the name of a claim-check object is random; its content is compared"

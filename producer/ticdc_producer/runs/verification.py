@@ -106,13 +106,9 @@ def verify_messages(
 
     events = None if oracle is None else oracle.events()
     compares = events is not None and events.wire is not None
-    wire = wire_decoder(changefeed.protocol, decode_options, claims) if compares else None
-    decode_all = event_decoder(
-        changefeed.protocol, decode_options, claims, wire_digests(changefeed.protocol, decode_options)
-    )
-    checked = check_messages(
-        engine, messages, decode if wire is None else decode_all, options, events, expected_states, wire
-    )
+    wire = wire_decoder(changefeed, decode_options, claims) if compares else None
+    read = decode if wire is None else wire.decode_bytes
+    checked = check_messages(engine, messages, read, options, events, expected_states, wire)
     comparison = checked.comparison if oracle is None else oracle.complete(checked.comparison)
     if comparison is not None and job is not None and wire is None:
         comparison = replace(comparison, not_compared=EVENTS_ALONE)
@@ -127,17 +123,20 @@ def verify_messages(
 EVENTS_ALONE = {"bytes of messages": "the decoded events alone are compared here"}
 
 
-def wire_decoder(protocol: str, options: Options, claims: str) -> WireDecoder | None:
+def wire_decoder(changefeed: Changefeed, options: Options, claims: str = "") -> WireDecoder | None:
     """Return what reads the bytes of delivered messages; None if those of the protocol are not compared.
 
     :param options: with the table schemas in the messages, see ``with_table_schemas``.
     :param claims: location of the claim-check objects.
     """
-    digests = wire_digests(protocol, options, canonical=True)
+    protocol, in_files = changefeed.protocol, changefeed.in_files
+    digests = wire_digests(protocol, options, canonical=True, in_files=in_files)
     if digests is None:
         return None
+    of_bytes = wire_digests(protocol, options, in_files=in_files)
     return WireDecoder(
         decode=event_decoder(protocol, options, claims, digests),
+        decode_bytes=event_decoder(protocol, options, claims, of_bytes),
         forms=partial(canonical_forms, digests, claimed_contents(claims)),
         not_compared=digests.not_compared,
         eventless=None if digests.format.is_eventless is None else partial(eventless_digests, digests),

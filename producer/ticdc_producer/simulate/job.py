@@ -194,7 +194,10 @@ class Job:
         """Return what computes the digests of the messages; None if their bytes are not compared."""
         inputs = {**self.options, **({"schemas": self.known_schemas} if self.schemas else {})}
         canonical = digests == "canonical form"
-        return registry.wire_digests(self.changefeed.protocol, inputs, canonical=canonical)
+        changefeed = self.changefeed
+        return registry.wire_digests(
+            changefeed.protocol, inputs, canonical=canonical, in_files=changefeed.in_files
+        )
 
 
 def prepare(

@@ -9,9 +9,9 @@ Only keys, fingerprints and positions move. The images of examples are decoded a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 
 import pyarrow as pa
@@ -23,7 +23,6 @@ from ticdc_producer.model.event_line import DecodedRow
 from ticdc_producer.model.shapes import DECODED, DECODED_WIRE, BatchFunction
 from ticdc_producer.replica.rows import GROUP, ROWS, Replica, row_changes
 from ticdc_producer.verifier.comparison import (
-    DIFFERENT,
     MATCHED,
     ComparedEvents,
     Comparison,
@@ -45,9 +44,8 @@ from ticdc_producer.verifier.match import (
     ExpectedStream,
     add_out_of_order,
     compare_states,
-    event_differences,
 )
-from ticdc_producer.verifier.message_comparison import MessageComparison
+from ticdc_producer.verifier.message_comparison import MessageComparison, comparison_of
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes import batch_groups as batching
 from ticdc_producer.verifier.passes.key_groups import KeyGroups
@@ -200,6 +198,12 @@ class _Run:
     def options(self) -> VerifyOptions:
         return self.reader.options
 
+    @property
+    def _message_comparison(self) -> MessageComparison | None:
+        if self.wire is None or self.expected is None or self.expected.wire is None:
+            return None
+        return MessageComparison(self.engine, self.wire, self.expected.wire, self.messages)
+
     def checked(
         self, violations: ViolationCounts, states: Sequence[ExpectedState], stack: ExitStack
     ) -> CheckedMessages:
@@ -228,39 +232,19 @@ class _Run:
             differences.expected = self.reader.stats.events
         elif self.expected is not None:
             add_out_of_order(differences, grouped[MATCH])
-            self._compare_forms(differences)
+            if self._message_comparison is not None:
+                self._message_comparison.compare_forms(differences, self.options)
         examples = self.decoded_at(
             [*example_events(key_findings.violations), *differences.delivered_examples]
         )
         return CheckedMessages(
             findings(key_findings.violations, self.reader.stats, examples),
             kinds(self.reader.stats, key_findings),
-            None if self.expected is None else self._comparison(self.expected, differences, examples),
+            None
+            if self.expected is None
+            else comparison_of(differences, self.expected, examples, self._message_comparison),
             compare_states(self.engine, states, self._delivered(states, grouped[STATE_ROW]), self.decoded_at),
         )
-
-    def _compare_forms(self, differences: Differences) -> None:
-        """Replace the differences of bytes by those of the canonical form."""
-        if not differences.different or self.wire is None or self.expected is None:
-            return
-        if self.expected.wire is None:
-            raise ValueError("digests of bytes are expected, but not the messages")
-        decoded = self.messages.rows.map(self.wire.decode, DECODED_WIRE)
-        canonical = event_differences(self.engine, self.expected.wire.canonical_events, decoded, self.options)
-        differences.different, differences.partners = canonical.different, canonical.partners
-        differences.examples.pop(DIFFERENT, None)
-        differences.note(DIFFERENT, canonical.examples.get(DIFFERENT, []))
-
-    def _comparison(
-        self, expected: ExpectedStream, differences: Differences, examples: Mapping[EventID, DecodedRow]
-    ) -> Comparison:
-        rows = expected.at(differences.expected_examples)
-        if self.wire is None or expected.wire is None:
-            return differences.comparison(rows, examples)
-        messages = MessageComparison(self.wire, expected.wire, self.messages)
-        members = messages.different_members(differences.partners)
-        comparison = differences.comparison(rows, examples, members)
-        return messages.with_eventless(replace(comparison, not_compared=dict(self.wire.not_compared)))
 
     def _check_of(
         self, states: Sequence[ExpectedState]

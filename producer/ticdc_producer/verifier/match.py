@@ -13,7 +13,6 @@ from ticdc_producer.verifier.comparison import (
     MATCHED,
     WINDOW,
     ComparedEvents,
-    Comparison,
     DeliveryOrder,
     Differences,
     match,
@@ -88,21 +87,13 @@ def _compared(options: VerifyOptions, expected: bool, batches: Batches) -> Batch
 _MATCH = "matched"
 
 
-def compare_events(engine: Engine, expected: ExpectedStream, decoded: Dataset) -> Comparison:
-    """Compare expected events with decoded ones, without any other check.
-
-    :param decoded: shape ``DECODED``; messages that do not decode are ignored.
-    """
-    differences = event_differences(engine, expected.events, decoded, VerifyOptions())
-    return differences.comparison(
-        expected.at(differences.expected_examples), events_at(decoded, differences.delivered_examples)
-    )
-
-
 def event_differences(
     engine: Engine, expected: Dataset, decoded: Dataset, options: VerifyOptions
 ) -> Differences:
-    """Return the differences between expected and decoded events; see :func:`compare_events`."""
+    """Return the differences between expected and decoded events.
+
+    :param decoded: shape ``DECODED`` or ``DECODED_WIRE``; messages that do not decode are ignored.
+    """
 
     def matches(sides: Iterator[Sides]) -> Generator[Tagged, None, Differences]:
         total = Differences()

@@ -1,13 +1,24 @@
-"""Compares a few expected messages with delivered ones, and the messages without events."""
+"""Compares messages: the canonical forms of their events where the bytes differ, and those without events."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ticdc_producer.engine.dataset import Dataset
-from ticdc_producer.verifier.comparison import DIFFERENT, MAX_EXAMPLES, MISSING, UNEXPECTED, Comparison
-from ticdc_producer.verifier.findings import rows_at
+from ticdc_producer.engine.dataset import Dataset, Engine
+from ticdc_producer.model.event_line import DecodedRow
+from ticdc_producer.model.shapes import DECODED_WIRE
+from ticdc_producer.verifier.comparison import (
+    DIFFERENT,
+    MAX_EXAMPLES,
+    MISSING,
+    UNEXPECTED,
+    Comparison,
+    Differences,
+)
+from ticdc_producer.verifier.findings import events_at, rows_at
+from ticdc_producer.verifier.match import ExpectedStream, event_differences
+from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.slices import Messages, Offset
 from ticdc_producer.verifier.violations import EventID
 from ticdc_producer.verifier.wire import (
@@ -35,9 +46,20 @@ class MessageComparison:
     :param wire: reads their bytes.
     """
 
+    engine: Engine
     wire: WireDecoder
     expected: ExpectedMessages
     delivered: Messages
+
+    def compare_forms(self, differences: Differences, options: VerifyOptions) -> None:
+        """Replace the differences of bytes by those of the canonical form."""
+        if not differences.different:
+            return
+        decoded = self.delivered.rows.map(self.wire.decode, DECODED_WIRE)
+        canonical = event_differences(self.engine, self.expected.canonical_events, decoded, options)
+        differences.different, differences.partners = canonical.different, canonical.partners
+        differences.examples.pop(DIFFERENT, None)
+        differences.note(DIFFERENT, canonical.examples.get(DIFFERENT, []))
 
     def different_members(self, partners: Mapping[EventID, EventID]) -> dict[EventID, str]:
         """Return the members in which events differ from their expected events, as text.
@@ -106,6 +128,48 @@ class MessageComparison:
             first = [*rest.items()][:MAX_EXAMPLES]
             lines += [f"{MISSING} {_location(position)}: {_text(form)}" for position, form in first]
         return lines
+
+
+def comparison_of(
+    differences: Differences,
+    expected: ExpectedStream,
+    delivered: Mapping[EventID, DecodedRow],
+    messages: MessageComparison | None,
+) -> Comparison:
+    """Return the result of a comparison.
+
+    :param delivered: the delivered events that are examples.
+    :param messages: compares the messages; None: decoded events alone are compared.
+    """
+    rows = expected.at(differences.expected_examples)
+    if messages is None:
+        return differences.comparison(rows, delivered)
+    members = messages.different_members(differences.partners)
+    comparison = differences.comparison(rows, delivered, members)
+    return messages.with_eventless(replace(comparison, not_compared=dict(messages.wire.not_compared)))
+
+
+def compare_events(
+    engine: Engine,
+    expected: ExpectedStream,
+    decoded: Dataset,
+    delivered: Messages,
+    wire: WireDecoder | None = None,
+) -> Comparison:
+    """Compare expected events with decoded ones, without any other check.
+
+    :param decoded: shape ``DECODED``, or ``DECODED_WIRE`` with ``wire``; messages that do not decode are
+        ignored.
+    :param delivered: the messages with these events.
+    :param wire: reads what messages are compared by; None: decoded events alone are compared.
+    """
+    options = VerifyOptions()
+    differences = event_differences(engine, expected.events, decoded, options)
+    messages = None
+    if wire is not None and expected.wire is not None:
+        messages = MessageComparison(engine, wire, expected.wire, delivered)
+        messages.compare_forms(differences, options)
+    return comparison_of(differences, expected, events_at(decoded, differences.delivered_examples), messages)
 
 
 def _offsets(events: Iterable[EventID]) -> list[Offset]:

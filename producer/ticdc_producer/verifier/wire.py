@@ -51,13 +51,15 @@ class ExpectedMessages:
 class WireDecoder:
     """Reads the bytes of delivered messages.
 
-    :param decode: decodes messages (shape ``MESSAGES``) to events with digests of the canonical form (shape
+    :param decode_bytes: decodes messages (shape ``MESSAGES``) to events with digests of their bytes (shape
         ``DECODED_WIRE``).
+    :param decode: the same with digests of the canonical form.
     :param forms: returns canonical forms.
     :param not_compared: the paths of members that are not in a canonical form, with the reasons.
     :param eventless: finds the messages without events; None: the protocol has none.
     """
 
+    decode_bytes: BatchFunction
     decode: BatchFunction
     forms: Forms
     not_compared: Mapping[str, str] = field(default_factory=dict)

@@ -174,5 +174,5 @@ SPEC = ProtocolSpec(
             {"enable-tidb-extension": False, "avro-enable-watermark": False},
         ),
     ),
-    wire=WireFormat(form_of=_form_of),
+    wire=WireFormat(form_of=_form_of, by_form=True),
 )

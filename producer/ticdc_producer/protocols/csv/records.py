@@ -67,9 +67,16 @@ class CSVRecords:
 
         :raises DecodeError: if this is not exactly one record.
         """
+        return [self._read(text) for text in self.texts(record)]
+
+    def texts(self, record: bytes) -> list[bytes]:
+        """Return the fields of a record as they are written, with their quotes.
+
+        :raises DecodeError: if this is not exactly one record.
+        """
         if self._record.fullmatch(record) is None:
             raise DecodeError("CSV-RECORD", "one record with its terminator", part="value", byte=0)
-        return [self._read(match[1]) for match in self._field.finditer(record)]
+        return [match[1] for match in self._field.finditer(record)]
 
     def _read(self, text: bytes) -> CSVField:
         if text == self._null:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 from ticdc_producer.model.option_type import AnyText, Boolean, Choice, OptionType, Plain
@@ -11,6 +11,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.csv.options import CSVOptions
 from ticdc_producer.protocols.spec import FileFormat, Inputs, Options, ProtocolSpec
+from ticdc_producer.protocols.wire import WireFormat
 
 if TYPE_CHECKING:
     from ticdc_producer.protocols.csv.decoder import CSVColumn
@@ -39,6 +40,14 @@ def _header(options: CSVOptions, table: TableInfo) -> bytes:
     from ticdc_producer.protocols.csv.encoder import CSVEncoder
 
     return CSVEncoder(options).header(table) if options.output_field_header else b""
+
+
+def _form_of(options: Mapping[str, object]) -> Callable[[bytes], object]:
+    """Return a function that returns the fields of each record of a row, as they are written."""
+    from ticdc_producer.protocols.csv.records import CSVRecords
+
+    records = CSVRecords(cast("CSVOptions", SPEC.typed(options)))
+    return lambda row: [[text.decode() for text in records.texts(record)] for record in records.split(row)]
 
 
 def _option(name: str, value: OptionType, default: Plain, effect: str) -> Parameter:
@@ -72,4 +81,5 @@ SPEC = ProtocolSpec(
     defaults={"output-old-value": False},
     sinks=(SinkKind.STORAGE,),
     file_format=FileFormat(extension=".csv", rows=_file_rows, header=_header),
+    wire=WireFormat(form_of=_form_of),
 )

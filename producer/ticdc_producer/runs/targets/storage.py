@@ -16,15 +16,22 @@ from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part
 from ticdc_producer.model.event import Kind
-from ticdc_producer.model.shapes import DECODED
+from ticdc_producer.model.shapes import DECODED, DECODED_WIRE
 from ticdc_producer.oracle import Oracle
+from ticdc_producer.oracle.scenario import expected_messages
 from ticdc_producer.protocols.registry import file_format
 from ticdc_producer.protocols.storage_files import SchemaFile
 from ticdc_producer.rows.origin import Origin, known_tables, storage_folder
 from ticdc_producer.runs.run_options import OnStatus
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.runs.targets.target import Target
-from ticdc_producer.runs.verification import EVENTS_ALONE, OnVerdict, VerifiedStream, ignore_verdict
+from ticdc_producer.runs.verification import (
+    EVENTS_ALONE,
+    OnVerdict,
+    VerifiedStream,
+    ignore_verdict,
+    wire_decoder,
+)
 from ticdc_producer.simulate.counts import Counts
 from ticdc_producer.simulate.encode import encoded
 from ticdc_producer.simulate.job import Job
@@ -41,9 +48,13 @@ from ticdc_producer.targets.storage.write import (
     write_metadata,
     write_schema_files,
 )
+from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.finding import Example, Finding
-from ticdc_producer.verifier.match import ExpectedStream, compare_events
+from ticdc_producer.verifier.match import ExpectedStream
+from ticdc_producer.verifier.message_comparison import compare_events
+from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.verdict import Verdict
+from ticdc_producer.verifier.wire import WireDecoder
 
 LAYOUT, DECODE = "STORAGE-LAYOUT", "STORAGE-DECODE"
 _MAX_EXAMPLES = 3
@@ -76,8 +87,12 @@ def storage_verdict(
     """
     options, protocol = changefeed.codec_options(), changefeed.protocol
     rows = storage_rows(engine, listing, protocol, options)
-    decode = event_decoder(protocol, reading_options(listing, options, names))
-    with rows.map(decode, DECODED).cached() as stream:
+    options_of_rows = reading_options(listing, options, names)
+    decode = event_decoder(protocol, options_of_rows)
+    compares = expected is not None and expected.wire is not None
+    wire = wire_decoder(changefeed, options_of_rows) if compares else None
+    decoded = rows.map(decode, DECODED) if wire is None else rows.map(wire.decode_bytes, DECODED_WIRE)
+    with decoded.cached() as stream:
         kinds: Counter[str] = Counter()
         damaged: list[_Damage] = []
         for of_part, errors in stream.results(_kinds):
@@ -90,10 +105,18 @@ def storage_verdict(
             kinds={"row": kinds.get("row", 0), "ddl": listing.files},
             comparison=None
             if expected is None
-            else replace(compare_events(engine, expected, stream), not_compared=EVENTS_ALONE),
+            else _comparison(engine, expected, stream, Messages(rows), wire),
         )
-        on_verdict(VerifiedStream(changefeed, scenario, stream, verdict, decode))
+        events = stream.select(*DECODED.names)
+        on_verdict(VerifiedStream(changefeed, scenario, events, verdict, decode))
         return verdict
+
+
+def _comparison(
+    engine: Engine, expected: ExpectedStream, decoded: Dataset, rows: Messages, wire: WireDecoder | None
+) -> Comparison:
+    comparison = compare_events(engine, expected, decoded, rows, wire)
+    return comparison if wire is not None else replace(comparison, not_compared=EVENTS_ALONE)
 
 
 _Damage: TypeAlias = tuple[str, int, str]
@@ -273,12 +296,13 @@ def _verdict(
     with ExitStack() as stack:
         rows = simulation.log.rows(engine, job.stream, stack)
         events = in_directories(rows, plan, job.history.catalog, changefeed)
-        stream = stack.enter_context(encoded(job, events, expected_events=True, faults=False))
+        stream = stack.enter_context(encoded(job, events, expected_events=True, faults=False, digests=True))
+        expected = ExpectedStream(stream.compared_events, wire=expected_messages(job, events))
         return storage_verdict(
             engine,
             changefeed,
             listing,
-            ExpectedStream(stream.expected_events),
+            expected,
             row_columns(job, plan),
             scenario=job.scenario.name,
             on_verdict=on_verdict,
