@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from hashlib import sha256
 
 from ticdc_producer.config import Changefeed
@@ -177,7 +177,7 @@ class RunTopics:
             tables=known_tables(job.catalog),
         )
 
-    @property
+    @cached_property
     def ranges(self) -> list[OffsetRange]:
-        """The current ranges of the messages at and after the offsets ``starts``."""
+        """The ranges of the messages at and after the offsets ``starts``, when they are needed first."""
         return offset_ranges(self.starts, self._ends())
