@@ -105,6 +105,21 @@ def of_tables(create: str, history: list[Transaction]) -> Scenario:
     return scenario
 
 
+def changes_rows(history: list[Transaction]) -> bool:
+    """Return whether there is a transaction after which the table has other rows than before."""
+    rows: dict[int, Row] = {}
+    for each in history:
+        before = dict(rows)
+        for _, old, new in () if isinstance(each, str) else each:
+            if old is not None:
+                del rows[old["id"]]
+            if new is not None:
+                rows[new["id"]] = new
+        if rows != before:
+            return True
+    return False
+
+
 @given(create=st.sampled_from(TABLES), history=histories(), protocol=st.sampled_from(PROTOCOLS))
 def test_all_forms_have_the_same_messages(create: str, history: list[Transaction], protocol: str) -> None:
     uri = f"kafka:///s?protocol={protocol}&partition-num=2"
@@ -117,7 +132,7 @@ def test_all_forms_have_the_same_messages(create: str, history: list[Transaction
     replicated = {"force-replicate": protocol != "avro"}  # Avro's messages need a key
     jobs = [prepare(form, sink_uri=uri, config=replicated) for form in forms]
     first, *others = (simulated_topic(job).messages for job in jobs)
-    assert first.num_rows or protocol == "avro"
+    assert first.num_rows or protocol == "avro" or not changes_rows(history)
     for messages in others:
         assert messages == first
 
