@@ -34,7 +34,7 @@ MAY_IMPORT = {
     "spark": {"java", "model"},
     "engine": {"model", "spark"},
     # The way out: scenario → change log → pipeline → protocol → target.
-    "scenario": {"config", "model", "resources", "spark"},
+    "scenario": {"config", "engine", "model", "resources", "spark"},
     "dispatch": {"config", "model"},
     "pipeline": {"config", "dispatch", "model"},
     "protocols": {"model"},

@@ -33,6 +33,7 @@ def text_column(code: MySQLType, length: int, **more: Any) -> ColumnInfo:
 TINY = column(T.TINY, 4, 0)
 BIGINT = column(T.LONGLONG, 20, 0)
 DEC = column(T.NEW_DECIMAL, 10, 2)
+WIDE_DEC = column(T.NEW_DECIMAL, 40, 1)
 FLOAT = column(T.FLOAT, 12)
 DOUBLE = column(T.DOUBLE, 22)
 YEAR = column(T.YEAR, 4, 0, unsigned=True)
@@ -136,6 +137,7 @@ LAX = SQLMode(strict=False, zero_dates=True, zero_in_date=True)
     [
         (TINY, 1000, b"127"),
         (TINY, "7up", b"7"),
+        (WIDE_DEC, Decimal("1" + "0" * 39), b"9" * 39 + b".9"),
         (DEC, "1e20", b"99999999.99"),
         (VARCHAR, "123456", b"12345"),
         (BINARY, b"12345", b"1234"),

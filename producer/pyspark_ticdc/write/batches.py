@@ -15,7 +15,7 @@ from pyspark_ticdc.write.options import changefeed_to_write
 from pyspark_ticdc.write.plan import WritePlan
 from pyspark_ticdc.write.staging import StagedRows, StagingFolder
 from ticdc_producer.config import Changefeed, SinkKind
-from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order
+from ticdc_producer.engine.dataset import Batches, Dataset, Engine
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import ArgumentError, ScenarioError
 from ticdc_producer.model.shapes import CHANGE_LOG
@@ -29,7 +29,7 @@ from ticdc_producer.runs.targets.batches import (
 )
 from ticdc_producer.runs.targets.selection import checked_targets, started
 from ticdc_producer.runs.targets.target import Target
-from ticdc_producer.scenario.dataframe.row_histories import IN_ORDER, ROW, RowHistories
+from ticdc_producer.scenario.dataframe.row_histories import RowHistories
 from ticdc_producer.simulate.change_log import UpstreamLog, UpstreamSource, change_batch
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation
@@ -52,8 +52,7 @@ class StagedChanges(UpstreamSource):
 
     def changes(self, engine: Engine) -> Dataset:
         staged = engine.of_parts(len(self.files), lambda part: self.folder.read(self.files[part]), CHANGE_LOG)
-        by_row = staged.map(self._shifted, CHANGE_LOG).shuffle(ROW, Order(IN_ORDER))
-        return by_row.map_groups(self.histories.completed, self.histories.group, CHANGE_LOG)
+        return self.histories.complete(staged.map(self._shifted, CHANGE_LOG))
 
     def _shifted(self, batches: Batches) -> Batches:
         for batch in batches:

@@ -17,7 +17,7 @@ from ticdc_producer.errors import ArgumentError
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.scenario.dataframe import Tables, tables
-from ticdc_producer.scenario.dataframe.change_columns import ChangeForm
+from ticdc_producer.scenario.dataframe.change_form import ChangeForm
 from ticdc_producer.scenario.dataframe.row_histories import OldRows, RowHistories
 
 CHANGE_TYPE, VERSION, TIMESTAMP = "_change_type", "_commit_version", "_commit_timestamp"

@@ -107,9 +107,9 @@ class EngineStart:
 
 @contextmanager
 def translate_worker_errors() -> Iterator[None]:
-    """Raise a ``ScenarioError`` in place of Spark's exception for a rejected value.
+    """Raise the error of a task in place of Spark's exception for it.
 
-    :raises ScenarioError: with the message, the column and the value.
+    :raises ProducerError: as the task raised it.
     """
     try:
         yield

@@ -36,6 +36,7 @@ from ticdc_producer.engine.dataset import (
 from ticdc_producer.engine.shuffle_codec import BLOCKS, BUCKET, packed, unpacked
 from ticdc_producer.engine.task_rows import ONLY_RESULT, TaskLayout, result_row, tagged_rows, task_results
 from ticdc_producer.errors import ProducerError, SparkError
+from ticdc_producer.spark.spark_errors import enclosed, restored
 from ticdc_producer.spark.storage import materialized, small_batches_unlimited
 
 _NUMBER = pa.schema([("id", pa.int64())])
@@ -66,7 +67,10 @@ class SparkDataset(Dataset):
 
         def call(batches: Batches) -> Batches:
             part = _part()
-            return reduce(lambda rows, function: function(part, rows), functions, batches)
+            try:
+                yield from reduce(lambda rows, function: function(part, rows), functions, batches)
+            except ProducerError as error:
+                raise enclosed(error) from None
 
         return call
 
@@ -150,7 +154,7 @@ class SparkDataset(Dataset):
             outcomes = self.results(partial(_outcome, function))
         for succeeded, outcome in outcomes:
             if not succeeded:
-                raise _error(*outcome)
+                raise restored(*outcome)
         return [outcome for _, outcome in outcomes]
 
     def batches(self) -> Batches:
@@ -226,12 +230,6 @@ def _outcome(function: Callable[[Part, Batches], Result], part: Part, batches: B
         return True, function(part, batches)
     except ProducerError as error:
         return False, (type(error), error.args, error.__dict__)
-
-
-def _error(kind: type[ProducerError], arguments: tuple[Any, ...], fields: dict[str, Any]) -> ProducerError:
-    error = kind.__new__(kind)
-    error.args, error.__dict__ = arguments, fields
-    return error
 
 
 def _check_speculation(spark: SparkSession) -> None:

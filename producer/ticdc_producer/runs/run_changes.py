@@ -33,6 +33,7 @@ from ticdc_producer.scenario.frames.frame import SparkFrame
 from ticdc_producer.scenario.history import Change, History, State, TableState
 from ticdc_producer.scenario.scenario import Scenario
 from ticdc_producer.simulate.job import changefeed_of, planned
+from ticdc_producer.spark.storage import materialized
 
 
 @translate_worker_errors()
@@ -77,15 +78,9 @@ def run_changes(
     :param on_status: called with a line of text for each step of the work.
     :raises ProducerError: as ``run``.
     """
-    few = None if engine == "spark" else _few(changes, engine)
-    last = _last_transaction(changes) if few is None else pc.max(few.column("commit_seq")).as_py()
-    if last is None:
-        raise ScenarioError("the change log contains no changes")
     changefeed = changefeed_of(sink_uri, config, name=name, kafka_properties=kafka_properties)
     scenario = Scenario(name, clock={"start": start, "every": f"{every_ms}ms"}).sql(tables.sql).load()
     created = execute(scenario, force_replicate=changefeed.force_replicate, profile=changefeed.profile)
-    history = _of_log(created, changes) if few is None else _of_rows(created, few)
-    job = planned(scenario, changefeed, replace(history, commits=created.commits + last + 1), traps={})
     options = RunOptions(
         out=None if out is None else Path(out),
         append=append,
@@ -95,13 +90,27 @@ def run_changes(
         engine=engine,
         on_status=on_status,
     )
-    return run_job(job, options)
+    with materialized(changes.select(*CHANGE_LOG.names)) as log:
+        history = _history(created, log, engine)
+        return run_job(planned(scenario, changefeed, history, traps={}), options)
+
+
+def _history(created: History, log: DataFrame, engine: EngineOption) -> History:
+    """Return the history of tables and a change log.
+
+    :raises ScenarioError: if it contains no changes.
+    """
+    few = None if engine == "spark" else _few(log, engine)
+    last = _last_transaction(log) if few is None else pc.max(few.column("commit_seq")).as_py()
+    if last is None:
+        raise ScenarioError("the change log contains no changes")
+    history = _of_log(created, log) if few is None else _of_rows(created, few)
+    return replace(history, commits=created.commits + last + 1)
 
 
 def _few(changes: DataFrame, engine: EngineOption) -> pa.Table | None:
     """Return the changes if they are few or the engine is this process, else None."""
-    rows = changes.select(*CHANGE_LOG.names)
-    few = (rows if engine == "local" else rows.limit(SMALL_EVENTS + 1)).toArrow()
+    few = (changes if engine == "local" else changes.limit(SMALL_EVENTS + 1)).toArrow()
     return few.cast(CHANGE_LOG) if engine == "local" or few.num_rows <= SMALL_EVENTS else None
 
 

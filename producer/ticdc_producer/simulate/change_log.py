@@ -141,11 +141,23 @@ def shuffled_row_events(changes: Dataset, plan: StreamPlan, stack: ExitStack) ->
     :param stack: removes the data stored for them.
     """
     committed = changes.map(partial(_committed, plan), _COMMITTED)
-    by_key = committed.shuffle(KEY, Order(IN_KEY_ORDER, in_key_order))
-    rows = by_key.map_groups(partial(rules.row_events, plan=plan), KEY, EVENT_STREAM)
+    rows = _row_events(committed.shuffle(KEY, Order(IN_KEY_ORDER, in_key_order)), plan)
     if not (plan.sorts_again and plan.large_transactions):
         return rows
     return _in_go_sort_order(stack.enter_context(rows.cached()), plan)
+
+
+def row_events_by_row(changes: Dataset, plan: StreamPlan) -> Dataset:
+    """Return the row events of changes (shape ``EVENT_STREAM``), in no order, without a shuffle.
+
+    :param changes: shape ``CHANGE_LOG``; the changes of a row follow each other, in their order, and none
+        moves its row to another key.
+    """
+    return _row_events(changes.map(partial(_committed, plan), _COMMITTED), plan)
+
+
+def _row_events(committed: Dataset, plan: StreamPlan) -> Dataset:
+    return committed.map_groups(partial(rules.row_events, plan=plan), KEY, EVENT_STREAM)
 
 
 def _committed(plan: StreamPlan, batches: Batches) -> Batches:

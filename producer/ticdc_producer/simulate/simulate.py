@@ -29,9 +29,9 @@ def sources_of(job: Job) -> list[UpstreamSource]:
     history = job.history
     sources: list[UpstreamSource] = []
     if history.data:
-        from ticdc_producer.simulate.spark_sources import DataSteps
+        from ticdc_producer.simulate.spark_sources import DataChanges
 
-        sources.append(DataSteps(tuple(history.data)))
+        sources.extend(DataChanges(plan) for plan in history.data)
     if history.generated:
         from ticdc_producer.simulate.generated import GeneratedVolume
 

@@ -5,24 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine
 from ticdc_producer.errors import ArgumentError
-from ticdc_producer.model.shapes import CHANGE_LOG, TABLE_ROWS
+from ticdc_producer.model.shapes import TABLE_ROWS
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.pipeline.event_stream import StreamPlan
 from ticdc_producer.scenario.data_steps import SourcePlan
 from ticdc_producer.scenario.generate.cells import Expressions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
-from ticdc_producer.simulate.change_log import UpstreamSource
+from ticdc_producer.simulate.change_log import UpstreamSource, row_events_by_row
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.state import is_compared, replicated_rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from ticdc_producer.engine.spark import SparkEngine
 
 
@@ -42,37 +41,32 @@ def _on_spark(engine: Engine, what: str) -> SparkEngine:
 
 
 @dataclass(frozen=True)
-class DataSteps(UpstreamSource):
-    """The changes of ``data`` steps, of large DataFrames and of large dumps."""
+class DataChanges(UpstreamSource):
+    """The changes of a ``data`` step, of a large DataFrame or of a large dump."""
 
-    steps: tuple[SourcePlan, ...]
+    plan: SourcePlan
 
     def changes(self, engine: Engine) -> Dataset:
         from ticdc_producer.scenario.dataframe.data import data_changes
 
-        spark = _on_spark(engine, self.steps[0].what)
-        frames = [data_changes(spark.spark, step) for step in self.steps]
-        return spark.of_frame(_union(frames), CHANGE_LOG)
+        return data_changes(_on_spark(engine, self.plan.what), self.plan)
+
+    def row_events(self, engine: Engine, plan: StreamPlan) -> Dataset | None:
+        from ticdc_producer.scenario.dataframe.data import is_by_row
+
+        return row_events_by_row(self.changes(engine), plan) if is_by_row(self.plan) else None
 
     def rows(self, engine: Engine, job: Job, commits: int | None) -> Iterator[tuple[TableInfo, Dataset]]:
         from ticdc_producer.scenario.dataframe.data import data_rows
 
-        for step, table in [(each, table) for each in self.steps for table in each.tables]:
-            if is_compared(job, table, step.first_commit, commits):
-                spark = _on_spark(engine, step.what)
-                rows = spark.of_frame(data_rows(spark.spark, step, table, commits), TABLE_ROWS)
+        for table in self.plan.tables:
+            if is_compared(job, table, self.plan.first_commit, commits):
+                rows = data_rows(_on_spark(engine, self.plan.what), self.plan, table, commits)
                 yield job.stream.selection.of(table), rows.map(partial(_replicated, job, table), TABLE_ROWS)
 
 
 def _replicated(job: Job, table: TableInfo, batches: Batches) -> Batches:
     return (replicated_rows(job, table, batch) for batch in batches)
-
-
-def _union(frames: Sequence[DataFrame]) -> DataFrame:
-    first, *others = frames
-    for frame in others:
-        first = first.unionByName(frame)
-    return first
 
 
 def computed_parts(
@@ -88,13 +82,15 @@ def computed_parts(
     :raises ArgumentError: for another engine than Spark's.
     """
     spark = _on_spark(engine, "a column with an `expression`, which is Spark SQL,")
+    from pyspark.sql.pandas.types import to_arrow_schema
+
     from ticdc_producer.scenario.generate.expressions import ExpressionValues, expression_values
 
-    def rows(batches: Any) -> Batches:
-        values = ExpressionValues(batches)
+    def rows(batches: Batches) -> Batches:
+        values = ExpressionValues(plans, batches)
         if values.task is not None:
             yield from source(values.task, values)
 
     tasks = spark.spark.range(0, count, 1, count)
-    values = pa.schema([("_task", pa.int32()), ("value", pa.binary())])
-    return spark.of_frame(expression_values(tasks, plans, draws), values).map(rows, schema)
+    frame = expression_values(tasks, plans, draws)
+    return spark.of_frame(frame, to_arrow_schema(frame.schema, timezone="UTC")).map(rows, schema)

@@ -1,16 +1,16 @@
-"""Errors of values in Spark's jobs: how an expression stops a job, and what an exception means."""
+"""Errors of Spark's jobs: how a task passes one to the driver, and what an exception means."""
 
 from __future__ import annotations
 
+import pickle
 import re
+from base64 import b64decode, b64encode
+from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 
-from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.errors import ProducerError, ScenarioError
 
 READ_ERRORS = (PySparkException, Py4JJavaError)
 """Raised for a wrong path or format: pyspark translates some of Spark's exceptions, py4j wraps the others."""
@@ -27,38 +27,31 @@ def first_sentence(error: BaseException) -> str:
 
 
 _RAISED = "USER_RAISED_EXCEPTION"
-"""Spark's error condition of ``raise_error``, in our expressions or in those of a scenario."""
+"""Spark's error condition of ``raise_error``, which an expression of a scenario may call."""
+_ENCLOSED = re.compile(r"\[ProducerError ([\w+/=]+)\]")
 
 
-def worker_error(error: BaseException) -> ScenarioError | None:
-    """Return the error of a value that a column rejects, which a task raised; None for another error."""
-    if not isinstance(error, PySparkException) or error.getCondition() != _RAISED:
+def enclosed(error: ProducerError) -> RuntimeError:
+    """Return an error for Spark, which passes the text of a task's error to the driver, and nothing else."""
+    fields = type(error), error.args, error.__dict__
+    return RuntimeError(f"{error} [ProducerError {b64encode(pickle.dumps(fields)).decode()}]")
+
+
+def worker_error(error: BaseException) -> ProducerError | None:
+    """Return the error that a task raised, which also is that of an expression; None for another error."""
+    if not isinstance(error, PySparkException):
+        return None
+    match = _ENCLOSED.search(str(error))
+    if match is not None:
+        return restored(*pickle.loads(b64decode(match[1])))  # noqa: S301  # our own task has written it
+    if error.getCondition() != _RAISED:
         return None
     parameters = error.getMessageParameters() or {}
     return ScenarioError(parameters.get("errorMessage") or str(error))
 
 
-_MAX_DISPLAYED = 120
-
-
-def reject_value(column: ColumnInfo, value: Column, what: str) -> Column:
-    """Stop the job with the message of the SQL session for the same error.
-
-    :param what: the violated rule.
-    :param value: the user's value; bytes are given in hex.
-    """
-    return stop_job(f"{what} for column {column.name!r}: ", value)
-
-
-def reject_null(column: ColumnInfo) -> Column:
-    """Stop the job for NULL in a NOT NULL column."""
-    return F.raise_error(F.lit(f"Column {column.name!r} cannot be null"))
-
-
-def stop_job(what: str, value: Column) -> Column:
-    """Stop the job with a message that ends with a value."""
-    text = F.coalesce(value.cast("string"), F.lit("NULL"))
-    displayed = F.when(
-        F.length(text) > _MAX_DISPLAYED, F.concat(F.left(text, F.lit(_MAX_DISPLAYED)), F.lit("…"))
-    ).otherwise(text)
-    return F.raise_error(F.concat(F.lit(f"{what}'"), displayed, F.lit("'")))
+def restored(kind: type[ProducerError], arguments: tuple[Any, ...], fields: dict[str, Any]) -> ProducerError:
+    """Return an error from its class, arguments and fields."""
+    error = kind.__new__(kind)
+    error.args, error.__dict__ = arguments, fields
+    return error

@@ -14,7 +14,6 @@ from pathlib import Path
 from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
-from pyspark.sql.types import StructType
 
 from ticdc_producer.model import shapes
 
@@ -85,11 +84,3 @@ EVENT_COLUMN = from_arrow_type(shapes.EVENT_COLUMN)
 EVENT_IMAGE = from_arrow_type(shapes.EVENT_IMAGE)
 DECODED = from_arrow_schema(shapes.DECODED)
 EXPECTED_EVENTS = from_arrow_schema(shapes.EXPECTED_EVENTS)
-
-
-def in_shape(rows: DataFrame, shape: StructType) -> DataFrame:
-    """Select the columns of a shape by name, in its order, and cast them to its types.
-
-    ``DataFrame.to`` does the same, but makes Spark copy every row image value by value in uncompiled code.
-    """
-    return rows.select(*(rows[field.name].cast(field.dataType).alias(field.name) for field in shape))

@@ -15,7 +15,8 @@ from pyspark.sql.types import StructType
 from tests.scenario.dataframe.test_changes import session_rows
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.dataframe import tables
-from ticdc_producer.scenario.dataframe.change_columns import ChangeForm, changes_digest, partial_changes
+from ticdc_producer.scenario.dataframe.change_columns import changes_digest, partial_changes
+from ticdc_producer.scenario.dataframe.change_form import ChangeForm
 from ticdc_producer.scenario.dataframe.row_histories import IN_ORDER, OldRows, RowHistories
 
 PEOPLE = "CREATE TABLE people (id INT PRIMARY KEY, name VARCHAR(9) NOT NULL, note VARCHAR(9) DEFAULT 'new');"
@@ -112,8 +113,8 @@ def test_keys_are_those_of_the_session(spark: SparkSession, key: str) -> None:
 _WRONG: list[tuple[list[tuple[Any, ...]], str]] = [
     ([("insert", 0, 1, "a", None)] * 2, "two changes have the same position, those of row '1' .txn 0"),
     ([("insert", 0, 1, "a", None), ("insert", 1, 1, "a", None)], "insert of a row that exists, row '1'"),
-    ([("update", 3, 5, "a", None)], "no earlier change of the batch inserted, row '5' .txn 3"),
-    ([("delete", 3, 5, None, None)], "no earlier change of the batch inserted, row with the key 0x8000"),
+    ([("update", 3, 5, "a", None)], "no earlier change inserted, row '5' .txn 3"),
+    ([("delete", 3, 5, None, None)], "no earlier change inserted, row '5' .txn 3"),
     ([("insert", 0, 1, None, None)], "Column 'name' cannot be null"),
     ([("insert", 0, None, "a", None)], "Column 'id' cannot be null"),
     ([("upsert", 0, 1, "a", None)], "column 'op' must be insert, update or delete, not 'upsert'"),

@@ -61,7 +61,7 @@ def coerce_decimal(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     """Coerce to DECIMAL(m,d): exactly d fractional digits; halves round away from zero."""
     number = _complete_number(column, value, mode, "Incorrect decimal value")
     scale = max(column.decimal, 0)
-    largest = Decimal(10**column.length - 1).scaleb(-scale)
+    largest = largest_decimal(column)
     lowest = Decimal(0).scaleb(-scale) if column.unsigned else largest.copy_negate()
     try:
         exact = rounded(number, scale)
@@ -74,6 +74,12 @@ def coerce_decimal(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
             column.name, value, "Out of range value", _plain(largest if exact > largest else lowest)
         )
     return _plain(exact)
+
+
+def largest_decimal(column: ColumnInfo) -> Decimal:
+    """Return the largest value of a DECIMAL column."""
+    # From text: the results of Decimal's methods, such as scaleb, are rounded to 28 digits.
+    return Decimal(f"{'9' * column.length}E-{max(column.decimal, 0)}")
 
 
 def coerce_float(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:

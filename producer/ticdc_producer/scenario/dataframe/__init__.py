@@ -1,8 +1,7 @@
-"""Change logs from users' typed DataFrames: one DataFrame per table, one row per row change.
+"""Change logs from users' typed DataFrames of any size: one DataFrame per table, one row per row change.
 
-``tables`` reads CREATE TABLE statements; ``changes`` converts a DataFrame to a change log. Conversions are
-Spark expressions. The text of FLOAT and JSON is the exception: the JVM cannot print it, so two functions on
-Arrow columns do.
+``tables`` reads CREATE TABLE statements; ``changes`` converts a DataFrame of Spark to a change log. The
+conversions are functions on Arrow columns.
 
 Accepted Spark types: integers and booleans for integer and BIT columns (``decimal(20,0)`` above the
 signed range), decimals for DECIMAL, numbers for FLOAT and DOUBLE, ``date`` for DATE, ``timestamp`` (an

@@ -1,122 +1,32 @@
-"""Converts batches of Spark's rows to a change log (``docs/design.md#change-log``), in Python.
+"""Converts batches of rows to a change log (``docs/design.md#change-log``).
 
-``changes`` does the same with a DataFrame. A task that Spark gives rows to write has no DataFrame.
-
-A change log that a task makes of a part of the rows is *partial*: an update can lack its old image, which is
-in another row. ``row_histories`` completes it where all rows are together.
+The change log of a part of the rows is *partial*: an update can lack its old image, which is in another row.
+``row_histories`` completes it where all changes of a row are together.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.types import IntegralType, StringType, StructType
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.hints import nearest
 from ticdc_producer.model.column_functions import xx_hash
 from ticdc_producer.model.event import OP_OF_LABEL, Op
 from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE, ChangeBatch
-from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import display_value
-from ticdc_producer.scenario.dataframe.canonical import rule_for
+from ticdc_producer.scenario.dataframe.change_form import CHANGE_TYPES, ChangeForm
 from ticdc_producer.scenario.dataframe.key_columns import key_texts, row_keys
-from ticdc_producer.scenario.dataframe.row_key import StoredKey, stored_key
-from ticdc_producer.scenario.dataframe.tables import ValueSources, old_row_sources, row_sources
-from ticdc_producer.scenario.dataframe.value_columns import canonical_column
+from ticdc_producer.scenario.dataframe.tables import ValueSources
+from ticdc_producer.scenario.dataframe.value_columns import canonical_column, null_error
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 Values: TypeAlias = Mapping[int, pa.Array]
 """Canonical values by the offset of their column."""
-
-CHANGE_TYPES = {
-    "delete": (Op.DELETE, 0),
-    "update_preimage": (Op.UPDATE, 1),
-    "update_postimage": (Op.UPDATE, 2),
-    "insert": (Op.INSERT, 3),
-}
-"""Operation and position of the rows of a change data feed. The rows of one key in one version are a delete,
-an update, an insert, or a delete and an insert."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ChangeForm:
-    """The meaning of the columns of rows that are changes of one table.
-
-    :param schema: Spark's schema of the rows.
-    :param op: column of the operation, with the labels of ``changes`` or with ``CHANGE_TYPES``.
-    :param before: struct column with the old row of updates; empty: there is none.
-    :param number: integer column with the number of the transaction or its commit-ts; empty: there is none,
-        and the number is 0.
-    :param position: integer column with the position in the transaction; empty: there is none.
-    :param ignored: columns without a meaning here.
-    :param paired: whether an update is two rows, as in a change data feed.
-    """
-
-    table: TableInfo
-    schema: StructType
-    op: str
-    before: str = ""
-    number: str = ""
-    position: str = ""
-    ignored: tuple[str, ...] = ()
-    paired: bool = False
-
-    @cached_property
-    def key(self) -> StoredKey:
-        """The key of the table's rows.
-
-        :raises ScenarioError: if the table has none.
-        """
-        return stored_key(self.table)
-
-    @cached_property
-    def row(self) -> ValueSources:
-        """The sources of a row's values.
-
-        :raises ScenarioError: for columns that do not fit the table.
-        """
-        named = {self.op, self.before, self.number, self.position, *self.ignored}
-        return row_sources(self.table, self.schema, named)
-
-    @cached_property
-    def old(self) -> ValueSources | None:
-        """The sources of an old row's values; None without the column ``before``."""
-        if not self.before:
-            return None
-        struct = self.schema[self.before].dataType
-        if not isinstance(struct, StructType):
-            what = f"{self.before!r} is {struct.simpleString()} and not a struct with the old row"
-            raise ScenarioError(what, column=self.before)
-        return old_row_sources(self.table, struct, self.row, self.before)
-
-    def check(self) -> None:
-        """Check the names and types of all columns.
-
-        :raises ScenarioError: for the first one that does not fit.
-        """
-        _ = self.key
-        for sources in (self.row, self.old):
-            for offset, field in ({} if sources is None else sources.fields).items():
-                rule_for(self.table.columns[offset], field.dataType)
-        self._check_type(self.op, StringType, "text")
-        for name in filter(None, (self.number, self.position)):
-            self._check_type(name, IntegralType, "an integer")
-
-    def _check_type(self, name: str, kind: type, words: str) -> None:
-        if name not in self.schema.names:
-            what = f"the rows have no column {name!r}"
-            raise ScenarioError(what, column=name, hint=nearest(name, self.schema.names))
-        given = self.schema[name].dataType
-        if not isinstance(given, kind):
-            raise ScenarioError(f"column {name!r} must be {words}, not {given.simpleString()}", column=name)
 
 
 def partial_changes(form: ChangeForm, rows: pa.RecordBatch) -> ChangeBatch:
@@ -205,13 +115,14 @@ def _integers(rows: pa.RecordBatch, name: str) -> pa.Array:
 def _values(
     sources: ValueSources,
     rows: pa.RecordBatch | pa.StructArray,
-    required: Flags | None,
+    read: Flags | None,
     always: tuple[int, ...] = (),
 ) -> dict[int, pa.Array]:
     """Return the canonical values of rows.
 
-    :param required: the rows in which NULL in a NOT NULL column is rejected; None: all.
-    :param always: offsets of columns where such a NULL is rejected in every row.
+    :param read: the rows whose values are converted, and in which NULL in a NOT NULL column is rejected; the
+        others have NULL; None: all.
+    :param always: offsets of columns that are read in every row.
     :raises ScenarioError: for a value that does not fit its column.
     """
     values: dict[int, pa.Array] = {}
@@ -222,14 +133,22 @@ def _values(
             values[offset] = pa.repeat(pa.scalar(sources.defaults[offset], pa.binary()), count)
             continue
         name = sources.fields[offset].name
-        given = rows.column(name) if isinstance(rows, pa.RecordBatch) else pc.struct_field(rows, name)
-        values[offset] = canonical_column(column, given)
-        if column.nullable and offset not in always:
+        given = rows.column(name) if isinstance(rows, pa.RecordBatch) else _member(rows, name)
+        in_all = offset in always or read is None or bool(read.all())
+        values[offset] = canonical_column(
+            column, given if in_all else pc.if_else(pa.array(read), given, None)
+        )
+        if (column.nullable and offset not in always) or not values[offset].null_count:
             continue
         missing = values[offset].is_null().to_numpy(zero_copy_only=False)
-        if (missing if required is None or offset in always else missing & required).any():
-            raise ScenarioError(f"Column {column.name!r} cannot be null", column=column.name)
+        if (missing if in_all else missing & read).any():
+            raise null_error(column)
     return values
+
+
+def _member(structs: pa.StructArray, name: str) -> pa.Array:
+    """Return a field of structs, NULL where the struct is."""
+    return pc.struct_field(structs, structs.type.get_field_index(name))
 
 
 def _images(
@@ -246,7 +165,8 @@ def _images(
         first = positions.to_numpy() <= CHANGE_TYPES["update_preimage"][1]
         return {"before": _image(values, first), "after": _image(values, ~first)}
     if form.old is None:
-        return {"after": _image(values, ~deletes)}
+        # The key of a deleted row, for messages: the image itself is in another row.
+        return {"before": _image(values, deletes), "after": _image(values, ~deletes)}
     struct = rows.column(form.before)
     has_old = struct.is_valid().to_numpy(zero_copy_only=False)
     _check_old_rows(form, has_old, ops == Op.UPDATE, values)

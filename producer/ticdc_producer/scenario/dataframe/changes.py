@@ -1,28 +1,24 @@
-"""Converts a typed DataFrame to a change log (``docs/design.md#change-log``)."""
+"""Converts a typed DataFrame of Spark to a change log (``docs/design.md#change-log``)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from functools import partial
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import to_arrow_schema
 
-from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.event import Op
+from ticdc_producer.engine.dataset import Batches, Dataset
+from ticdc_producer.engine.spark import SparkDataset, on_spark
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.hints import nearest
+from ticdc_producer.model.shapes import CHANGE_LOG
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.dataframe.operations import (
-    given_old_row,
-    is_used_by,
-    operation,
-    order_numbers,
-    with_previous_row,
-)
-from ticdc_producer.scenario.dataframe.row_key import StoredKey, stored_key
-from ticdc_producer.scenario.dataframe.tables import ValueSources, old_row_sources, quoted, row_sources
-from ticdc_producer.spark.storage import CHANGE_LOG, IMAGE, in_shape
-
-_HEAD = ("op", "commit_seq", "row_seq")
+from ticdc_producer.scenario.dataframe.change_columns import partial_changes
+from ticdc_producer.scenario.dataframe.change_form import ChangeForm
+from ticdc_producer.scenario.dataframe.row_histories import RowHistories
 
 
 def changes(
@@ -52,111 +48,85 @@ def changes(
     :return: shape ``CHANGE_LOG``, in no order.
     :raises ScenarioError: for columns that do not fit the table by name or type.
     """
-    _refuse_partitions(table)
-    key = stored_key(table)
-    commit_seq, row_seq = order_numbers(df, order)
-    head = [operation(df, op).alias("op"), commit_seq.alias("commit_seq"), row_seq.alias("row_seq")]
-    row = row_sources(table, df.schema, _other_columns(df, table, op, order, before))
-    if before is None:
-        staged = df.select(*head, row.struct().alias("row"))
-        log = _with_previous(staged, row, key)
-    else:
-        old = old_row_sources(table, _struct_of(df, before), row, before)
-        has_old = quoted(before).isNotNull().alias("has_old")
-        staged = df.select(*head, row.struct().alias("row"), old.struct(quoted(before)).alias("old"), has_old)
-        log = _with_given(staged, row, old, key, before)
-    table_columns = {"table_version": F.lit(table.version), "table_id": F.lit(table.table_id).cast("long")}
-    full_log = log.withColumns(table_columns)
-    return in_shape(full_log, CHANGE_LOG)
+    return on_spark(frame_changes(df, table, op=op, order=order, before=before)).frame
 
 
-def _with_previous(staged: DataFrame, row: ValueSources, key: StoredKey) -> DataFrame:
-    has_new_row = F.col("op") != Op.DELETE
-    values = row.values(F.col("row"), required=has_new_row, always=key.offsets)
-    now = _names("now", values)
-    named = staged.select(*_HEAD, *_aliased(values, now))
-    keyed = named.select(
-        *_HEAD,
-        F.when(has_new_row, _image(now)).alias("after"),
-        key.row_key(_columns(now)).alias("row_key"),
-        key.row_id(_columns(now)).alias("row_id"),
-        _key_text(key, now).alias("key_text"),
-    )
-    not_moved = {name: F.lit(None) for name in ("old_table_id", "old_row_key", "old_row_id")}
-    return with_previous_row(keyed).withColumns(not_moved)
+def frame_changes(
+    df: DataFrame, table: TableInfo, *, op: str | Column, order: str | Sequence[str], before: str | None
+) -> Dataset:
+    """Return the changes of a DataFrame, see ``changes``; without ``before`` those of a row are together."""
+    frame, form = _with_form(df, table, op, order, before)
+    rows = SparkDataset(frame, to_arrow_schema(frame.schema, timezone="UTC"))
+    log = rows.map(partial(_partial, form), CHANGE_LOG)
+    return log if form.before else RowHistories(form.key, "previous", form.number).complete(log)
 
 
-def _with_given(
-    staged: DataFrame, row: ValueSources, old: ValueSources, key: StoredKey, before: str
-) -> DataFrame:
-    has_old = F.col("has_old")
-    values = row.values(F.col("row"), required=None)
-    old_values = old.values(F.col("old"), required=has_old)
-    now, then = _names("now", values), _names("old", old_values)
-    named = staged.select(*_HEAD, "has_old", *_aliased(values, now), *_aliased(old_values, then))
-    keyed = named.select(
-        *_HEAD,
-        F.when(F.col("op") != Op.DELETE, _image(now)).alias("after"),
-        given_old_row(_image(now), _image(then), has_old, _key_text(key, now), before).alias("before"),
-        key.row_key(_columns(now)).alias("row_key"),
-        key.row_id(_columns(now)).alias("row_id"),
-        F.when(has_old, key.row_key(_columns(then))).alias("left_key"),
-        key.row_id(_columns(then)).alias("left_id"),
-    )
-    moved = F.col("left_key") != F.col("row_key")
-    return keyed.withColumns({
-        "old_table_id": F.when(moved, F.lit(key.table.table_id)),
-        "old_row_key": F.when(moved, F.col("left_key")),
-        "old_row_id": F.when(moved, F.col("left_id")),
-    })  # fmt: skip
+def _partial(form: ChangeForm, batches: Batches) -> Batches:
+    return (partial_changes(form, batch) for batch in batches)
 
 
-def _names(prefix: str, values: Mapping[int, Column]) -> dict[int, str]:
-    return {offset: f"{prefix}_{offset}" for offset in values}
-
-
-def _aliased(values: Mapping[int, Column], names: Mapping[int, str]) -> list[Column]:
-    return [value.alias(names[offset]) for offset, value in values.items()]
-
-
-def _columns(names: Mapping[int, str]) -> dict[int, Column]:
-    return {offset: F.col(name) for offset, name in names.items()}
-
-
-def _image(names: Mapping[int, str]) -> Column:
-    return F.array(*names.values()).cast(IMAGE)
-
-
-def _key_text(key: StoredKey, names: Mapping[int, str]) -> Column:
-    return F.concat_ws("-", *(F.col(names[offset]).cast("string") for offset in key.offsets))
-
-
-def _other_columns(
+def _with_form(
     df: DataFrame, table: TableInfo, op: str | Column, order: str | Sequence[str], before: str | None
-) -> set[str]:
-    """Return the columns of the DataFrame that need not be columns of the table."""
-    named = {order} if isinstance(order, str) else set(order)
-    if before is not None:
-        named.add(before)
-    if isinstance(op, str):
-        return named | {op}
-    known = {column.name.lower() for column in table.columns} | {name.lower() for name in named}
-    unknown = [name for name in df.columns if name.lower() not in known]
-    return named | {name for name in unknown if is_used_by(df, name, op)}
-
-
-def _struct_of(df: DataFrame, before: str) -> StructType:
-    kind = df.select(quoted(before)).schema[0].dataType if before in df.columns else None
-    if not isinstance(kind, StructType):
-        what = "is not a column" if kind is None else f"is {kind.simpleString()} and not a struct"
+) -> tuple[DataFrame, ChangeForm]:
+    """Return the rows with a column of the operation, and the meaning of their columns."""
+    names = [order] if isinstance(order, str) else list(order)
+    if len(names) not in (1, 2):
         raise ScenarioError(
-            f"{before!r} {what}", column=before, hint="before names a struct with the old row"
+            f"order takes one or two columns, not {len(names)}",
+            hint="the number of the transaction, and the position in it",
         )
-    return kind
+    numbers = [_named(df, name) for name in names]
+    if isinstance(op, str):
+        frame, label = df, _named(df, op)
+    else:
+        label = _free_name("op", df)
+        used = _columns_of(df, op, {*numbers, before or "", *(column.name for column in table.columns)})
+        frame = df.withColumn(label, op).drop(*map(_quoted, used))
+    form = ChangeForm(
+        table=table,
+        schema=frame.schema,
+        op=label,
+        before=before or "",
+        number=numbers[0],
+        position=numbers[1] if len(numbers) == 2 else "",
+    )
+    form.check()
+    return frame, form
 
 
-def _refuse_partitions(table: TableInfo) -> None:
-    if table.partitions:
-        raise UnsupportedSQL(
-            f"table {table.qualified_name} is partitioned: not supported in large DataFrames"
-        )
+def _named(df: DataFrame, name: str) -> str:
+    """Return the column's name as the DataFrame spells it."""
+    matches = [column for column in df.columns if column.lower() == name.lower()]
+    if len(matches) != 1:
+        what = f"the DataFrame has no column {name!r}" if not matches else f"column {name!r} is not unique"
+        raise ScenarioError(what, column=name, hint=nearest(name, df.columns))
+    return matches[0]
+
+
+def _free_name(name: str, df: DataFrame) -> str:
+    taken = {column.lower() for column in df.columns}
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _columns_of(df: DataFrame, op: Column, others: set[str]) -> list[str]:
+    """Return the columns that only the expression of the operation needs: it does not resolve without them.
+
+    :param others: columns with another meaning, by name without case.
+    """
+    known = {name.lower() for name in others}
+    return [name for name in df.columns if name.lower() not in known and not _resolves_without(df, name, op)]
+
+
+def _resolves_without(df: DataFrame, name: str, op: Column) -> bool:
+    try:
+        _ = df.drop(_quoted(name)).select(op).schema
+    except AnalysisException:
+        return False
+    return True
+
+
+def _quoted(name: str) -> Column:
+    """Return a column by its exact name."""
+    return sf.col("`" + name.replace("`", "``") + "`")

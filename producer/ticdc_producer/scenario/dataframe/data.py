@@ -6,47 +6,45 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
+from itertools import accumulate
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
+from ticdc_producer.engine.dataset import Batches, Dataset, Order
+from ticdc_producer.engine.spark import SparkEngine
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.model.shapes import CHANGE_LOG
+from ticdc_producer.model.column_functions import first_of_groups
+from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE, TABLE_ROWS, ChangeBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.data_steps import Data, DataPlan, LogPlan, SourcePlan, location_of
-from ticdc_producer.scenario.dataframe.changes import changes
+from ticdc_producer.scenario.dataframe.changes import frame_changes
 from ticdc_producer.scenario.file_steps import DumpPlan, StatementSpan
 from ticdc_producer.scenario.history import Change
 from ticdc_producer.scenario.sql.allocator import RowIds
 from ticdc_producer.scenario.sql.session import Session
 from ticdc_producer.scenario.sql.storage import Table
-from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence, stop_job
-from ticdc_producer.spark.storage import CHANGE_LOG as LOG_TYPE
+from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
 
 
-def dump_changes(spark: SparkSession, plan: DumpPlan) -> DataFrame:
+def dump_changes(engine: SparkEngine, plan: DumpPlan) -> Dataset:
     """Read the changes of a dump (shape ``CHANGE_LOG``), in the order of the file.
 
     Duplicate keys are found among the rows that one task reads only. A table without a clustered primary key
     has row keys by the position in the file, and no row ids.
     """
-    commits, first = [], plan.first_commit
-    for span in plan.step.spans:
-        commits.append(first)
-        first += span.statements
-    spans = list(zip(plan.step.spans, commits, strict=True))
-
-    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for number in batch.column("id").to_pylist():
-                yield _changes_of(plan, *spans[number])
-
-    return spark.range(0, len(spans), 1, len(spans)).mapInArrow(read, LOG_TYPE)
+    spans = plan.step.spans
+    commits = [*accumulate((span.statements for span in spans), initial=plan.first_commit)]
+    return engine.of_parts(
+        len(spans), lambda part: iter([_changes_of(plan, spans[part], commits[part])]), CHANGE_LOG
+    )
 
 
-def _changes_of(plan: DumpPlan, span: StatementSpan, first_commit: int) -> pa.RecordBatch:
+def _changes_of(plan: DumpPlan, span: StatementSpan, first_commit: int) -> ChangeBatch:
     """Return the changes of the INSERTs of one span."""
     with Path(plan.file).open("rb") as file:
         file.seek(span.start)
@@ -83,56 +81,90 @@ class _FileIds(RowIds):
         return self.base
 
 
-def _batch(changes: list[Change], *, hidden_ids: bool) -> pa.RecordBatch:
+def _batch(changes: list[Change], *, hidden_ids: bool) -> ChangeBatch:
     columns = {name: [getattr(change, name) for change in changes] for name in CHANGE_LOG.names}
     if hidden_ids:
         columns["row_id"] = [0] * len(changes)
-    return pa.record_batch(
-        [pa.array(columns[field.name], field.type) for field in CHANGE_LOG], schema=CHANGE_LOG
-    )
+    arrays = [pa.array(columns[field.name], field.type) for field in CHANGE_LOG]
+    batch: ChangeBatch = pa.record_batch(arrays, schema=CHANGE_LOG)
+    return batch
 
 
-def data_changes(spark: SparkSession, plan: SourcePlan) -> DataFrame:
-    """Return the step's changes (shape ``CHANGE_LOG``), in no order.
+def data_changes(engine: SparkEngine, plan: SourcePlan) -> Dataset:
+    """Return the step's changes (shape ``CHANGE_LOG``), in no order; if ``is_by_row``, those of a row follow
+    each other.
 
     :raises ScenarioError: with the step's file and line, for a source that Spark cannot read, and for columns
         that do not fit the table.
     """
     if isinstance(plan, DumpPlan):
-        return dump_changes(spark, plan)
-    number = F.col("commit_seq")
+        return dump_changes(engine, plan)
     if isinstance(plan, LogPlan):
-        return plan.frame.spark_frame(spark).withColumn("commit_seq", number + plan.first_commit)
-    with _located(plan):
-        log = changes(_loaded(spark, plan), plan.table, op=plan.op, order=plan.order, before=plan.before)
-    what = f"{plan.order[0]!r} is not below {plan.transactions}, the step's transactions: "
-    beyond = stop_job(what, number).cast("long")
-    shifted = F.when(number < plan.transactions, number + plan.first_commit).otherwise(beyond)
-    return log.withColumn("commit_seq", shifted)
+        log: Dataset = engine.of_frame(plan.frame.spark_frame(engine.spark), CHANGE_LOG)
+    else:
+        with _located(plan):
+            frame = _loaded(engine.spark, plan)
+            log = frame_changes(frame, plan.table, op=plan.op, order=plan.order, before=plan.before)
+    return log.map(partial(_in_history, plan), CHANGE_LOG)
 
 
-def data_rows(
-    spark: SparkSession, plan: SourcePlan, table: TableInfo, commits: int | None = None
-) -> DataFrame:
-    """Return the rows that exist after the step: columns ``row_key`` and ``row`` (an image), in no order.
+def is_by_row(plan: SourcePlan) -> bool:
+    """Return whether the step's changes of one row follow each other, in their order."""
+    return isinstance(plan, DataPlan) and plan.before is None
+
+
+def _in_history(plan: DataPlan | LogPlan, batches: Batches) -> Batches:
+    """Yield changes with the numbers of their transactions in the whole history.
+
+    :raises ScenarioError: for a number that the step does not have.
+    """
+    index = CHANGE_LOG.get_field_index("commit_seq")
+    for batch in batches:
+        numbers = batch.column(index)
+        if isinstance(plan, DataPlan) and (pc.max(numbers).as_py() or 0) >= plan.transactions:
+            what = f"{plan.order[0]!r} is not below {plan.transactions}, the step's transactions"
+            value = str(pc.max(numbers))
+            raise ScenarioError(f"{what}: {value!r}", column=plan.order[0], value=value)
+        yield batch.set_column(index, CHANGE_LOG.field(index), pc.add(numbers, plan.first_commit))
+
+
+_ROWS_BY_POSITION = pa.schema([
+    ("row_key", pa.binary()), ("commit_seq", pa.int64()), ("row_seq", pa.int64()), ("row", IMAGE),
+])  # fmt: skip
+
+
+def data_rows(engine: SparkEngine, plan: SourcePlan, table: TableInfo, commits: int | None = None) -> Dataset:
+    """Return the rows that exist after the step (shape ``TABLE_ROWS``), in no order.
 
     :param table: the table whose rows are returned.
     :param commits: number of commits of the whole history after which the rows are taken; None: all.
     """
-    log = data_changes(spark, plan)
-    if len(plan.tables) > 1:
-        log = log.where(F.col("table_version") == table.version)
-    if commits is not None:
-        log = log.where(F.col("commit_seq") < commits)
-    position = F.struct("commit_seq", "row_seq")
-    arrived = log.select(
-        "row_key", position.alias("place"), F.struct(F.col("after").alias("row")).alias("left")
+    left = data_changes(engine, plan).map(partial(_left_rows, table, commits), _ROWS_BY_POSITION)
+    by_key = (
+        left if is_by_row(plan) else left.shuffle(("row_key",), Order(tuple(_ROWS_BY_POSITION.names[:3])))
     )
-    no_row = F.struct(F.lit(None).cast(log.schema["after"].dataType).alias("row"))
-    moved = log.where("old_row_key IS NOT NULL")
-    gone = moved.select(F.col("old_row_key").alias("row_key"), position.alias("place"), no_row.alias("left"))
-    last = arrived.unionByName(gone).groupBy("row_key").agg(F.max_by("left", "place").alias("last"))
-    return last.where("last.row IS NOT NULL").select("row_key", F.col("last.row").alias("row"))
+    return by_key.map_groups(_last_rows, ("row_key",), TABLE_ROWS)
+
+
+def _left_rows(table: TableInfo, commits: int | None, batches: Batches) -> Batches:
+    """Yield what each change leaves at its key, and NULL for the key that an update took its row from."""
+    for batch in batches:
+        counts = pc.equal(batch.column("table_version"), table.version)
+        if commits is not None:
+            counts = pc.and_(counts, pc.less(batch.column("commit_seq"), commits))
+        rows = batch.filter(counts)
+        yield rows.rename_columns({"after": "row"}).select(_ROWS_BY_POSITION.names)
+        moved = rows.filter(rows.column("old_row_key").is_valid())
+        if moved.num_rows:
+            positions = [moved.column(name) for name in ("old_row_key", "commit_seq", "row_seq")]
+            yield pa.record_batch([*positions, pa.nulls(moved.num_rows, IMAGE)], schema=_ROWS_BY_POSITION)
+
+
+def _last_rows(left: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the last row at each key, if there is one."""
+    last = left.filter(pa.array(np.roll(first_of_groups(left, ("row_key",)), -1)))
+    rows = last.filter(last.column("row").is_valid())
+    return rows.select(TABLE_ROWS.names)
 
 
 def _loaded(spark: SparkSession, plan: DataPlan) -> DataFrame:

@@ -1,21 +1,66 @@
-"""Row keys of columns of canonical values, in the encoding of ``model.row_key``."""
+"""The key of a table's rows, and its encoding from columns of canonical values.
+
+The encoding is that of ``model.row_key``. A DataFrame has no hidden row ids. If a table has no clustered
+primary key, its handle key identifies the row, in the same encoding, and the integer handle is 0.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.mysql_type import INTEGERS
-from ticdc_producer.model.row_key import encode_part, handle_of, prefix
-from ticdc_producer.scenario.dataframe.row_key import StoredKey
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
+from ticdc_producer.model.mysql_type import CHARSET_BEARING, INTEGERS, NUMBERED, TYPES
+from ticdc_producer.model.row_key import encode_part
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.collation import compares_bytes, pads_space
+from ticdc_producer.scenario.dataframe.temporal_columns import duration_microseconds
 
-_INT = b"\x03"
-"""The flag byte of a signed integer in a key."""
+Words: TypeAlias = npt.NDArray[np.uint64]
+
+_BYTES, _INT, _UINT, _FLOAT, _DECIMAL, _DURATION = (bytes([flag]) for flag in (1, 3, 4, 5, 6, 7))
+"""The flag bytes of a key's columns."""
 _SIGN = np.uint64(1 << 63)
+_DECIMAL_BYTES, _DECIMAL_DIGITS = 28, 38
+_GROUP = 8
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKey:
+    """The key that identifies a row.
+
+    :param integer: whether the key is an integer handle: a clustered primary key of one integer column.
+    """
+
+    table: TableInfo
+    index: IndexInfo
+    integer: bool
+
+    @property
+    def offsets(self) -> tuple[int, ...]:
+        """Offsets of its columns."""
+        return self.index.offsets
+
+
+def stored_key(table: TableInfo) -> StoredKey:
+    """Return the key of a table's rows.
+
+    :raises ScenarioError: if the table has no key.
+    """
+    index = table.clustered_key or table.handle_index
+    if index is None:
+        what = f"table {table.qualified_name} has no primary key and no unique index without NULLs"
+        raise ScenarioError(what, hint="rows of a DataFrame are identified by their key")
+    first = table.columns[index.offsets[0]]
+    integer = index is table.clustered_key and len(index.offsets) == 1 and first.type in INTEGERS
+    return StoredKey(table, index, integer)
 
 
 def row_keys(key: StoredKey, values: Mapping[int, pa.Array]) -> tuple[pa.Array, pa.Array]:
@@ -24,16 +69,19 @@ def row_keys(key: StoredKey, values: Mapping[int, pa.Array]) -> tuple[pa.Array, 
     :param values: canonical values by offset, among them those of the key.
     """
     columns, offsets = key.table.columns, key.offsets
-    rows = len(values[offsets[0]])
     if key.integer:
-        handles = _handles(columns[offsets[0]], values[offsets[0]])
-        return _ordered_integers(handles), handles
+        # A BIGINT UNSIGNED above the signed range wraps around, as in TiKV.
+        words = _words(columns[offsets[0]], values[offsets[0]])
+        present = values[offsets[0]].is_valid()
+        handles = pc.if_else(present, pa.array(words.view(np.int64)), None)
+        return pc.if_else(present, _eight_bytes(words ^ _SIGN), None), handles
     lengths = key.index.lengths or (-1,) * len(offsets)
     parts = [
-        _parts(columns[offset], values[offset], length)
+        _encoded(columns[offset], _prefixes(columns[offset], values[offset], length))
         for offset, length in zip(offsets, lengths, strict=True)
     ]
-    return pc.binary_join_element_wise(*parts, b""), pa.repeat(pa.scalar(0, pa.int64()), rows)
+    keys = pc.binary_join_element_wise(*parts, b"") if len(parts) > 1 else parts[0]
+    return keys, pa.repeat(pa.scalar(0, pa.int64()), len(keys))
 
 
 def key_texts(key: StoredKey, values: Mapping[int, pa.Array], row: int) -> str:
@@ -46,33 +94,124 @@ def joined_texts(parts: Iterable[bytes | None]) -> str:
     return "-".join("NULL" if part is None else part.decode("utf-8", "backslashreplace") for part in parts)
 
 
-def _handles(column: ColumnInfo, values: pa.Array) -> pa.Array:
-    if not column.unsigned:
-        return _numbers(values)
-    return _each(values, lambda value: handle_of(int(value)), pa.int64())
+def _prefixes(column: ColumnInfo, values: pa.Array, length: int) -> pa.Array:
+    """Return the parts of values that a prefix index stores: characters of text, bytes of other values."""
+    if length < 0:
+        return values
+    if column.charset == "binary":
+        return pc.binary_slice(values, 0, length)
+    return pc.utf8_slice_codeunits(values.cast(pa.string()), 0, length).cast(pa.binary())
 
 
-def _numbers(values: pa.Array) -> pa.Array:
-    return values.cast(pa.string()).cast(pa.int64())
+def _encoded(column: ColumnInfo, values: pa.Array) -> pa.Array:
+    """Encode one column of keys; NULL remains NULL."""
+    match TYPES[column.type].key:
+        case "integer":
+            words = _words(column, values)
+            unsigned = column.unsigned or column.type in NUMBERED
+            flag, encoded = (_UINT, words) if unsigned else (_INT, words ^ _SIGN)
+            return _flagged(flag, _eight_bytes(encoded), values)
+        case "double":
+            bits = _filled(values).cast(pa.float64()).to_numpy(zero_copy_only=False).view(np.uint64)
+            return _flagged(_FLOAT, _eight_bytes(np.where(bits & _SIGN, ~bits, bits | _SIGN)), values)
+        case "decimal" if column.length <= _DECIMAL_DIGITS:
+            return _flagged(_DECIMAL, _ordered_decimals(values), values)
+        case "duration":
+            micros = duration_microseconds(values.cast(pa.string())).fill_null(0)
+            words = micros.to_numpy(zero_copy_only=False).view(np.uint64)
+            return _flagged(_DURATION, _eight_bytes(words ^ _SIGN), values)
+        case "text" if _compares_bytes(column):
+            padded = column.type in CHARSET_BEARING and pads_space(column.collation)
+            weights = pc.ascii_rtrim(values.cast(pa.string()), " ").cast(pa.binary()) if padded else values
+            return _flagged(_BYTES, memcomparable(weights), values)
+    return _each(values, lambda value: encode_part(column, value))
 
 
-def _parts(column: ColumnInfo, values: pa.Array, length: int) -> pa.Array:
-    """Encode one column of keys."""
-    if column.type in INTEGERS and not column.unsigned:
-        flag = pa.repeat(pa.scalar(_INT), len(values))
-        return pc.binary_join_element_wise(flag, _ordered_integers(_numbers(values)), b"")
-    return _each(values, lambda value: encode_part(column, prefix(column, value, length)), pa.binary())
+def _compares_bytes(column: ColumnInfo) -> bool:
+    return column.type not in CHARSET_BEARING or compares_bytes(column.collation)
 
 
-def _ordered_integers(numbers: pa.Array) -> pa.Array:
-    """Encode signed numbers as ``model.row_key.int_key`` does; NULL remains NULL."""
-    signed = pc.fill_null(numbers, 0).to_numpy(zero_copy_only=False)
-    words = (signed.view(np.uint64) ^ _SIGN).astype(">u8")
-    keys = pa.FixedSizeBinaryArray.from_buffers(pa.binary(8), len(words), [None, pa.py_buffer(words)])
-    return pc.if_else(numbers.is_valid(), keys.cast(pa.binary()), None)
+def memcomparable(values: pa.Array) -> pa.Array:
+    """Encode byte strings as ``model.row_key.memcomparable`` does; NULL is encoded like an empty string.
+
+    >>> [key.hex() for key in memcomparable(pa.array([b"ab", b"12345678"])).to_pylist()]
+    ['6162000000000000f9', '3132333435363738ff0000000000000000f7']
+    """
+    starts, lengths, data = _layout(values)
+    groups = lengths // _GROUP + 1
+    ends = np.cumsum(groups)
+    number = np.arange(int(ends[-1]) if len(ends) else 0) - np.repeat(ends - groups, groups)
+    fill = np.minimum(np.repeat(lengths, groups) - number * _GROUP, _GROUP)
+    at = (np.repeat(starts, groups) + number * _GROUP)[:, None] + np.arange(_GROUP)
+    encoded = np.zeros((len(number), _GROUP + 1), np.uint8)
+    padded = np.append(data, np.zeros(_GROUP, np.uint8))
+    encoded[:, :_GROUP] = np.where(np.arange(_GROUP) < fill[:, None], padded[at], 0)
+    encoded[:, _GROUP] = 255 - _GROUP + fill
+    offsets = np.concatenate([[0], ends * (_GROUP + 1)]).astype(np.int32)
+    return pa.Array.from_buffers(
+        pa.binary(), len(values), [None, pa.py_buffer(offsets), pa.py_buffer(encoded)]
+    )
 
 
-def _each(values: pa.Array, encode: Callable[[bytes], object], kind: pa.DataType) -> pa.Array:
+def _layout(values: pa.Array) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
+    """Return where values begin, their lengths, and the bytes of all."""
+    filled = values.fill_null(b"")
+    if not len(filled):
+        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.uint8)
+    _, positions, data = filled.buffers()
+    offsets = np.frombuffer(positions, np.int32)[filled.offset : filled.offset + len(filled) + 1]
+    return (
+        offsets[:-1].astype(np.int64),
+        np.diff(offsets).astype(np.int64),
+        np.frombuffer(data or b"", np.uint8),
+    )
+
+
+def _filled(values: pa.Array) -> pa.Array:
+    return values.fill_null(b"0").cast(pa.string())
+
+
+def _words(column: ColumnInfo, values: pa.Array) -> Words:
+    """Return integers as words of 64 bits; 0 for NULL."""
+    unsigned = column.unsigned or column.type in NUMBERED
+    numbers = _filled(values).cast(pa.uint64() if unsigned else pa.int64()).to_numpy(zero_copy_only=False)
+    words: Words = numbers.view(np.uint64)
+    return words
+
+
+def _eight_bytes(words: Words) -> pa.Array:
+    return _fixed(words.astype(">u8").view(np.uint8).reshape(-1, 8))
+
+
+def _fixed(rows: npt.NDArray[np.uint8]) -> pa.Array:
+    """Convert each row of a matrix of bytes to one value."""
+    count, width = rows.shape
+    data = pa.py_buffer(np.ascontiguousarray(rows))
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), count, [None, data]).cast(pa.binary())
+
+
+def _ordered_decimals(values: pa.Array) -> pa.Array:
+    """Encode the digits of decimals in 28 bytes; all values of a column have its scale."""
+    texts = pc.replace_substring(_filled(values), ".", "")
+    digits = texts.cast(pa.decimal128(_DECIMAL_DIGITS, 0))
+    little = np.frombuffer(digits.buffers()[1], np.uint8).reshape(-1, 16)
+    little = little[digits.offset : digits.offset + len(digits)]
+    encoded = np.empty((len(digits), _DECIMAL_BYTES), np.uint8)
+    encoded[:, :-16] = np.where(little[:, 15:] & 0x80, 0xFF, 0)
+    encoded[:, -16:] = little[:, ::-1]
+    encoded[:, 0] ^= 0x80
+    return _fixed(encoded)
+
+
+def _flagged(flag: bytes, encoded: pa.Array, values: pa.Array) -> pa.Array:
+    """Return encoded values after a flag byte, NULL for values that are NULL."""
+    keys = pc.binary_join_element_wise(pa.scalar(flag), encoded, b"")
+    return pc.if_else(values.is_valid(), keys, None) if values.null_count else keys
+
+
+def _each(values: pa.Array, encode: Callable[[bytes], bytes]) -> pa.Array:
     """Encode values one by one, equal ones once."""
     coded = values.dictionary_encode()
-    return pa.array([encode(value) for value in coded.dictionary.to_pylist()], kind).take(coded.indices)
+    return pa.array([encode(value) for value in coded.dictionary.to_pylist()], pa.binary()).take(
+        coded.indices
+    )

@@ -10,12 +10,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.engine.dataset import Batches, Dataset, Order
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column_functions import first_of_groups
 from ticdc_producer.model.event import Op
-from ticdc_producer.model.shapes import ChangeBatch
-from ticdc_producer.scenario.dataframe.key_columns import joined_texts
-from ticdc_producer.scenario.dataframe.row_key import StoredKey
+from ticdc_producer.model.shapes import CHANGE_LOG, ChangeBatch
+from ticdc_producer.scenario.dataframe.key_columns import StoredKey, joined_texts
 
 OldRows: TypeAlias = Literal["given", "previous", "preimages"]
 """Where the old image of an update is: in its own row; in the previous change of the row; or in the
@@ -24,7 +24,7 @@ OldRows: TypeAlias = Literal["given", "previous", "preimages"]
 ROW = ("table_id", "row_key")
 POSITION = ("commit_seq", "row_seq")
 IN_ORDER = (*ROW, *POSITION)
-"""The order of the changes that ``completed`` needs."""
+"""The order of the changes of a row."""
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
@@ -40,10 +40,23 @@ class RowHistories:
     old_rows: OldRows
     number: str
 
-    @property
-    def group(self) -> tuple[str, ...]:
-        """The columns that are equal in the changes that must be together."""
-        return ROW if self.old_rows == "previous" else (*ROW, "commit_seq")
+    def complete(self, changes: Dataset) -> Dataset:
+        """Return complete changes (shape ``CHANGE_LOG``), those of a row together, in ``IN_ORDER``.
+
+        :param changes: a partial change log, in any order.
+        """
+        by_row = changes.shuffle(ROW, Order(IN_ORDER))
+        if self.old_rows == "previous":
+            return by_row.map(self._following, CHANGE_LOG)
+        return by_row.map_groups(self.completed, (*ROW, "commit_seq"), CHANGE_LOG)
+
+    def _following(self, batches: Batches) -> Batches:
+        """Complete batches that follow each other: of those before, one change is enough."""
+        last = None
+        for batch in batches:
+            if batch.num_rows:
+                yield self._with_previous(batch, last)
+                last = batch.slice(batch.num_rows - 1)
 
     def completed(self, changes: ChangeBatch) -> ChangeBatch:
         """Return complete changes of whole groups (shape ``CHANGE_LOG``).
@@ -51,30 +64,36 @@ class RowHistories:
         :param changes: a partial change log, in the order ``IN_ORDER``.
         :raises ScenarioError: for changes of a row that contradict each other.
         """
-        self._check_positions(changes)
         if self.old_rows == "previous":
-            return self._with_previous(changes)
+            return self._with_previous(changes, None)
+        self._check_positions(changes, first_of_groups(changes, IN_ORDER))
         return self._joined(changes) if self.old_rows == "preimages" else changes
 
-    def _check_positions(self, changes: ChangeBatch) -> None:
-        same = ~first_of_groups(changes, IN_ORDER)
-        if same.any():
+    def _check_positions(self, changes: ChangeBatch, different: Flags) -> None:
+        if not different.all():
             what = "two changes have the same position, those of row"
-            hint = f"{self.number} and 'position' give the order of the changes of one row"
-            raise self._error(what, changes, same, hint)
+            hint = "a column with the position in the transaction gives the order of the changes of one row"
+            raise self._error(what, changes, ~different, hint)
 
-    def _with_previous(self, changes: ChangeBatch) -> ChangeBatch:
-        """Take the old image from the previous change of the row."""
+    def _with_previous(self, changes: ChangeBatch, last: ChangeBatch | None) -> ChangeBatch:
+        """Take the old image from the previous change of the row.
+
+        :param last: the change before the first one; None: it is of another row.
+        """
+        known = changes if last is None else pa.concat_batches([last, changes])
+        given = known.num_rows - changes.num_rows
+        self._check_positions(changes, first_of_groups(known, IN_ORDER)[given:])
+        first = first_of_groups(known, ROW)[given:]
         ops = changes.column("op").to_numpy()
-        rows = np.arange(changes.num_rows)
-        before = changes.column("after").take(pa.array(rows - 1, mask=first_of_groups(changes, ROW)))
+        rows = np.arange(given - 1, given - 1 + changes.num_rows)
+        before = known.column("after").take(pa.array(rows, mask=first))
         exists = before.is_valid().to_numpy(zero_copy_only=False)
         inserts = ops == Op.INSERT
         if (inserts & exists).any():
             raise self._error("insert of a row that exists, row", changes, inserts & exists)
         if (~inserts & ~exists).any():
-            what = "update or delete of a row that no earlier change of the batch inserted, row"
-            hint = "give the old rows, in a struct column 'before'"
+            what = "update or delete of a row that no earlier change inserted, row"
+            hint = "other rows, and updates that change a key, need the old row in a struct column `before`"
             raise self._error(what, changes, ~inserts & ~exists, hint)
         return _with(changes, "before", before)
 
@@ -102,9 +121,6 @@ class RowHistories:
         row = int(np.flatnonzero(wrong)[0])
         image = changes.column("after")[row].as_py() or changes.column("before")[row].as_py()
         number = changes.column("commit_seq")[row].as_py()
-        if image is None:  # a delete of which only the key is known
-            key = changes.column("row_key")[row].as_py().hex()
-            return ScenarioError(f"{what} with the key 0x{key}", hint=hint)
         sent = self.key.table.sent
         text = joined_texts(image[sent.index(offset)] for offset in self.key.offsets)
         return ScenarioError(f"{what} {text!r} ({self.number} {number})", value=text, hint=hint)

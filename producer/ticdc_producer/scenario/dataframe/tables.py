@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column
-from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
@@ -14,7 +12,6 @@ from ticdc_producer.hints import nearest
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import STRICT
-from ticdc_producer.scenario.dataframe.canonical import canonical
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.sql.assign import default_value
 from ticdc_producer.scenario.sql.session import Session
@@ -95,35 +92,6 @@ class ValueSources:
     fields: Mapping[int, StructField]
     defaults: Mapping[int, bytes | None]
 
-    def values(self, of: Column, required: Column | None, always: Collection[int] = ()) -> dict[int, Column]:
-        """Return the canonical values of a row by offset, in the order of a row image.
-
-        :param of: struct whose fields are named after the offsets.
-        :param required: condition under which NULL in a NOT NULL column is refused; None: always.
-        :param always: offsets of columns where such a NULL is refused in every row.
-        """
-        return {
-            offset: self._value(of, offset, None if offset in always else required)
-            for offset in self.table.sent
-        }
-
-    def struct(self, column: Column | None = None) -> Column:
-        """Build a struct of the fields of this row under the offsets of their columns.
-
-        :param column: the struct that contains the fields; None: they are columns of the DataFrame.
-        """
-        fields = [
-            (quoted(field.name) if column is None else column.getField(field.name)).alias(str(offset))
-            for offset, field in self.fields.items()
-        ]
-        return F.struct(*fields)
-
-    def _value(self, of: Column, offset: int, required: Column | None) -> Column:
-        if offset in self.fields:
-            column, field = self.table.columns[offset], self.fields[offset]
-            return canonical(column, of.getField(str(offset)), field.dataType, required=required)
-        return F.lit(self.defaults[offset]).cast("binary")
-
 
 def row_sources(table: TableInfo, schema: StructType, others: Collection[str]) -> ValueSources:
     """Return the sources of a row; names are compared without case.
@@ -149,11 +117,6 @@ def old_row_sources(table: TableInfo, schema: StructType, row: ValueSources, bef
         what = f"{before!r} and the rows must have the same columns: only {where}: {name!r}"
         raise ScenarioError(what, column=name)
     return ValueSources(table, fields, row.defaults)
-
-
-def quoted(name: str) -> Column:
-    """Return a column by its exact name."""
-    return F.col("`" + name.replace("`", "``") + "`")
 
 
 def _matched(table: TableInfo, schema: StructType, others: Collection[str]) -> dict[int, StructField]:

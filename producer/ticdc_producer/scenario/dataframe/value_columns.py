@@ -1,15 +1,13 @@
-"""Converts columns of Spark's values to canonical values (``docs/design.md#values``), in Python.
+"""Converts columns of typed values to canonical values (``docs/design.md#values``).
 
-A task that gets rows from Spark has no expressions of Spark. Every value is converted by
-``model.values.coerce``, once per distinct value of a batch. Arrow converts those values of the most frequent
-types on which it gives the same text; the others, and all values that are rejected, remain with ``coerce``.
+The rule of every type is ``model.values.coerce``. Arrow converts the values on which it gives the same text.
+``coerce`` converts the others, equal ones once, and rejects those that do not fit.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from decimal import Decimal
 
 import numpy as np
 import pyarrow as pa
@@ -21,33 +19,37 @@ from ticdc_producer.model.column_functions import float_texts
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, STRINGS, MySQLType, integer_range
 from ticdc_producer.model.values.coerce import PythonValue, coerce
+from ticdc_producer.model.values.coerce_scalar import largest_decimal
 from ticdc_producer.model.values.collation import pads_space
 from ticdc_producer.model.values.sql_value import value_error
-from ticdc_producer.model.values.temporal_text import MAX_FSP
-from ticdc_producer.scenario.dataframe.scalar_text import TIME_PATTERN
+from ticdc_producer.scenario.dataframe.temporal_columns import (
+    Texts,
+    check_time,
+    date_texts,
+    datetime_texts,
+    duration_texts,
+)
 
 T = MySQLType
-_MOST_DIGITS = 38
+_MOST_DIGITS, _MOST_EXACT_DIGITS = 38, 76
 _LARGEST = {T.FLOAT: 3.4028234663852886e38, T.DOUBLE: 1.7976931348623157e308}
-_TIMES = {
-    T.DATETIME: (datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999_999)),
-    T.TIMESTAMP: (datetime(1970, 1, 1, 0, 0, 1), datetime(2038, 1, 19, 3, 14, 7, 999_999)),
-}
-_EPOCH = datetime(1970, 1, 1)
-_SECONDS_LENGTH = len("2021-12-20 13:30:49")
+_LARGEST_SIGNED = (1 << 63) - 1
 
 
 def canonical_column(column: ColumnInfo, values: pa.Array) -> pa.Array:
     """Convert a column to canonical values, as binary; NULL remains NULL.
 
-    :param values: of a Spark type that the column accepts (``canonical.rule_for``), as Spark's Arrow column.
+    An instant becomes a DATETIME in the time zone of its Arrow type, which is Spark's session time zone; a
+    wall clock becomes a TIMESTAMP as UTC.
+
+    :param values: of a type that the column accepts (``accepted_types``), as Spark's Arrow column.
     :raises ScenarioError: for a value that the column rejects.
     """
     if pa.types.is_null(values.type):
         return pa.nulls(len(values), pa.binary())
     plain = _plain(column, values)
     if column.type in (T.DATETIME, T.TIMESTAMP):
-        return _datetime_texts(column, plain)
+        return datetime_texts(column, plain)
     texts, fits = _quick_texts(column, plain)
     rest = pc.and_(plain.is_valid(), pc.invert(pc.fill_null(fits, False)))
     if not pc.any(rest).as_py():
@@ -55,8 +57,24 @@ def canonical_column(column: ColumnInfo, values: pa.Array) -> pa.Array:
     return pc.replace_with_mask(texts.cast(pa.binary()), rest, _coerced(column, plain.filter(rest)))
 
 
+def required_column(column: ColumnInfo, values: pa.Array) -> pa.Array:
+    """Convert a column as ``canonical_column``, and reject NULL if the column does.
+
+    :raises ScenarioError: for a value that the column rejects.
+    """
+    texts = canonical_column(column, values)
+    if texts.null_count and not column.nullable:
+        raise null_error(column)
+    return texts
+
+
+def null_error(column: ColumnInfo) -> ScenarioError:
+    """Return the error of NULL in a NOT NULL column."""
+    return ScenarioError(f"Column {column.name!r} cannot be null", column=column.name)
+
+
 def _plain(column: ColumnInfo, values: pa.Array) -> pa.Array:
-    """Convert booleans to numbers, and large or dictionary-encoded texts to plain ones."""
+    """Convert booleans to numbers, and large texts to plain ones."""
     kind = values.type
     if pa.types.is_boolean(kind):
         return values.cast(pa.int32())
@@ -88,95 +106,111 @@ def _is_text(value: bytes) -> bool:
     return True
 
 
-def _quick_texts(column: ColumnInfo, values: pa.Array) -> tuple[pa.Array, pa.Array]:
+def _quick_texts(column: ColumnInfo, values: pa.Array) -> Texts:
     """Return texts of the values, and which of them are canonical."""
     kind, code = values.type, column.type
-    if pa.types.is_integer(kind) and (code in INTEGERS or code == T.BIT):
+    is_number = pa.types.is_integer(kind) or pa.types.is_decimal(kind)
+    if is_number and (code in INTEGERS or code == T.BIT):
         return values.cast(pa.string()), _in_range(column, values)
-    if pa.types.is_decimal(kind) and code == T.NEW_DECIMAL:
+    if is_number and code == T.NEW_DECIMAL:
         return _decimal_texts(column, values)
-    if pa.types.is_floating(kind) and code in _LARGEST and column.decimal < 0:
+    if code in _LARGEST:
         return _real_texts(column, values)
-    if pa.types.is_date(kind):
-        days = values.cast(pa.int32())
-        fits = pc.and_(pc.greater_equal(days, _day(datetime.min)), pc.less_equal(days, _day(datetime.max)))
-        return values.cast(pa.string()), fits
+    if code == T.DATE:
+        return date_texts(values)
+    if code == T.DURATION:
+        return duration_texts(column, values)
     if code in STRINGS or code in LOBS:
-        return values, _fitting(column, values)
+        return _fitted(column, values)
     return pa.nulls(len(values), pa.binary()), pa.repeat(False, len(values))
-
-
-def _day(moment: datetime) -> int:
-    return (moment - _EPOCH) // timedelta(days=1)
 
 
 def _in_range(column: ColumnInfo, values: pa.Array) -> pa.Array:
     low, high = 0, (1 << max(column.length, 1)) - 1
     if column.type in INTEGERS:
         low, high = integer_range(column.type, unsigned=column.unsigned)
-    numbers = values.cast(pa.int64())
-    signed = (1 << 63) - 1
-    return pc.and_(pc.greater_equal(numbers, low), pc.less_equal(numbers, min(high, signed)))
+    if pa.types.is_decimal(values.type):
+        return _between(values.cast(pa.decimal128(_MOST_DIGITS, 0)), Decimal(low), Decimal(high))
+    return _between(values.cast(pa.int64()), low, min(high, _LARGEST_SIGNED))
 
 
-def _decimal_texts(column: ColumnInfo, values: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Print decimals whose digits all have a place in the column."""
-    kind, scale = values.type, max(column.decimal, 0)
-    whole = kind.precision - kind.scale
-    if kind.scale > scale or whole > column.length - scale or whole + scale > _MOST_DIGITS:
-        return pa.nulls(len(values), pa.binary()), pa.repeat(False, len(values))
-    texts = values.cast(pa.decimal128(_MOST_DIGITS, scale)).cast(pa.string())
+def _between(values: pa.Array, low: object, high: object) -> pa.Array:
+    limits = (pa.scalar(limit, values.type) for limit in (low, high))
+    return pc.and_(*(compare(values, limit) for compare, limit in zip(_COMPARISONS, limits, strict=True)))
+
+
+_COMPARISONS = (pc.greater_equal, pc.less_equal)
+
+
+def _decimal_texts(column: ColumnInfo, values: pa.Array) -> Texts:
+    """Print numbers with the digits of a DECIMAL; halves are rounded away from zero."""
+    scale = max(column.decimal, 0)
+    if pa.types.is_integer(values.type):
+        values = values.cast(pa.int64()).cast(pa.decimal128(19, 0))
+    kind = values.type
+    if kind.scale <= scale and kind.precision - kind.scale + scale <= _MOST_DIGITS:
+        exact = values.cast(pa.decimal128(_MOST_DIGITS, scale))
+    else:
+        wide = values.cast(pa.decimal256(_MOST_EXACT_DIGITS, kind.scale))
+        if kind.scale > scale:
+            wide = pc.round(wide, scale, round_mode="half_towards_infinity")
+        exact = wide.cast(pa.decimal256(_MOST_EXACT_DIGITS, scale))
+    texts = exact.cast(pa.string())
     fits = pc.invert(pc.match_substring(texts, "E"))  # Arrow prints the smallest ones with an exponent
+    if kind.precision - kind.scale >= column.length - scale:
+        largest = largest_decimal(column)
+        fits = pc.and_(fits, _between(exact, largest.copy_negate(), largest))
     if column.unsigned:
         fits = pc.and_(fits, pc.invert(pc.starts_with(texts, "-")))
     return texts, fits
 
 
-def _real_texts(column: ColumnInfo, values: pa.Array) -> tuple[pa.Array, pa.Array]:
-    numbers = values.cast(pa.float64())
-    fits = pc.less_equal(pc.abs(numbers), _LARGEST[column.type])  # false for NaN
+def _real_texts(column: ColumnInfo, values: pa.Array) -> Texts:
+    numbers, largest = _doubles(values), _LARGEST[column.type]
+    if column.decimal >= 0:
+        numbers = _rounded(numbers, column.decimal)
+        largest = min(largest, float(Decimal(10**column.length - 1).scaleb(-column.decimal)))
+    fits = pc.less_equal(pc.abs(numbers), largest)  # false for NaN
     if column.unsigned:
         fits = pc.and_(fits, pc.greater_equal(numbers, 0))
     stored = pc.if_else(fits, numbers, None)
     return float_texts(stored.cast(pa.float32(), safe=False) if column.type == T.FLOAT else stored), fits
 
 
-def _fitting(column: ColumnInfo, values: pa.Array) -> pa.Array:
-    """Return which texts or byte strings remain as they are."""
-    is_bytes = column.charset == "binary"
-    if not is_bytes and column.charset != "utf8mb4":
-        return pa.repeat(False, len(values))
-    size = pc.binary_length(values) if is_bytes or column.type in LOBS else pc.utf8_length(values)
-    fits = pa.repeat(True, len(values)) if column.length < 0 else pc.less_equal(size, column.length)
-    if column.type == T.STRING:  # CHAR loses its trailing spaces, and BINARY is padded
-        whole = pc.equal(size, column.length) if is_bytes else pc.invert(pc.ends_with(values, " "))
-        fits = pc.and_(fits, whole)
-    return fits
+def _doubles(values: pa.Array) -> pa.Array:
+    """Convert numbers to the nearest doubles, which Arrow's cast of a decimal can miss."""
+    plain = values.cast(pa.string()) if pa.types.is_decimal(values.type) else values
+    return plain.cast(pa.float64(), safe=False)
 
 
-def _datetime_texts(column: ColumnInfo, values: pa.Array) -> pa.Array:
-    """Print times, rounded to the digits of the column.
+def _rounded(numbers: pa.Array, digits: int) -> pa.Array:
+    """Scale up, round half to even, scale down. Source: tidb ``types.Round``."""
+    unit = 10.0**digits
+    given = numbers.to_numpy(zero_copy_only=False)
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = given * unit
+        rounded = np.where(np.isfinite(scaled), np.rint(scaled) / unit, given)
+    return pa.array(rounded, mask=numbers.is_null().to_numpy(zero_copy_only=False))
 
-    An instant becomes a DATETIME in Spark's session time zone; a wall clock becomes a TIMESTAMP as UTC.
-    """
-    if values.type.tz is not None:
-        local = column.type == T.DATETIME
-        values = pc.local_timestamp(values) if local else values.cast(pa.timestamp("us", "UTC"))
-    clock = values.cast(pa.timestamp("us")).cast(pa.int64())
-    fsp = max(column.decimal, 0)
-    unit = 10 ** (MAX_FSP - fsp)
-    numbers = pc.fill_null(clock, 0).to_numpy(zero_copy_only=False)
-    rounded = (numbers + unit // 2) // unit * unit
-    low, high = ((limit - _EPOCH) // timedelta(microseconds=1) for limit in _TIMES[column.type])
-    outside = (rounded < low) | (rounded > high)
-    wrong = np.flatnonzero(outside & clock.is_valid().to_numpy(zero_copy_only=False))
-    if len(wrong):
-        text = clock[int(wrong[0])].cast(pa.timestamp("us")).cast(pa.string()).as_py()
-        raise value_error(column.name, text, f"Incorrect {column.type_name} value")
-    times = pa.array(np.where(outside, low, rounded), mask=clock.is_null().to_numpy(zero_copy_only=False))
-    length = _SECONDS_LENGTH + (1 + fsp if fsp else 0)
-    texts = times.cast(pa.timestamp("us")).cast(pa.string())
-    return pc.utf8_slice_codeunits(texts, 0, length).cast(pa.binary())
+
+def _fitted(column: ColumnInfo, values: pa.Array) -> Texts:
+    """Return texts or byte strings as the column stores them, and which of them fit."""
+    if column.charset == "binary":
+        size = pc.binary_length(values)
+        compare = pc.equal if column.type == T.STRING else pc.less_equal  # BINARY is padded
+        return values, pa.repeat(True, len(values)) if column.length < 0 else compare(size, column.length)
+    if column.type == T.STRING:  # CHAR loses its trailing spaces
+        values = pc.utf8_rtrim(values, " ")
+    fits = _in_charset(column.charset, values)
+    if column.length >= 0:
+        size = pc.binary_length(values) if column.type in LOBS else pc.utf8_length(values)
+        fits = pc.and_(fits, pc.less_equal(size, column.length))
+    return values, fits
+
+
+def _in_charset(charset: str, values: pa.Array) -> pa.Array:
+    """Return which texts a charset surely has."""
+    return pa.repeat(True, len(values)) if charset == "utf8mb4" else pc.string_is_ascii(values)
 
 
 def _coerced(column: ColumnInfo, values: pa.Array) -> pa.Array:
@@ -197,11 +231,6 @@ def _coerced(column: ColumnInfo, values: pa.Array) -> pa.Array:
     return pa.array([converted(value) for value in distinct], pa.binary()).take(coded.indices)
 
 
-def _check_time(column: ColumnInfo, text: str) -> None:
-    if re.match(TIME_PATTERN, text) is None:
-        raise value_error(column.name, text, "Incorrect time value")
-
-
 def _check_member(column: ColumnInfo, text: str) -> None:
     if _name(column, text) not in column.elements:
         raise value_error(column.name, text, "Data truncated: no such ENUM member")
@@ -217,7 +246,7 @@ def _name(column: ColumnInfo, text: str) -> str:
 
 
 _CHECKED: dict[MySQLType, Callable[[ColumnInfo, str], None]] = {
-    T.DURATION: _check_time,
+    T.DURATION: check_time,
     T.ENUM: _check_member,
     T.SET: _check_members,
 }

@@ -15,10 +15,11 @@ import numpy as np
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import functions as sf
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.dataframe.canonical import canonical
+from ticdc_producer.scenario.dataframe.accepted_types import check_type
+from ticdc_producer.scenario.dataframe.value_columns import required_column
 from ticdc_producer.scenario.generate.cells import Arguments, Expressions
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
 
@@ -36,8 +37,8 @@ def expression_values(tasks: DataFrame, plans: Sequence[GeneratePlan], draws: Dr
     """Compute the values that tasks need, in the order in which they need them; for ``ExpressionValues``.
 
     :param tasks: one column with the number of each task, one in a partition.
-    :return: ``_task`` (int), and ``value`` (binary), the canonical value; a partition per task. The first row
-        of a partition only names the task.
+    :return: ``_task`` (int), ``_column`` (int), the number of the row's column, and a column with the
+        values of each expression; a partition per task. The first row of a partition only names the task.
     """
     columns = _columns(plans)
 
@@ -52,7 +53,7 @@ def expression_values(tasks: DataFrame, plans: Sequence[GeneratePlan], draws: Dr
 
     frame = tasks.mapInArrow(arguments, _ARGUMENTS_TEXT)
     values = [_value(frame, number, plan, column) for number, (plan, column) in enumerate(columns)]
-    return frame.select("_task", F.coalesce(*values).alias("value"))
+    return frame.select("_task", "_column", *values)
 
 
 def _columns(plans: Sequence[GeneratePlan]) -> list[tuple[GeneratePlan, ColumnPlan]]:
@@ -97,40 +98,57 @@ class ExpressionValues:
     :ivar task: number of the task; None if there is no task.
     """
 
-    def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
+    def __init__(self, plans: Sequence[GeneratePlan], batches: Iterable[pa.RecordBatch]) -> None:
+        self._columns = _columns(plans)
         self._batches = (batch for batch in batches if batch.num_rows)
         self._rest = pa.array([], pa.binary())
         first = next(self._batches, None)
         self.task: int | None = None
         if first is not None:
             self.task = first.column(0)[0].as_py()
-            self._rest = first.column(1).slice(1)
+            self._rest = self._canonical(first.slice(1))
 
     def __call__(self, _plan: GeneratePlan, _column: ColumnPlan, of: Arguments) -> pa.Array:
         missing, parts = len(of.row), []
         while missing > len(self._rest):
             parts.append(self._rest)
             missing -= len(self._rest)
-            self._rest = next(self._batches).column(1)
+            self._rest = self._canonical(next(self._batches))
         parts.append(self._rest.slice(0, missing))
         self._rest = self._rest.slice(missing)
         return pa.concat_arrays(parts)
 
+    def _canonical(self, batch: pa.RecordBatch) -> pa.Array:
+        """Return the canonical value of each row.
+
+        :raises ScenarioError: for a value that its column rejects.
+        """
+        numbers = batch.column("_column").to_numpy()
+        values, rows = [pa.array([], pa.binary())], [np.zeros(0, np.int64)]
+        for number in np.unique(numbers).tolist():
+            plan, column = self._columns[number]
+            rows.append(np.flatnonzero(numbers == number))
+            given = batch.column(number + 2).take(pa.array(rows[-1]))
+            try:
+                values.append(required_column(column.column, given))
+            except ScenarioError as error:
+                raise error.at(plan.file, column.line) from None
+        return pa.concat_arrays(values).take(pa.array(np.argsort(np.concatenate(rows))))
+
 
 def _value(frame: DataFrame, number: int, plan: GeneratePlan, column: ColumnPlan) -> Column:
-    """Return the canonical value of one column's expression; NULL in the rows of other columns."""
-    of_column = F.col("_column") == number
-    value = F.when(of_column, F.expr(column.expression))
+    """Return the values of one column's expression; NULL in the rows of other columns."""
+    value = sf.when(sf.col("_column") == number, sf.expr(column.expression)).alias(f"value_{number}")
     try:
-        kind = frame.select(*map(F.col, _NAMES)).select(F.expr(column.expression)).schema[0].dataType
-        converted = canonical(column.column, value, kind, required=of_column)
-        _ = frame.select(converted).schema  # analyses the expression
+        kind = frame.select(*map(sf.col, _NAMES)).select(sf.expr(column.expression)).schema[0].dataType
+        check_type(column.column, kind)
+        _ = frame.select(value).schema  # analyses the expression
     except PySparkException as error:
         what = f"the expression of column {column.column.name!r} is invalid: {_first_line(error)}"
         raise ScenarioError(what, file=plan.file, line=column.line, column=column.column.name) from None
     except ScenarioError as error:
         raise error.at(plan.file, column.line) from None
-    return converted
+    return value
 
 
 def _first_line(error: PySparkException) -> str:
