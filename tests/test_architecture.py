@@ -50,7 +50,9 @@ MAY_IMPORT = {
         "config", "dispatch", "engine", "faults", "model", "pipeline", "protocols", "simulate", "targets",
         "verifier",
     },
-    "rows": {"config", "engine", "kafka", "model", "protocols", "spark", "targets", "verifier"},
+    "rows": {
+        "config", "engine", "kafka", "model", "oracle", "protocols", "spark", "targets", "verifier",
+    },
     "runs": {
         "config", "dispatch", "engine", "faults", "kafka", "model", "oracle", "pipeline", "protocols",
         "resources", "rows", "scenario", "simulate", "spark", "targets", "verifier",

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-BATCHES, ROWS = 24, 200
 COLUMNS = StructType(
     [StructField("op", StringType()), StructField("id", LongType()), StructField("name", StringType())]
 )
 _SCHEMA = pa.schema([("op", pa.string()), ("id", pa.int64()), ("name", pa.string())])
 
 
-def batch(number: int) -> list[tuple[Any, ...]]:
+class Size(NamedTuple):
+    """How much a query writes."""
+
+    batches: int
+    rows: int
+    """Of a batch."""
+
+
+SMALL, LARGE = Size(24, 200), Size(20, 50_000)
+
+
+def batch(size: Size, number: int) -> list[tuple[Any, ...]]:
     """The rows of a batch."""
-    return [("insert", number * ROWS + row, "x" * (row % 50)) for row in range(ROWS)]
+    return [("insert", number * size.rows + row, "x" * (row % 50)) for row in range(size.rows)]
 
 
 def arrow_batch(rows: Sequence[tuple[Any, ...]]) -> pa.RecordBatch:

@@ -7,14 +7,17 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
 import psutil
 import pytest
 
-from tests.pyspark_ticdc.batches_of_inserts import BATCHES, ROWS, batch
+from tests.pyspark_ticdc.batches_of_inserts import LARGE, SMALL, Size, batch
 from tests.pyspark_ticdc.test_stream_writes import Stream
 from ticdc_producer.errors import BrokerError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
@@ -25,11 +28,11 @@ Victims: TypeAlias = Callable[[psutil.Process], list[psutil.Process]]
 """Returns the processes that are killed, given that of the query."""
 
 
-def write_files(folder: Path) -> None:
+def write_files(folder: Path, size: Size) -> None:
     """Write a file per batch; Spark reads them in the order of their times."""
     folder.mkdir()
-    for number in range(BATCHES):
-        rows = [dict(zip(("op", "id", "name"), row, strict=True)) for row in batch(number)]
+    for number in range(size.batches):
+        rows = [dict(zip(("op", "id", "name"), row, strict=True)) for row in batch(size, number)]
         file = folder / f"{number:03}.json"
         file.write_text("\n".join(map(json.dumps, rows)))
         os.utime(file, (1_600_000_000 + number, 1_600_000_000 + number))
@@ -56,52 +59,91 @@ def workers(process: psutil.Process) -> list[psutil.Process]:
     return [child for child in below if child.parent() in below]
 
 
-def killed(command: list[str], kafka: EmbeddedKafka, topic: str, victims: Victims, after: int) -> int:
-    """Start a query, kill processes of it when the topic has some messages, and return its exit code."""
-    with subprocess.Popen(
-        [sys.executable, "-m", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT
-    ) as query:
-        while query.poll() is None and messages(kafka, topic) < after:
-            pass
-        if query.poll() is None:
-            for process in victims(psutil.Process(query.pid)):
-                process.kill()
-        return query.wait(1200)
+def kill(victims: Victims, query: int) -> bool:
+    """Kill processes of a query, and return whether there were any."""
+    with suppress(psutil.NoSuchProcess):
+        processes = victims(psutil.Process(query))
+        for process in processes:
+            process.kill()
+        return bool(processes)
+    return False
+
+
+@dataclass
+class Kills:
+    """The kills that are still to come.
+
+    :param pending: whom, and at how many messages of the topic.
+    """
+
+    kafka: EmbeddedKafka
+    topic: str
+    pending: deque[tuple[Victims, int]]
+
+    def run(self, command: list[str]) -> int:
+        """Run a query until it ends or its driver is killed, and return its exit code.
+
+        A kill waits for a message of the attempt that it ends, so that it is in the middle of a batch.
+        """
+        with subprocess.Popen(
+            [sys.executable, "-m", *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT
+        ) as query:
+            before = messages(self.kafka, self.topic)
+            while self.pending and query.poll() is None:
+                victims, moment = self.pending[0]
+                now = messages(self.kafka, self.topic)
+                if now < moment or now == before or not kill(victims, query.pid):
+                    continue
+                self.pending.popleft()
+                before = now
+                if victims is driver:
+                    break
+            return query.wait(1200)
 
 
 def check_killed(
-    kafka: EmbeddedKafka, stream: Stream, command: list[str], victims: Victims, times: int
+    kafka: EmbeddedKafka, stream: Stream, command: list[str], victims: Sequence[Victims], size: Size
 ) -> None:
     """Kill a query several times, and compare its topic with that of an undisturbed one."""
     checkpoint = Path(stream.options["checkpointlocation"])
     undisturbed = Stream(kafka, f"{stream.topic}_undisturbed", checkpoint.with_name("undisturbed"))
-    for number in range(BATCHES):
-        undisturbed.write(number, batch(number))
+    for number in range(size.batches):
+        undisturbed.write(number, batch(size, number))
     expected = undisturbed.messages
-    total = sum(map(len, expected.values()))
-    moments = sorted(random.Random(11).sample(range(1, total), times))
-    codes = [killed(command, kafka, stream.topic, victims, moment) for moment in (*moments, total + 1)]
+    # The last batches come after the last kill.
+    last = sum(map(len, expected.values())) * 3 // 4
+    moments = sorted(random.Random(11).sample(range(1, last), len(victims)))
+    kills = Kills(kafka, stream.topic, deque(zip(victims, moments, strict=True)))
+    codes = [kills.run(command)]
+    while codes[-1] != 0 and len(codes) <= 2 * len(victims):
+        codes.append(kills.run(command))
     assert codes[-1] == 0
-    assert any(codes)
+    assert not kills.pending
     assert stream.messages == expected
-    assert stream.verified()["row"] == BATCHES * ROWS
+    assert stream.verified()["row"] == size.batches * size.rows
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("victims", [driver, workers])
+@pytest.mark.parametrize(
+    ("victims", "size"),
+    [([driver] * 3, SMALL), ([workers] * 3, SMALL), ([driver, workers] * 10, LARGE)],
+    ids=["driver", "workers", "a million rows"],
+)
 def test_nothing_is_lost_and_nothing_comes_twice(
-    kafka: EmbeddedKafka, tmp_path: Path, victims: Victims
+    kafka: EmbeddedKafka, tmp_path: Path, victims: list[Victims], size: Size
 ) -> None:
-    write_files(tmp_path / "in")
-    name = "driver" if victims is driver else "workers"
-    stream = Stream(kafka, f"stream_killed_{name}", tmp_path / "checkpoint")
+    write_files(tmp_path / "in", size)
+    names = "_".join(sorted({victim.__name__ for victim in victims}))
+    stream = Stream(kafka, f"stream_killed_{names}", tmp_path / "checkpoint")
     options = {**stream.options, "checkpointLocation": stream.options["checkpointlocation"]}
     command = ["tests.pyspark_ticdc.killed_query", str(tmp_path / "in"), json.dumps(options)]
-    check_killed(kafka, stream, command, victims, 3)
+    check_killed(kafka, stream, command, victims, size)
 
 
 @pytest.mark.slow
 def test_a_commit_that_is_killed_at_any_moment_is_completed(kafka: EmbeddedKafka, tmp_path: Path) -> None:
     stream = Stream(kafka, "stream_killed_commits", tmp_path / "checkpoint")
-    command = ["tests.pyspark_ticdc.killed_commits", json.dumps(stream.options), str(tmp_path / "next")]
-    check_killed(kafka, stream, command, lambda process: [process], 8)
+    sizes = [str(number) for number in SMALL]
+    arguments = [json.dumps(stream.options), str(tmp_path / "next"), *sizes]
+    command = ["tests.pyspark_ticdc.killed_commits", *arguments]
+    check_killed(kafka, stream, command, [driver] * 8, SMALL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
@@ -118,6 +119,48 @@ def test_the_rows_at_a_time(small: RunReport) -> None:
     states = [small.state("test.t", at=commit_ts).to_arrow().sort_by("id") for commit_ts in commits]
     assert [state["id"].to_pylist() for state in states] == [[1, 2], [1, 2], [1]]
     assert [state["v"].to_pylist() for state in states] == [["a", None], ["b", None], ["b"]]
+
+
+ALTERED = (
+    "CREATE TABLE t (id INT PRIMARY KEY);"
+    "INSERT INTO t VALUES (1);"
+    "ALTER TABLE t ADD COLUMN n DECIMAL(5,2) DEFAULT 1.5, ADD COLUMN e ENUM('a', 'b') DEFAULT 'b';"
+    "INSERT INTO t (id) VALUES (2);"
+    "DELETE FROM t WHERE id = 2;"
+)
+ALTERED_ROW = {"id": 1, "n": Decimal("1.50"), "e": "b"}
+
+
+@pytest.mark.parametrize("protocol", ["open-protocol", "canal-json", "simple"])
+@pytest.mark.parametrize("target", ["folder", "topic"])
+def test_rows_that_a_ddl_changed_are_the_expected_ones(
+    protocol: str, target: str, kafka: EmbeddedKafka, tmp_path: Path
+) -> None:
+    uri = f"kafka://{'' if target == 'folder' else kafka.bootstrap}/altered_{protocol}?protocol={protocol}"
+    scenario = Scenario("altered").sql(ALTERED)
+    report = ticdc_producer.run(scenario, sink_uri=uri, out=tmp_path / "out" if target == "folder" else None)
+    assert report.state("test.t").to_arrow().to_pylist() == [ALTERED_ROW]
+
+
+def test_rows_that_a_ddl_changed_at_a_time(tmp_path: Path) -> None:
+    """A folder has them at the times `state_at`."""
+    scenario = Scenario("altered").sql(ALTERED)
+    events = ticdc_producer.run(scenario, out=tmp_path / "first").events().to_arrow()
+    kinds = events.filter(pa.compute.field("kind") != "resolved")
+    created, first, altered, second, _ = sorted({*kinds["commit_ts"].to_pylist()})[-5:]
+    report = ticdc_producer.run(scenario, out=tmp_path / "out", state_at=[altered])
+    states = [report.state("test.t", at=ts).to_arrow().to_pylist() for ts in (created, first, altered)]
+    assert states == [[], [{"id": 1, "n": None, "e": None}], [ALTERED_ROW]]
+    with pytest.raises(ProducerError, match=r"the rows cannot follow the DDL .*ADD COLUMN"):
+        report.state("test.t", at=second).to_arrow()
+
+
+def test_rows_that_a_ddl_changed_in_a_faulty_stream(tmp_path: Path) -> None:
+    """They would be those of another stream."""
+    scenario = Scenario("altered").sql(ALTERED)
+    report = ticdc_producer.run(scenario, out=tmp_path / "out", inject=["lost-row:times=1"])
+    with pytest.raises(ProducerError, match="the rows cannot follow the DDL"):
+        report.state("test.t").to_arrow()
 
 
 def test_libraries_take_the_object_itself(small: RunReport) -> None:

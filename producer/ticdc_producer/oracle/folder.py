@@ -14,6 +14,7 @@ import pyarrow as pa
 from ticdc_producer.config import Changefeed
 from ticdc_producer.dispatch.rules import Router
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part
+from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import FolderError
 from ticdc_producer.faults.catalogue import catalogue
 from ticdc_producer.faults.message_traps import IllegalMessageTrap
@@ -36,6 +37,7 @@ from ticdc_producer.oracle.comparable_tables import (
 )
 from ticdc_producer.pipeline.event_filter import filtered_tables
 from ticdc_producer.protocols import registry
+from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.targets.golden.expectations import (
     EVENT_FILES,
     EVENTS,
@@ -287,6 +289,18 @@ class FolderOracle(Oracle):
             states.append(ExpectedState(rows, visible, uncomparable, ts))
         return states
 
+    def rows(self, name: str, ts: int | None) -> Dataset | None:
+        """Return the rows of a table (shape ``STATE``).
+
+        :param name: ``SCHEMA.TABLE``.
+        :param ts: the time (TSO); None: the end.
+        :return: None if the folder has no such rows, or if they do not follow from its messages.
+        """
+        tables = [table for table in self.folder.states.get(ts, ()) if table.qualified_name == name]
+        if not tables or name in self.folder.uncomparable_tables(self._observed_tables()):
+            return None
+        return self._rows_of(tables, {self.folder.visible_name(table) for table in tables})
+
     def complete(self, comparison: Comparison | None) -> Comparison | None:
         return with_injected(comparison, self.folder.faults)
 
@@ -300,6 +314,20 @@ class FolderOracle(Oracle):
         folder = self.folder
         own = [table for table in tables if folder.visible_name(table) in names]
         return self.engine.of_parts(len(own), lambda part: folder.state_rows([own[part]]), STATE)
+
+
+def rows_of_table(folder: Path, name: str, ts: int | None) -> Dataset | None:
+    """Return the rows of a table that a folder expects, as a reader decodes them (shape ``STATE``).
+
+    :param name: ``SCHEMA.TABLE``.
+    :param ts: the time (TSO); None: the end.
+    :return: None if the folder has no such rows, or if they do not follow from its messages.
+    """
+    manifest = golden.manifest(folder)
+    content = folder_content(folder, manifest, golden.changefeed(folder, manifest))
+    if content is None or content.faults.count:
+        return None
+    return FolderOracle(content, LocalEngine()).rows(name, ts)
 
 
 def _observed(_part: Part, batches: Batches) -> ObservedTables:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Dataset, Engine, united
+from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.model.shapes import STATE
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.oracle import Oracle
@@ -21,7 +22,7 @@ from ticdc_producer.simulate.change_log import UpstreamLog
 from ticdc_producer.simulate.encode import encoded, reencoded_events, reencoded_messages
 from ticdc_producer.simulate.fitted_faults import with_fitted_faults
 from ticdc_producer.simulate.job import Job
-from ticdc_producer.simulate.simulate import Simulation
+from ticdc_producer.simulate.simulate import Simulation, sources_of
 from ticdc_producer.simulate.state import commits_at, sql_tables
 from ticdc_producer.targets.claims import claimed_contents
 from ticdc_producer.targets.decode import canonical_forms
@@ -57,6 +58,32 @@ def decoded_sql_state(job: Job, left_out: Collection[str], ts: int | None) -> pa
             for row in rows
         ]
     return pa.Table.from_pylist(records, STATE)
+
+
+def rows_of_table(job: Job, name: str, ts: int | None) -> Dataset | None:
+    """Return the rows of a table as a reader decodes them (shape ``STATE``), in no order.
+
+    :param name: ``SCHEMA.TABLE``.
+    :param ts: the time (TSO); None: the end.
+    :return: None if a consumer of the messages does not have these rows, if only Spark can compute them, or
+        if the time is not one of the job's ``state_at``.
+    """
+    illegal = job.faults is not None and bool(job.faults.illegal)
+    if (
+        illegal
+        or job.scenario.on_error == "skip"
+        or job.history.data
+        or name in uncomparable_in_scenario(job)
+    ):
+        return None
+    engine = LocalEngine()
+    others = {table.qualified_name for table in job.catalog.tables} - {name}
+    parts = [engine.of_batches(decoded_sql_state(job, others, ts).to_batches(), STATE)]
+    for source in sources_of(job):
+        for table, rows in source.rows(engine, job, commits_at(job, ts)):
+            if table.qualified_name == name:
+                parts.append(rows.map(partial(decoded_batches, job, table), STATE))
+    return united(parts)
 
 
 def visible_table(job: Job, table: TableInfo) -> tuple[str, str]:

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.errors import ArgumentError
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import MySQLType
@@ -106,6 +107,26 @@ class ChangeReader:
             if len(changes.events):
                 yield changes.batch()
 
+    def rows(self, images: pa.MapArray) -> pa.RecordBatch:
+        """Return rows of the table, which are no changes, in the table's columns.
+
+        :param images: their values by column (``shapes.EVENT_IMAGE``).
+        :raises ArgumentError: for a value that its type cannot hold.
+        """
+        cells = []
+        for name, convert in self.conversions.items():
+            values = pc.map_lookup(images, name, "first")
+            typed = converted(values, convert)
+            if typed.rejected:
+                what = self.unfit(name, values[typed.rejected[0]].as_py())
+                raise ArgumentError(what, argument="schema", hint=self.hint)
+            cells.append(typed.values)
+        return pa.RecordBatch.from_arrays(cells, schema=self.columns)
+
+    def unfit(self, name: str, value: bytes | None) -> str:
+        """Say that a value of a column is not one of the column's type."""
+        return f"column {name!r}: {_printed(value)} is not a value of {self.columns.field(name).type}"
+
 
 class _Changes:
     """The changes of one batch of events.
@@ -156,9 +177,7 @@ class _Changes:
         values = self._values.take(self._positions(name))
         typed = converted(values, self._reader.conversions[name])
         for change in typed.rejected:
-            kind = self._reader.columns.field(name).type
-            what = f"column {name!r}: {_printed(values[change].as_py())} is not a value of {kind}"
-            self._reject(change, what, errors)
+            self._reject(change, self._reader.unfit(name, values[change].as_py()), errors)
         return typed.values
 
     @cached_property

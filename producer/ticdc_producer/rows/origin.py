@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from typing import TypeAlias
 
 from ticdc_producer.config import Changefeed
+from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.engine.local import LocalDataset, LocalEngine, local
 from ticdc_producer.errors import FolderError
 from ticdc_producer.model.catalog import Catalog
@@ -41,6 +43,15 @@ class KnownTable:
     key: tuple[str, ...]
 
 
+ExpectedRows: TypeAlias = Callable[[str, int | None], Dataset | None]
+"""Returns the rows (shape ``STATE``) that a table, ``SCHEMA.TABLE``, is expected to have at a TSO or, with
+None, at the end; None: they are not known."""
+
+
+def unknown_rows(_name: str, _ts: int | None, /) -> None:
+    """Return None: no scenario is known."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Origin:
     """Messages that exist, in parts, and what is needed to decode them.
@@ -49,6 +60,7 @@ class Origin:
     :param options: of the decoder, without the table schemas that are in the messages.
     :param claims: location of the claim-check objects; empty if unknown.
     :param tables: the tables whose definition is known, by ``SCHEMA.TABLE``.
+    :param expected: of the scenario whose messages these are.
     """
 
     changefeed: Changefeed
@@ -56,6 +68,7 @@ class Origin:
     options: Options
     claims: str = ""
     tables: Mapping[str, KnownTable] = field(default_factory=dict)
+    expected: ExpectedRows = unknown_rows
 
     @property
     def fidelity(self) -> Fidelity:
@@ -108,7 +121,15 @@ def golden_folder(folder: Path) -> Origin:
         options=options,
         claims=golden.claims(folder),
         tables=_tables(folder, manifest),
+        expected=partial(_expected_rows, folder.absolute()),
     )
+
+
+def _expected_rows(folder: Path, name: str, ts: int | None) -> Dataset | None:
+    """Return the rows that a golden folder has of a table."""
+    from ticdc_producer.oracle.folder import rows_of_table  # imports much, and is seldom needed
+
+    return rows_of_table(folder, name, ts)
 
 
 def _tables(folder: Path, manifest: Mapping[str, object]) -> dict[str, KnownTable]:
@@ -131,13 +152,24 @@ def _folder_messages(folder: Path) -> LocalDataset:
     return local(engine.of_parts(1, lambda _: record_batches(golden.message_lines(lines)), MESSAGES))
 
 
-def storage_folder(changefeed: Changefeed, tables: Mapping[str, KnownTable] | None = None) -> Origin:
+def storage_folder(
+    changefeed: Changefeed,
+    tables: Mapping[str, KnownTable] | None = None,
+    expected: ExpectedRows = unknown_rows,
+) -> Origin:
     """Return the rows of a storage sink's files.
 
     :param tables: the tables whose definition is known, by ``SCHEMA.TABLE``.
+    :param expected: of the scenario whose rows these are.
     """
     listing = list_storage(changefeed.sink_uri.path, changefeed.protocol)
     options = changefeed.codec_options()
     rows = storage_rows(LocalEngine(), listing, changefeed.protocol, options)
     reading = reading_options(listing, options)
-    return Origin(changefeed=changefeed, messages=local(rows), options=reading, tables=tables or {})
+    return Origin(
+        changefeed=changefeed,
+        messages=local(rows),
+        options=reading,
+        tables=tables or {},
+        expected=expected,
+    )

@@ -1,7 +1,7 @@
 """The rows of one table, as its changes leave them.
 
 The newest change of each key counts. One task holds the rows, because the messages of a key may be in any
-partition.
+partition. After a DDL that changes rows without row events, the rows are those that the scenario expects.
 """
 
 from __future__ import annotations
@@ -15,17 +15,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.engine.dataset import Dataset
 from ticdc_producer.engine.local import LocalDataset
 from ticdc_producer.errors import ArgumentError, TopicError
 from ticdc_producer.model.catalog import CHANGES_ROWS, CLEARS_TABLES, Action
 from ticdc_producer.model.fidelity import CommitTs, has_commit_ts
 from ticdc_producer.rows.changes import OF_CHANGES, TYPE, VERSION, ChangeReader
-from ticdc_producer.rows.origin import Origin
+from ticdc_producer.rows.origin import ExpectedRows, Origin
 from ticdc_producer.rows.table_schema import table_schema
 from ticdc_producer.verifier.fingerprint import Numbers
 
 _ARRIVAL = "_arrival"
 _ACTIONS = frozenset(action.value for action in Action)
+
+
+class _DDLWithoutRowEventsError(TopicError):
+    """A DDL that changed the rows of the table, and that no row events follow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +40,7 @@ class StateReader:
     :param changes: the changes of the table, with the columns of the rows.
     :param key: the columns of the handle key, with their types.
     :param commit_ts: how exact the commit-ts of the events are.
+    :param expected: returns the rows that the table is expected to have.
     :param at: the TSO of the state; None: the end.
     :param held_rows: number of changes that are added before those that are not the newest of their key are
         removed.
@@ -43,6 +49,7 @@ class StateReader:
     changes: ChangeReader
     key: Sequence[pa.Field]
     commit_ts: CommitTs
+    expected: ExpectedRows
     at: int | None = None
     held_rows: int = 1 << 20
 
@@ -62,12 +69,29 @@ class StateReader:
         if at is not None and not has_commit_ts(commit_ts):
             what = f"{argument!r} needs a commit-ts in every message of {read.changefeed.protocol}"
             raise ArgumentError(what, argument=argument, hint="set enable-tidb-extension=true")
-        return cls(changes=changes, key=key, commit_ts=commit_ts, at=at)
+        return cls(changes=changes, key=key, commit_ts=commit_ts, expected=read.expected, at=at)
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the rows, in no order."""
-        rows = self._held(batches).filter(pc.is_in(pc.field(TYPE), pa.array(["insert", "update_postimage"])))
-        yield from rows.select(self.changes.columns.names).to_batches()
+        """Yield the rows, in no order.
+
+        :raises TopicError: for a DDL that changed rows in a way that is not known.
+        """
+        try:
+            held = self._held(batches)
+        except _DDLWithoutRowEventsError:
+            expected = self.expected(f"{self.changes.schema}.{self.changes.table}", self.at)
+            if expected is None:
+                raise
+            yield from self._typed(expected)
+        else:
+            rows = held.filter(pc.is_in(pc.field(TYPE), pa.array(["insert", "update_postimage"])))
+            yield from rows.select(self.changes.columns.names).to_batches()
+
+    def _typed(self, expected: Dataset) -> Iterator[pa.RecordBatch]:
+        """Yield expected rows (shape ``STATE``) in the columns of the rows."""
+        for batch in expected.batches():
+            rows = batch.column("row")
+            yield self.changes.rows(rows.filter(pc.is_valid(rows)))
 
     def _held(self, batches: Iterator[pa.RecordBatch]) -> pa.Table:
         """Return the newest change of each key; a DDL that clears the table removes those before it."""
@@ -119,7 +143,7 @@ class StateReader:
     def _cleared(self, batch: pa.RecordBatch) -> int:
         """Return the commit-ts of the last DDL that removed all rows; -1 without one.
 
-        :raises TopicError: for a DDL that changed rows in another way.
+        :raises _DDLWithoutRowEventsError: for a DDL that changed rows in another way.
         """
         ts = -1
         for row in np.flatnonzero(pc.equal(batch.column("kind"), "ddl").to_numpy(zero_copy_only=False)):
@@ -132,7 +156,8 @@ class StateReader:
             elif ddl["ddl_type"] in CHANGES_ROWS or not _is_known(ddl):
                 what = f"the rows cannot follow the DDL {ddl['query']!r}, which has no row events"
                 hint = "read the changes, and apply this DDL to your table"
-                raise TopicError(what, topic=f"{ddl['topic']}/{ddl['partition']}@{ddl['offset']}", hint=hint)
+                position = f"{ddl['topic']}/{ddl['partition']}@{ddl['offset']}"
+                raise _DDLWithoutRowEventsError(what, topic=position, hint=hint)
         return ts
 
 

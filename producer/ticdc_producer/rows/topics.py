@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.local import LocalEngine, local
 from ticdc_producer.kafka.client import Brokers
-from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS, KnownTable, Origin
+from ticdc_producer.rows.origin import TABLE_DESCRIPTIONS, ExpectedRows, KnownTable, Origin, unknown_rows
 from ticdc_producer.targets.kafka.read import OffsetRange, range_rows
 from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
 
@@ -20,12 +20,14 @@ def messages_of_topics(
     descriptions: Sequence[bytes] | None = None,
     schemas: Mapping[int, str] | None = None,
     tables: Mapping[str, KnownTable] | None = None,
+    expected: ExpectedRows = unknown_rows,
 ) -> Origin:
     """Return the messages of topics, in a part per range.
 
     :param descriptions: the messages that describe tables; None: those in the ranges.
     :param schemas: the Avro schemas by their ids; None: those of the registry.
     :param tables: the tables whose definition is known, by ``SCHEMA.TABLE``.
+    :param expected: of the scenario whose messages these are.
     :raises ChangefeedError: for a protocol with schemas, if no registry is named.
     """
     options = changefeed.codec_options()
@@ -41,4 +43,5 @@ def messages_of_topics(
         options=options,
         claims=changefeed.claim_check_storage_uri,
         tables=tables or {},
+        expected=expected,
     )

@@ -13,6 +13,7 @@ from ticdc_producer.engine.dataset import Dataset, Engine
 from ticdc_producer.errors import BrokerError, DeliveryError, ScenarioError, TopicError
 from ticdc_producer.installation import own_version
 from ticdc_producer.kafka.client import Brokers
+from ticdc_producer.oracle.scenario import rows_of_table
 from ticdc_producer.rows.origin import Origin, known_tables
 from ticdc_producer.rows.topics import messages_of_topics
 from ticdc_producer.runs.topics import offset_ranges, topic_messages
@@ -175,6 +176,7 @@ class RunTopics:
             slices(self.ranges),
             schemas=job.known_schemas,
             tables=known_tables(job.catalog),
+            expected=partial(rows_of_table, job),
         )
 
     @cached_property

@@ -18,7 +18,7 @@ from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.shapes import DECODED, DECODED_WIRE
 from ticdc_producer.oracle import Oracle
-from ticdc_producer.oracle.scenario import expected_messages
+from ticdc_producer.oracle.scenario import expected_messages, rows_of_table
 from ticdc_producer.protocols.registry import file_format
 from ticdc_producer.protocols.storage_files import SchemaFile
 from ticdc_producer.rows.origin import Origin, known_tables, storage_folder
@@ -208,7 +208,8 @@ class StorageTarget(Target):
         return replace(report, counts=counts)
 
     def origin(self) -> Callable[[], Origin]:
-        return partial(storage_folder, self.job.changefeed, known_tables(self.job.catalog))
+        expected = partial(rows_of_table, self.job)
+        return partial(storage_folder, self.job.changefeed, known_tables(self.job.catalog), expected)
 
     def verified(self, simulation: Simulation, oracle: Oracle, report: RunReport) -> RunReport:
         self.options.on_status("reading the files again and verifying them")
