@@ -55,10 +55,10 @@ UNQUOTED = CSVOptions(quote="", delimiter="|;", null="NULL", terminator="\n")
 def test_without_quotes_characters_that_end_a_field_are_escaped() -> None:
     path = GOLDEN / "visible" / "strings.csv.jsonl"
     rows = [row for row in events_of(path).values() if isinstance(row, GoldenRow)]
-    texts = [b"a|b", b"c;d", b"e\\f", b"g\r\nh", None, b"plain"]
+    texts = [b"a|b", b"c|;d", b"e\\f", b"g\r\nh", None, b"plain"]
     row = replace(rows[0], after=(b"1", *texts))
     (line,) = row_messages(CSVEncoder(UNQUOTED), [row])
-    assert line.value == b"I|;strings|;test|;1|;a\\|b|;c\\;d|;e\\\\f|;g\\r\\nh|;NULL|;plain\n"
+    assert line.value == b"I|;strings|;test|;1|;a|b|;c\\|\\;d|;e\\\\f|;g\\r\\nh|;NULL|;plain\n"
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,8 @@ def test_without_quotes_characters_that_end_a_field_are_escaped() -> None:
         {"delimiter": ",\n"},
         {"quote": "''"},
         {"quote": ","},
+        {"delimiter": "éé"},
+        {"quote": "é"},
         {"binary_encoding_method": "base32"},
     ],
 )

@@ -14,7 +14,7 @@ from tests.golden_events import GOLDEN, NOW_OF_GOLDEN, GoldenRow
 from tests.protocols.canal_json_messages import in_column_order
 from tests.protocols.golden_messages import events_of, load_messages
 from ticdc_producer.engine import EngineOption
-from ticdc_producer.errors import ArgumentError, EncodeError, FolderError
+from ticdc_producer.errors import ArgumentError, ChangefeedError, EncodeError, FolderError
 from ticdc_producer.runs.run_report import RunReport
 
 pytestmark = pytest.mark.usefixtures("spark")
@@ -97,6 +97,29 @@ def test_options_of_the_layout(tmp_path: Path) -> None:
     assert any(path.endswith("/CDC000002.csv") for path in data)
     assert all(content.startswith(b"ticdc-meta$operation,") for content in data.values())
     assert all(content.endswith(b"|") and b"\r\n" not in content for content in data.values())
+
+
+def test_rows_without_a_terminator_are_divided_where_json_ends(tmp_path: Path) -> None:
+    uri, joined = (
+        f"file://{tmp_path}/out?protocol=canal-json&enable-tidb-extension=true",
+        "changefeed.sink.terminator=''",
+    )
+    report = ticdc_producer.run("seed_t1", sink_uri=uri, overrides=[joined])
+    (content,) = _data(tmp_path / "out")
+    assert content.count(b'}{"id":') == report.counts.by_kind()["row"]["events"] - 1
+    assert report.ok
+    options = {"sink": {"terminator": ""}}
+    assert ticdc_producer.verify(sink_uri=uri, config=options, scenario="seed_t1", overrides=[joined]).ok
+
+
+def test_rows_of_csv_that_nothing_could_divide_are_not_written(tmp_path: Path) -> None:
+    with pytest.raises(ChangefeedError, match="an empty terminator joins the rows"):
+        ticdc_producer.run(
+            "seed_t1",
+            sink_uri=f"file://{tmp_path}/out?protocol=csv",
+            overrides=["changefeed.sink.terminator=''"],
+        )
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_folder_that_was_changed_is_found_out(tmp_path: Path) -> None:

@@ -64,6 +64,9 @@ class CanalJSONOptions:
                 parameter="output-row-key",
                 hint="set profile=new",
             )
+        if '"' in self.row_end:
+            what = "terminator cannot contain a quote: no reader could divide rows of JSON at it"
+            raise ChangefeedError(what, parameter="terminator")
         handling = self.large_message_handle_option
         if handling != "none" and not self.enable_tidb_extension:
             raise ChangefeedError(

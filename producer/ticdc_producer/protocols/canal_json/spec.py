@@ -44,9 +44,10 @@ def _matches(_: bytes, value: bytes) -> bool:
 def _file_rows(content: bytes, options: CanalJSONOptions) -> Iterator[bytes]:
     """Yield the rows of a file.
 
-    Quotes in strings are escaped, so no row can contain the beginning of another.
+    Quotes in strings are escaped, so no row can contain the end of a row and the beginning of another. This
+    is also true if nothing is between them.
     """
-    rows = re.split(re.escape(options.row_end.encode()) + rb'(?=\{"id":|\Z)', content)
+    rows = re.split(rb"(?<=\})" + re.escape(options.row_end.encode()) + rb'(?=\{"id":|\Z)', content)
     yield from rows if rows[-1] else rows[:-1]
 
 

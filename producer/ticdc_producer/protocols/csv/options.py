@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ticdc_producer.errors import ChangefeedError
@@ -10,6 +12,10 @@ from ticdc_producer.model.parameter import Profile
 
 _METHODS = ("base64", "hex")
 _LONGEST_DELIMITER = 3
+_LINE_BREAKS = frozenset("\r\n")
+_OF_UNQUOTED_FIELDS = frozenset("0123456789+-.truefals")
+"""Characters of numbers, true and false: fields that are neither quoted nor escaped."""
+_NUMBER = re.compile(r"[+-]?[0-9.]+(?:e[+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +36,8 @@ class CSVOptions:
     :param binary_encoding_method: encoding of byte strings: ``base64`` or ``hex``.
     :param time_zone: the changefeed's time zone, in which TIMESTAMP values are given; handles have UTC.
     :param profile: the TiCDC architecture.
-    :raises ChangefeedError: for values that TiCDC rejects.
+    :raises ChangefeedError: for values that TiCDC rejects, and for values with which no reader could divide
+        a file into rows and fields.
     """
 
     delimiter: str = ","
@@ -46,14 +53,8 @@ class CSVOptions:
     profile: Profile = "classic"
 
     def __post_init__(self) -> None:
-        if not 1 <= len(self.delimiter) <= _LONGEST_DELIMITER or set(self.delimiter) & {"\r", "\n"}:
-            what = "csv config delimiter must be 1 to 3 characters, none of them CR or LF"
-            raise ChangefeedError(what, parameter="delimiter")
-        if len(self.quote) > 1 or self.quote in ("\r", "\n"):
-            what = "csv config quote must be one character, not CR or LF, or empty"
-            raise ChangefeedError(what, parameter="quote")
-        if self.quote and self.quote in self.delimiter:
-            raise ChangefeedError("csv config quote and delimiter cannot be the same", parameter="quote")
+        for parameter, problem in (*_rejected_by_ticdc(self), *_collisions(self)):
+            raise ChangefeedError(problem, parameter=parameter)
         if self.binary_encoding_method not in _METHODS:
             what = f"unknown binary-encoding-method {self.binary_encoding_method!r}"
             hint = nearest(self.binary_encoding_method, _METHODS)
@@ -63,3 +64,51 @@ class CSVOptions:
     def writes_handle(self) -> bool:
         """Whether lines contain the handle. Source: ticdc ``csv_message.go`` (``encodeMeta``)."""
         return self.output_handle_key and self.profile == "classic"
+
+
+def _rejected_by_ticdc(options: CSVOptions) -> Iterator[tuple[str, str]]:
+    """Yield (parameter, problem) as ``CSVConfig.validateAndAdjust``, which counts bytes."""
+    delimiter, quote = options.delimiter, options.quote
+    if not 1 <= len(delimiter.encode()) <= _LONGEST_DELIMITER or set(delimiter) & _LINE_BREAKS:
+        yield "delimiter", "csv config delimiter must be 1 to 3 bytes, none of them CR or LF"
+    if len(quote.encode()) > 1 or quote in _LINE_BREAKS:
+        yield "quote", "csv config quote must be one ASCII character, not CR or LF, or empty"
+    if quote and quote in delimiter:
+        yield "quote", "csv config quote and delimiter cannot be the same"
+
+
+def _collisions(options: CSVOptions) -> Iterator[tuple[str, str]]:
+    """Yield (parameter, problem) for separators that TiCDC accepts, and that make its files unreadable."""
+    delimiter, quote, end, null = options.delimiter, options.quote, options.terminator, options.null
+    if not end:
+        what = "an empty terminator joins the rows of a CSV file, and no reader can divide them again"
+        yield "terminator", rf"{what} (old versions of TiCDC wrote \r\n): leave it out, or set it to \r\n"
+    if set(end) & set(delimiter + null) and not set(end) & _LINE_BREAKS:
+        what = "terminator shares characters with delimiter or null: no reader can tell rows from fields"
+        yield "terminator", what
+    for name, text in (("delimiter", delimiter), ("terminator", end), ("quote", quote)):
+        if text and set(text) <= _OF_UNQUOTED_FIELDS:
+            yield (
+                name,
+                f"{name} {text!r} can be a part of a number, of true or of false, which have no quotes",
+            )
+    if any(text in null for text in (delimiter, end, quote, "\r", "\n") if text):
+        yield "null", f"null {null!r} contains the delimiter, the terminator, the quote or a line break"
+    if null and set(null) <= set(delimiter):
+        yield "null", f"null {null!r} can be the beginning of the delimiter"
+    if _NUMBER.fullmatch(null):
+        yield "null", f"null {null!r} is also a number, and numbers have no quotes"
+    if quote:
+        if end.startswith(quote):
+            yield (
+                "terminator",
+                "terminator begins with the quote, which doubles the quote at the end of a text",
+            )
+        return
+    if "\\" in delimiter + end:
+        yield "quote", "without a quote the backslash escapes: delimiter and terminator cannot contain it"
+    if not delimiter.isascii() or set(delimiter) & set("rn"):
+        what = "without a quote delimiter must be ASCII and contain neither r nor n: TiCDC escapes its bytes"
+        yield "delimiter", what
+    if not set(end) & _LINE_BREAKS:
+        yield "terminator", "without a quote terminator must contain CR or LF: TiCDC escapes nothing else"

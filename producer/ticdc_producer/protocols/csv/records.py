@@ -39,6 +39,11 @@ class CSVRecords:
             re.escape(text.encode())
             for text in (options.delimiter, options.terminator, options.quote, options.null)
         )
+        # The longer one comes first, because one may begin with the other: "|" and "|\\n".
+        if options.terminator.startswith(options.delimiter):
+            delimiter = b"(?!%b)%b" % (end, delimiter)
+        else:
+            end = b"(?!%b)%b" % (delimiter, end)
         stop = b"(?:%b|%b)" % (delimiter, end)
         if options.quote:
             field = b"(?>%b(?:[^%b]++|%b%b)*+%b|%b(?=%b)|(?:(?!%b|%b).)*+)" % (

@@ -103,7 +103,6 @@ Field: TypeAlias = Callable[[pa.Array], Fragment]
 """Formats the values of a column as fields."""
 
 _PLAIN = INTEGERS | {T.BIT, T.YEAR}
-_ESCAPED = {"\\": "\\\\", "\r": "\\r", "\n": "\\n"}
 
 
 def field_of(column: ColumnInfo, options: CSVOptions) -> Field:
@@ -144,10 +143,10 @@ def quoted(texts: pa.Array, options: CSVOptions) -> pa.Array:
     [b'"6"" disk"', None]
     """
     if not options.quote:
-        for char in ("\\", "\r", "\n"):
-            texts = pc.replace_substring(texts, char.encode(), _ESCAPED[char].encode())
-        for char in dict.fromkeys(options.delimiter):
-            texts = pc.replace_substring(texts, char.encode(), b"\\" + char.encode())
+        # Only a whole delimiter is escaped, each of its characters (csv_message.go, formatWithEscapes).
+        escaped = "".join(f"\\{char}" for char in options.delimiter)
+        for text, written in (("\\", "\\\\"), (options.delimiter, escaped), ("\r", "\\r"), ("\n", "\\n")):
+            texts = pc.replace_substring(texts, text.encode(), written.encode())
         return texts
     mark = options.quote.encode()
     fragments = surrounded(mark, pc.replace_substring(texts, mark, mark * 2), mark)
