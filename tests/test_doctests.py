@@ -10,11 +10,12 @@ import pytest
 
 import pyspark_ticdc
 import ticdc_producer
+import tools
 
 MODULES = sorted(
-    ".".join(path.relative_to(package.parent).with_suffix("").parts)
-    for package in (Path(pyspark_ticdc.__file__).parent, Path(ticdc_producer.__file__).parent)
-    for path in package.rglob("*.py")
+    ".".join(path.relative_to(Path(str(package.__file__)).parents[1]).with_suffix("").parts)
+    for package in (pyspark_ticdc, ticdc_producer, tools)
+    for path in Path(str(package.__file__)).parent.rglob("*.py")
     if ">>> " in path.read_text("utf-8")
 )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-CODE = ("producer", "benchmarks", "examples", "tests")
+CODE = ("producer", "benchmarks", "examples", "tests", "tools")
 PAGES = ("README.md", "CONTRIBUTING.md", "docs")
 
 NAMES = frozenset({

@@ -334,9 +334,9 @@ def test_a_missing_file() -> None:
 def test_a_file_accepts_the_file_keys_of_the_table(option: Parameter) -> None:
     value: Any = option.default
     if value is None:
-        value = {"boolean": True, "integer": 1, "string": "10s"}.get(
-            option.value.schema().get("type", ""), "none"
-        )
+        schema = option.value.schema()
+        guesses = {"boolean": True, "integer": 1, "string": "10s", "object": {}}
+        value = schema.get("const", guesses.get(str(schema.get("type", "")), "none"))
     for key in reversed(option.file_key.split(".")):
         value = {key: value}
     resolve(None, value)

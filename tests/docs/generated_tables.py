@@ -46,15 +46,6 @@ def options() -> str:
     return table(["option", "whose", "protocols", "sinks", "value", "default", "set in", "effect"], rows)
 
 
-def other_options() -> str:
-    """Options of TiCDC that have no effect, and those that are rejected."""
-    others = [option for option in PARAMETERS if option.state != State.HONOURED]
-    return table(
-        ["option", "set in", "here", "why"],
-        [[code(one.name), _positions(one), str(one.state), one.effect] for one in others],
-    )
-
-
 def _default(option: Parameter) -> str:
     if option.default is None:
         return "by protocol" if option.name == "output-ddl" else ""
@@ -152,7 +143,6 @@ def wire() -> str:
 TABLES: dict[str, Callable[[], str]] = {
     "fidelity": fidelity,
     "options": options,
-    "other-options": other_options,
     "scenario-keys": scenario_keys,
     "generate-keys": generate_keys,
     "invariants": invariants,

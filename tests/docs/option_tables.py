@@ -1,4 +1,4 @@
-"""The tables of the options of ``run`` and ``verify``, in Python, on the command line and in requests."""
+"""The tables of options: of ``run`` and ``verify``, of the data source, and of TiCDC's files and URIs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable
 from pyspark_ticdc.options import OPTIONS, SourceOption
 from pyspark_ticdc.write.options import WRITE_OPTIONS
 from tests.docs.markdown import code, listed, table
+from ticdc_producer.model.parameter import State
 from ticdc_producer.runs.options import RUN, VERIFY, Option
+from tools.drift.tables import file_keys, uri_parameters
 
 _HEAD = ("option", "of the functions", "of the command", "field of a request", "default", "effect")
 
@@ -45,9 +47,27 @@ def _spark_options(declared: Iterable[SourceOption]) -> str:
     return table(["option", "of", "value", "default", "effect"], rows)
 
 
+def _file_keys() -> str:
+    """Every key of TiCDC's changefeed file."""
+    return table(["key", "here", "why"], [_support(key.path, key.state, key.reason) for key in file_keys()])
+
+
+def _uri_parameters() -> str:
+    """Every parameter of TiCDC's sink URIs."""
+    options = sorted(uri_parameters(), key=lambda option: option.name)
+    rows = [_support(option.name, option.state, option.effect) for option in options]
+    return table(["parameter", "here", "why"], rows)
+
+
+def _support(name: str, state: State, reason: str) -> list[str]:
+    return [code(name), str(state), "" if state is State.HONOURED else reason]
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "run-options": lambda: _options(RUN, "run", "run_realtime", "run_changes"),
     "verify-options": lambda: _options(VERIFY, "verify"),
+    "file-keys": _file_keys,
+    "uri-parameters": _uri_parameters,
     "spark-options": lambda: _spark_options(OPTIONS),
     "spark-write-options": lambda: _spark_options(WRITE_OPTIONS),
 }

@@ -13,6 +13,7 @@ from pydantic import Field, field_validator, model_validator
 from ticdc_producer.config.config_section import ColumnSelector, ConfigSection, FilterSection, Words
 from ticdc_producer.config.parameters import BY_NAME
 from ticdc_producer.config.sink_uri import parse_sink_uri
+from ticdc_producer.config.unused_parameters import KEYS_OF_NO_API
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.option_type import Plain, Secret
 from ticdc_producer.model.parameter import SinkKind
@@ -81,6 +82,7 @@ class CodecSection(ConfigSection):
     avro_decimal_handling_mode: str | None = _option("avro-decimal-handling-mode")
     avro_bigint_unsigned_handling_mode: str | None = _option("avro-bigint-unsigned-handling-mode")
     avro_enable_watermark: bool | None = _option("avro-enable-watermark")
+    avro_include_before_value: bool | None = _option("avro-include-before-value")
 
 
 class LargeMessageSection(ConfigSection):
@@ -193,13 +195,17 @@ class SinkSection(ConfigSection):
     kafka_config: KafkaSection | None = Field(default=None, alias="kafka-config")
     open: OpenSection | None = None
     debezium: DebeziumSection | None = None
+    case_sensitive: bool | None = _option("case-sensitive")
+    force_replicate: bool | None = _option("force-replicate")
+    integrity: object = _option("integrity")
 
     def of(self, protocol: str, kind: SinkKind) -> SinkSection:
-        """Return the section without subsections of other protocols and keys of the other kind of sink.
+        """Return the section without the keys that have no effect for a protocol and a kind of sink.
 
         :raises ChangefeedError: if a subsection of another protocol sets an option, since it has no effect.
         """
-        overrides: dict[str, Any] = {}
+        lost = (key.removeprefix("sink.").replace("-", "_") for key in KEYS_OF_NO_API)
+        overrides: dict[str, Any] = dict.fromkeys(lost)
         for spec in BUILT_IN.values():
             part = getattr(self, spec.section) if spec.section and spec.name != protocol else None
             default = spec.defaults.get("output-old-value", True)

@@ -134,17 +134,17 @@ def _keys_at(model: type[BaseModel], loc: Path) -> list[str]:
             continue  # the key of the list already selected the model of its entries
         for name, field in current.model_fields.items():
             if (field.alias or name) == part:
-                current = next(_models_in(field.annotation), current)
+                current = next(models_in(field.annotation), current)
     return [field.alias or name for name, field in current.model_fields.items()]
 
 
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
     """Yield the models in an annotation such as ``tuple[Rule, ...] | None``."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation
     elif get_origin(annotation) in (Union, UnionType, tuple, list, dict, Annotated):
         for part in get_args(annotation):
-            yield from _models_in(part)
+            yield from models_in(part)
 
 
 EVENT_TYPES = (

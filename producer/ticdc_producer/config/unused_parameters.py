@@ -1,9 +1,9 @@
-"""Options of TiCDC without effect here: those that are ignored, and those that are rejected with a reason."""
+"""Options of TiCDC without effect here: those that are ignored, and those that are refused with a reason."""
 
 from __future__ import annotations
 
-from ticdc_producer.model.option_type import Anything, Boolean, Choice, IntRange, OptionType, Text
-from ticdc_producer.model.parameter import KAFKA, STORAGE, Parameter, State
+from ticdc_producer.model.option_type import Boolean, Choice, IntRange, Never, OptionType, Section, Text
+from ticdc_producer.model.parameter import CODEC, KAFKA, STORAGE, Parameter, State
 
 _COUNT = IntRange(0, (1 << 63) - 1)
 _TUNING = "it tunes a running TiCDC"
@@ -11,6 +11,32 @@ _SIMPLE = "an option of the protocol Simple; rejected with Simple"
 _NO_EXPIRY = "a run ends before its files expire"
 _SPOOL = "rows are buffered in Spark, not in spool files"
 _MYSQL = "an option of MySQL sinks"
+_SCHEDULER = Section((
+    "enable-table-across-nodes", "region-threshold", "region-per-span", "region-count-per-span",
+    "region-count-refresh-interval", "write-key-threshold", "scheduling-task-count-per-node",
+    "enable-splittable-check", "force-split", "balance-score-threshold", "min-traffic-percentage",
+    "max-traffic-percentage", "type", "polling-time",
+))  # fmt: skip
+_CONSISTENT = Section((
+    "level", "max-log-size", "flush-interval", "meta-flush-interval", "event-collector-batch-count",
+    "encoding-worker-num", "flush-worker-num", "storage", "use-file-backend", "compression",
+    "flush-concurrency", "memory-usage.memory-quota-percentage", "memory-usage.event-cache-percentage",
+))  # fmt: skip
+_INTEGRITY = Section(("integrity-check-level", "corruption-handle-level"))
+_MYSQL_CONFIG = Section((
+    "worker-count", "max-txn-row", "max-multi-update-row-size", "max-multi-update-row", "tidb-txn-mode",
+    "ssl-ca", "ssl-cert", "ssl-key", "time-zone", "write-timeout", "read-timeout", "timeout",
+    "async-ddl-timeout", "enable-batch-dml", "enable-multi-statement", "enable-cache-prepared-statement",
+))  # fmt: skip
+_PULSAR_CONFIG = Section((
+    "tls-key-file-path", "tls-certificate-file", "tls-trust-certs-file-path", "pulsar-producer-cache-size",
+    "pulsar-version", "compression-type", "authentication-token", "connection-timeout", "operation-timeout",
+    "batching-max-messages", "batching-max-publish-delay", "send-timeout", "token-from-file",
+    "basic-user-name", "basic-password", "auth-tls-certificate-path", "auth-tls-private-key-path",
+    "oauth2.oauth2-issuer-url", "oauth2.oauth2-audience", "oauth2.oauth2-private-key",
+    "oauth2.oauth2-client-id", "oauth2.oauth2-scope", "output-raw-change-event",
+))  # fmt: skip
+_GLUE = Section(("registry-name", "region", "access-key", "secret-access-key", "token"))
 
 
 def _ignored(
@@ -40,9 +66,9 @@ _PROGRAM = (
     _ignored("changefeed-error-stuck-duration", Text(), _TUNING, file_key="changefeed-error-stuck-duration"),
     _ignored("worker-num", _COUNT, _TUNING, file_key="mounter.worker-num"),
     _ignored("enable-table-monitor", Boolean(), _TUNING, file_key="enable-table-monitor"),
-    _ignored("scheduler", Anything(), "one node is simulated, so no table is split", file_key="scheduler"),
-    _ignored("consistent", Anything(), "redo logs change no message", file_key="consistent"),
-    _ignored("integrity", Anything(), "only Avro and Simple carry checksums; rejected with both",
+    _ignored("scheduler", _SCHEDULER, "one node is simulated, so no table is split", file_key="scheduler"),
+    _ignored("consistent", _CONSISTENT, "redo logs change no message", file_key="consistent"),
+    _ignored("integrity", _INTEGRITY, "only Avro and Simple carry checksums; refused with both",
             file_key="integrity"),
     _ignored("ignore-ineligible-table", Boolean(), "tables without a handle key are left out and reported",
             file_key="ignore-ineligible-table"),
@@ -61,16 +87,26 @@ _ELSEWHERE = (
     _ignored("sync-point-interval", Text(), _MYSQL, file_key="sync-point-interval"),
     _ignored("sync-point-retention", Text(), _MYSQL, file_key="sync-point-retention"),
     _ignored("safe-mode", Boolean(), _MYSQL, file_key="sink.safe-mode"),
-    _ignored("mysql-config", Anything(), _MYSQL, file_key="sink.mysql-config"),
-    _ignored("pulsar-config", Anything(), "an option of Pulsar sinks", file_key="sink.pulsar-config"),
+    _ignored("mysql-config", _MYSQL_CONFIG, _MYSQL, file_key="sink.mysql-config"),
+    _ignored("pulsar-config", _PULSAR_CONFIG, "an option of Pulsar sinks", file_key="sink.pulsar-config"),
     _ignored("send-bootstrap-to-all-partition", Boolean(), _SIMPLE,
             file_key="sink.send-bootstrap-to-all-partition"),
     _ignored("send-all-bootstrap-at-start", Boolean(), _SIMPLE, file_key="sink.send-all-bootstrap-at-start"),
-    _ignored("glue-schema-registry-config", Anything(), "an option of Avro; rejected with Avro",
+    _ignored("glue-schema-registry-config", _GLUE, "an option of Avro; refused with Avro",
             file_key=KAFKA + "glue-schema-registry-config"),
+    _ignored("avro-include-before-value", Never(), "Avro's rows carry no old image",
+            file_key=CODEC + "avro-include-before-value", in_uri=True),
 )  # fmt: skip
 
 WITHOUT_EFFECT = (*_CLIENT, *_PROGRAM, *_STORAGE, *_ELSEWHERE)
+
+_OF_THE_ROOT = "TiCDC's API does not pass it on"
+KEYS_OF_NO_API = {
+    "sink.case-sensitive": f"{_OF_THE_ROOT}; case-sensitive is the key",
+    "sink.force-replicate": f"{_OF_THE_ROOT}; force-replicate is the key",
+    "sink.integrity": f"{_OF_THE_ROOT}; integrity is the key",
+}
+"""Keys that a file may have a second time, and that are lost (ticdc ``api/v2/model.go``, ``SinkConfig``)."""
 
 
 _KERBEROS = "the Kafka client that pip installs is built without Kerberos"
@@ -79,6 +115,8 @@ _CREDENTIALS = (
     "the file system reads them from its environment, as s3fs AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL"
 )
 _BY_NAME = "files of a table are always in a directory named after the table"
+_ROUTES = "tables are sent under their own names"
+_UPDATES = "updates are not filtered by the columns that change"
 _BIDIRECTIONAL = "rows that come back from another cluster, and DDL by its role, are not simulated"
 
 
@@ -109,5 +147,11 @@ REJECTED = (
         )
     ),
     _rejected("use-table-id-as-path", _BY_NAME, file_key=STORAGE + "use-table-id-as-path"),
+    *(
+        _rejected(name, _ROUTES, file_key=f"sink.dispatchers.{name}", in_uri=False)
+        for name in ("target-schema", "target-table")
+    ),
+    _rejected("ignore-update-only-columns", _UPDATES, in_uri=False,
+              file_key="filter.event-filters.ignore-update-only-columns"),
     _rejected("bdr-mode", _BIDIRECTIONAL, file_key="bdr-mode", in_uri=False),
 )  # fmt: skip

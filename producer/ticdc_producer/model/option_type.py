@@ -7,6 +7,7 @@ A type parses the text of a sink URI parameter (``read``) and checks a value of 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -161,19 +162,64 @@ class Secret(Text):
 
 
 @dataclass(frozen=True, slots=True)
-class Anything:
-    """Any value; ignored."""
+class Section:
+    """A section of the file without effect: its keys are known, and their values are not checked.
 
-    allowed: str = "anything"
+    :param keys: the keys, with dots below subsections.
+    """
 
-    def read(self, text: str) -> str:
-        return text
+    keys: tuple[str, ...]
+
+    @property
+    def allowed(self) -> str:
+        return f"a section with {', '.join(self.keys)}"
+
+    def read(self, text: str) -> Plain:
+        raise ValueError(f"{text!r} is not a section")
 
     def check(self, value: object) -> object:
+        self._check(value, "")
         return value
 
+    def _check(self, value: object, prefix: str) -> None:
+        if not isinstance(value, Mapping):
+            raise ValueError("it must hold keys")
+        for key, below in value.items():
+            path = f"{prefix}{key}"
+            if any(known.startswith(f"{path}.") for known in self.keys):
+                self._check(below, f"{path}.")
+            elif path not in self.keys:
+                raise ValueError(f"unknown key {path!r}; {nearest(path, self.keys)}")
+
     def schema(self) -> dict[str, object]:
-        return {}
+        return self._schema("")
+
+    def _schema(self, prefix: str) -> dict[str, object]:
+        below = dict.fromkeys(
+            key.removeprefix(prefix).partition(".")[0] for key in self.keys if key.startswith(prefix)
+        )
+        properties: dict[str, object] = {
+            name: {} if prefix + name in self.keys else self._schema(f"{prefix}{name}.") for name in below
+        }
+        return {"type": "object", "properties": properties, "additionalProperties": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Never:
+    """A switch of TiCDC that only has its default here: false."""
+
+    allowed: str = "false"
+
+    def read(self, text: str) -> bool:
+        return self.check(Boolean().read(text))
+
+    def check(self, value: object) -> bool:
+        if Boolean().check(value):
+            raise ValueError(f"true is not supported; allowed: {self.allowed}")
+        return False
+
+    def schema(self) -> dict[str, object]:
+        return {"const": False}
 
 
 _STORAGE = r"(?:[A-Za-z][A-Za-z0-9+.-]*://[^?#]+)?"

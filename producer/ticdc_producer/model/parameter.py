@@ -39,9 +39,9 @@ class SinkKind(StrEnum):
 class State(StrEnum):
     """The support of this tool for an option of TiCDC."""
 
-    HONOURED = "honoured"
-    NO_EFFECT = "no effect"
-    REJECTED = "rejected"
+    HONOURED = "implemented"
+    NO_EFFECT = "no effect on messages"
+    REJECTED = "refused"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

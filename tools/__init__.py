@@ -1,0 +1,1 @@
+"""Programs for the developers of this project; the wheel does not contain them."""

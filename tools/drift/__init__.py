@@ -1,0 +1,1 @@
+"""Compares a checkout of pingcap/ticdc with the tables of this project (CONTRIBUTING.md)."""
