@@ -19,7 +19,7 @@ class Size(NamedTuple):
 
     batches: int
     rows: int
-    """Of a batch."""
+    """The rows of a batch."""
 
 
 SMALL, LARGE = Size(24, 200), Size(20, 50_000)

@@ -138,7 +138,7 @@ def _keys_at(model: type[BaseModel], loc: Path) -> list[str]:
     return [field.alias or name for name, field in current.model_fields.items()]
 
 
-def models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+def models_in(annotation: object) -> Iterator[type[BaseModel]]:
     """Yield the models in an annotation such as ``tuple[Rule, ...] | None``."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         yield annotation

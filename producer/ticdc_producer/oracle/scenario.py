@@ -78,7 +78,7 @@ def rows_of_table(job: Job, name: str, ts: int | None) -> Dataset | None:
         return None
     engine = LocalEngine()
     others = {table.qualified_name for table in job.catalog.tables} - {name}
-    parts = [engine.of_batches(decoded_sql_state(job, others, ts).to_batches(), STATE)]
+    parts: list[Dataset] = [engine.of_batches(decoded_sql_state(job, others, ts).to_batches(), STATE)]
     for source in sources_of(job):
         for table, rows in source.rows(engine, job, commits_at(job, ts)):
             if table.qualified_name == name:
