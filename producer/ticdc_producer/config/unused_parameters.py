@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ticdc_producer.model.option_type import Boolean, Choice, IntRange, Never, OptionType, KnownSection, Text
+from ticdc_producer.model.option_type import Boolean, Choice, IntRange, KnownSection, Never, OptionType, Text
 from ticdc_producer.model.parameter import CODEC, KAFKA, STORAGE, Parameter, State
 
 _COUNT = IntRange(0, (1 << 63) - 1)
