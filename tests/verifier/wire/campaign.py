@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from tests.verifier.wire.forms import other_values, spelled
-from tests.verifier.wire.topic import Row, WireTopic, with_offsets
+from tests.verifier.wire.topic import Row, Wire
 from tests.verifier.wire.tree import Node, Path, changes_at, nodes
 
 
@@ -41,56 +41,53 @@ class Results:
     def found(self) -> int:
         return self.tried.total() - len(self.survivors)
 
-    def surviving_paths(self) -> dict[str, set[str]]:
-        """Return the kinds of the changes that were not found, by path."""
-        paths: dict[str, set[str]] = defaultdict(set)
-        for mutant in self.survivors:
-            paths[mutant.path].add(mutant.change)
-        return dict(sorted(paths.items()))
+    def __str__(self) -> str:
+        return f"{self.tried.total()} | {self.found} | {len(self.survivors)}"
 
 
-def tried(topic: WireTopic, mutants: Iterator[Mutant]) -> Results:
+def tried(wire: Wire, mutants: Iterator[Mutant]) -> Results:
     """Verify every mutant."""
     results = Results()
     for mutant in mutants:
         results.tried[mutant.path] += 1
-        if topic.verdict(mutant.messages).ok:
+        if wire.verdict(mutant.messages).ok:
             results.survivors.append(mutant)
     return results
 
 
-def mutants(topic: WireTopic, seed: int, sites: int, changes: int | None = None) -> Iterator[Mutant]:
+def mutants(wire: Wire, seed: int, sites: int, changes: int | None = None) -> Iterator[Mutant]:
     """Yield mutants of every path.
 
     :param sites: for each path, the number of nodes that are changed.
     :param changes: for each node, the number of changes that are drawn; None: all changes.
     """
     random = Random(seed)
-    for path, index, node_path, node in _drawn(topic, random, sites):
-        root = topic.form.parsed(topic.messages[index]["key"], topic.messages[index]["value"])
+    for path, index, node_path, node in _drawn(wire, random, sites):
+        root = wire.form.parsed(wire.messages[index]["key"], wire.messages[index]["value"])
         kinds = changes_at(root, node_path, other_values(node))
         names = sorted(kinds)
         for kind in names if changes is None else random.sample(names, min(changes, len(names))):
-            if (messages := _changed(topic, index, root, kinds[kind])) is not None:
+            if (messages := _changed(wire, index, root, kinds[kind])) is not None:
                 yield Mutant(path, kind, index, messages)
 
 
-def stream_mutants(topic: WireTopic, seed: int, sites: int) -> Iterator[Mutant]:
+def stream_mutants(wire: Wire, seed: int, sites: int) -> Iterator[Mutant]:
     """Yield topics whose messages are lost, repeated, or elsewhere; ``path`` is the kind of the message."""
     random = Random(seed)
     by_kind: dict[str, list[int]] = defaultdict(list)
-    for index, message in enumerate(topic.messages):
+    for index, message in enumerate(wire.messages):
         by_kind[message["type"]].append(index)
     for kind, indexes in sorted(by_kind.items()):
         for index in random.sample(indexes, min(sites, len(indexes))):
-            for change, messages in _stream_changes(topic.messages, index).items():
-                if [*with_offsets(messages)] != topic.messages:
+            for change, messages in _stream_changes(wire.messages, index).items():
+                if wire.delivered(messages) != wire.messages:
                     yield Mutant(kind, change, index, messages)
-    backwards = [*reversed(topic.messages)]
-    exchanged = [{**row, "partition": 1 - row["partition"]} for row in topic.messages]
-    one = [{**row, "partition": 0} for row in topic.messages]
+    backwards = [*reversed(wire.messages)]
+    exchanged = [{**row, "partition": 1 - row["partition"]} for row in wire.messages]
+    one = [{**row, "partition": 0} for row in wire.messages]
     for change, rows in {"backwards": backwards, "partitions exchanged": exchanged, "in one": one}.items():
-        yield Mutant("topic", change, 0, rows)
+        if wire.delivered(rows) != wire.messages:
+            yield Mutant("topic", change, 0, rows)
 
 
 def _stream_changes(messages: Sequence[Row], index: int) -> dict[str, list[Row]]:
@@ -116,23 +113,20 @@ def _stream_changes(messages: Sequence[Row], index: int) -> dict[str, list[Row]]
     }
 
 
-def _drawn(topic: WireTopic, random: Random, sites: int) -> Iterator[tuple[str, int, Path, Node]]:
+def _drawn(wire: Wire, random: Random, sites: int) -> Iterator[tuple[str, int, Path, Node]]:
     """Yield nodes of each path: its name, the index of the message, the node's path, and the node."""
     by_path: dict[str, list[tuple[int, Path, Node]]] = defaultdict(list)
-    for index, message in enumerate(topic.messages):
-        for names, path, node in nodes(topic.form.parsed(message["key"], message["value"])):
+    for index, message in enumerate(wire.messages):
+        for names, path, node in nodes(wire.form.parsed(message["key"], message["value"])):
             by_path[spelled(names)].append((index, path, node))
     for name, occurrences in sorted(by_path.items()):
         for occurrence in random.sample(occurrences, min(sites, len(occurrences))):
             yield name, *occurrence
 
 
-def _changed(topic: WireTopic, index: int, root: Node, change: Callable[[Node], Node]) -> list[Row] | None:
-    """Return the topic with a changed message; None if its bytes are the same."""
-    message = topic.messages[index]
-    key, value = topic.form.written(change(root))
-    if (key, value) == (message["key"], message["value"]):
-        return None
-    messages = [*topic.messages]
-    messages[index] = {**message, "key": key, "value": value}
-    return messages
+def _changed(wire: Wire, index: int, root: Node, change: Callable[[Node], Node]) -> list[Row] | None:
+    """Return the messages with a changed one; None if a reader gets the same."""
+    key, value = wire.form.written(change(root))
+    messages = [*wire.messages]
+    messages[index] = {**messages[index], "key": key, "value": value}
+    return messages if wire.delivered(messages) != wire.messages else None

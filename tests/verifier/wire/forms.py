@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.protocols.simple_avro_schema import MESSAGE
-from tests.verifier.wire import avro_text, binary, craft_text, json_text
+from tests.verifier.wire import avro_text, binary, craft_text, csv_text, json_text
 from tests.verifier.wire.json_text import JSONArray, JSONObject
 from tests.verifier.wire.tree import Array, Fixed, Literal, Node, Object
 from ticdc_producer.protocols.avro.names import HEAD
@@ -30,6 +30,8 @@ class Form:
 
 def other_values(node: Node) -> dict[str, Node]:
     """Return the other values that a node may take, by the kind of the change."""
+    if isinstance(node, csv_text.Field):
+        return csv_text.other_values(node)
     of_json = isinstance(node, JSONObject | JSONArray | Literal)
     return json_text.other_values(node) if of_json else binary.other_values(node)
 
@@ -75,6 +77,10 @@ def _two(root: Node) -> tuple[Node, Node]:
 JSON = Form(
     lambda key, value: _pair(_json(key), _json(value)),
     lambda root: (_text(_two(root)[0]), _text(_two(root)[1])),
+)
+CSV = Form(
+    lambda key, value: _pair(key, csv_text.parsed(value or b"")),
+    lambda root: (_two(root)[0], csv_text.written(_two(root)[1])),
 )
 CRAFT = Form(
     lambda key, value: _pair(key, craft_text.parsed(value or b"")),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -16,7 +16,7 @@ from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.oracle.scenario import ScenarioOracle, oracle_of_scenario
 from ticdc_producer.runs.verification import verify_messages
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.job import Job, prepare
 from ticdc_producer.simulate.simulate import simulated_topic
 from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.verdict import Verdict
@@ -39,6 +39,26 @@ Row = dict[str, Any]
 """A message (``shapes.MESSAGES``)."""
 
 
+class Wire(Protocol):
+    """The messages of a scenario, and the verdict on any others."""
+
+    @property
+    def job(self) -> Job: ...
+
+    @property
+    def messages(self) -> Sequence[Row]:
+        """The messages, in the order of their partitions and offsets."""
+
+    @property
+    def form(self) -> Form: ...
+
+    def delivered(self, messages: Sequence[Row]) -> list[Row]:
+        """Return messages as a reader gets them."""
+
+    def verdict(self, messages: Sequence[Row]) -> Verdict:
+        """Verify messages in place of the scenario's."""
+
+
 @dataclass(frozen=True)
 class WireTopic:
     """The messages of a scenario.
@@ -50,16 +70,23 @@ class WireTopic:
     messages: Sequence[Row]
     form: Form
 
+    @property
+    def job(self) -> Job:
+        return self.oracle.job
+
+    def delivered(self, messages: Sequence[Row]) -> list[Row]:
+        """Return messages in the order of their partitions, with the offsets that a broker gives them."""
+        return [*_with_offsets(messages)]
+
     def verdict(self, messages: Sequence[Row]) -> Verdict:
         """Verify messages in place of the topic's; their offsets follow from their order."""
-        batches = pa.Table.from_pylist([*with_offsets(messages)], MESSAGES).to_batches()
+        batches = pa.Table.from_pylist(self.delivered(messages), MESSAGES).to_batches()
         engine = self.oracle.engine
         rows = Messages(engine.of_batches(batches, MESSAGES))
-        return verify_messages(engine, self.oracle.job.changefeed, rows, self.oracle).verdict
+        return verify_messages(engine, self.job.changefeed, rows, self.oracle).verdict
 
 
-def with_offsets(messages: Sequence[Row]) -> Iterator[Row]:
-    """Yield messages in the order of their partitions, with the offsets that a broker would give them."""
+def _with_offsets(messages: Sequence[Row]) -> Iterator[Row]:
     offsets: dict[tuple[str, int], int] = {}
     for row in sorted(messages, key=lambda row: (row["topic"], row["partition"])):
         partition = row["topic"], row["partition"]
@@ -82,4 +109,4 @@ def wire_topic(scenario: str, protocol: str) -> Iterator[WireTopic]:
     rows = simulated_topic(job).messages.select(MESSAGES.names).to_pylist()
     with oracle_of_scenario(job, LocalEngine()) as oracle:
         assert oracle is not None
-        yield WireTopic(oracle, [*with_offsets(rows)], form)
+        yield WireTopic(oracle, [*_with_offsets(rows)], form)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from struct import Struct
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -133,7 +133,7 @@ class _KeyJSON(msgspec.Struct, gc=False):
     scm: str = ""
     tbl: str = ""
     rid: int = 0
-    ptn: int | None = None
+    ptn: Annotated[int, msgspec.Meta(ge=-_MAX_TS - 1, le=_MAX_TS)] | None = None
     ohk: bool = False
     ccl: str = ""
 
