@@ -8,10 +8,11 @@ messages; tests check that the project's decoders return them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import tzinfo
 from functools import cached_property, lru_cache
 
+import msgspec
 import pyarrow as pa
 
 from ticdc_producer.model.catalog import Catalog, DDLJob
@@ -128,7 +129,7 @@ def _localised(change: Change, catalog: Catalog, zone: tzinfo) -> Change:
             for column, value in zip(columns, image, strict=True)
         )
 
-    return replace(change, before=localised(change.before), after=localised(change.after))
+    return msgspec.structs.replace(change, before=localised(change.before), after=localised(change.after))
 
 
 _VisibleColumns = Sequence[tuple[int, ColumnInfo, int]]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 from typing import Literal, TypeAlias
 
 
@@ -218,6 +219,7 @@ WITH_FSP = frozenset(T(code) for code, spec in TYPES.items() if spec.has_fsp)
 """DATETIME, TIMESTAMP and TIME."""
 
 
+@cache
 def integer_range(code: int, *, unsigned: bool) -> tuple[int, int]:
     """Return the smallest and largest value that an integer, YEAR, BIT, ENUM or SET column can hold.
 

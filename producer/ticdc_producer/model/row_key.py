@@ -7,14 +7,14 @@ Only the order matters here; keys are never decoded.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, NUMBERED, TYPES
 from ticdc_producer.model.values.collation import sort_key
 
-_NIL, _BYTES, _INT, _UINT, _FLOAT, _DECIMAL, _DURATION = 0, 1, 3, 4, 5, 6, 7
+_BYTES, _INT, _UINT, _FLOAT, _DECIMAL, _DURATION = (bytes([flag]) for flag in (1, 3, 4, 5, 6, 7))
 _DECIMAL_BYTES = 28  # 65 digits and a sign
 _GROUP = 8
 _SIGN = 1 << 63
@@ -43,13 +43,14 @@ def index_key(columns: Sequence[ColumnInfo], index: IndexInfo, row: Sequence[Val
 
     :param columns: all columns of the table; ``row`` has one value for each.
     """
+    if not index.lengths:
+        return columns_key(columns, index.offsets, row)
     parts = []
     for position, offset in enumerate(index.offsets):
         value = row[offset]
         if value is None:
             return None
-        length = index.lengths[position] if index.lengths else -1
-        parts.append(encode_part(columns[offset], prefix(columns[offset], value, length)))
+        parts.append(encode_part(columns[offset], prefix(columns[offset], value, index.lengths[position])))
     return b"".join(parts)
 
 
@@ -60,7 +61,7 @@ def columns_key(columns: Sequence[ColumnInfo], offsets: Sequence[int], row: Sequ
         value = row[offset]
         if value is None:
             return None
-        parts.append(encode_part(columns[offset], value))
+        parts.append(_ENCODERS[columns[offset].type](columns[offset], value))
     return b"".join(parts)
 
 
@@ -78,18 +79,7 @@ def encode_part(column: ColumnInfo, value: bytes) -> bytes:
 
     :param value: canonical value, not NULL.
     """
-    match TYPES[column.type].key:
-        case "integer":
-            return _integer_part(column, int(value))
-        case "double":
-            return bytes([_FLOAT]) + _ordered_double(float(value))
-        case "decimal":
-            return bytes([_DECIMAL]) + _ordered_decimal(value)
-        case "duration":
-            return bytes([_DURATION]) + int_key(_duration_microseconds(value))
-        case "text":  # dates and times have texts of fixed width
-            weights = sort_key(value, column.collation) if column.type in CHARSET_BEARING else value
-            return bytes([_BYTES]) + memcomparable(weights)
+    return _ENCODERS[column.type](column, value)
 
 
 def memcomparable(data: bytes) -> bytes:
@@ -102,28 +92,52 @@ def memcomparable(data: bytes) -> bytes:
 
     Source: tidb ``codec.EncodeBytes``.
     """
-    groups = []
-    for start in range(0, len(data) + 1, _GROUP):
-        group = data[start : start + _GROUP]
-        groups.append(group.ljust(_GROUP, b"\0") + bytes([255 - (_GROUP - len(group))]))
-    return b"".join(groups)
+    full = len(data) - len(data) % _GROUP
+    groups = [data[start : start + _GROUP] + _FULL for start in range(0, full, _GROUP)]
+    rest = data[full:]
+    return b"".join(groups) + rest + _FILLS[len(rest)]
 
 
-def _integer_part(column: ColumnInfo, number: int) -> bytes:
+_FULL = b"\xff"
+_FILLS = [bytes(_GROUP - length) + bytes([255 - (_GROUP - length)]) for length in range(_GROUP)]
+"""The end of the last group, by the number of its bytes: the fill, and the fill level."""
+
+
+def _encode_integer(column: ColumnInfo, value: bytes) -> bytes:
     if column.unsigned or column.type in NUMBERED:
-        return bytes([_UINT]) + number.to_bytes(8, "big")
-    return bytes([_INT]) + int_key(number)
+        return _UINT + int(value).to_bytes(8, "big")
+    return _INT + int_key(int(value))
 
 
-def _ordered_double(number: float) -> bytes:
-    (bits,) = struct.unpack(">Q", struct.pack(">d", number))
+def _encode_double(_: ColumnInfo, value: bytes) -> bytes:
+    (bits,) = struct.unpack(">Q", struct.pack(">d", float(value)))
     flipped = bits ^ ((1 << 64) - 1) if bits & _SIGN else bits | _SIGN
-    return int(flipped).to_bytes(8, "big")
+    return _FLOAT + int(flipped).to_bytes(8, "big")
 
 
-def _ordered_decimal(text: bytes) -> bytes:
-    digits = int(text.replace(b".", b""))  # all values of a column have its scale
-    return (digits + (1 << 8 * _DECIMAL_BYTES - 1)).to_bytes(_DECIMAL_BYTES, "big")
+def _encode_decimal(_: ColumnInfo, value: bytes) -> bytes:
+    digits = int(value.replace(b".", b""))  # all values of a column have its scale
+    return _DECIMAL + (digits + (1 << 8 * _DECIMAL_BYTES - 1)).to_bytes(_DECIMAL_BYTES, "big")
+
+
+def _encode_duration(_: ColumnInfo, value: bytes) -> bytes:
+    return _DURATION + int_key(_duration_microseconds(value))
+
+
+def _encode_text(column: ColumnInfo, value: bytes) -> bytes:
+    """Encode a text by its weights; dates and times have texts of fixed width."""
+    weights = sort_key(value, column.collation) if column.type in CHARSET_BEARING else value
+    return _BYTES + memcomparable(weights)
+
+
+_OF_FORM: Mapping[str, Callable[[ColumnInfo, bytes], bytes]] = {
+    "integer": _encode_integer,
+    "double": _encode_double,
+    "decimal": _encode_decimal,
+    "duration": _encode_duration,
+    "text": _encode_text,
+}
+_ENCODERS = {code: _OF_FORM[spec.key] for code, spec in TYPES.items()}
 
 
 def _duration_microseconds(text: bytes) -> int:

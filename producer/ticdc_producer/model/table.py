@@ -106,6 +106,36 @@ class TableInfo:
         return tuple(i for i, column in enumerate(self.columns) if column.generated)
 
     @cached_property
+    def unique_indexes(self) -> tuple[IndexInfo, ...]:
+        """The unique indexes, the primary key first."""
+        unique = [index for index in self.indexes if index.unique]
+        return tuple(sorted(unique, key=lambda index: not index.primary))
+
+    @cached_property
+    def padded(self) -> tuple[int, ...]:
+        """Offsets of the CHAR columns that were added later: older rows have the blanks of their DEFAULT."""
+        return tuple(
+            i
+            for i, column in enumerate(self.columns)
+            if column.origin_default is not None and column.type == MySQLType.STRING and not column.binary
+        )
+
+    @cached_property
+    def not_null(self) -> tuple[int, ...]:
+        """Offsets of the NOT NULL columns."""
+        return tuple(i for i, column in enumerate(self.columns) if not column.nullable)
+
+    @cached_property
+    def auto_increment(self) -> tuple[int, ...]:
+        """Offsets of the AUTO_INCREMENT columns."""
+        return tuple(i for i, column in enumerate(self.columns) if column.auto_increment)
+
+    @cached_property
+    def updated_by_clock(self) -> tuple[int, ...]:
+        """Offsets of the columns with ON UPDATE CURRENT_TIMESTAMP."""
+        return tuple(i for i, column in enumerate(self.columns) if column.on_update_now)
+
+    @cached_property
     def sent_columns(self) -> tuple[ColumnInfo, ...]:
         return tuple(self.columns[i] for i in self.sent)
 

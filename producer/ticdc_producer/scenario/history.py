@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+import msgspec
+
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Op, Value
 from ticdc_producer.scenario.data_steps import SourcePlan
@@ -67,8 +69,7 @@ RowImage: TypeAlias = tuple[Value, ...]
 """Canonical values of the columns that reach the sink, in table order (``TableInfo.sent``)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(msgspec.Struct, frozen=True, kw_only=True):
     """One row change of a statement; the changes of a transaction are not collapsed yet.
 
     :param commit_seq: number of its transaction among transactions and DDL jobs, from 0.
@@ -128,12 +129,13 @@ class HistorySize:
 
         :param line: line of the statement.
         """
+        if self.check is None:
+            return list(rows)
         computed, nbytes = list[list[Value]](), self.nbytes
         for row in rows:
             computed.append(row)
-            if self.check is not None:
-                nbytes += sum(len(value) for value in row if value)
-                self.check(self.row_changes, nbytes, line)
+            nbytes += sum(len(value) for value in row if value)
+            self.check(self.row_changes, nbytes, line)
         return computed
 
     def remove(self, changes: Iterable[Change]) -> None:

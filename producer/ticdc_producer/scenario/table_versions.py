@@ -18,6 +18,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+import msgspec
+
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.catalog import DISCARDED, Action, Catalog, DDLJob
 from ticdc_producer.model.column import written_flag
@@ -90,7 +92,7 @@ def with_cached_flags(catalog: Catalog, changes: Sequence[Change]) -> tuple[Cata
             variant = variants.setdefault((table.version, flags), len(tables))
             if variant == len(tables):
                 tables.append(replace(table, version=variant, cached_flags=flags))
-            event = replace(event, table_version=variant)
+            event = msgspec.structs.replace(event, table_version=variant)
         new_changes.append(event)
     return replace(catalog, tables=tuple(tables)), new_changes
 

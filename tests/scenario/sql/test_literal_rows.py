@@ -1,4 +1,4 @@
-"""INSERTs of many literal rows are read without a syntax tree, with the values that the tree gives."""
+"""INSERTs of literal rows are read without a syntax tree, with the values that the tree gives."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.scenario.sql.script_results import rows_of
 from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.sql.dialect import parse_dml
 from ticdc_producer.scenario.sql.evaluate import evaluate_constant
-from ticdc_producer.scenario.sql.literal_rows import FEWEST_CHARACTERS, LiteralRows, parse_literal_insert
+from ticdc_producer.scenario.sql.literal_rows import LiteralInsert, LiteralRows, literal_insert
 from ticdc_producer.scenario.sql.statements import split_statements
 
 ESCAPES = st.sampled_from(
@@ -34,18 +34,21 @@ LITERALS = st.one_of(
 )
 
 
+def insert_of(sql: str) -> LiteralInsert | None:
+    [statement] = split_statements(sql)
+    insert = literal_insert(statement.shape, len(statement.literals))
+    if insert is not None:
+        insert.fill(statement.literals)
+    return insert
+
+
 @given(st.lists(st.lists(LITERALS, min_size=1, max_size=5), min_size=1, max_size=4))
 def test_values_are_those_of_the_syntax_tree(rows: list[list[str]]) -> None:
-    padding = [["1"]] * FEWEST_CHARACTERS
-    sql = "insert into t values " + ",".join(f"({', '.join(row)})" for row in [*rows, *padding])
-    [statement] = split_statements(sql)
-    parsed = parse_literal_insert(statement)
-    assert parsed is not None
-    (_, tree), (_, expected) = parsed, parse_dml(sql, 1)
-    assert isinstance(tree.expression, LiteralRows)
-    for row, wanted in zip(
-        tree.expression.args["rows"][: len(rows)], expected.expression.expressions, strict=False
-    ):
+    sql = "insert into t values " + ",".join(f"({', '.join(row)})" for row in rows)
+    insert, (_, expected) = insert_of(sql), parse_dml(sql, 1)
+    assert insert is not None
+    assert isinstance(insert.tree.expression, LiteralRows)
+    for row, wanted in zip(insert.tree.expression.args["rows"], expected.expression.expressions, strict=True):
         nodes = wanted.expressions if isinstance(wanted, exp.Tuple) else [wanted.this]
         values = [evaluate_constant(node, SQLMode()) for node in nodes]
         assert [(type(value), value) for value in row] == [(type(value), value) for value in values]
@@ -65,8 +68,8 @@ def test_values_are_those_of_the_syntax_tree(rows: list[list[str]]) -> None:
     ],
 )
 def test_other_statements_are_parsed_as_a_whole(sql: str) -> None:
-    [statement] = split_statements(sql.format(",".join(["(1)"] * FEWEST_CHARACTERS)))
-    assert parse_literal_insert(statement) is None
+    assert insert_of(sql.format("(1)")) is None
+    assert insert_of(sql.format(",".join(["(1)"] * 500))) is None
 
 
 @pytest.mark.parametrize("head", ["INSERT INTO t", "insert ignore t (id,`v`)", "REPLACE`test`.`t`(`id`, v)"])

@@ -52,8 +52,8 @@ class Parser:
 
     def same(self, sql: str) -> bool:
         """Whether the tree is that of the statement parsed by itself."""
-        verb, tree = self.cache.parsed(statement(sql))
-        return (verb, repr(tree)) == (parse_dml(sql, 1)[0], repr(parse_dml(sql, 1)[1]))
+        parsed = self.cache.parsed(statement(sql))
+        return (parsed.verb, repr(parsed.tree)) == (parse_dml(sql, 1)[0], repr(parse_dml(sql, 1)[1]))
 
 
 VALUES = (

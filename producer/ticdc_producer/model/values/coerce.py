@@ -202,8 +202,13 @@ def _read_other(column: ColumnInfo, value: bytes, mode: SQLMode) -> SQLValue:
     return date_time
 
 
+_OF_PYTHON = (date, time, timedelta, bool)
+
+
 def sql_value(value: PythonValue, mode: SQLMode) -> SQLValue:
     """Return the SQL value of a Python value; see ``coerce``."""
+    if not isinstance(value, _OF_PYTHON):
+        return value
     if isinstance(value, datetime):
         local = value.astimezone(mode.zone) if value.tzinfo else value
         return datetime_from_python(local, 6)
@@ -215,4 +220,4 @@ def sql_value(value: PythonValue, mode: SQLMode) -> SQLValue:
         )
     if isinstance(value, timedelta):
         return Duration(value // timedelta(microseconds=1), 6)
-    return int(value) if isinstance(value, bool) else value
+    return int(value)

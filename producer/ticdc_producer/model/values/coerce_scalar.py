@@ -7,9 +7,11 @@ NO_ZERO_DATE and NO_ZERO_IN_DATE.
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 from datetime import UTC, timedelta
 from decimal import Decimal
+from functools import cache
 
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
@@ -47,7 +49,7 @@ def coerce_integer(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
 
     Exact halves round away from zero, halves of a float to the even neighbour.
     """
-    number = _complete_number(column, value, mode, "Incorrect integer value")
+    number = value if type(value) is int else _complete_number(column, value, mode, "Incorrect integer value")
     low, high = integer_range(column.type, unsigned=column.unsigned)
     if column.unsigned and isinstance(number, Decimal) and number < 0:
         return mode.reject(column.name, value, "Out of range value", b"0")  # also if it rounds to 0
@@ -61,8 +63,7 @@ def coerce_decimal(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     """Coerce to DECIMAL(m,d): exactly d fractional digits; halves round away from zero."""
     number = _complete_number(column, value, mode, "Incorrect decimal value")
     scale = max(column.decimal, 0)
-    largest = largest_decimal(column)
-    lowest = Decimal(0).scaleb(-scale) if column.unsigned else largest.copy_negate()
+    lowest, largest = _decimal_range(column.length, scale, unsigned=column.unsigned)
     try:
         exact = rounded(number, scale)
     except ArithmeticError:
@@ -76,10 +77,11 @@ def coerce_decimal(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     return _plain(exact)
 
 
-def largest_decimal(column: ColumnInfo) -> Decimal:
-    """Return the largest value of a DECIMAL column."""
+@cache
+def _decimal_range(length: int, scale: int, *, unsigned: bool) -> tuple[Decimal, Decimal]:
     # From text: the results of Decimal's methods, such as scaleb, are rounded to 28 digits.
-    return Decimal(f"{'9' * column.length}E-{max(column.decimal, 0)}")
+    largest = Decimal(f"{'9' * length}E-{scale}")
+    return Decimal(0).scaleb(-scale) if unsigned else largest.copy_negate(), largest
 
 
 def coerce_float(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
@@ -171,6 +173,12 @@ def _round_double(number: float, digits: int) -> float:
     return round(scaled) / 10.0**digits if math.isfinite(scaled) else number
 
 
+_STORED = re.compile(
+    r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8]) (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?", re.ASCII
+).fullmatch
+"""Matches most texts of a DATETIME that columns store as they are."""
+_LENGTHS = [len("2000-01-01 00:00:00")] + [len("2000-01-01 00:00:00.") + fsp for fsp in range(1, MAX_FSP + 1)]
+"""The length of the text of a DATETIME, by its fsp."""
 _FIRST_TIMESTAMP = (1970, 1, 1, 0, 0, 1, 0)
 _LAST_TIMESTAMP = (2038, 1, 19, 3, 14, 7, 999_999)
 
@@ -178,19 +186,23 @@ _LAST_TIMESTAMP = (2038, 1, 19, 3, 14, 7, 999_999)
 def coerce_datetime(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     """Coerce to DATE, DATETIME(fsp), TIMESTAMP(fsp). TIMESTAMP values are stored in UTC."""
     fsp = -1 if column.type in (T.DATE, T.NEW_DATE) else max(column.decimal, 0)
-    zero = DateTimeValue(0, 0, 0, fsp=fsp)
-    what = f"Incorrect {column.type_name} value"
+    if column.type == T.DATETIME and type(value) is str and len(value) == _LENGTHS[fsp] and _STORED(value):
+        return value.encode()
     date_time = as_datetime(value, fsp, mode)
     if date_time is None or not allowed(date_time, mode):
-        return mode.reject(column.name, value, what, zero.text().encode())
+        return _reject_datetime(column, value, mode, DateTimeValue(0, 0, 0, fsp=fsp))
     if column.type == T.TIMESTAMP and not date_time.is_zero:
         utc = convert_zone(date_time, mode.zone, UTC)
         if utc is None or not _FIRST_TIMESTAMP <= utc.fields <= _LAST_TIMESTAMP:
-            return mode.reject(column.name, value, what, zero.text().encode())
+            return _reject_datetime(column, value, mode, DateTimeValue(0, 0, 0, fsp=fsp))
         if not isinstance(value, DateTimeValue) and convert_zone(utc, UTC, mode.zone) != date_time:
-            return mode.reject(column.name, value, what, utc.text().encode())  # clocks skip this time
+            return _reject_datetime(column, value, mode, utc)  # clocks skip this time
         date_time = utc
     return date_time.text().encode()
+
+
+def _reject_datetime(column: ColumnInfo, value: SQLValue, mode: SQLMode, instead: DateTimeValue) -> bytes:
+    return mode.reject(column.name, value, f"Incorrect {column.type_name} value", instead.text().encode())
 
 
 def coerce_duration(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> Value:
@@ -273,8 +285,6 @@ def _refit(date_time: DateTimeValue, fsp: int) -> DateTimeValue | None:
 
 def allowed(date_time: DateTimeValue, mode: SQLMode) -> bool:
     """Return whether sql_mode allows the value, which may be the zero date or have zero parts."""
-    if date_time.is_zero:
-        return mode.zero_dates
-    if date_time.month == 0 or date_time.day == 0:
-        return mode.zero_in_date
-    return True
+    if date_time.month and date_time.day:
+        return True
+    return mode.zero_dates if date_time.is_zero else mode.zero_in_date

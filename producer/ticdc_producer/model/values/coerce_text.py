@@ -37,6 +37,9 @@ T = MySQLType
 
 def coerce_text(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     """Coerce to any string column: the value is checked against the charset and length."""
+    fits = type(value) is str and len(value) <= column.length and column.charset != "binary"
+    if fits and isinstance(value, str) and value.isascii():  # all charsets have these characters
+        return (value.rstrip(" ") if column.type == T.STRING else value).encode()
     data = to_bytes(value.rounded() if isinstance(value, Quotient) else value)
     if column.charset == "binary":
         return _fit_bytes(column, value, data, mode)

@@ -131,6 +131,7 @@ def in_charset(text: str, charset: str) -> bool:
     return charset != "ascii"
 
 
+@cache
 def pads_space(collation: str) -> bool:
     """Return whether trailing spaces are ignored: in all collations except the 0900 ones and ``binary``."""
     return collation != "binary" and "_0900_" not in collation

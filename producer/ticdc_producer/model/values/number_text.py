@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import struct
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, InvalidOperation, Overflow
+from functools import cache
 from math import frexp
 from typing import TypeGuard
 
@@ -62,6 +63,8 @@ def as_number(value: SQLValue) -> tuple[int | Decimal | float, bool]:
 
     :param value: anything but NULL.
     """
+    if type(value) in _NUMBERS:
+        return value, True  # type: ignore[return-value]  # one of these types
     if isinstance(value, BinaryLiteral | Member):
         return value.number, True
     if isinstance(value, JsonText):
@@ -76,6 +79,9 @@ def as_number(value: SQLValue) -> tuple[int | Decimal | float, bool]:
     if isinstance(value, bool):
         return int(value), True
     return 0 if value is None else value, True  # callers handle NULL
+
+
+_NUMBERS = frozenset({int, Decimal, float})
 
 
 def _json_number(value: JsonText) -> tuple[int | Decimal | float, bool]:
@@ -159,7 +165,12 @@ def rounded(number: int | Decimal | float, scale: int) -> Decimal:
         raise Overflow(f"{number} is beyond DECIMAL(65)")
     if exact.adjusted() < -100:
         return Decimal(0).scaleb(-scale)
-    return exact.quantize(Decimal(1).scaleb(-scale), context=EXACT)
+    return exact.quantize(_unit(scale), context=EXACT)
+
+
+@cache
+def _unit(scale: int) -> Decimal:
+    return Decimal(1).scaleb(-scale)
 
 
 _FLOAT32 = struct.Struct("<f")

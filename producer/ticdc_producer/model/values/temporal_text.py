@@ -95,11 +95,16 @@ def _checked(numbers: list[int], micro: str, fsp: int, invalid_dates: bool) -> D
     year, month, day, hour, minute, second = numbers
     if month > 12 or hour > 23 or minute > 59 or second > 59:
         return None
-    if day > (31 if invalid_dates else days_in_month(year, month)):
+    if day > _SHORTEST_MONTH and day > (31 if invalid_dates else days_in_month(year, month)):
         return None
     if fsp < 0:
         return DateTimeValue(year, month, day, fsp=-1)
-    return with_fraction(DateTimeValue(year, month, day, hour, minute, second, 0, fsp), micro)
+    fraction = round_fraction(micro, fsp)
+    value = DateTimeValue(year, month, day, hour, minute, second, fraction % 1_000_000, fsp)
+    return value if fraction < 1_000_000 else _next_second(value)
+
+
+_SHORTEST_MONTH = 28
 
 
 def days_in_month(year: int, month: int) -> int:
@@ -114,6 +119,11 @@ def with_fraction(value: DateTimeValue, micro: str) -> DateTimeValue | None:
     fraction = round_fraction(micro, value.fsp)
     if fraction < 1_000_000:
         return replace(value, microsecond=fraction)
+    return _next_second(value)
+
+
+def _next_second(value: DateTimeValue) -> DateTimeValue | None:
+    """Return the value a second later; None after the last second of the calendar."""
     try:
         next_second = value.naive() + timedelta(seconds=1)
     except (ValueError, OverflowError):
@@ -123,6 +133,8 @@ def with_fraction(value: DateTimeValue, micro: str) -> DateTimeValue | None:
 
 def round_fraction(digits: str, fsp: int) -> int:
     """Round fractional digits half up to ``fsp`` digits; the result is in microseconds, at most 1,000,000."""
+    if not digits:
+        return 0
     padded = int(digits[: MAX_FSP + 1].ljust(MAX_FSP + 1, "0"))
     unit: int = 10 ** (MAX_FSP + 1 - fsp)
     return (padded + unit // 2) // unit * unit // 10

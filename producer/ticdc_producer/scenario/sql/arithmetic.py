@@ -70,11 +70,18 @@ def multiply(left: SQLValue, right: SQLValue, mode: SQLMode) -> SQLValue:
 
 
 def _sum(left: Decimal, right: Decimal) -> Decimal:
-    return _with_text_scale(EXACT.add(left, right), max(text_scale_of(left), text_scale_of(right)))
+    return _of_sum(EXACT.add(left, right), left, right)
 
 
 def _difference(left: Decimal, right: Decimal) -> Decimal:
-    return _with_text_scale(EXACT.subtract(left, right), max(text_scale_of(left), text_scale_of(right)))
+    return _of_sum(EXACT.subtract(left, right), left, right)
+
+
+def _of_sum(number: Decimal, left: Decimal, right: Decimal) -> Decimal:
+    """Return a sum or difference that shows the larger scale of its operands."""
+    if type(left) is Decimal and type(right) is Decimal and scale_of(number) <= MAX_SCALE:
+        return number  # no operand was divided, so it has this scale
+    return _with_text_scale(number, max(text_scale_of(left), text_scale_of(right)))
 
 
 def _product(left: Decimal, right: Decimal) -> Decimal:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlglot import exp
 
@@ -15,6 +15,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.model.values.temporal_text import datetime_from_python
+from ticdc_producer.scenario.sql.call_normalizer import column_name
 from ticdc_producer.scenario.sql.column_cast import cast_to_column
 from ticdc_producer.scenario.sql.evaluate import evaluate
 from ticdc_producer.scenario.sql.expression_check import check_expression
@@ -24,38 +25,46 @@ from ticdc_producer.scenario.sql.scope import Scope
 T = MySQLType
 
 
-@dataclass(frozen=True, slots=True)
-class SelectedValue:
-    """A value from a SELECT, used in place of an expression."""
+class Assignment(NamedTuple):
+    """A checked assignment: the column with its offset, and the expression."""
 
-    value: SQLValue
+    offset: int
+    column: ColumnInfo
+    expression: exp.Expr
 
 
 def is_default(node: exp.Expr) -> bool:
     """Return whether a node is the word DEFAULT instead of a value."""
-    word = node.this if isinstance(node, exp.Column) else node
-    return (
-        isinstance(word, exp.Var | exp.Identifier) and not word.args.get("quoted") and _is_default_word(word)
-    )
+    word = node.this if type(node) is exp.Column else node
+    return type(word) in _WORDS and not word.args.get("quoted") and _is_default_word(word)
+
+
+_WORDS = frozenset({exp.Var, exp.Identifier})
 
 
 def _is_default_word(word: exp.Expr) -> bool:
     return str(word.this).upper() == "DEFAULT"
 
 
-def assigned_value(
-    node: exp.Expr | SelectedValue, column: ColumnInfo, scope: Scope, *, updates: bool = False
-) -> Value:
+def assigned_value(node: exp.Expr, column: ColumnInfo, scope: Scope, *, updates: bool = False) -> Value:
     """Return the canonical value that an assignment gives a column.
 
     :param updates: whether the assignment belongs to UPDATE, which casts the value first.
     :raises ScenarioError: for a value that does not fit, or NULL for a NOT NULL column.
     """
-    if not isinstance(node, SelectedValue) and is_default(node):
+    if is_default(node):
         return default_value(column, scope.mode)
-    given = node.value if isinstance(node, SelectedValue) else evaluate(node, scope)
+    given = evaluate(node, scope)
     if updates:
         given = cast_to_column(column, given, scope.mode)
+    return stored_value(given, column, scope)
+
+
+def stored_value(given: SQLValue, column: ColumnInfo, scope: Scope) -> Value:
+    """Return the canonical value that a column gets for a value.
+
+    :raises ScenarioError: for a value that does not fit, or NULL for a NOT NULL column.
+    """
     value = coerce(column, given, scope.mode)
     if value is None and not column.nullable and not (column.auto_increment or column.auto_random):
         if scope.lenient_nulls:
@@ -101,64 +110,63 @@ def generated_error(column: ColumnInfo, table: TableInfo) -> ScenarioError:
     return ScenarioError(what, column=column.name)
 
 
-def check_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> None:
-    """Check assignments before any row is changed.
+def checked_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> list[Assignment]:
+    """Return assignments after a check, before any row is changed.
 
     :raises ScenarioError: for an expression that is not an assignment, or an unknown column.
     """
+    checked = []
     for assignment in assignments:
         target = assignment.this
         if not isinstance(assignment, exp.EQ) or not isinstance(target, exp.Column):
             raise ScenarioError(
                 f"SQL does not parse: {assignment.sql(dialect='mysql')[:80]!r} is not an assignment"
             )
-        column = scope.column(target.name, target.text("table"), target.text("db"))
+        name = column_name(target)
+        column = scope.column(*name)
         if column.generated and scope.table is not None and not is_default(assignment.expression):
             raise generated_error(column, scope.table)
         if not is_default(assignment.expression):
             check_expression(assignment.expression, scope)
+        checked.append(Assignment(scope.offset(*name), column, assignment.expression))
+    return checked
 
 
-def assign_at_once(assignments: Iterable[exp.Expr], scope: Scope) -> set[int]:
-    """Apply checked assignments of UPDATE to the scope's row; all of them use the original values.
+def assign_at_once(assignments: Iterable[Assignment], scope: Scope) -> set[int]:
+    """Apply assignments of UPDATE to the scope's row; all of them use the original values.
 
     MySQL's assignments use the values that earlier ones set. TiDB's do not; if a column is assigned twice,
     the last assignment counts. Source: tidb ``UpdateExec.composeNewRow``.
 
     :return: the offsets that were assigned.
     """
-    values = dict(_assigned(assignment, scope, updates=True) for assignment in assignments)
+    values = {
+        offset: assigned_value(expression, column, scope, updates=True)
+        for offset, column, expression in assignments
+    }
     for offset, value in values.items():
         scope.row[offset] = value
     return set(values)
 
 
-def assign_in_order(assignments: Iterable[exp.Expr], scope: Scope) -> set[int]:
-    """Apply checked assignments of ON DUPLICATE KEY UPDATE; each uses the values that earlier ones set.
+def assign_in_order(assignments: Iterable[Assignment], scope: Scope) -> set[int]:
+    """Apply assignments of ON DUPLICATE KEY UPDATE; each uses the values that earlier ones set.
 
     Source: tidb ``InsertExec.doDupRowUpdate``.
 
     :return: the offsets that were assigned.
     """
     offsets = set()
-    for assignment in assignments:
-        offset, scope.row[offset] = _assigned(assignment, scope, updates=False)
+    for offset, column, expression in assignments:
+        scope.row[offset] = assigned_value(expression, column, scope)
         offsets.add(offset)
     return offsets
 
 
-def _assigned(assignment: exp.Expr, scope: Scope, *, updates: bool) -> tuple[int, Value]:
-    """Return the offset of the assigned column, and its new value."""
-    target = assignment.this
-    name = target.name, target.text("table"), target.text("db")
-    column = scope.column(*name)
-    return scope.offset(*name), assigned_value(assignment.expression, column, scope, updates=updates)
-
-
 def touch_updated_columns(before: tuple[Value, ...], scope: Scope, assigned: set[int]) -> None:
     """Set ON UPDATE CURRENT_TIMESTAMP columns that were not assigned, if the row changed."""
-    if scope.table is None or tuple(scope.row) == before:
+    if scope.table is None or not scope.table.updated_by_clock or tuple(scope.row) == before:
         return
-    for offset, column in enumerate(scope.table.columns):
-        if column.on_update_now and offset not in assigned:
-            scope.row[offset] = now_value(column, scope.mode)
+    for offset in scope.table.updated_by_clock:
+        if offset not in assigned:
+            scope.row[offset] = now_value(scope.table.columns[offset], scope.mode)

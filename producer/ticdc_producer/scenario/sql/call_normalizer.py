@@ -32,6 +32,14 @@ def normalized_call(node: exp.Expr) -> FunctionCall | None:
     return None if rule is None else rule(node)
 
 
+def column_name(node: exp.Expr) -> tuple[str, str, str]:
+    """Return the name of a column, of its table and of its database; those that are not written are empty."""
+    word = node.args["this"]
+    if "table" not in node.args and type(word) is exp.Identifier:
+        return word.args["this"], "", ""
+    return node.name, node.text("table"), node.text("db")
+
+
 def _present(*arguments: exp.Expr | None) -> tuple[exp.Expr, ...]:
     return tuple(argument for argument in arguments if argument is not None)
 
@@ -82,10 +90,10 @@ def _interval(node: exp.Expr) -> FunctionCall | None:
 
 def _column(node: exp.Expr) -> FunctionCall | None:
     """Normalize a function without parentheses, which sqlglot parses as a column name."""
-    if node.args.get("table") is not None or node.this.args.get("quoted"):
+    name = column_name(node)[0].upper()
+    if name not in _BARE_WORDS or node.args.get("table") is not None or node.this.args.get("quoted"):
         return None
-    name = node.name.upper()
-    return FunctionCall(name) if name in _BARE_WORDS else None
+    return FunctionCall(name)
 
 
 def _trim(node: exp.Expr) -> FunctionCall:

@@ -22,12 +22,26 @@ def clauses(node: exp.Expr) -> set[str]:
     return {name for name, part in node.args.items() if part}
 
 
+def named_table(node: exp.Expr) -> tuple[str, str]:
+    """Return the database and the name of the table that a DML statement names.
+
+    The database is empty if none is written.
+
+    :raises UnsupportedSQL: for anything but one plain table.
+    """
+    table = node.this if isinstance(node, exp.Schema) else node
+    if not isinstance(table, exp.Table):
+        raise UnsupportedSQL("DML of anything but one plain table is not supported")
+    refuse_other_clauses(table, "DML", "this", "db", "alias", "joins", "hints")
+    return table.db, table.name
+
+
 def refuse_other_clauses(node: exp.Expr, statement: str, *known: str) -> None:
     """Check that a node has only known clauses.
 
     :raises UnsupportedSQL: for any other clause.
     """
-    others = sorted(clauses(node) - set(known))
+    others = sorted(name for name, part in node.args.items() if part and name not in known)
     if others:
         word = _WORDS.get(others[0], others[0].upper())
         raise UnsupportedSQL(f"{statement} with {word} is not supported")

@@ -31,7 +31,7 @@ from ticdc_producer.model.values.sql_value import (
     SQLValue,
     display_value,
 )
-from ticdc_producer.scenario.sql.call_normalizer import normalized_call
+from ticdc_producer.scenario.sql.call_normalizer import column_name, normalized_call
 from ticdc_producer.scenario.sql.eval_type import NUMBERS, EvalType
 from ticdc_producer.scenario.sql.scope import Scope
 
@@ -218,7 +218,7 @@ def collation_of(node: exp.Expr, scope: Scope) -> str:
         return scope.required_context(node).collation(node, scope)
     call = normalized_call(node)
     if call is None and isinstance(node, exp.Column):
-        return scope.collation(node.name, node.text("table"), node.text("db"))
+        return scope.collation(*column_name(node))
     # The nodes of a call may contain words that are not expressions, such as the unit of TIMESTAMPADD.
     children = list(node.iter_expressions() if call is None else call.arguments)
     explicit = next((child for child in children if isinstance(child, exp.Collate)), None)

@@ -18,6 +18,7 @@ from ticdc_producer.scenario.sql.call_normalizer import (
     FunctionCall,
     aggregate_of,
     choices_of,
+    column_name,
     normalized_call,
 )
 from ticdc_producer.scenario.sql.cast import target_of
@@ -122,7 +123,7 @@ def _literal(node: exp.Expr, _: Scope) -> Digits | None:
 
 
 def _column(node: exp.Expr, scope: Scope) -> Digits | None:
-    return scope.digits(node.name, node.text("table"), node.text("db"))
+    return scope.digits(*column_name(node))
 
 
 def _inner(node: exp.Expr, scope: Scope) -> Digits | None:

@@ -22,6 +22,7 @@ from ticdc_producer.scenario.sql import arithmetic
 from ticdc_producer.scenario.sql.call_normalizer import (
     AGGREGATES,
     FunctionCall,
+    column_name,
     normalized_call,
 )
 from ticdc_producer.scenario.sql.cast import cast, target_of
@@ -78,7 +79,7 @@ def _literal(rule: Callable[[exp.Expr, SQLMode], SQLValue]) -> Callable[..., SQL
 
 
 def _column(node: exp.Expr, scope: Scope) -> SQLValue:
-    return scope.value(node.name, node.text("table"), node.text("db"))
+    return scope.value(*column_name(node))
 
 
 def _paren(node: exp.Expr, scope: Scope) -> SQLValue:
@@ -272,7 +273,7 @@ def _proposed(call: FunctionCall, _: exp.Expr, scope: Scope) -> SQLValue:
 
 def _default(call: FunctionCall, _: exp.Expr, scope: Scope) -> SQLValue:
     (column,) = call.arguments
-    return scope.default(column.name, column.text("table"), column.text("db"))
+    return scope.default(*column_name(column))
 
 
 def _of_session(call: FunctionCall, node: exp.Expr, scope: Scope) -> SQLValue:

@@ -12,6 +12,7 @@ from ticdc_producer.scenario.sql.call_normalizer import (
     AGGREGATES,
     FunctionCall,
     aggregate_of,
+    column_name,
     normalized_call,
 )
 from ticdc_producer.scenario.sql.cast import target_of
@@ -46,7 +47,7 @@ def _checked_parts(node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
     if kind in OF_CONTEXT or (kind is exp.In and node.args.get("query") is not None):
         return scope.required_context(node).check(node, scope)
     if isinstance(node, exp.Column):
-        name = node.name, node.text("table"), node.text("db")
+        name = column_name(node)
         if not scope.knows(*name):
             raise scope.unknown_column(*name)
         return ()

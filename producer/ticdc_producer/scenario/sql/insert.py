@@ -16,17 +16,20 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Value
+from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import coerce
+from ticdc_producer.model.values.sql_value import SQLValue
 from ticdc_producer.scenario.sql.allocator import ids_exhausted
 from ticdc_producer.scenario.sql.assign import (
-    SelectedValue,
+    Assignment,
     assign_in_order,
     assigned_value,
-    check_assignments,
+    checked_assignments,
     default_value,
     generated_error,
     is_default,
     null_error,
+    stored_value,
     touch_updated_columns,
 )
 from ticdc_producer.scenario.sql.expression_check import check_expression
@@ -39,11 +42,106 @@ from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.storage import Row, Table
 from ticdc_producer.scenario.sql.transaction import OpenTransaction
 
-Cell: TypeAlias = exp.Expr | SelectedValue
-"""One value of a row of INSERT: an expression, or a value from a SELECT."""
+Cell: TypeAlias = exp.Expr | SQLValue
+"""One value of a row of INSERT: an expression, or a value of a literal or a SELECT."""
+
+
+@dataclass(frozen=True, slots=True)
+class InsertColumns:
+    """The columns that a row of an INSERT assigns, and those that it does not.
+
+    :param assigned: offset and column of each value.
+    :param defaults: the other columns, but for AUTO_INCREMENT.
+    :param ids: the columns with AUTO_INCREMENT or AUTO_RANDOM.
+    """
+
+    assigned: list[tuple[int, ColumnInfo]]
+    defaults: list[tuple[int, ColumnInfo]]
+    ids: list[tuple[int, ColumnInfo]]
+
+    @classmethod
+    def of(cls, table: TableInfo, offsets: Sequence[int]) -> InsertColumns:
+        """Divide the columns of a table.
+
+        :param offsets: the assigned columns.
+        """
+        columns = [*enumerate(table.columns)]
+        others = [columns[offset] for offset in range(len(columns)) if offset not in set(offsets)]
+        return cls(
+            [columns[offset] for offset in offsets],
+            [(offset, column) for offset, column in others if not column.auto_increment],
+            [(offset, column) for offset, column in columns if column.auto_increment or column.auto_random],
+        )
+
+
+class InsertPlan:
+    """A checked INSERT or REPLACE into one version of a table.
+
+    :ivar columns: the columns that its rows assign.
+    :ivar no_columns: those of an empty row, which is a row of defaults.
+    :ivar updates: the assignments of ON DUPLICATE KEY UPDATE.
+    """
+
+    def __init__(self, tree: exp.Insert, verb: str, table: TableInfo, context: StatementContext) -> None:
+        self._tree, self._verb, self._table = tree, verb, table
+        rows = tree.expression
+        aliased = isinstance(rows, exp.Values) and rows.args.get("alias")
+        if aliased or tree.args.get("alias") or tree.this.args.get("alias"):
+            hint = "TiDB has none; VALUES(column) is the value of the new row"
+            raise UnsupportedSQL("a row alias in INSERT is not supported", hint=hint)
+        offsets = _assigned_offsets(tree, table, context)
+        self.columns, self.no_columns = InsertColumns.of(table, offsets), InsertColumns.of(table, [])
+        self.updates: list[exp.Expr] = []
+        self._tuples: list[list[Cell]] | None = None
+        self._assignments: list[Assignment] | None = None
+        self._is_checked = False
+
+    def source(self, context: StatementContext) -> _Source:
+        """Return the rows of a statement.
+
+        :raises ScenarioError: for wrong column counts, and a value for a generated column.
+        """
+        if self._tuples is not None:
+            return _Source(self._tuples)
+        rows, count = self._tree.expression, len(self.columns.assigned)
+        if isinstance(rows, LiteralRows):
+            source = _Source(rows.args["rows"])
+        elif isinstance(rows, exp.Values):
+            self._tuples = [list(row_items(row)) for row in rows.expressions]
+            source = _Source(self._tuples)
+        else:
+            source = _selected(rows, count, context)
+        if self._is_checked:
+            return source
+        _check_generated(self._table, self.columns, source.tuples)
+        for number, row in enumerate(source.tuples, start=1):
+            if len(row) not in (count, 0) or (not row and self._tree.this.expressions):
+                raise _count_error(number, count, len(row))
+        return source
+
+    def check(self, source: _Source, context: StatementContext) -> None:
+        """Check the expressions of the rows, and the syntax of ON DUPLICATE KEY UPDATE.
+
+        :raises ScenarioError: for an expression that is not supported, or an unknown column.
+        """
+        if self._is_checked:
+            return
+        scope = Scope(context.mode, self._table, context=context, outer=source.scope)
+        for cell in (cell for row in source.tuples for cell in row):
+            if isinstance(cell, exp.Expr) and not is_default(cell):
+                check_expression(cell, scope)
+        self.updates = _on_duplicate(self._tree, self._verb)
+        self._is_checked = True
+
+    def assignments(self, scope: Scope) -> list[Assignment]:
+        """Return the checked assignments of ON DUPLICATE KEY UPDATE."""
+        if self._assignments is None:
+            self._assignments = checked_assignments(self.updates, scope)
+        return self._assignments
 
 
 def run_insert(
+    plan: InsertPlan,
     tree: exp.Insert,
     verb: str,
     table: Table,
@@ -59,29 +157,30 @@ def run_insert(
     :raises ScenarioError: for wrong column counts, values that do not fit, duplicate keys.
     """
     ignore, mode = bool(tree.args.get("ignore")), context.mode
-    source = _source_of(tree, table, context)
-    scope = Scope(mode, table.info, context=context, outer=source.scope)
-    for node in (node for row in source.tuples for node in row if not isinstance(node, SelectedValue)):
-        if not is_default(node):
-            check_expression(node, scope)
+    source = plan.source(context)
+    plan.check(source, context)
     # Without strict mode NULL becomes a zero value only in an INSERT of several rows.
     # Source: tidb ``ResetContextOfStmt``.
     lenient = ignore or (not mode.strict and len(source.tuples) > 1)
-    updates = _on_duplicate(tree, verb)
-    limit_ids = bool(updates) and not mode.strict
-    offsets = source.offsets
+    limit_ids = bool(plan.updates) and not mode.strict
     rows = transaction.size.weighed(
-        (evaluated_row(table, offsets, values, context, lenient, limit_ids) for values in source.tuples),
+        (
+            evaluated_row(
+                table, plan.columns if cells else plan.no_columns, cells, context, lenient, limit_ids
+            )
+            for cells in source.tuples
+        ),
         transaction.line,
     )
-    check_assignments(updates, scope)
+    scope = Scope(mode, table.info, context=context, outer=source.scope) if plan.updates else None
+    updates = [] if scope is None else plan.assignments(scope)
     if ignore and not updates:
         rows = [values for values in rows if has_parents(table, values)]
     table.load_conflicting(rows)
     for number, values in enumerate(rows):
         if verb == "REPLACE":
             _replace(table, values, transaction)
-        elif updates:
+        elif scope is not None:
             _insert_or_update(table, values, updates, transaction, source.scope_of(number, scope))
         elif not ignore or _fits(table, values):
             transaction.insert(table, new_row(table, values))
@@ -91,13 +190,11 @@ def run_insert(
 class _Source:
     """The rows of an INSERT.
 
-    :param offsets: the columns that they assign.
     :param scope: the names of a SELECT, which ON DUPLICATE KEY UPDATE can use; None if it has none.
     :param combinations: per row, the rows of the sources that the SELECT computed it from.
     """
 
-    offsets: list[int]
-    tuples: list[list[Cell]]
+    tuples: Sequence[Sequence[Cell]]
     scope: QueryScope | None = None
     combinations: Sequence[Combination] = ()
 
@@ -115,30 +212,10 @@ def _fits(table: Table, values: Sequence[Value]) -> bool:
     return table.partitioning is None or table.partitioning.accepts(table.info, values)
 
 
-def _source_of(tree: exp.Insert, table: Table, context: StatementContext) -> _Source:
-    rows = tree.expression
-    aliased = isinstance(rows, exp.Values) and rows.args.get("alias")
-    if aliased or tree.args.get("alias") or tree.this.args.get("alias"):
-        hint = "TiDB has none; VALUES(column) is the value of the new row"
-        raise UnsupportedSQL("a row alias in INSERT is not supported", hint=hint)
-    offsets = _assigned_offsets(tree, table, context)
-    if isinstance(rows, exp.Values):
-        source = _Source(offsets, [list(row_items(row)) for row in rows.expressions])
-    elif isinstance(rows, LiteralRows):
-        source = _Source(offsets, [[SelectedValue(value) for value in row] for row in rows.args["rows"]])
-    else:
-        source = _selected(rows, offsets, context)
-    _check_generated(table, offsets, source.tuples)
-    for number, row in enumerate(source.tuples, start=1):
-        if len(row) not in (len(offsets), 0) or (not row and tree.this.expressions):
-            raise _count_error(number, len(offsets), len(row))
-    return source
-
-
-def _assigned_offsets(tree: exp.Insert, table: Table, context: StatementContext) -> list[int]:
+def _assigned_offsets(tree: exp.Insert, table: TableInfo, context: StatementContext) -> list[int]:
     named = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
-    scope = Scope(context.mode, table.info)
-    visible = [offset for offset, column in enumerate(table.info.columns) if not column.hidden]
+    scope = Scope(context.mode, table)
+    visible = [offset for offset, column in enumerate(table.columns) if not column.hidden]
     offsets = [scope.offset(name.name) for name in named] or visible
     if len(set(offsets)) < len(offsets):
         twice = next(name.name for name in named if offsets.count(scope.offset(name.name)) > 1)
@@ -146,15 +223,14 @@ def _assigned_offsets(tree: exp.Insert, table: Table, context: StatementContext)
     return offsets
 
 
-def _selected(tree: exp.Expr, offsets: list[int], context: StatementContext) -> _Source:
+def _selected(tree: exp.Expr, count: int, context: StatementContext) -> _Source:
     plan = context.plan(tree, None)
-    if len(plan.fields) != len(offsets):
-        raise _count_error(1, len(offsets), len(plan.fields))
+    if len(plan.fields) != count:
+        raise _count_error(1, count, len(plan.fields))
     if not isinstance(plan, SelectPlan):
-        return _Source(offsets, [[SelectedValue(value) for value in row] for row in plan.rows(None)])
+        return _Source(plan.rows(None))
     rows = plan.selected(None)
-    tuples: list[list[Cell]] = [[SelectedValue(value) for value in row.values] for row in rows]
-    return _Source(offsets, tuples, plan.scope, [row.combination for row in rows])
+    return _Source([row.values for row in rows], plan.scope, [row.combination for row in rows])
 
 
 def _count_error(row: int, columns: int, values: int) -> ScenarioError:
@@ -163,18 +239,17 @@ def _count_error(row: int, columns: int, values: int) -> ScenarioError:
     )
 
 
-def _check_generated(table: Table, offsets: Sequence[int], tuples: Sequence[Sequence[Cell]]) -> None:
-    for position, offset in enumerate(offsets):
-        column = table.info.columns[offset]
+def _check_generated(table: TableInfo, columns: InsertColumns, tuples: Sequence[Sequence[Cell]]) -> None:
+    for position, (_, column) in enumerate(columns.assigned):
         if column.generated and any(_gives_value(row, position) for row in tuples):
-            raise generated_error(column, table.info)
+            raise generated_error(column, table)
 
 
 def _gives_value(row: Sequence[Cell], position: int) -> bool:
     if position >= len(row):
         return False
     cell = row[position]
-    return isinstance(cell, SelectedValue) or not is_default(cell)
+    return not (isinstance(cell, exp.Expr) and is_default(cell))
 
 
 def _on_duplicate(tree: exp.Insert, verb: str) -> list[exp.Expr]:
@@ -188,28 +263,28 @@ def _on_duplicate(tree: exp.Insert, verb: str) -> list[exp.Expr]:
 
 def evaluated_row(
     table: Table,
-    offsets: Sequence[int],
-    nodes: list[Cell],
+    columns: InsertColumns,
+    cells: Sequence[Cell],
     context: StatementContext,
     lenient: bool,
     limit_ids: bool,
 ) -> list[Value]:
     """Evaluate the values of one row; expressions see the columns to their left.
 
-    :param offsets: the columns that the nodes assign.
+    :param columns: the columns that the cells assign.
     :param lenient: whether NULL in a NOT NULL column becomes its zero value.
     :param limit_ids: see ``_auto_increment``.
     """
-    columns, mode = table.info.columns, context.mode
-    scope = Scope(mode, table.info, [None] * len(columns), None, lenient, context)
-    given = set(offsets) if nodes else set()
-    for offset, column in enumerate(columns):
-        if offset not in given and not column.auto_increment:
-            scope.row[offset] = default_value(column, mode)
-    for offset, node in zip(offsets, nodes, strict=False):
-        scope.row[offset] = assigned_value(node, columns[offset], scope)
+    scope = Scope(context.mode, table.info, [None] * len(table.info.columns), None, lenient, context)
+    for offset, column in columns.defaults:
+        scope.row[offset] = default_value(column, context.mode)
+    for (offset, column), cell in zip(columns.assigned, cells, strict=True):
+        if isinstance(cell, exp.Expr):
+            scope.row[offset] = assigned_value(cell, column, scope)
+        else:
+            scope.row[offset] = stored_value(cell, column, scope)
     fill_generated(scope)
-    for offset, column in enumerate(columns):
+    for offset, column in columns.ids:
         if column.auto_increment:
             scope.row[offset] = _auto_increment(table, column, scope.row[offset], context, limit_ids)
         if column.auto_random and not int(scope.row[offset] or 0):
@@ -245,10 +320,14 @@ def new_row(table: Table, values: Sequence[Value]) -> Row:
 
     :raises ScenarioError: for NULL in a NOT NULL column.
     """
-    for column, value in zip(table.info.columns, values, strict=True):
-        if value is None and not column.nullable:
-            raise null_error(column)
+    _check_not_null(table.info, values)
     return table.make_row(values, table.ids.take() if table.has_hidden_id else 0)
+
+
+def _check_not_null(table: TableInfo, values: Sequence[Value]) -> None:
+    for offset in table.not_null:
+        if values[offset] is None:
+            raise null_error(table.columns[offset])
 
 
 def _replace(table: Table, values: Sequence[Value], transaction: OpenTransaction) -> None:
@@ -264,7 +343,7 @@ def _replace(table: Table, values: Sequence[Value], transaction: OpenTransaction
 def _insert_or_update(
     table: Table,
     values: list[Value],
-    updates: list[exp.Expr],
+    updates: Sequence[Assignment],
     transaction: OpenTransaction,
     around: Scope,
 ) -> None:
@@ -287,10 +366,10 @@ def update_row(
     fill_generated(scope)
     if tuple(scope.row) == before:
         return None
-    for column, value in zip(table.info.columns, scope.row, strict=True):
-        if value is None and not column.nullable:
-            raise null_error(column)
-        if column.auto_increment and value is not None:
+    _check_not_null(table.info, scope.row)
+    for offset in table.info.auto_increment:
+        value = scope.row[offset]
+        if value is not None:
             table.ids.advance(int(value))
     new = table.make_row(scope.row, row.row_id)
     if new.table_id != row.table_id and table.has_hidden_id:

@@ -81,7 +81,7 @@ class _Joined:
 class _Update:
     """The assignments of an UPDATE, by the number of their source."""
 
-    def __init__(self, tree: exp.Update, joined: _Joined) -> None:
+    def __init__(self, tree: exp.Expr, joined: _Joined) -> None:
         self._joined = joined
         self.assignments: dict[int, list[tuple[int, exp.Expr]]] = defaultdict(list)
         for assignment in tree.expressions:
@@ -144,7 +144,7 @@ class _Update:
             )
 
 
-def run_joined_update(tree: exp.Update, context: StatementContext, transaction: OpenTransaction) -> None:
+def run_joined_update(tree: exp.Expr, context: StatementContext, transaction: OpenTransaction) -> None:
     """Run an UPDATE of joined tables. A row is updated by the first combination that changes it."""
     joined = _Joined(tree, tree.this, context)
     update = _Update(tree, joined)
@@ -166,7 +166,7 @@ def run_joined_update(tree: exp.Update, context: StatementContext, transaction: 
             current[key] = new
 
 
-def run_joined_delete(tree: exp.Delete, context: StatementContext, transaction: OpenTransaction) -> None:
+def run_joined_delete(tree: exp.Expr, context: StatementContext, transaction: OpenTransaction) -> None:
     """Run a DELETE of several tables, or of one that is joined with others."""
     named, using = tree.args.get("tables"), tree.args.get("using")
     if using:

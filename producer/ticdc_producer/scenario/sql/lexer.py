@@ -19,26 +19,31 @@ from ticdc_producer.scenario.sql.dialect import words
 Lexeme: TypeAlias = tuple[str, str, int]
 """Kind (a group name of the pattern below), text, and end offset in the script."""
 
+PLACEHOLDERS = {"number": "0", "string": "''", "hex": "x''", "bits": "b''"}
+"""Placeholder of each kind of literal in a shape. All literals are replaced, so a shape is unambiguous."""
 _AFTER = r"(?=[\s,;()=<>+*/%&|^\#-]|\Z)"
 """The characters that may follow a number; digits followed by anything else are part of a name."""
 _NUMBER = rf"\d++(?:\.\d*+)?(?:[eE][+-]?\d++)?{_AFTER}"
 _HEX = rf"(?:[xX]'[0-9a-fA-F]*+'|0[xX][0-9a-fA-F]++{_AFTER})"
 _BITS = rf"(?:[bB]'[01]*+'|0[bB][01]++{_AFTER})"
 _DASH_COMMENT = r"--(?=[\s\x00-\x1f\x7f]|\Z)[^\n]*+"
-_WORD = r"[^\s'\"`;,()=<>+!%&|^~{}\[\]:?.\#/*\\-]++"
+_WORD_CHARACTERS = r"^\s'\"`;,()=<>+!%&|^~{}\[\]:?.\#/*\\-"
+_WORD = rf"[{_WORD_CHARACTERS}]++"
+_LETTERS = rf"(?![0-9xXbB])[{_WORD_CHARACTERS}]++"
+"""A word that cannot be a literal."""
 _SIGN = r"[\s,()=<>+!%&|^~{}\[\]:?\\]"
 _LEXEME = re.compile(
     rf"""
       (?P<number>{_NUMBER})
     | (?P<string>'[^'\\]*+(?:(?:''|\\.)[^'\\]*+)*+' | "[^"\\]*+(?:(?:""|\\.)[^"\\]*+)*+")
+    | (?P<plain>(?: {_SIGN}++ | {_LETTERS} | (?!{_NUMBER}|{_HEX}|{_BITS}){_WORD} | \.[\w$]*+ | `[^`]*+`
+          | (?!{_DASH_COMMENT})- | \*(?!/(?!\*)) | /(?!\*) | /\*\+.*?\*/ )++)
     | (?P<hex>{_HEX})
     | (?P<bits>{_BITS})
     | (?P<end>;)
     | (?P<opening>/\*(?:!\d*+|T!(?:\[[\w,]*+\])?))
     | (?P<closing>\*/(?!\*))
     | (?P<comment>/\*(?!\+).*?\*/ | \#[^\n]*+ | {_DASH_COMMENT})
-    | (?P<plain>(?: {_SIGN} | (?!{_NUMBER}|{_HEX}|{_BITS}){_WORD} | \.[\w$]*+ | `[^`]*+`
-          | (?!{_DASH_COMMENT})- | \*(?!/(?!\*)) | /(?!\*) | /\*\+.*?\*/ )++)
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -62,6 +67,34 @@ def lexemes(text: str, line: int = 1, start: int = 0, end: int | None = None) ->
             raise _not_closed(text, offset, line)
         offset = lexeme.end()
         yield lexeme.lastgroup or "", lexeme.group(), offset
+
+
+def read_shape(
+    text: str, line: int, start: int, end: int, shape: list[str], literals: list[tuple[str, str]]
+) -> tuple[int, Lexeme | None]:
+    """Read literals and the text between them, up to a lexeme of another kind or the end.
+
+    :param line: line of the file at which ``text`` starts.
+    :param shape: gets the text, with a placeholder for each literal.
+    :param literals: gets kind and text of each literal.
+    :return: the offset after the last of them, and the lexeme there; None at the end.
+    :raises ScenarioError: where a quote or comment is not closed.
+    """
+    offset, match = start, _LEXEME.match
+    while offset < end:
+        lexeme = match(text, offset, end)
+        if lexeme is None:
+            raise _not_closed(text, offset, line)
+        kind = lexeme.lastgroup or ""
+        if kind == "plain":
+            shape.append(lexeme.group())
+        elif kind in PLACEHOLDERS:
+            literals.append((kind, lexeme.group()))
+            shape.append(PLACEHOLDERS[kind])
+        else:
+            return offset, (kind, lexeme.group(), lexeme.end())
+        offset = lexeme.end()
+    return offset, None
 
 
 def is_utf8_outside_of_strings(text: str) -> bool:

@@ -1,6 +1,6 @@
-"""INSERT of many rows of literals, as dumps contain them, without a syntax tree of each row.
+"""INSERT of rows of literals, without a syntax tree of each row.
 
-The rows of such a statement have few shapes. A shape is read once; the literals of each row are then
+The rows of a statement have few shapes. A shape is read once; the literals of each row are then
 converted one by one, to the values that evaluating a syntax tree gives.
 """
 
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, NamedTuple, TypeAlias
 
@@ -17,10 +18,7 @@ from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.arithmetic import negate
 from ticdc_producer.scenario.sql.dialect import parse_dml
 from ticdc_producer.scenario.sql.literal import bits_value, hex_value, literal_number
-from ticdc_producer.scenario.sql.statements import Statement
 
-FEWEST_CHARACTERS = 512
-"""Shapes with fewer characters are parsed as a whole, because the statement cache has them."""
 Convert: TypeAlias = Callable[[str], SQLValue]
 
 _NAME = r"(?:`[^`]+`|[\w$]+)"
@@ -41,25 +39,40 @@ class LiteralRows(exp.Expression):
     arg_types: ClassVar[dict[str, bool]] = {"rows": True}
 
 
-def parse_literal_insert(statement: Statement) -> tuple[str, exp.Expr] | None:
-    """Parse an INSERT or REPLACE whose rows have literals only.
+@dataclass(frozen=True, slots=True)
+class LiteralInsert:
+    """The shape of an INSERT or REPLACE whose rows have literals only.
 
-    :return: the verb and the tree, whose rows are ``LiteralRows``; None for any other statement, which
-        ``parse_dml`` can parse.
+    :param tree: the tree, in which each statement writes its rows.
+    :param rows: per row the conversions of its literals.
     """
-    shape = statement.shape
-    head = _HEAD.match(shape) if len(shape) >= FEWEST_CHARACTERS else None
-    if head is None:
-        return None
-    plans = _plans(shape, head.end())
-    if plans is None or sum(plan.literals for plan in plans) != len(statement.literals):
-        return None
-    verb, tree = parse_dml(f"{head[0]}(NULL)", statement.line)
-    tree.args["expression"] = LiteralRows(rows=[*_rows(plans, statement.literals)])
-    return verb, tree
+
+    verb: str
+    tree: exp.Expr
+    rows: Sequence[_Row]
+
+    def fill(self, literals: Sequence[tuple[str, str]]) -> None:
+        """Give the tree the rows of a statement, which are ``LiteralRows``."""
+        self.tree.args["expression"].args["rows"] = [*_rows(self.rows, literals)]
 
 
-class _Plan(NamedTuple):
+def literal_insert(shape: str, literals: int) -> LiteralInsert | None:
+    """Read the shape of an INSERT.
+
+    :param literals: number of literals in the whole shape.
+    :return: None for any other statement, which ``parse_dml`` can parse.
+    :raises ScenarioError: if it does not parse.
+    """
+    head = _HEAD.match(shape)
+    rows = None if head is None else _row_shapes(shape, head.end())
+    if head is None or rows is None or sum(row.literals for row in rows) != literals:
+        return None
+    verb, tree = parse_dml(f"{head[0]}(NULL)", 1)
+    tree.args["expression"] = LiteralRows(rows=[])
+    return LiteralInsert(verb, tree, rows)
+
+
+class _Row(NamedTuple):
     """The conversions of a row's literals to its values.
 
     :param values: per value a conversion of the next literal, or a constant in a tuple.
@@ -70,28 +83,28 @@ class _Plan(NamedTuple):
     literals: int
 
 
-def _plans(shape: str, start: int) -> list[_Plan] | None:
-    """Return one plan per row; None if there is anything but rows of literals."""
-    plans = []
+def _row_shapes(shape: str, start: int) -> list[_Row] | None:
+    """Return one element per row; None if there is anything but rows of literals."""
+    rows = []
     while start < len(shape):
-        row = _ROW.match(shape, start)
-        plan = _plan(row[1]) if row else None
-        if row is None or plan is None or (row[2] and row.end() == len(shape)):
+        match = _ROW.match(shape, start)
+        row = _row_shape(match[1]) if match else None
+        if match is None or row is None or (match[2] and match.end() == len(shape)):
             return None
-        plans.append(plan)
-        start = row.end()
-    return plans
+        rows.append(row)
+        start = match.end()
+    return rows
 
 
-def _rows(plans: Sequence[_Plan], literals: Sequence[tuple[str, str]]) -> Iterator[list[SQLValue]]:
+def _rows(rows: Sequence[_Row], literals: Sequence[tuple[str, str]]) -> Iterator[list[SQLValue]]:
     texts = iter(literals)
-    for plan in plans:
-        yield [value[0] if isinstance(value, tuple) else value(next(texts)[1]) for value in plan.values]
+    for row in rows:
+        yield [value[0] if isinstance(value, tuple) else value(next(texts)[1]) for value in row.values]
 
 
 @lru_cache(maxsize=1024)
-def _plan(row: str) -> _Plan | None:
-    """Return the plan of a row's shape; None if it has anything but literals."""
+def _row_shape(row: str) -> _Row | None:
+    """Return the conversions of a row; None if it has anything but literals."""
     if not row.strip():
         return None
     values = []
@@ -100,7 +113,7 @@ def _plan(row: str) -> _Plan | None:
         if value is None:
             return None
         values.append(value)
-    return _Plan(tuple(values), sum(not isinstance(value, tuple) for value in values))
+    return _Row(tuple(values), sum(not isinstance(value, tuple) for value in values))
 
 
 def string_value(literal: str) -> str:
@@ -110,8 +123,8 @@ def string_value(literal: str) -> str:
     "it's 5\\%"
     """
     quote, text = literal[0], literal[1:-1]
-    if "\\" not in text and quote not in text:
-        return text
+    if "\\" not in text:
+        return text.replace(quote + quote, quote) if quote in text else text
     return _ESCAPE.sub(lambda match: _unescaped(match, quote), text)
 
 

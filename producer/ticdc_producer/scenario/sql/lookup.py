@@ -1,11 +1,11 @@
 """Index lookup: finds rows by the conditions that compare a column with literals.
 
-A lookup only narrows the search: the caller checks the whole condition for each candidate.
+A lookup only narrows the search: the caller checks the conditions for each candidate.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
@@ -59,30 +59,21 @@ def values_of_column(where: exp.Expr, column: ColumnInfo, mode: SQLMode) -> list
     return None
 
 
-def split_memberships(
-    where: exp.Expr, table: TableInfo, mode: SQLMode
-) -> tuple[list[tuple[int, frozenset[bytes]]], list[exp.Expr]]:
-    """Divide the conditions joined by AND, so that a long IN does not compare each row with each literal.
+def membership_column(condition: exp.Expr, table: TableInfo) -> int | None:
+    """Return the offset of the column of ``column IN (…)``; None for any other condition."""
+    if not isinstance(condition, exp.In) or not isinstance(condition.this, exp.Column):
+        return None
+    name = condition.this.name.lower()
+    return next((offset for offset, column in enumerate(table.columns) if column.name.lower() == name), None)
 
-    :return: for each ``column IN (literals)``, the offset and the encoded values; all other conditions.
+
+def encoded_members(column: ColumnInfo, condition: exp.Expr, mode: SQLMode) -> frozenset[bytes] | None:
+    """Return the encoded values of ``column IN (literals)``, so that no row is compared with each literal.
+
+    None if the values have to be compared one by one.
     """
-    memberships: list[tuple[int, frozenset[bytes]]] = []
-    others: list[exp.Expr] = []
-    offsets = {column.name.lower(): offset for offset, column in enumerate(table.columns)}
-    for condition in joined_by_and(where):
-        offset = offsets.get(condition.this.name.lower()) if _is_membership(condition) else None
-        values = None if offset is None else _stored_values(table.columns[offset], condition, mode)
-        if offset is None or values is None:
-            others.append(condition)
-        else:
-            memberships.append(
-                (offset, frozenset(encode_part(table.columns[offset], value) for value in values))
-            )
-    return memberships, others
-
-
-def _is_membership(condition: exp.Expr) -> bool:
-    return isinstance(condition, exp.In) and isinstance(condition.this, exp.Column)
+    values = _stored_values(column, condition, mode)
+    return None if values is None else frozenset(encode_part(column, value) for value in values)
 
 
 def _stored_values(column: ColumnInfo, condition: exp.Expr, mode: SQLMode) -> list[bytes] | None:
@@ -144,21 +135,79 @@ def names_column(node: exp.Expr, name: str) -> bool:
 
 def integer_of(node: exp.Expr) -> int | None:
     """Return the value of an integer literal, with or without a minus; None for any other node."""
-    if isinstance(node, exp.Neg):
-        number = integer_of(node.this)
-        return None if number is None else -number
-    digits = str(node.this)
-    plain = isinstance(node, exp.Literal) and not node.is_string and digits.isascii() and digits.isdigit()
-    return int(digits) if plain and len(digits) <= 20 else None
+    if isinstance(node, exp.Literal):
+        digits = str(node.this)
+        plain = not node.is_string and digits.isascii() and digits.isdigit()
+        return int(digits) if plain and len(digits) <= 20 else None
+    number = integer_of(node.this) if isinstance(node, exp.Neg) else None
+    return None if number is None else -number
 
 
-def candidates(where: exp.Expr, table: Table) -> list[Row]:
-    """Return the rows that may satisfy a condition, in the order of their keys."""
-    handle = _handle_column(table)
-    numbers = None if handle is None else _handles(where, handle)
-    if numbers is None:
-        return _by_unique_key(where, table)
-    keys = sorted({int_key(number) for number in numbers})
+class Lookup:
+    """The keys by which the conditions joined by AND find rows.
+
+    :ivar conditions: these conditions.
+    """
+
+    def __init__(self, where: exp.Expr, table: TableInfo) -> None:
+        self.conditions = [*joined_by_and(where)]
+        handle = _handle_column(table)
+        name = None if handle is None else handle.name.lower()
+        self._handles = range(0) if handle is None else range(*_bounds(handle))
+        self._of_handle = [
+            condition
+            for condition in self.conditions
+            if name and isinstance(condition, exp.EQ | exp.In) and names_column(condition.this, name)
+        ]
+        compared = {
+            condition.this.name.lower(): condition.expression
+            for condition in self.conditions
+            if isinstance(condition, exp.EQ) and isinstance(condition.this, exp.Column)
+        }
+        names = [column.name.lower() for column in table.columns]
+        self._unique = [
+            (index, [(offset, compared[names[offset]]) for offset in index.offsets])
+            for index in table.indexes
+            if index.unique and compared.keys() >= {names[offset] for offset in index.offsets}
+        ]
+
+    def rows(self, table: Table) -> tuple[list[Row], exp.Expr | None]:
+        """Return the rows that may satisfy the conditions, in the order of their keys.
+
+        The second result is a condition that all of them satisfy, if there is one.
+        """
+        for condition in self._of_handle:
+            is_equal = isinstance(condition, exp.EQ)
+            choices = [condition.expression] if is_equal else condition.expressions
+            numbers = [number for choice in choices if (number := integer_of(choice)) is not None]
+            if not numbers or len(numbers) < len(choices):
+                continue
+            rows = _rows_of_handles(table, numbers)
+            return rows, condition if is_equal and numbers[0] in self._handles else None
+        return self._by_unique_key(table), None
+
+    def _by_unique_key(self, table: Table) -> list[Row]:
+        """Return the row of a unique key if the conditions fix all its columns, else all rows."""
+        columns = table.info.columns
+        for index, literals in self._unique:
+            values: list[Value] = [None] * len(columns)
+            for offset, literal in literals:
+                values[offset] = equal_text_or_integer(columns[offset], literal)
+            key = index_key(columns, index, values)
+            if key is not None:
+                location = table.entries.get(index.name, {}).get(key)
+                return [] if location is None else [table.rows[location]]
+        return table.scan()
+
+
+def _bounds(column: ColumnInfo) -> tuple[int, int]:
+    """Return the range of an integer column; its end is not in it."""
+    low, high = integer_range(column.type, unsigned=column.unsigned)
+    return low, high + 1
+
+
+def _rows_of_handles(table: Table, numbers: Sequence[int]) -> list[Row]:
+    keys = [int_key(numbers[0])] if len(numbers) == 1 else sorted({int_key(number) for number in numbers})
     locations = [(table_id, key) for table_id in table.physical_ids for key in keys]
     return [table.rows[location] for location in locations if location in table.rows]
 
@@ -177,9 +226,8 @@ def rows_equal(table: Table, offset: int, value: SQLValue, collation: str) -> li
         if not low <= value <= high:
             return []
         stored = str(int(value)).encode()
-        if _handle_column(table) == column.name.lower():
-            locations = [(table_id, int_key(int(value))) for table_id in table.physical_ids]
-            return [table.rows[location] for location in locations if location in table.rows]
+        if _handle_column(table.info) is column:
+            return _rows_of_handles(table, [int(value)])
     elif _is_text(column) and type(value) is str and collation == column.collation:
         stored = value.encode("utf-8", "surrogateescape")
     else:
@@ -194,46 +242,10 @@ def _is_text(column: ColumnInfo) -> bool:
     return column.type in CHARSET_BEARING and column.type not in NUMBERED and column.charset != "binary"
 
 
-def _by_unique_key(where: exp.Expr, table: Table) -> list[Row]:
-    """Return the row of a unique key if the conditions joined by AND fix all its columns, else all rows."""
-    compared = {
-        condition.this.name.lower(): condition.expression
-        for condition in joined_by_and(where)
-        if isinstance(condition, exp.EQ) and isinstance(condition.this, exp.Column)
-    }
-    columns = table.info.columns
-    for index in table.info.indexes if compared else ():
-        names = [columns[offset].name.lower() for offset in index.offsets]
-        if not index.unique or not compared.keys() >= set(names):
-            continue
-        values: list[Value] = [None] * len(columns)
-        for offset, name in zip(index.offsets, names, strict=True):
-            values[offset] = equal_text_or_integer(columns[offset], compared[name])
-        key = index_key(columns, index, values)
-        if key is not None:
-            location = table.entries.get(index.name, {}).get(key)
-            return [] if location is None else [table.rows[location]]
-    return table.scan()
-
-
-def _handle_column(table: Table) -> str | None:
-    key = table.info.clustered_key
+def _handle_column(table: TableInfo) -> ColumnInfo | None:
+    """Return the column whose values are the handles of the rows; None if there is none."""
+    key = table.clustered_key
     if key is None or len(key.offsets) > 1:
         return None
-    column = table.info.columns[key.offsets[0]]
-    return column.name.lower() if column.type in INTEGERS else None
-
-
-def _handles(where: exp.Expr, handle: str) -> list[int] | None:
-    """Return the handles that one of the conditions joined by AND allows; None if none limits them."""
-    for condition in joined_by_and(where):
-        if isinstance(condition, exp.EQ) and names_column(condition.this, handle):
-            numbers = [integer_of(condition.expression)]
-        elif isinstance(condition, exp.In) and names_column(condition.this, handle):
-            numbers = [integer_of(choice) for choice in condition.expressions]
-        else:
-            continue
-        known = [number for number in numbers if number is not None]
-        if known and len(known) == len(numbers):
-            return known
-    return None
+    column = table.columns[key.offsets[0]]
+    return column if column.type in INTEGERS else None

@@ -74,12 +74,16 @@ def located(file: str, line: int) -> Iterator[None]:
     """Add file and line to errors in the context, and advice to errors about unsupported SQL."""
     try:
         yield
-    except UnsupportedSQL as error:
-        raise with_advice(error.at(file, line)) from error.__cause__
-    except ScenarioError as error:
-        raise error.at(file, line) from error.__cause__
-    except RecursionError:
-        raise ScenarioError("SQL is nested too deeply", file=file, line=line) from None
+    except (ScenarioError, RecursionError) as error:
+        raise located_error(error, file, line) from error.__cause__
+
+
+def located_error(error: ScenarioError | RecursionError, file: str, line: int) -> ScenarioError:
+    """Return an error with file and line, and with advice if it is about unsupported SQL."""
+    if isinstance(error, RecursionError):
+        return ScenarioError("SQL is nested too deeply", file=file, line=line)
+    located_here = error.at(file, line)
+    return with_advice(located_here) if isinstance(located_here, UnsupportedSQL) else located_here
 
 
 _WORD = re.compile(r"`(?:[^`]|``)*`|[\w$]+|\.")

@@ -98,6 +98,8 @@ class ReservedTables:
         :param enforced: whether foreign keys are enforced.
         :raises UnsupportedSQL: if the table is reserved, and its rows cannot be looked up.
         """
+        if not self._reserved:
+            return
         name = _name(table.info)
         if name in self._generated:
             self._generated[name].use(table)

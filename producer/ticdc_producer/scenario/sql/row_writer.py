@@ -15,8 +15,8 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.row_key import columns_key, index_key
 from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.sql_value import SQLValue, display_value
-from ticdc_producer.scenario.sql.assign import SelectedValue, assigned_value
-from ticdc_producer.scenario.sql.insert import Cell, evaluated_row, new_row, update_row
+from ticdc_producer.scenario.sql.assign import stored_value
+from ticdc_producer.scenario.sql.insert import InsertColumns, evaluated_row, new_row, update_row
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.storage import Row, RowLocation, Table
@@ -49,8 +49,8 @@ class RowWriter:
         :raises ScenarioError: for values that do not fit.
         """
         assigned = _without_generated(table, given)
-        cells: list[Cell] = [SelectedValue(value) for value in assigned.values()]
-        values = evaluated_row(table, [*assigned], cells, self.context, lenient=False, limit_ids=False)
+        columns, cells = InsertColumns.of(table.info, [*assigned]), [*assigned.values()]
+        values = evaluated_row(table, columns, cells, self.context, lenient=False, limit_ids=False)
         self._check_generated(table, given, values)
         row = new_row(table, values)
         try:
@@ -69,7 +69,7 @@ class RowWriter:
         scope = Scope(self.context.mode, table.info, table.read(row), context=self.context)
         assigned = _without_generated(table, given)
         for offset, value in assigned.items():
-            scope.row[offset] = assigned_value(SelectedValue(value), table.info.columns[offset], scope)
+            scope.row[offset] = stored_value(value, table.info.columns[offset], scope)
         try:
             new = update_row(table, row, scope, set(assigned), self.transaction)
         except RowConflict as error:

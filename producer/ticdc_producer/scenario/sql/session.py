@@ -33,7 +33,7 @@ from ticdc_producer.scenario.sql.other_statements import (
 from ticdc_producer.scenario.sql.prepared_statements import PreparedStatements, concerns_prepared
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.recorded_history import RecordedHistory
-from ticdc_producer.scenario.sql.refusals import Refusals, located
+from ticdc_producer.scenario.sql.refusals import Refusals, located, located_error
 from ticdc_producer.scenario.sql.row_writer import RowWriter
 from ticdc_producer.scenario.sql.scope import Scope
 from ticdc_producer.scenario.sql.session_settings import SessionSettings, SessionValues
@@ -41,7 +41,7 @@ from ticdc_producer.scenario.sql.session_tables import FIRST_DATABASE, SessionTa
 from ticdc_producer.scenario.sql.statement_cache import StatementCache, shared_statements
 from ticdc_producer.scenario.sql.statements import Statement, split_statements, stored_program
 from ticdc_producer.scenario.sql.storage import Table
-from ticdc_producer.scenario.sql.transaction import TransactionControl
+from ticdc_producer.scenario.sql.transaction import OpenTransaction, TransactionControl
 
 _DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
 
@@ -112,8 +112,7 @@ class Session:
             self._tables.announce(text, self._statements)
             for statement in split_statements(text, line):
                 if self._refusals is None or not self._refusals.skips(statement):
-                    with self._collected(statement), self._located(statement.line):
-                        self._statement(statement)
+                    self._run_one(statement, self._statement)
             if self._transaction.open is not None:
                 line, autocommit = self._transaction.line, self._mode.autocommit
                 self._transaction.rollback()
@@ -134,8 +133,7 @@ class Session:
         """Run DML statements in the open transaction; see ``transaction``."""
         self._tables.announce(text, self._statements)
         for statement in split_statements(text, line):
-            with self._collected(statement), self._located(statement.line):
-                self._step(statement)
+            self._run_one(statement, self._step)
 
     @contextmanager
     def open_transaction(self, line: int) -> Iterator[RowWriter]:
@@ -309,13 +307,13 @@ class Session:
         refuse_running(statement)
         self._passed_over.count("SELECT" if statement.verb in ("(", "WITH") else statement.verb)
         if is_query(statement) and ":=" in statement.shape:
-            _, tree = self._statements.parsed(statement)
+            tree = self._statements.parsed(statement).tree
             self._context(tree).plan(tree, None).rows(None)
         self._values.end_statement(0 if statement.verb == "DO" else -1)
 
     def _with(self, statement: Statement) -> None:
         """Run the UPDATE or DELETE after a WITH; a SELECT is skipped."""
-        _, tree = self._statements.parsed(statement)
+        tree = self._statements.parsed(statement).tree
         if isinstance(tree, exp.Update | exp.Delete):
             self._dml(statement)
         elif isinstance(tree, exp.Query):
@@ -343,12 +341,15 @@ class Session:
         self._values.end_statement(0)
 
     def _dml(self, statement: Statement) -> None:
-        verb, tree = self._statements.parsed(statement)
-        with self._transaction.statement(statement.line, autocommit=self._mode.autocommit) as (open_, before):
-            run_dml(verb, tree, self._context(tree), open_, self._has_parents)
-            rows = open_.affected_rows(before, updates_count_twice=verb == "INSERT")
+        parsed = self._statements.parsed(statement)
+
+        def run(open_: OpenTransaction, before: int) -> None:
+            run_dml(parsed, self._context(parsed.tree), open_, self._has_parents)
+            rows = open_.affected_rows(before, updates_count_twice=bool(parsed.tree.args.get("conflict")))
             self._tables.foreign_keys.enforce(open_, before, self._mode)
             self._values.end_statement(rows)
+
+        self._transaction.run_statement(statement.line, run, autocommit=self._mode.autocommit)
 
     def _has_parents(self, child: Table, values: Sequence[Value]) -> bool:
         return self._tables.has_parents(child, values, self._mode)
@@ -360,18 +361,18 @@ class Session:
         with_, find_view = tree.args.get("with_"), self._tables.view
         return StatementContext(mode, self._target, self._values, with_, find_view=find_view)
 
-    def _target(self, node: exp.Expr | None) -> Table:
-        return self._tables.target(node, self._mode)
+    def _target(self, database: str, name: str) -> Table:
+        return self._tables.target(database, name, self._mode)
 
-    @contextmanager
-    def _collected(self, statement: Statement) -> Iterator[None]:
-        """Collect the error of a statement, if the session collects errors."""
+    def _run_one(self, statement: Statement, run: Callable[[Statement], None]) -> None:
+        """Run a statement; collect its error, if the session collects errors."""
         try:
-            yield
-        except ScenarioError as error:
+            run(statement)
+        except (ScenarioError, RecursionError) as error:
+            located_here = located_error(error, self._file, statement.line)
             if self._refusals is None:
-                raise
-            self._refusals.add(error, statement)
+                raise located_here from error.__cause__
+            self._refusals.add(located_here, statement)
             self._continue_without(statement)
 
     def _continue_without(self, statement: Statement) -> None:

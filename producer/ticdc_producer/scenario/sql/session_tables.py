@@ -7,13 +7,12 @@ from contextlib import suppress
 
 from sqlglot import exp
 
-from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.catalog import DDLJob
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLMode
-from ticdc_producer.scenario.sql.clause import refuse_other_clauses
 from ticdc_producer.scenario.sql.cluster import Database, TiDBCluster
 from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.ddl import DDLContext, run_ddl
@@ -58,19 +57,15 @@ class SessionTables:
         """Return the table of the cluster with a name in a database, by default the current one."""
         return self.cluster.table(database or self.database, name)
 
-    def target(self, node: exp.Expr | None, mode: SQLMode) -> Table:
+    def target(self, database: str, name: str, mode: SQLMode) -> Table:
         """Return the table that a DML statement names; a reserved table is in use after its step from now on.
 
-        :raises UnsupportedSQL: for anything but one plain table.
+        :param database: empty for the current one.
         """
-        table = node.this if isinstance(node, exp.Schema) else node
-        if not isinstance(table, exp.Table):
-            raise UnsupportedSQL("DML of anything but one plain table is not supported")
-        refuse_other_clauses(table, "DML", "this", "db", "alias", "joins", "hints")
-        name = table.db or self.database, table.name
-        if (temporary := self._temporary.find(*name)) is not None:
+        database = database or self.database
+        if (temporary := self._temporary.find(database, name)) is not None:
             return temporary
-        stored = self.cluster.table(*name)
+        stored = self.cluster.table(database, name)
         self.reserved.use(stored, enforced=mode.foreign_key_checks)
         return stored
 
@@ -126,7 +121,7 @@ class SessionTables:
         with suppress(ScenarioError, RecursionError):
             selecting = [each for each in split_statements(text) if each.verb in ("UPDATE", "DELETE")]
             for statement in selecting if len(selecting) > 1 else ():
-                _, tree = cache.parsed(statement)
+                tree = cache.parsed(statement).tree
                 where, target = tree.args.get("where"), tree.this
                 if where is not None and isinstance(target, exp.Table):
                     self.reserved.announce(self.of_database(target.db, target.name), where.this)

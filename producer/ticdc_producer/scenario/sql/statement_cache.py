@@ -22,9 +22,10 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.clause import parse_modified_dml
 from ticdc_producer.scenario.sql.dialect import string_text
-from ticdc_producer.scenario.sql.lexer import lexemes
-from ticdc_producer.scenario.sql.literal_rows import parse_literal_insert
-from ticdc_producer.scenario.sql.statements import PLACEHOLDERS, Statement
+from ticdc_producer.scenario.sql.lexer import PLACEHOLDERS, lexemes
+from ticdc_producer.scenario.sql.literal_rows import LiteralInsert, literal_insert
+from ticdc_producer.scenario.sql.parsed_statement import ParsedStatement, can_share_plan
+from ticdc_producer.scenario.sql.statements import Statement
 
 Parsed: TypeAlias = tuple[str, exp.Expr]
 """A statement's verb and its tree."""
@@ -59,7 +60,7 @@ _UNDIVIDED = (exp.Interval, exp.DataTypeParam)
 class _Template:
     """A parsed tree and its exchangeable literal nodes, by the literal's ordinal."""
 
-    parsed: Parsed
+    parsed: ParsedStatement
     slots: Mapping[int, exp.Expr]
 
 
@@ -68,31 +69,48 @@ class StatementCache:
 
     :param parse: parses a statement that is not cached.
     :param max_trees: number of trees in the cache.
+    :param read_insert: reads the shape of an INSERT of literals, with their number; None for other shapes.
     """
 
-    def __init__(self, parse: Callable[[Statement], Parsed], max_trees: int = MAX_STATEMENTS) -> None:
-        self._parse = parse
+    def __init__(
+        self,
+        parse: Callable[[Statement], Parsed],
+        max_trees: int = MAX_STATEMENTS,
+        read_insert: Callable[[str, int], LiteralInsert | None] = lambda *_: None,
+    ) -> None:
+        self._parse, self._read_insert = parse, read_insert
+        self._insert = lru_cache(maxsize=max_trees)(self._make_insert)
         self._fixed_literals = lru_cache(maxsize=max_trees)(self._find_fixed_literals)
         self._template = lru_cache(maxsize=max_trees)(self._make_template)
 
-    def parsed(self, statement: Statement) -> Parsed:
-        """Return the statement's verb and tree. The next call may change the tree, so use it before.
+    def parsed(self, statement: Statement) -> ParsedStatement:
+        """Return the parsed statement. The next call may change the tree, so use it before.
 
         :raises ScenarioError: if the statement does not parse.
         """
-        literals = statement.literals
-        if len(statement.shape) > _LONGEST:
-            return self._parse(statement)
+        literals, is_long = statement.literals, len(statement.shape) > _LONGEST
         try:
+            insert = (self._make_insert if is_long else self._insert)(statement.shape, len(literals))
+            if insert is not None:
+                insert[1].fill(literals)
+                return insert[0]
+            if is_long:
+                return ParsedStatement(*self._parse(statement))
             fixed = self._fixed_literals(statement.shape)
             template = self._template(
                 statement.shape, tuple([(ordinal, literals[ordinal][1]) for ordinal in fixed])
             )
         except ScenarioError:
-            return self._parse(statement)  # so that the message shows the user's text and line
+            return ParsedStatement(
+                *self._parse(statement)
+            )  # so that the message shows the user's text and line
         for ordinal, node in template.slots.items():
             node.args["this"] = _value(*literals[ordinal])
         return template.parsed
+
+    def _make_insert(self, shape: str, literals: int) -> tuple[ParsedStatement, LiteralInsert] | None:
+        insert = self._read_insert(shape, literals)
+        return None if insert is None else (ParsedStatement(insert.verb, insert.tree, shared=True), insert)
 
     def _find_fixed_literals(self, shape: str) -> tuple[int, ...]:
         """Return the ordinals of the literals that are not slots."""
@@ -107,9 +125,11 @@ class StatementCache:
         kinds = _kinds(shape)
         texts = {ordinal: _MARKERS[kind](ordinal) for ordinal, kind in enumerate(kinds)} | dict(fixed)
         sql = _filled(shape, texts)
-        parsed = self._parse(Statement(sql, sql, 1, shape, tuple(zip(kinds, texts.values(), strict=True))))
-        known, nodes = {ordinal for ordinal, _ in fixed}, _literal_nodes(parsed[1])
-        return _Template(parsed, {
+        verb, tree = self._parse(
+            Statement(sql, sql, 1, shape, tuple(zip(kinds, texts.values(), strict=True)))
+        )
+        known, nodes = {ordinal for ordinal, _ in fixed}, _literal_nodes(tree)
+        return _Template(ParsedStatement(verb, tree, can_share_plan(tree)), {
             ordinal: slot
             for ordinal, kind in enumerate(kinds)
             if ordinal not in known and (slot := _slot(nodes, kind, texts[ordinal])) is not None
@@ -165,8 +185,4 @@ def shared_statements(max_trees: int = MAX_STATEMENTS) -> StatementCache:
 
     :param max_trees: number of syntax trees in it.
     """
-    return StatementCache(_parsed, max_trees)
-
-
-def _parsed(statement: Statement) -> tuple[str, exp.Expr]:
-    return parse_literal_insert(statement) or parse_modified_dml(statement)
+    return StatementCache(parse_modified_dml, max_trees, literal_insert)

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
+
+import msgspec
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.dialect import Token, TokenType, words
-from ticdc_producer.scenario.sql.lexer import Lexeme, lexemes, sections
-
-PLACEHOLDERS = {"number": "0", "string": "''", "hex": "x''", "bits": "b''"}
-"""Placeholder of each kind of literal in a shape. All literals are replaced, so a shape is unambiguous."""
+from ticdc_producer.scenario.sql.lexer import Lexeme, read_shape, sections
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(msgspec.Struct, frozen=True, dict=True):
     """One statement.
 
     :param text: as typed, from its first to its last word, with the executable comments around these.
@@ -40,7 +37,7 @@ class Statement:
     def line_of(self, token: Token) -> int:
         return self.line + self.sql.count("\n", 0, token.start)
 
-    @cached_property
+    @property
     def verb(self) -> str:
         """The first word, as ``word(0)`` returns it."""
         first = self.shape.split(None, 1)[0]
@@ -70,30 +67,33 @@ def split_statements(text: str, line: int = 1) -> Iterator[Statement]:
     draft = _Draft(text, line)
     for section in sections(text, line):
         for start, end in section.parts(text, line):
-            yield from _split(draft, text, line, start, end, whole=section.delimiter != ";")
+            yield from _split(draft, start, end, whole=section.delimiter != ";")
         draft.check_closed()
 
 
-def _split(draft: _Draft, text: str, line: int, start: int, end: int, *, whole: bool) -> Iterator[Statement]:
+def _split(draft: _Draft, start: int, end: int, *, whole: bool) -> Iterator[Statement]:
     """Yield the statements of a part of a script.
 
     :param whole: whether a stored program is not divided at the ``;`` of its body.
     """
     if whole:
         draft.skip(start)
-        for lexeme in lexemes(text, line, start, end):
+        offset = start
+        while (lexeme := draft.read(offset, end)) is not None:
+            offset = lexeme[2]
             draft.add(lexeme)
         if draft.started and stored_program(program := draft.take()):
             yield program
             return
     draft.skip(start)
-    for lexeme in lexemes(text, line, start, end):
+    while (lexeme := draft.read(start, end)) is not None:
+        start = lexeme[2]
         if lexeme[0] != "end":
             draft.add(lexeme)
             continue
         if draft.started:
             yield draft.take()
-        draft.skip(lexeme[2])
+        draft.skip(start)
     if draft.started:
         yield draft.take()
 
@@ -126,7 +126,7 @@ class _Draft:
 
     def __init__(self, text: str, line: int) -> None:
         self._text = text
-        self._line = line
+        self._line = self._first_line = line
         self._counted = 0  # offset up to which line breaks are counted
         self._opened = -1  # offset of an executable comment that is still open
         self.skip(0)
@@ -139,29 +139,30 @@ class _Draft:
         self._blanks: list[tuple[int, int]] = []
         self.started = False
 
+    def read(self, start: int, end: int) -> Lexeme | None:
+        """Read literals and the text between them; return the lexeme after these, None at the end."""
+        stop, lexeme = read_shape(self._text, self._first_line, start, end, self._shape, self._literals)
+        if read := self._text[start:stop].rstrip():
+            end = start + len(read)
+            self._extend(start if self.started else end - len(read.lstrip()), end)
+        return lexeme
+
     def add(self, lexeme: Lexeme) -> None:
         kind, lexeme_text, end = lexeme
-        placeholder = PLACEHOLDERS.get(kind)
-        if placeholder is not None:
-            self._literals.append((kind, lexeme_text))
-            self._extend_statement(placeholder, end - len(lexeme_text), end)
-        elif kind == "comment":
+        if kind == "comment":
             self._shape.append(" ")
         elif kind == "opening" or (kind == "closing" and self._opened >= 0):
             self._opened = end - len(lexeme_text) if kind == "opening" else -1
             self._end = end  # a mark belongs to the text that it opens or closes
             self._blanks.append((end - len(lexeme_text), end))
             self._shape.append(" ")
-        elif lexeme_text.isspace():
+        else:  # a mark that closes nothing, or the end of a statement in a stored program
             self._shape.append(lexeme_text)
-        else:
-            start = end - len(lexeme_text.lstrip())
-            self._extend_statement(lexeme_text, start, end - len(lexeme_text) + len(lexeme_text.rstrip()))
+            self._extend(end - len(lexeme_text), end)
 
-    def _extend_statement(self, shape: str, start: int, end: int) -> None:
+    def _extend(self, start: int, end: int) -> None:
         if not self.started:
             self._start, self.started = start if self._opened < 0 else self._opened, True
-        self._shape.append(shape)
         self._end = end
 
     def take(self) -> Statement:

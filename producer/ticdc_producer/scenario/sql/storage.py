@@ -6,12 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
+import msgspec
 from sqlglot import exp
 
 from ticdc_producer.errors import RowConflict, ScenarioError
-from ticdc_producer.model.column import ColumnInfo, IndexInfo
+from ticdc_producer.model.column import IndexInfo
 from ticdc_producer.model.event import Value
-from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
+from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.row_key import columns_key, handle_of, index_key, int_key
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import display_value
@@ -22,10 +23,11 @@ from ticdc_producer.scenario.sql.partitioning import Partitioning
 
 RowLocation: TypeAlias = tuple[int, bytes]
 """Physical table id and row key."""
+Keys: TypeAlias = list[tuple[IndexInfo, bytes | None]]
+"""The keys of a row in the unique indexes; None if a key contains NULL."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(msgspec.Struct, frozen=True):
     """A stored row.
 
     :param table_id: physical id of the table, or of the partition that holds the row.
@@ -82,10 +84,11 @@ class Table:
         A CHAR column that was added later is stored with the trailing blanks of its DEFAULT until the row is
         written again. TiCDC sees these blanks, statements do not.
         """
-        return [
-            value.rstrip(b" ") if value is not None and _was_added_as_char(column) else value
-            for column, value in zip(self.info.columns, row.values, strict=True)
-        ]
+        values = list(row.values)
+        for offset in self.info.padded:
+            value = values[offset]
+            values[offset] = None if value is None else value.rstrip(b" ")
+        return values
 
     def scan(self) -> list[Row]:
         """Return all rows in the order of their locations."""
@@ -94,7 +97,9 @@ class Table:
     @property
     def physical_ids(self) -> tuple[int, ...]:
         """The partitions' ids, or the table's own."""
-        return tuple(partition.id for partition in self.info.partitions) or (self.info.table_id,)
+        if not self.info.partitions:
+            return (self.info.table_id,)
+        return tuple(partition.id for partition in self.info.partitions)
 
     @property
     def has_hidden_id(self) -> bool:
@@ -129,8 +134,15 @@ class Table:
         :param ignoring: location of the row that is being updated; it does not conflict with itself.
         """
         self.load_conflicting([values])
-        for index in self._unique_indexes():
-            key = index_key(self.info.columns, index, values)
+        return self._holder(self._keys(values), ignoring)
+
+    def _keys(self, values: Sequence[Value]) -> Keys:
+        columns = self.info.columns
+        return [(index, index_key(columns, index, values)) for index in self.info.unique_indexes]
+
+    def _holder(self, keys: Keys, ignoring: RowLocation | None = None) -> tuple[IndexInfo, Row] | None:
+        """Return the first unique index where another row has one of some keys."""
+        for index, key in keys:
             conflicting = None if key is None else self.entries.get(index.name, {}).get(key)
             if conflicting is not None and conflicting != ignoring:
                 return index, self.rows[conflicting]
@@ -170,28 +182,63 @@ class Table:
             if not locations:
                 del self.secondary_index[offsets][key]
 
+    def insert(self, row: Row) -> tuple[IndexInfo, Row] | None:
+        """Store a row, unless another row has one of its keys; return the result of ``conflict``."""
+        self.load_conflicting([row.values])
+        keys = self._keys(row.values)
+        conflict = self._holder(keys)
+        if conflict is None:
+            self._put(row, keys)
+        return conflict
+
     def put(self, row: Row) -> None:
         """Store a row; no other row has its keys."""
-        self.rows[row.location] = row
+        self._put(row, self._keys(row.values))
+
+    def _put(self, row: Row, keys: Keys) -> None:
+        location = row.location
+        self.rows[location] = row
         for offsets in self.secondary_index:
             self._index(offsets, row)
-        for index in self._unique_indexes():
-            key = index_key(self.info.columns, index, row.values)
+        for index, key in keys:
             if key is not None:
-                self.entries.setdefault(index.name, {})[key] = row.location
+                self.entries.setdefault(index.name, {})[key] = location
 
     def remove(self, row: Row) -> None:
         """Remove a stored row."""
         del self.rows[row.location]
         for offsets in self.secondary_index:
             self._unindex(offsets, row)
-        for index in self._unique_indexes():
-            key = index_key(self.info.columns, index, row.values)
+        for index, key in self._keys(row.values):
             if key is not None:
                 self.entries.get(index.name, {}).pop(key, None)
 
+    def replace(self, old: Row, new: Row) -> tuple[IndexInfo, Row] | None:
+        """Store a row in place of another, unless a third one has one of its keys.
+
+        :return: the result of ``conflict``.
+        """
+        self.load_conflicting([new.values])
+        if old.location != new.location or self.secondary_index or self._changes_key(old, new):
+            conflict = self._holder(self._keys(new.values), old.location)
+            if conflict is not None:
+                return conflict
+            self.remove(old)
+            self.put(new)
+        else:
+            self.rows[new.location] = new
+        return None
+
+    def _changes_key(self, old: Row, new: Row) -> bool:
+        before, after = old.values, new.values
+        return any(
+            before[offset] != after[offset] for index in self.info.unique_indexes for offset in index.offsets
+        )
+
     def image(self, values: Sequence[Value]) -> RowImage:
         """Return the part of a row that reaches the sink."""
+        if len(self.info.sent) == len(values):
+            return tuple(values)
         return tuple(values[offset] for offset in self.info.sent)
 
     def duplicate_error(self, index: IndexInfo, values: Sequence[Value]) -> ScenarioError:
@@ -202,11 +249,3 @@ class Table:
         column = self.info.columns[index.offsets[0]].name
         what = f"Duplicate entry {entry!r} for key '{self.info.name}.{index.name}'"
         return RowConflict(what, column=column, value=entry)
-
-    def _unique_indexes(self) -> list[IndexInfo]:
-        unique = [index for index in self.info.indexes if index.unique]
-        return sorted(unique, key=lambda index: not index.primary)
-
-
-def _was_added_as_char(column: ColumnInfo) -> bool:
-    return column.origin_default is not None and column.type == MySQLType.STRING and not column.binary

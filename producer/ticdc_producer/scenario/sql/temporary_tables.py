@@ -38,7 +38,7 @@ class TemporaryTables:
 
     def find(self, schema: str, name: str) -> Table | None:
         """Return the temporary table of a name; None if there is none."""
-        return self._tables.get((schema.lower(), name.lower()))
+        return self._tables.get((schema.lower(), name.lower())) if self._tables else None
 
     def run(self, node: DDL, context: DDLContext) -> DDL | None:
         """Run the part of a DDL statement that concerns temporary tables.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -39,12 +39,9 @@ class OpenTransaction:
     _ignores_conflicts: bool = False
 
     @contextmanager
-    def ignoring_conflicts(self, ignore: bool) -> Iterator[None]:
-        """Ignore conflicts in the context, as UPDATE IGNORE does: a row whose new key exists is not changed.
-
-        :param ignore: False: the context has no effect.
-        """
-        self._ignores_conflicts = ignore
+    def ignoring_conflicts(self) -> Iterator[None]:
+        """Ignore conflicts in the context: as in UPDATE IGNORE, a row whose new key exists is not changed."""
+        self._ignores_conflicts = True
         try:
             yield
         finally:
@@ -55,10 +52,9 @@ class OpenTransaction:
 
         :raises ScenarioError: if one of its unique keys exists.
         """
-        conflict = table.conflict(row.values)
+        conflict = table.insert(row)
         if conflict is not None:
             raise table.duplicate_error(conflict[0], row.values)
-        self._apply(table, None, row)
         self._record(table, Op.INSERT, None, row)
 
     def update(self, table: Table, old: Row, new: Row) -> None:
@@ -66,17 +62,16 @@ class OpenTransaction:
 
         :raises ScenarioError: if one of its unique keys exists, unless conflicts are ignored.
         """
-        conflict = table.conflict(new.values, ignoring=old.location)
+        conflict = table.replace(old, new)
         if conflict is not None and self._ignores_conflicts:
             return
         if conflict is not None:
             raise table.duplicate_error(conflict[0], new.values)
-        self._apply(table, old, new)
         self._record(table, Op.UPDATE, old, new)
 
     def delete(self, table: Table, row: Row) -> None:
         """Delete a row."""
-        self._apply(table, row, None)
+        table.remove(row)
         self._record(table, Op.DELETE, row, None)
 
     def rollback(self, to: int = 0) -> None:
@@ -101,11 +96,9 @@ class OpenTransaction:
             return changes
         return changes + sum(old is not None and new is not None for _, old, new in self.steps[since:])
 
-    def _apply(self, table: Table, old: Row | None, new: Row | None) -> None:
-        _swap(table, old, new)
-        self.steps.append((table, old, new))
-
     def _record(self, table: Table, op: Op, old: Row | None, new: Row | None) -> None:
+        """Record a change of the table's rows."""
+        self.steps.append((table, old, new))
         current = new or old
         if current is None or table.temporary:
             return
@@ -170,18 +163,21 @@ class TransactionControl:
             self.open.rollback()
             self.open = None
 
-    @contextmanager
-    def statement(self, line: int, *, autocommit: bool) -> Iterator[tuple[OpenTransaction, int]]:
-        """Yield the transaction of a DML statement, and the number of its steps before the statement.
+    def run_statement(
+        self, line: int, run: Callable[[OpenTransaction, int], None], *, autocommit: bool
+    ) -> None:
+        """Run a DML statement in the open transaction; without one it is a transaction of its own.
 
-        A statement that fails is undone alone. Without an open transaction it is one of its own.
+        A statement that fails is undone alone.
+
+        :param run: runs it in a transaction, after some number of steps.
         """
         if self.open is None and not autocommit:
             self.begin(line)
         transaction = self.open or self._next()
         transaction.line, before = line, len(transaction.steps)
         try:
-            yield transaction, before
+            run(transaction, before)
         except ScenarioError:
             transaction.rollback(before)
             raise

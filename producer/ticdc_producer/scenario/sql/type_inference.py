@@ -15,6 +15,7 @@ from ticdc_producer.scenario.sql.call_normalizer import (
     FunctionCall,
     aggregate_of,
     choices_of,
+    column_name,
     normalized_call,
 )
 from ticdc_producer.scenario.sql.cast import target_of
@@ -74,7 +75,7 @@ def _inner(node: exp.Expr, scope: Scope) -> EvalType:
 
 
 def _column(node: exp.Expr, scope: Scope) -> EvalType:
-    return scope.type(node.name, node.text("table"), node.text("db"))
+    return scope.type(*column_name(node))
 
 
 def _fixed(eval_type: EvalType) -> Callable[[exp.Expr, Scope], EvalType]:

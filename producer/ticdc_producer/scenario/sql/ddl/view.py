@@ -19,7 +19,6 @@ from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
 from ticdc_producer.scenario.sql.dialect import parse_dml
 from ticdc_producer.scenario.sql.query.context import StatementContext
 from ticdc_producer.scenario.sql.session_settings import SessionValues
-from ticdc_producer.scenario.sql.storage import Table
 from ticdc_producer.scenario.sql.syntax.statement import DropObjects
 from ticdc_producer.scenario.sql.syntax.view import CreateView
 
@@ -62,13 +61,11 @@ def _checked_query(text: str, line: int, context: DDLContext) -> exp.Expr | None
         if not table.db and table.name.lower() not in common:
             table.set("db", exp.to_identifier(context.database, quoted=True))
 
-    def find(node: exp.Expr) -> Table:
-        return context.cluster.table(node.text("db"), node.name)
-
     def find_view(node: exp.Table) -> tuple[TableInfo, exp.Expr] | None:
         return context.cluster.view(node.db, node.name)
 
     try:
+        find = context.cluster.table  # the tables of the query have their databases
         StatementContext(context.mode, find, SessionValues(), find_view=find_view).plan(tree, None)
     except UnsupportedSQL:
         return None

@@ -11,7 +11,7 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
-from ticdc_producer.scenario.sql.clause import refuse_other_clauses
+from ticdc_producer.scenario.sql.clause import named_table, refuse_other_clauses
 from ticdc_producer.scenario.sql.compare import collation_of
 from ticdc_producer.scenario.sql.digits_inference import digits_of
 from ticdc_producer.scenario.sql.eval_type import EvalType, converted, merged_type, type_of_value
@@ -35,7 +35,7 @@ View: TypeAlias = tuple[TableInfo, exp.Expr]
 class StatementContext:
     """The context of one statement; see ``Context`` of the module ``scope``.
 
-    :param find: finds the table that a node names.
+    :param find: finds the table of a database and a name; the database is empty for the current one.
     :param values: the session's variables.
     :param with_: the WITH clause of the statement, or of a query in it.
     :param around: the context of the statement, for a query with a WITH of its own.
@@ -45,7 +45,7 @@ class StatementContext:
     def __init__(
         self,
         mode: SQLMode,
-        find: Callable[[exp.Expr], Table],
+        find: Callable[[str, str], Table],
         values: SessionValues,
         with_: exp.Expr | None = None,
         around: StatementContext | None = None,
@@ -116,7 +116,7 @@ class StatementContext:
             renamed = _RenamedPlan(self.plan(query, None), [column.name for column in info.columns])
             return _query_source(renamed, node.alias_or_name)
         if isinstance(node, exp.Table):
-            return TableSource(self.find(node), node.alias, self.mode)
+            return TableSource(self.find(*named_table(node)), node.alias, self.mode)
         if not isinstance(node, exp.Subquery | exp.Values):
             raise UnsupportedSQL(f"{node.key.upper()} is not supported in FROM")
         if alias is None or not node.alias:

@@ -12,6 +12,7 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.values.sql_value import SQLValue
+from ticdc_producer.scenario.sql.call_normalizer import column_name
 from ticdc_producer.scenario.sql.compare import collation_of
 from ticdc_producer.scenario.sql.digits_inference import digits_of
 from ticdc_producer.scenario.sql.eval_type import EvalType
@@ -73,7 +74,7 @@ class Names:
         """Return the column that a node names; None for any other expression, and for an unknown name."""
         if not isinstance(node, exp.Column):
             return None
-        return self.find(node.name, node.text("table"), node.text("db"))
+        return self.find(*column_name(node))
 
     def columns_of(self, table: str, database: str = "") -> tuple[Position, ...]:
         """Return the columns of the source with a name; empty if there is no such source."""

@@ -13,7 +13,7 @@ from ticdc_producer.model.values.coerce import read
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
 from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION
 from ticdc_producer.scenario.sql.eval_type import EvalType, type_of_column
-from ticdc_producer.scenario.sql.lookup import candidates, rows_equal
+from ticdc_producer.scenario.sql.lookup import Lookup, rows_equal
 from ticdc_producer.scenario.sql.number_digits import Digits, digits_of_column
 from ticdc_producer.scenario.sql.query.equality import ValueIndex
 from ticdc_producer.scenario.sql.scope import Scope
@@ -121,7 +121,8 @@ class TableSource(Source):
         self.table.load_selected(condition)
 
     def selected(self, condition: exp.Expr) -> Sequence[SourceRow]:
-        return [self._row(row) for row in candidates(condition, self.table)]
+        rows, _ = Lookup(condition, self.table.info).rows(self.table)
+        return [self._row(row) for row in rows]
 
     def matching(self, offset: int, value: SQLValue, collation: str) -> Sequence[SourceRow]:
         rows = rows_equal(self.table, self._offsets[offset], value, collation)
