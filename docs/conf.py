@@ -46,6 +46,7 @@ MENU = {
         "protocols": "Side by side",
         "open-protocol": "Open Protocol",
         "avro": "Avro",
+        "maxwell": "Maxwell",
         "large-messages": "Large messages",
         "storage": "Files instead of topics",
         "profiles": "Profiles: classic and new architecture",

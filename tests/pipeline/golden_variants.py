@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,12 +13,16 @@ from tests.protocols import (
     simple_golden,
     test_craft_golden,
     test_debezium_golden,
+    test_maxwell_golden,
     test_open_golden,
 )
 from tests.protocols.canal_json_messages import in_column_order
 from tests.protocols.craft_golden import damaged_offsets, units
-from tests.protocols.golden_messages import events_of, load_messages
+from tests.protocols.golden_messages import GoldenMessage, events_of, load_messages
+from ticdc_producer.model.event import Message
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
+from ticdc_producer.protocols.registry import protocol_spec
+from ticdc_producer.protocols.wire import EventBytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +31,20 @@ class Variant:
 
     protocol: str
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def lacks_resolved(self) -> bool:
+        """Whether rows of several transactions share messages, because no resolved event is between them.
+
+        The files have a message per transaction, so that their events are compared instead of the messages.
+        """
+        return self.protocol == "maxwell"
+
+    def events(self, messages: Iterable[Message | GoldenMessage]) -> list[EventBytes]:
+        """The part of each event."""
+        wire = protocol_spec(self.protocol).wire
+        assert wire is not None
+        return [event for one in messages for event in wire.events(one.key, one.value)]
 
     def comparable(self, value: bytes | None) -> bytes | None:
         """A golden value without what is volatile in it."""
@@ -71,6 +89,10 @@ _ALL = {
     **{
         name: Variant(protocol="craft", options=asdict(options))
         for name, options in test_craft_golden.VARIANTS.items()
+    },
+    **{
+        name: Variant(protocol="maxwell", options=asdict(options))
+        for name, options in test_maxwell_golden.VARIANTS.items()
     },
     **{
         name: Variant(protocol="simple", options=asdict(options))

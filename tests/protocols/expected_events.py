@@ -62,7 +62,7 @@ def expected_row(event: GoldenRow, fidelity: Fidelity, *, too_large: bool = Fals
         return {
             fidelity.visible_name(column.name): fidelity.full_projection(column)(values[index])
             for index, column, _ in sent
-            if against is None or values[index] != against[index]
+            if against is None or values[index] != against[index] or column.type in fidelity.always_old
         }
 
     updated = event.op == Op.UPDATE and fidelity.old_values == "updated"

@@ -25,6 +25,9 @@ from ticdc_producer.protocols.craft.options import CraftOptions
 from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
 from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
+from ticdc_producer.protocols.maxwell.decoder import MaxwellDecoder
+from ticdc_producer.protocols.maxwell.encoder import MaxwellEncoder
+from ticdc_producer.protocols.maxwell.options import MaxwellOptions
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
@@ -73,6 +76,12 @@ _OPEN = st.builds(
 _CRAFT = st.builds(
     CraftOptions,
     max_batch_size=st.integers(1, 5),
+    max_message_bytes=st.just(_NO_LIMIT) | st.integers(0, 600),
+    delete_only_output_handle_key_columns=st.booleans(),
+    batch_by=st.sampled_from(["dispatch-key", "partition"]),
+)
+_MAXWELL = st.builds(
+    MaxwellOptions,
     max_message_bytes=st.just(_NO_LIMIT) | st.integers(0, 600),
     delete_only_output_handle_key_columns=st.booleans(),
     batch_by=st.sampled_from(["dispatch-key", "partition"]),
@@ -180,5 +189,6 @@ CODECS = {
         _avro_decoder,
         frozenset({"CDC:ErrMessageTooLarge", "CDC:ErrAvroEncodeFailed", "CDC:ErrAvroMarshalFailed"}),
     ),
+    "maxwell": Codec(_MAXWELL, MaxwellEncoder, lambda *_: MaxwellDecoder(), frozenset({"panic"})),
     "simple": Codec(_SIMPLE, SimpleEncoder, _simple_decoder, frozenset({"CDC:ErrMessageTooLarge"})),
 }

@@ -26,6 +26,7 @@ PROTOCOLS = [
     "debezium",
     "craft",
     "simple",
+    "maxwell",
 ]
 
 

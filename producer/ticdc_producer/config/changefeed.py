@@ -181,6 +181,11 @@ class Changefeed(BaseModel):
         return self.spec.combines_rows
 
     @property
+    def most_batch_rows(self) -> int:
+        """Maximum number of rows in a message that may have several."""
+        return self.spec.max_rows or self.max_batch_size
+
+    @property
     def most_batch_bytes(self) -> int | None:
         """Maximum bytes of a multi-row message; None if a batch ends with the row that exceeds the limit."""
         return self.max_message_bytes if self.spec.limits_batches else None

@@ -147,7 +147,7 @@ def expected_row(
     by_key = handle_key_only or (change.op == Op.DELETE and fidelity.deletes == "handle-key")
     visible = _visible_columns(table, fidelity, by_key)
     before, after = change.before, change.after
-    old = None if before is None else _image(before, visible, fidelity, _sent_of_old(change, fidelity))
+    old = None if before is None else _image(before, visible, fidelity, _sent_of_old(change, table, fidelity))
     op = change.op
     if op == Op.UPDATE and fidelity.old_values == "none":
         old = None
@@ -203,12 +203,13 @@ def _visible_columns(table: TableInfo, fidelity: Fidelity, by_key: bool) -> _Vis
     return sorted(visible, key=lambda entry: entry[1].name.encode()) if fidelity.sorted_columns else visible
 
 
-def _sent_of_old(change: Change, fidelity: Fidelity) -> Callable[[int], bool]:
+def _sent_of_old(change: Change, table: TableInfo, fidelity: Fidelity) -> Callable[[int], bool]:
     """Return a predicate: whether the old image contains the column at an index."""
     before, after = change.before, change.after
     if before is None or after is None or fidelity.old_values != "updated":
         return lambda _: True
-    return lambda index: before[index] != after[index]
+    types = [column.type for column in table.sent_columns]
+    return lambda index: before[index] != after[index] or types[index] in fidelity.always_old
 
 
 def _image(

@@ -24,13 +24,15 @@ def replace_invalid(value: bytes) -> bytes:
 
 TableIDs: TypeAlias = Literal["partitions", "all", "none"]
 OldValues: TypeAlias = Literal["all", "updated", "none"]
-CommitTs: TypeAlias = Literal["exact", "milliseconds", "not deletes", "none"]
+CommitTs: TypeAlias = Literal["exact", "milliseconds", "seconds", "not deletes", "none"]
 AsHashed: TypeAlias = Literal["always", "unless negative"]
+COARSE: Mapping[CommitTs, int] = {"milliseconds": 1, "seconds": 1000}
+"""The units of time to which a commit-ts can be rounded down, in milliseconds."""
 
 
 def has_commit_ts(commit_ts: CommitTs) -> bool:
-    """Return whether all rows carry their commit-ts, at least to the millisecond."""
-    return commit_ts in ("exact", "milliseconds")
+    """Return whether all rows carry their commit-ts, at least to the second."""
+    return commit_ts in ("exact", *COARSE)
 
 
 ValueProjection: TypeAlias = Callable[[Value], Value]
@@ -48,6 +50,7 @@ class Fidelity:
 
     :param sorted_columns: whether columns are sent in the byte order of their names instead of table order.
     :param old_values: which columns of an update's old image are sent.
+    :param always_old: types whose old value is sent although the update did not change it.
     :param names_operation: whether a message names its operation. If not, an update without an old image
         reads as an insert.
     :param deletes: which columns of a delete are sent.
@@ -56,14 +59,15 @@ class Fidelity:
     :param flags: whether column flags are sent. Without them a reader knows only the handle key.
     :param caches_flags: whether rows of partitions have the flags of an earlier version of their table.
     :param table_ids: which rows carry their physical table id: those of partitioned tables, all, or none.
-    :param commit_ts: precision of the commit-ts of rows and DDLs: exact, to the millisecond, exact except
-        for deletes, or absent (0).
+    :param commit_ts: precision of the commit-ts of rows and DDLs: exact, to the millisecond or second, exact
+        except for deletes, or absent (0).
     :param resolved: whether resolved events are sent.
     :param damaged_text: text types in which each byte that is not UTF-8 becomes U+FFFD.
     """
 
     sorted_columns: bool = False
     old_values: OldValues = "all"
+    always_old: frozenset[MySQLType] = frozenset()
     names_operation: bool = True
     deletes: Literal["all", "handle-key"] = "all"
     sql_types: bool = True
@@ -76,13 +80,13 @@ class Fidelity:
     damaged_text: frozenset[MySQLType] = frozenset()
 
     def visible_commit_ts(self, commit_ts: int, op: Op | None = None) -> int:
-        """Return the commit-ts that a reader gets: exact, with logical part 0, or 0.
+        """Return the commit-ts that a reader gets: exact, the first one of its time unit, or 0.
 
         :param op: the row's operation; None for a DDL.
         """
         match self.commit_ts:
-            case "milliseconds":
-                return commit_ts >> LOGICAL_BITS << LOGICAL_BITS
+            case "milliseconds" | "seconds" as unit:
+                return commit_ts - commit_ts % (COARSE[unit] << LOGICAL_BITS)
             case "none":
                 return 0 if op is not None else commit_ts
             case "not deletes":

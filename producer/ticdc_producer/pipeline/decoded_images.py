@@ -122,15 +122,22 @@ class DecodedTable:
         return self.in_handle_key if reduced else np.ones(len(self._columns), bool)
 
     def changed(self, before: pa.ListArray, after: pa.ListArray, rows: Numbers) -> Flags:
-        """Return whether each column differs between the images of updates: a matrix.
+        """Return whether the old image of updates has each column, if it has the changed ones: a matrix.
 
         :param rows: the indexes of the updates.
         """
+        types = [self.table.sent_columns[index].type for index in self.indexes.tolist()]
         pairs = [
             [images.values.take(pa.array(starts(images)[rows] + index)) for images in (before, after)]
             for index in self.indexes.tolist()
         ]
-        return np.stack([~same_values(*pair) for pair in pairs], axis=1)
+        return np.stack(
+            [
+                ~same_values(*pair) | (code in self.fidelity.always_old)
+                for code, pair in zip(types, pairs, strict=True)
+            ],
+            axis=1,
+        )
 
     def maps(self, images: pa.ListArray, rows: Numbers, included: Flags) -> pa.MapArray:
         """Return the images of rows as maps.

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Kind, Op
-from ticdc_producer.model.fidelity import Fidelity, has_commit_ts
+from ticdc_producer.model.fidelity import COARSE, Fidelity, has_commit_ts
 from ticdc_producer.model.shapes import EVENT_IMAGE, EXPECTED_EVENTS, EventBatch, ExpectedBatch
 from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.pipeline.decoded_images import DecodedTable, project_values, scattered
@@ -63,9 +63,9 @@ class ExpectedEvents:
     def _commit_ts(self, events: EventBatch, kinds: Numbers) -> pa.Array:
         """Return the commit-ts that the messages carry."""
         times, precision = numbers(events.column("commit_ts")), self._fidelity.commit_ts
-        if precision == "milliseconds":
-            first_of_ms = times >> LOGICAL_BITS << LOGICAL_BITS
-            return pa.array(np.where(kinds == Kind.RESOLVED, times, first_of_ms))
+        if unit := COARSE.get(precision):
+            first_of_unit = times - times % (unit << LOGICAL_BITS)
+            return pa.array(np.where(kinds == Kind.RESOLVED, times, first_of_unit))
         if has_commit_ts(precision):
             return pa.array(times)
         ops = numbers(pc.fill_null(events.column("op"), 0))

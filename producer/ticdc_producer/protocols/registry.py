@@ -30,6 +30,7 @@ from ticdc_producer.protocols.canal_json.spec import SPEC as CANAL_JSON
 from ticdc_producer.protocols.craft.spec import SPEC as CRAFT
 from ticdc_producer.protocols.csv.spec import SPEC as CSV
 from ticdc_producer.protocols.debezium.spec import SPEC as DEBEZIUM
+from ticdc_producer.protocols.maxwell.spec import SPEC as MAXWELL
 from ticdc_producer.protocols.open_protocol.spec import SPEC as OPEN_PROTOCOL
 from ticdc_producer.protocols.simple.spec import SPEC as SIMPLE
 from ticdc_producer.protocols.spec import FileFormat, Options, ProtocolSpec, Signature
@@ -41,7 +42,9 @@ if TYPE_CHECKING:
     from ticdc_producer.protocols.message_batch import MessageBatch
 
 
-BUILT_IN = {spec.name: spec for spec in (OPEN_PROTOCOL, CANAL_JSON, DEBEZIUM, CRAFT, SIMPLE, AVRO, CSV)}
+BUILT_IN = {
+    spec.name: spec for spec in (OPEN_PROTOCOL, CANAL_JSON, DEBEZIUM, CRAFT, SIMPLE, AVRO, MAXWELL, CSV)
+}
 
 
 DEFAULT_PROTOCOL = OPEN_PROTOCOL.name

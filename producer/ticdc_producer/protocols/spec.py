@@ -132,12 +132,14 @@ class ConformanceOptions:
     :param histories: parameters of random histories, so that they have resolved events and DDLs; None if the
         protocol has no random histories.
     :param variants: further parameters, one of which some random histories have.
+    :param left_out: names of the cases with a row that TiCDC refuses in this protocol.
     """
 
     types: Mapping[str, Plain] = field(default_factory=dict)
     others: Mapping[str, Plain] = field(default_factory=dict)
     histories: Mapping[str, Plain] | None = None
     variants: Sequence[Mapping[str, Plain]] = ()
+    left_out: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +164,7 @@ class ProtocolSpec:
     :param sends_ddl: whether TiCDC sends DDL events with these options of the changefeed.
     :param combines_rows: whether a message may have several rows; then rows of different dispatch keys are
         reordered.
+    :param max_rows: maximum number of rows in a message, if ``max-batch-size`` has no effect.
     :param limits_batches: whether a message with several rows never exceeds ``max-message-bytes``; if not, a
         message ends with the row that exceeds it.
     :param describes_columns: whether each message has the schema of its columns, by default.
@@ -194,6 +197,7 @@ class ProtocolSpec:
     ddl_partitions: DDLPartitions = "all"
     sends_ddl: Callable[[Mapping[str, Plain]], bool] = lambda _: True
     combines_rows: bool = False
+    max_rows: int | None = None
     limits_batches: bool = True
     describes_columns: bool = False
     has_extension: bool = True

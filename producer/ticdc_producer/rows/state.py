@@ -138,7 +138,7 @@ class StateReader:
         arrival = changes.column(_ARRIVAL).to_numpy()
         if self.commit_ts == "exact":
             return [version, stays, arrival]
-        return [version, arrival] if self.commit_ts == "milliseconds" else [arrival]
+        return [version, arrival] if has_commit_ts(self.commit_ts) else [arrival]
 
     def _cleared(self, batch: pa.RecordBatch) -> int:
         """Return the commit-ts of the last DDL that removed all rows; -1 without one.

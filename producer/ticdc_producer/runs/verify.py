@@ -174,7 +174,7 @@ def _verify_topics(changefeed: Changefeed, job: Job | None, options: _Options) -
 
 def max_rows(changefeed: Changefeed, messages: int) -> int:
     """Return the most rows that some messages can have; the size of tasks depends on it."""
-    return messages * changefeed.max_batch_size if changefeed.batches_rows else messages
+    return messages * changefeed.most_batch_rows if changefeed.batches_rows else messages
 
 
 def _verify_folder(

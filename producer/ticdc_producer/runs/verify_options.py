@@ -123,7 +123,7 @@ def verify_options(
         ddl_broadcast=changefeed.ddl_to_all_partitions,
         strict_table_order=strictness.strict_table_order,
         raw_key_update=changefeed.output_raw_change_event,
-        max_batch_size=changefeed.max_batch_size,
+        max_batch_size=changefeed.most_batch_rows,
         max_message_bytes=changefeed.most_batch_bytes,
         partitioned=None if catalog is None or fidelity.has_table_ids else _partitioned(catalog),
         untracked=_untracked(changefeed, job, skipped),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ticdc_producer.model.fidelity import COARSE
 from ticdc_producer.verifier.events import EventKind
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.stream_stats import StreamStats
@@ -60,10 +61,11 @@ def exact_commit_ts(preconditions: Preconditions) -> Preconditions:
     """Require exact commit-ts, which distinguish transactions, in addition to other preconditions."""
 
     def both(stats: StreamStats) -> Iterator[Unmet]:
-        if stats.options.fidelity.commit_ts != "exact":
-            yield Unmet(
-                "the protocol sends commit-ts in milliseconds only; enable-tidb-extension sends it exactly"
-            )
+        precision = stats.options.fidelity.commit_ts
+        if precision in COARSE:
+            yield Unmet(f"the messages carry the commit-ts in {precision} only")
+        elif precision != "exact":
+            yield Unmet("not all messages carry a commit-ts")
         yield from preconditions(stats)
 
     return both
@@ -159,7 +161,7 @@ def row_histories(stats: StreamStats) -> Iterator[Unmet]:
     yield from tracked_tables(handle_key_rows)(stats)
     rows = stats.rows("partition_varies") + stats.rows("unruled")
     if stats.options.fidelity.commit_ts != "exact" and rows:
-        yield Unmet("events of one millisecond in two partitions have no known order", rows)
+        yield Unmet("events of one commit-ts in two partitions have no known order", rows)
 
 
 def row_states(stats: StreamStats) -> Iterator[Unmet]:
