@@ -83,9 +83,9 @@ function rank(event) {
 /** The events that arrived; a partition that goes back to an earlier offset delivers its events again. */
 function received(messages) {
   const partitions = new Map()
-  for (const { partition, offset, value } of messages) {
-    const events = partitions.get(partition) ?? []
-    partitions.set(partition, events)
+  for (const { topic, partition, offset, value } of messages) {
+    const events = partitions.get(`${topic}/${partition}`) ?? []
+    partitions.set(`${topic}/${partition}`, events)
     events.length = Math.min(events.length, offset)
     events.push(decoded(value))
   }

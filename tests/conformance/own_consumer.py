@@ -166,6 +166,17 @@ class IgnoresDDL(Consumer):
         pass
 
 
+class IgnoresTopics(Consumer):
+    """Takes a message with the partition and offset of an earlier one for a duplicate, whatever its topic."""
+
+    def events(self, request: ApplyRequest) -> Iterator[Event]:
+        first = {(message.partition, message.offset): message for message in reversed(request.messages)}
+        messages = [
+            message for message in request.messages if first[message.partition, message.offset] is message
+        ]
+        yield from super().events(msgspec.structs.replace(request, messages=messages))
+
+
 class ResolvedOnlyGrows(Consumer):
     """Stops at a resolved-ts that is lower than the previous one."""
 

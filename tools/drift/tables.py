@@ -14,7 +14,7 @@ from ticdc_producer.config.unused_parameters import KEYS_OF_NO_API
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.option_type import KnownSection
+from ticdc_producer.model.option_type import UnusedSection
 from ticdc_producer.model.parameter import Owner, Parameter, State
 
 
@@ -51,7 +51,7 @@ def _keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[FileKey]:
         else:
             lost = KEYS_OF_NO_API.get(path)
             state, reason = (State.NO_EFFECT, lost) if lost else (option.state, option.effect)
-            keys = option.value.keys if isinstance(option.value, KnownSection) else ()
+            keys = option.value.keys if isinstance(option.value, UnusedSection) else ()
             yield from (FileKey(full, state, reason) for full in [f"{path}.{key}" for key in keys] or [path])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ticdc_producer.model.option_type import Boolean, Choice, IntRange, KnownSection, Never, OptionType, Text
+from ticdc_producer.model.option_type import Boolean, Choice, IntRange, Never, OptionType, Text, UnusedSection
 from ticdc_producer.model.parameter import CODEC, KAFKA, STORAGE, Parameter, State
 
 _COUNT = IntRange(0, (1 << 63) - 1)
@@ -11,24 +11,24 @@ _SIMPLE = "an option of the protocol Simple; rejected with Simple"
 _NO_EXPIRY = "a run ends before its files expire"
 _SPOOL = "rows are buffered in Spark, not in spool files"
 _MYSQL = "an option of MySQL sinks"
-_SCHEDULER = KnownSection((
+_SCHEDULER = UnusedSection((
     "enable-table-across-nodes", "region-threshold", "region-per-span", "region-count-per-span",
     "region-count-refresh-interval", "write-key-threshold", "scheduling-task-count-per-node",
     "enable-splittable-check", "force-split", "balance-score-threshold", "min-traffic-percentage",
     "max-traffic-percentage", "type", "polling-time",
 ))  # fmt: skip
-_CONSISTENT = KnownSection((
+_CONSISTENT = UnusedSection((
     "level", "max-log-size", "flush-interval", "meta-flush-interval", "event-collector-batch-count",
     "encoding-worker-num", "flush-worker-num", "storage", "use-file-backend", "compression",
     "flush-concurrency", "memory-usage.memory-quota-percentage", "memory-usage.event-cache-percentage",
 ))  # fmt: skip
-_INTEGRITY = KnownSection(("integrity-check-level", "corruption-handle-level"))
-_MYSQL_CONFIG = KnownSection((
+_INTEGRITY = UnusedSection(("integrity-check-level", "corruption-handle-level"))
+_MYSQL_CONFIG = UnusedSection((
     "worker-count", "max-txn-row", "max-multi-update-row-size", "max-multi-update-row", "tidb-txn-mode",
     "ssl-ca", "ssl-cert", "ssl-key", "time-zone", "write-timeout", "read-timeout", "timeout",
     "async-ddl-timeout", "enable-batch-dml", "enable-multi-statement", "enable-cache-prepared-statement",
 ))  # fmt: skip
-_PULSAR_CONFIG = KnownSection((
+_PULSAR_CONFIG = UnusedSection((
     "tls-key-file-path", "tls-certificate-file", "tls-trust-certs-file-path", "pulsar-producer-cache-size",
     "pulsar-version", "compression-type", "authentication-token", "connection-timeout", "operation-timeout",
     "batching-max-messages", "batching-max-publish-delay", "send-timeout", "token-from-file",
@@ -36,7 +36,7 @@ _PULSAR_CONFIG = KnownSection((
     "oauth2.oauth2-issuer-url", "oauth2.oauth2-audience", "oauth2.oauth2-private-key",
     "oauth2.oauth2-client-id", "oauth2.oauth2-scope", "output-raw-change-event",
 ))  # fmt: skip
-_GLUE = KnownSection(("registry-name", "region", "access-key", "secret-access-key", "token"))
+_GLUE = UnusedSection(("registry-name", "region", "access-key", "secret-access-key", "token"))
 
 
 def _ignored(

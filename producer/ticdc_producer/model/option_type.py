@@ -162,7 +162,7 @@ class Secret(Text):
 
 
 @dataclass(frozen=True, slots=True)
-class KnownSection:
+class UnusedSection:
     """A section of the file without effect: its keys are known, and their values are not checked.
 
     :param keys: the keys, with dots below subsections.
