@@ -40,16 +40,12 @@ def test_every_protocol_has_the_traps_that_break_consumers() -> None:
         "key-update-across-partitions", "raw-key-update", "changed-dispatch-column", "several-topics",
     }  # fmt: skip
     for protocol in PROTOCOLS:
-<<<<<<< HEAD
         if protocol == "maxwell":
             continue  # its rows do not name their key
-        of_avro = {"duplicate-message"}  # the other topics need what its messages do not carry
-=======
         of_avro = {
             "duplicate-message",
             "several-topics",
         }  # the other topics need what its messages do not carry
->>>>>>> 1793788b (conformance: Topics of several tables, and a dispatch column that changes)
         assert (of_avro if protocol == "avro" else required) <= {
             one.name.partition(".")[2] for one in apply_case_specs() if one.protocol == protocol
         }

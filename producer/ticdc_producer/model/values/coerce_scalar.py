@@ -77,10 +77,15 @@ def coerce_decimal(column: ColumnInfo, value: SQLValue, mode: SQLMode) -> bytes:
     return _plain(exact)
 
 
+def largest_decimal(length: int, scale: int) -> Decimal:
+    """Return the largest value of DECIMAL(length, scale)."""
+    # From text: the results of Decimal's methods, such as scaleb, are rounded to 28 digits.
+    return Decimal(f"{'9' * length}E-{scale}")
+
+
 @cache
 def _decimal_range(length: int, scale: int, *, unsigned: bool) -> tuple[Decimal, Decimal]:
-    # From text: the results of Decimal's methods, such as scaleb, are rounded to 28 digits.
-    largest = Decimal(f"{'9' * length}E-{scale}")
+    largest = largest_decimal(length, scale)
     return Decimal(0).scaleb(-scale) if unsigned else largest.copy_negate(), largest
 
 

@@ -158,7 +158,7 @@ def _decimal_texts(column: ColumnInfo, values: pa.Array) -> Texts:
     texts = exact.cast(pa.string())
     fits = pc.invert(pc.match_substring(texts, "E"))  # Arrow prints the smallest ones with an exponent
     if kind.precision - kind.scale >= column.length - scale:
-        largest = largest_decimal(column)
+        largest = largest_decimal(column.length, max(column.decimal, 0))
         fits = pc.and_(fits, _between(exact, largest.copy_negate(), largest))
     if column.unsigned:
         fits = pc.and_(fits, pc.invert(pc.starts_with(texts, "-")))
