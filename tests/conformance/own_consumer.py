@@ -191,6 +191,25 @@ class ResolvedOnlyGrows(Consumer):
             self.resolved[partition] = event.commit_ts
 
 
+class WaitsForEveryPartition(Consumer):
+    """Waits until every partition has the requested resolved-ts, also one that never has a message."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.resolved: defaultdict[int, int] = defaultdict(int)
+
+    def on_event(self, partition: int, event: Event) -> None:
+        if isinstance(event, ResolvedEvent):
+            self.resolved[partition] = max(event.commit_ts, self.resolved[partition])
+
+    def answer(self, request: ApplyRequest) -> dict[str, list[Image]]:
+        answer, until = super().answer(request), request.resolved_ts or 0
+        count = max((request.partitions or {"": 0}).values())
+        if any(self.resolved[partition] < until for partition in range(count)):
+            raise Stopped("it waits for a resolved event")
+        return answer
+
+
 def _key(row: RowEvent, image: _Image) -> _Key:
     return tuple(image[column.name] for column in row.columns if column.flag & ColumnFlag.HANDLE_KEY)
 

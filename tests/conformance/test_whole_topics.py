@@ -22,6 +22,7 @@ from tests.conformance.own_consumer import (
     KeepsOldKey,
     ResolvedOnlyGrows,
     Stopped,
+    WaitsForEveryPartition,
 )
 from ticdc_producer.cli import main
 from ticdc_producer.conformance.case import ApplyCase, build_apply_case
@@ -85,6 +86,7 @@ def test_our_decoders_yield_the_expected_rows(spark: SparkSession, one: ApplyCas
         ("all-traps.resolved-fallback", ResolvedOnlyGrows),
         ("bank.changed-dispatch-column", AsDelivered),
         ("orders.several-topics", IgnoresTopics),
+        ("bank.partition-without-messages", WaitsForEveryPartition),
         ("bank.duplicate-event", InsertsOnce),
         ("bank.duplicate-message", InsertsOnce),
         ("seed_t1.duplicate-ddl", AsDelivered),

@@ -189,17 +189,21 @@ def build_apply_case(spec: ApplyCaseSpec, on_status: Callable[[str], None]) -> A
         cached.tables(topic_spec.resolved_ts, follows_ddl=topic_spec.follows_ddl), list[ExpectedRows]
     )
     requested = tuple(table for table in tables if not topic_spec.tables or table.name in topic_spec.tables)
+    messages, partitions = _delivered(cached.golden), topic_spec.partitions
     request = ApplyRequest(
         case=spec.id,
         level="apply",
         protocol=spec.protocol,
         options=dict(spec.options),
-        messages=_delivered(cached.golden),
+        messages=messages,
         tables=[table.name for table in requested],
         schemas={str(number): schema for number, schema in source.schemas(cached.golden).items()}
         or msgspec.UNSET,
         resolved_ts=topic_spec.resolved_ts,
         follows_ddl=topic_spec.follows_ddl or msgspec.UNSET,
+        partitions=dict.fromkeys((message.topic for message in messages), partitions)
+        if partitions
+        else msgspec.UNSET,
     )
     return ApplyCase(
         id=spec.id, description=spec.description, request=request, expected=requested, golden=cached.golden

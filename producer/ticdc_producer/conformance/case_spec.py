@@ -138,6 +138,7 @@ class TopicSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     :param resolved_ts: time stamp (TSO) of the requested state; None for the state at the end.
     :param tables: the requested tables; empty for all tables of the topic.
     :param follows_ddl: whether tables that a DDL altered are requested, too.
+    :param partitions: partitions of each topic in Kafka, if the changefeed writes to the first of them only.
     """
 
     description: str = msgspec.field(name="says")
@@ -149,6 +150,7 @@ class TopicSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     resolved_ts: int | None = None
     tables: tuple[str, ...] = ()
     follows_ddl: bool = False
+    partitions: int | None = None
 
 
 class _TopicCorpus(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

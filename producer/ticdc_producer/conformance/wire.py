@@ -101,6 +101,10 @@ class ApplyRequest(msgspec.Struct, frozen=True, kw_only=True):
         bool | msgspec.UnsetType,
         Meta(description="Only if true: requests tables that a DDL altered, for consumers that parse DDLs."),
     ] = msgspec.UNSET
+    partitions: Annotated[
+        dict[str, int] | msgspec.UnsetType,
+        Meta(description="Only if a partition has no messages: the number of partitions of each topic."),
+    ] = msgspec.UNSET
 
 
 class Base64(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
