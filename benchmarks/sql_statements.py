@@ -26,10 +26,10 @@ from typing import Any
 
 import sqlglot
 
-from ticdc_producer.scenario.sql.dialect import parse_dml
-from ticdc_producer.scenario.sql.session import Session
-from ticdc_producer.scenario.sql.statement_cache import StatementCache
-from ticdc_producer.scenario.sql.statements import split_statements
+from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache
+from ticdc_producer.scenario.sql.session.session import Session
+from ticdc_producer.scenario.sql.text.dialect import parse_dml
+from ticdc_producer.scenario.sql.text.statements import split_statements
 
 _TABLE = """\
 CREATE TABLE accounts (id BIGINT PRIMARY KEY, email VARCHAR(60) NOT NULL, balance DECIMAL(12,2) NOT NULL,

@@ -17,10 +17,10 @@ from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import ColumnDefinition, DDLEvent
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.describe import defined_columns
-from ticdc_producer.scenario.sql.statements import split_statements
+from ticdc_producer.scenario.sql.definition.describe import defined_columns
 from ticdc_producer.scenario.sql.syntax import parse_ddl
+from ticdc_producer.scenario.sql.text.cursor import Cursor
+from ticdc_producer.scenario.sql.text.statements import split_statements
 
 T = MySQLType
 NOT_NULL, UNSIGNED, ZEROFILL, AUTO_INCREMENT, ON_UPDATE_NOW = 1, 1 << 5, 1 << 6, 1 << 9, 1 << 13

@@ -80,10 +80,10 @@ _OTHER_NAMES = {
 """Names of this project that are not TiDB's."""
 _NOT_EXECUTED = {
     "CREATE_TABLES": "a restore creates tables with it; TiCDC sends one CREATE TABLE for each",
-    "RECOVER_TABLE": "RECOVER TABLE and FLASHBACK TABLE are refused (scenario/sql/refusals.py)",
+    "RECOVER_TABLE": "RECOVER TABLE and FLASHBACK TABLE are refused (scenario/sql/session/refusals.py)",
     "ADD_COLUMNS": "TiDB has MULTI_SCHEMA_CHANGE since 6.2",
     "DROP_COLUMNS": "TiDB has MULTI_SCHEMA_CHANGE since 6.2",
-    "ADD_FULL_TEXT_INDEX": "FULLTEXT is refused (scenario/sql/refusals.py)",
+    "ADD_FULL_TEXT_INDEX": "FULLTEXT is refused (scenario/sql/session/refusals.py)",
     "CREATE_HYBRID_INDEX": "TiDB's parser does not know the statement",
 }
 """Actions that no statement of a scenario causes, with the reason."""

@@ -10,9 +10,9 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS
 from ticdc_producer.replica.table_changes import ColumnChanges
 from ticdc_producer.replica.versions import LENIENT, ColumnMapping, Definition
-from ticdc_producer.scenario.sql.column_default import with_default
-from ticdc_producer.scenario.sql.column_definition import draft_column, make_column
-from ticdc_producer.scenario.sql.key_definition import KeyDraft, add_keys, draft_key, never_null
+from ticdc_producer.scenario.sql.definition.column_default import with_default
+from ticdc_producer.scenario.sql.definition.column_definition import draft_column, make_column
+from ticdc_producer.scenario.sql.definition.key_definition import KeyDraft, add_keys, draft_key, never_null
 from ticdc_producer.scenario.sql.syntax.alter import (
     AddColumn,
     AddKey,

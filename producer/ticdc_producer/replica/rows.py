@@ -26,7 +26,7 @@ from ticdc_producer.replica.versions import (
     TableName,
     Version,
 )
-from ticdc_producer.scenario.sql.partition_columns import partitions_of_rows
+from ticdc_producer.scenario.sql.definition.partition_columns import partitions_of_rows
 
 
 def columns_of(images: pa.MapArray, names: Sequence[str]) -> list[pa.Array]:

@@ -18,9 +18,8 @@ from ticdc_producer.replica.table_changes import (
     partitioned,
 )
 from ticdc_producer.replica.versions import LENIENT, ColumnMapping, Definition, RowMigration, Version
-from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.key_definition import draft_key
-from ticdc_producer.scenario.sql.statements import split_statements
+from ticdc_producer.scenario.sql.definition.key_definition import draft_key
+from ticdc_producer.scenario.sql.definition.table_definition import draft_table, make_table
 from ticdc_producer.scenario.sql.syntax import parse_ddl
 from ticdc_producer.scenario.sql.syntax.alter import RenameTo
 from ticdc_producer.scenario.sql.syntax.names import TableName
@@ -37,7 +36,8 @@ from ticdc_producer.scenario.sql.syntax.statement import (
     RenameTables,
     TruncateTable,
 )
-from ticdc_producer.scenario.sql.table_definition import draft_table, make_table
+from ticdc_producer.scenario.sql.text.cursor import Cursor
+from ticdc_producer.scenario.sql.text.statements import split_statements
 
 _Name = tuple[str, str]
 _UNREADABLE = (ProducerError, LookupError, ValueError, RecursionError)

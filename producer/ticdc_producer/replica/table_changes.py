@@ -13,14 +13,18 @@ from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
 from ticdc_producer.model.table import PartitionInfo, TableInfo
 from ticdc_producer.model.values.coerce import coerce, read
 from ticdc_producer.replica.versions import LENIENT, ColumnMapping, Definition
-from ticdc_producer.scenario.sql.partition_bounds import bounds_of, make_partitioning, validate_bounds
-from ticdc_producer.scenario.sql.partition_definition import (
+from ticdc_producer.scenario.sql.definition.partition_bounds import (
+    bounds_of,
+    make_partitioning,
+    validate_bounds,
+)
+from ticdc_producer.scenario.sql.definition.partition_definition import (
     PartitionDraft,
     PartitioningDraft,
     draft_partitioning,
     draft_partitions,
 )
-from ticdc_producer.scenario.sql.partitioning import Partitioning
+from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
 from ticdc_producer.scenario.sql.syntax.partition import PartitionBy
 from ticdc_producer.scenario.sql.syntax.partition_change import ChangePartitions
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLMode
-from ticdc_producer.scenario.sql.partitioning import Partitioning
+from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
 
 LENIENT = SQLMode(strict=False, zero_dates=True, zero_in_date=True, invalid_dates=True, utf8_check=False)
 """A mode without checks: the upstream has accepted the values."""

@@ -13,7 +13,7 @@ from ticdc_producer.errors import ProducerError, ScenarioError, ScenarioProblems
 from ticdc_producer.scenario.execute import check_commits, clock_of, execute
 from ticdc_producer.scenario.history import History, PassedOver
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
-from ticdc_producer.scenario.sql.refusals import Refusals
+from ticdc_producer.scenario.sql.session.refusals import Refusals
 from ticdc_producer.simulate.rule_errors import locate_rule_errors
 from ticdc_producer.simulate.traps import check_protocol, with_traps
 

@@ -26,9 +26,9 @@ from ticdc_producer.scenario.load import (
     ScenarioFile,
     SQLStep,
 )
-from ticdc_producer.scenario.sql.refusals import Refusals
-from ticdc_producer.scenario.sql.session import Session
-from ticdc_producer.scenario.sql.statement_cache import StatementCache
+from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache
+from ticdc_producer.scenario.sql.session.refusals import Refusals
+from ticdc_producer.scenario.sql.session.session import Session
 
 if TYPE_CHECKING:
     import pyarrow as pa

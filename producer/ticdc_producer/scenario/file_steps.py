@@ -19,7 +19,7 @@ from ticdc_producer.model import tso
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.model.values.sql_value import SQLMode
-from ticdc_producer.scenario.sql.partitioning import Partitioning
+from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
 
 LARGE_TABLE = 1 << 20
 """Spark reads the rows of a table with at least this number of bytes of INSERTs."""

@@ -19,7 +19,7 @@ from ticdc_producer.scenario.data_steps import Changes, Data, location_of
 from ticdc_producer.scenario.file_steps import DumpStep, divide_dump
 from ticdc_producer.scenario.generate.spec import Generate
 from ticdc_producer.scenario.spec import Fault, Step
-from ticdc_producer.scenario.sql.lexer import is_utf8_outside_of_strings
+from ticdc_producer.scenario.sql.text.lexer import is_utf8_outside_of_strings
 from ticdc_producer.scenario.validate import validate_spec
 from ticdc_producer.scenario.yaml_tree import YAMLTree, read_yaml
 

@@ -31,7 +31,7 @@ from ticdc_producer.protocols.wire import WireDigests
 from ticdc_producer.scenario.execute import check_commits, clock_of, commits_until, execute
 from ticdc_producer.scenario.history import CheckSize, History, State
 from ticdc_producer.scenario.load import ScenarioFile, ScenarioSource, load_scenario
-from ticdc_producer.scenario.sql.statement_cache import StatementCache
+from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache
 from ticdc_producer.scenario.table_versions import rewrite_ddl_text, with_cached_flags, with_update_ts
 from ticdc_producer.simulate.rule_errors import locate_rule_errors
 from ticdc_producer.simulate.schemas import registered, schemas_of

@@ -15,7 +15,7 @@ from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.table import PartitionInfo
 from ticdc_producer.scenario.dataframe import changes, tables
 from ticdc_producer.scenario.history import Change
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 from ticdc_producer.spark.storage import CHANGE_LOG
 
 _TYPES = """

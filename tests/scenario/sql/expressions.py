@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ticdc_producer.model.values.coerce_text import to_bytes
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
-from ticdc_producer.scenario.sql.dialect import parse_expression
-from ticdc_producer.scenario.sql.eval_type import EvalType, type_of_value
-from ticdc_producer.scenario.sql.evaluate import evaluate_constant
-from ticdc_producer.scenario.sql.expression_check import check_expression
-from ticdc_producer.scenario.sql.scope import Scope
-from ticdc_producer.scenario.sql.type_inference import type_of
+from ticdc_producer.scenario.sql.expression.eval_type import EvalType, type_of_value
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate_constant
+from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.scope import Scope
+from ticdc_producer.scenario.sql.expression.type_inference import type_of
+from ticdc_producer.scenario.sql.text.dialect import parse_expression
 
 STRICT = SQLMode()
 LAX = SQLMode(strict=False)

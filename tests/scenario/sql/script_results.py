@@ -6,7 +6,7 @@ from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.history import History
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 
 
 def history_of(script: str) -> History:

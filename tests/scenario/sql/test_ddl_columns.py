@@ -6,7 +6,7 @@ import pytest
 
 from tests.scenario.sql.script_results import columns_of, history_of, jobs_of, rows_of, table_of
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 
 T = "create table t (a int primary key, b varchar(9), c int); insert into t values (1, '7', 5);"
 

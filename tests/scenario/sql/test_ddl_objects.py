@@ -6,7 +6,7 @@ import pytest
 
 from tests.scenario.sql.script_results import columns_of, history_of, jobs_of, rows_of, table_of
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 
 ONE = "insert into t (v) values (1)"
 COUNTED = "create table t (id int primary key auto_increment, v int);"

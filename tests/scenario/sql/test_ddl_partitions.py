@@ -8,7 +8,7 @@ import pytest
 
 from tests.scenario.sql.script_results import history_of, jobs_of, rows_of, table_of
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 
 R = (
     "create table t (id int primary key, v int) partition by range (id) "

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ticdc_producer.model.event import ColumnDefinition, TemporalDefinition
-from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.describe import defined_columns
-from ticdc_producer.scenario.sql.statements import split_statements
+from ticdc_producer.scenario.sql.definition.describe import defined_columns
 from ticdc_producer.scenario.sql.syntax import parse_ddl
+from ticdc_producer.scenario.sql.text.cursor import Cursor
+from ticdc_producer.scenario.sql.text.statements import split_statements
 
 
 def described(query: str) -> tuple[ColumnDefinition, ...]:

@@ -19,7 +19,7 @@ from pymysql.constants import CLIENT
 from tests.consumer_state.servers import mariadb
 from tests.scenario.sql.random_joins import REFUSED_BY_MARIADB, Column, JoinWorld, join_worlds
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 
 _MODE = (
     "SIMULTANEOUS_ASSIGNMENT,STRICT_TRANS_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,ERROR_FOR_DIVISION_BY_ZERO,"

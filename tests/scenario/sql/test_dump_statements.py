@@ -6,8 +6,8 @@ import pytest
 
 from tests.scenario.sql.script_results import history_of, jobs_of, rows_of
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.sql.session import Session
-from ticdc_producer.scenario.sql.statements import split_statements
+from ticdc_producer.scenario.sql.session.session import Session
+from ticdc_producer.scenario.sql.text.statements import split_statements
 
 T = "create table t (id int auto_increment primary key, at timestamp null, v varchar(9));"
 

@@ -6,7 +6,7 @@ import pytest
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.event import Op
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 
 PARENT = "create table p (id int primary key, n int, key (n));"
 

@@ -12,12 +12,12 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLMode
-from ticdc_producer.scenario.sql.dialect import parse_expression
-from ticdc_producer.scenario.sql.evaluate import evaluate
-from ticdc_producer.scenario.sql.expression_check import check_expression
-from ticdc_producer.scenario.sql.json_path import parse_path, path_text
-from ticdc_producer.scenario.sql.scope import Scope
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.json_path import parse_path, path_text
+from ticdc_producer.scenario.sql.expression.scope import Scope
+from ticdc_producer.scenario.sql.session.session import Session
+from ticdc_producer.scenario.sql.text.dialect import parse_expression
 
 _J = """'{"a": 1, "b": [2, {"c": "x y"}], "d e": {"c": null}}'"""
 

@@ -24,7 +24,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.pipeline.go_sort import go_sorted
 from ticdc_producer.scenario.history import Change, History
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 FIRST_TS, STEP = 429918007904436226, 1000 << 18

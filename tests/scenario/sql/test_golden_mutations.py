@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.sql.session import Session
-from ticdc_producer.scenario.sql.statements import split_statements
+from ticdc_producer.scenario.sql.session.session import Session
+from ticdc_producer.scenario.sql.text.statements import split_statements
 
 _GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 _FILES = sorted([*(_GOLDEN / "visible").glob("*.sql"), *(_GOLDEN / "fuzz").glob("*.sql")])

@@ -15,7 +15,7 @@ import pytest
 from tests.scenario.sql.test_golden import ALL, FIRST_TS, GOLDEN, STEP, forced, golden_events, golden_value
 from ticdc_producer.model.catalog import DDLJob
 from ticdc_producer.scenario.history import History, State
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 
 _REMOVES_ROWS = {2, 4, 11, 20, 23, 42}
 """Drop of a database or table, truncate; drop, truncate and exchange of a partition."""

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 
 _WORDS = """
 create table drop truncate insert into replace update delete from set where values t u id v a int

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 
 _HEADING = re.compile(r"^-- (\d{3}) (\d+|-) (.*)\n", re.MULTILINE)
 _FILE = Path(__file__).with_name("hundred.sql")

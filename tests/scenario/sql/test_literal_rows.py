@@ -9,10 +9,10 @@ from sqlglot import exp
 
 from tests.scenario.sql.script_results import rows_of
 from ticdc_producer.model.values.sql_value import SQLMode
-from ticdc_producer.scenario.sql.dialect import parse_dml
-from ticdc_producer.scenario.sql.evaluate import evaluate_constant
-from ticdc_producer.scenario.sql.literal_rows import LiteralInsert, LiteralRows, literal_insert
-from ticdc_producer.scenario.sql.statements import split_statements
+from ticdc_producer.scenario.sql.dml.literal_rows import LiteralInsert, LiteralRows, literal_insert
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate_constant
+from ticdc_producer.scenario.sql.text.dialect import parse_dml
+from ticdc_producer.scenario.sql.text.statements import split_statements
 
 ESCAPES = st.sampled_from(
     ["\\0", "\\'", '\\"', "\\b", "\\n", "\\r", "\\t", "\\Z", "\\\\", "\\%", "\\_", "\\x", "\\;"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 
 ROWS = "create table t (id bigint unsigned primary key, v int); insert into t values " + ", ".join(
     f"({number}, {number % 3})" for number in [*range(12), 1 << 63, (1 << 64) - 1]

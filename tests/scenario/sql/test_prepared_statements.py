@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 
 T = "create table t (id int primary key, v varchar(20), d double);"
 

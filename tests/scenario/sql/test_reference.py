@@ -23,14 +23,14 @@ from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.values.collation import KNOWN
 from ticdc_producer.scenario.sql.ddl.options import TIDB_ONLY
 from ticdc_producer.scenario.sql.ddl.partitions import CHANGES
-from ticdc_producer.scenario.sql.dialect import parse_expression
-from ticdc_producer.scenario.sql.evaluate import RULES
-from ticdc_producer.scenario.sql.other_statements import READ_ONLY
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.expression.evaluate import RULES
+from ticdc_producer.scenario.sql.session.other_statements import READ_ONLY
+from ticdc_producer.scenario.sql.session.session import Session
+from ticdc_producer.scenario.sql.session.variables import VARIABLES as SESSION_VARIABLES
 from ticdc_producer.scenario.sql.syntax.alter import PARTS
 from ticdc_producer.scenario.sql.syntax.column_type import TYPE_NAMES
 from ticdc_producer.scenario.sql.syntax.statement import STATEMENTS as DDL_STATEMENTS
-from ticdc_producer.scenario.sql.variables import VARIABLES as SESSION_VARIABLES
+from ticdc_producer.scenario.sql.text.dialect import parse_expression
 
 PAGE = (STATEMENTS, ALTER_PARTS, DEFINITIONS)
 EXAMPLES = [*(one for part in PAGE for group in part.values() for one in group), *SYNONYMS]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_producer.scenario.sql.refusals import Refusals
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.refusals import Refusals
+from ticdc_producer.scenario.sql.session.session import Session
 
 T = "create table t (id int primary key, v varchar(3));\n"
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.scenario.sql.script_results import history_of, rows_of
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 
 T = "create table t (id int primary key auto_increment, n varchar(20));"
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.scenario.sql.wrong import LINE, failure
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 
 VALUES = [
     ("ti", "256", "Out of range value"),

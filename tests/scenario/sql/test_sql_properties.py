@@ -12,7 +12,7 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import coerce, read
 from ticdc_producer.model.values.sql_value import SQLMode
 from ticdc_producer.scenario.history import Change, History, RowImage
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 
 RowLocation = tuple[int, bytes]
 _MODE = SQLMode(strict=False, zero_dates=True, zero_in_date=True)

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.history import History
-from ticdc_producer.scenario.sql.dialect import TokenType, parse_dml, words
-from ticdc_producer.scenario.sql.session import Session
-from ticdc_producer.scenario.sql.statement_cache import StatementCache, shared_statements
-from ticdc_producer.scenario.sql.statements import Statement, split_statements
+from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache, shared_statements
+from ticdc_producer.scenario.sql.session.session import Session
+from ticdc_producer.scenario.sql.text.dialect import TokenType, parse_dml, words
+from ticdc_producer.scenario.sql.text.statements import Statement, split_statements
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden"
 FILES = sorted(path for folder in ("visible", "fuzz") for path in (GOLDEN / folder).glob("*.sql"))

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_producer.scenario.history import Change, State
-from ticdc_producer.scenario.sql.clause import parse_modified_dml
-from ticdc_producer.scenario.sql.parsed_statement import ParsedStatement
-from ticdc_producer.scenario.sql.refusals import Refusals
-from ticdc_producer.scenario.sql.session import Session
-from ticdc_producer.scenario.sql.statement_cache import StatementCache, shared_statements
-from ticdc_producer.scenario.sql.statements import Statement
+from ticdc_producer.scenario.sql.dml.parsed_statement import ParsedStatement
+from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache, shared_statements
+from ticdc_producer.scenario.sql.session.refusals import Refusals
+from ticdc_producer.scenario.sql.session.session import Session
+from ticdc_producer.scenario.sql.text.clause import parse_modified_dml
+from ticdc_producer.scenario.sql.text.statements import Statement
 
 SETUP = """
     CREATE DATABASE other;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ticdc_producer.scenario.sql.statements import split_statements
+from ticdc_producer.scenario.sql.text.statements import split_statements
 
 
 def cut(text: str, line: int = 1) -> list[tuple[str, int]]:

@@ -6,7 +6,7 @@ import pytest
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.history import History
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 
 T = "create table t (id int primary key, v int); insert into t values (1, 1);"
 

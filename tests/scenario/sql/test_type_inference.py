@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.scenario.sql.expressions import result_text
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 
 TABLE = """
     create table t (id int primary key, b bigint unsigned, i int unsigned, n decimal(6, 2), d double,

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from ticdc_producer.model.values.sql_value import SQLMode
-from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.dialect import parse_expression
-from ticdc_producer.scenario.sql.lookup import Lookup
-from ticdc_producer.scenario.sql.session import Session
-from ticdc_producer.scenario.sql.statements import split_statements
-from ticdc_producer.scenario.sql.storage import Table
+from ticdc_producer.scenario.sql.definition.table_definition import draft_table, make_table
+from ticdc_producer.scenario.sql.session.session import Session
+from ticdc_producer.scenario.sql.store.lookup import Lookup
+from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.syntax import parse_ddl
 from ticdc_producer.scenario.sql.syntax.statement import CreateTable
-from ticdc_producer.scenario.sql.table_definition import draft_table, make_table
+from ticdc_producer.scenario.sql.text.cursor import Cursor
+from ticdc_producer.scenario.sql.text.dialect import parse_expression
+from ticdc_producer.scenario.sql.text.statements import split_statements
 
 TABLE = """
 create table t (code varchar(9) collate utf8mb4_general_ci primary key, a tinyint, b int, fix char(5),

@@ -23,7 +23,7 @@ from ticdc_producer.model.event import Value
 from ticdc_producer.model.mysql_type import FLOATS, MySQLType
 from ticdc_producer.model.values.number_text import narrow
 from ticdc_producer.scenario.history import RowImage
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 
 CASES = Path(__file__).parent / "tidb_cases"
 AREAS = sorted(path.stem for path in CASES.glob("*.jsonl"))

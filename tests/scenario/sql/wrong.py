@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 
 TABLE = """create table t (
   id int primary key, u int unique, v varchar(5) not null, d decimal(5,2), dt datetime,

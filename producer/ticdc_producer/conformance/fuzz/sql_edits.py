@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ticdc_producer.conformance.fuzz.sql_parts import SQLParts, without
-from ticdc_producer.scenario.sql.statements import split_statements
+from ticdc_producer.scenario.sql.text.statements import split_statements
 
 Script = tuple[str, ...]
 

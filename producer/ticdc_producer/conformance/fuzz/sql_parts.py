@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.sql.statements import Statement, split_statements
+from ticdc_producer.scenario.sql.text.statements import Statement, split_statements
 
 Span = tuple[int, int]
 """First and last offset, exclusive."""

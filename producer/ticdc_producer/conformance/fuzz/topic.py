@@ -31,7 +31,7 @@ from ticdc_producer.runs.consumer_state import consumer_state_of_sql
 from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import ScenarioFile, SQLStep
-from ticdc_producer.scenario.sql.statement_cache import shared_statements
+from ticdc_producer.scenario.sql.dml.statement_cache import shared_statements
 from ticdc_producer.simulate.job import Job, planned
 from ticdc_producer.simulate.simulate import SimulatedTopic, simulated_topic
 from ticdc_producer.simulate.traps import with_traps

@@ -25,9 +25,9 @@ from ticdc_producer.scenario.data_steps import Data, DataPlan, LogPlan, SourcePl
 from ticdc_producer.scenario.dataframe.changes import frame_changes
 from ticdc_producer.scenario.file_steps import DumpPlan, StatementSpan
 from ticdc_producer.scenario.history import Change
-from ticdc_producer.scenario.sql.allocator import RowIds
-from ticdc_producer.scenario.sql.session import Session
-from ticdc_producer.scenario.sql.storage import Table
+from ticdc_producer.scenario.sql.session.session import Session
+from ticdc_producer.scenario.sql.store.allocator import RowIds
+from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.spark.spark_errors import READ_ERRORS, first_sentence
 
 

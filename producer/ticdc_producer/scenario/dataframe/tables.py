@@ -13,9 +13,9 @@ from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import STRICT
 from ticdc_producer.scenario.history import History
-from ticdc_producer.scenario.sql.assign import default_value
-from ticdc_producer.scenario.sql.session import Session
-from ticdc_producer.scenario.sql.statements import split_statements
+from ticdc_producer.scenario.sql.dml.assign import default_value
+from ticdc_producer.scenario.sql.session.session import Session
+from ticdc_producer.scenario.sql.text.statements import split_statements
 
 _ALLOWED = ("CREATE", "USE", "SET")
 

@@ -21,9 +21,9 @@ from ticdc_producer.model.values.coerce import PythonValue, read, sql_value
 from ticdc_producer.model.values.sql_value import SQLValue, value_error
 from ticdc_producer.scenario.data_steps import Changes
 from ticdc_producer.scenario.frames.rows import FrameRow, FrameTransaction, Values, text_of, transactions_of
-from ticdc_producer.scenario.sql.row_writer import DuplicateRow, Given, RowWriter, has_values
-from ticdc_producer.scenario.sql.session import Session
-from ticdc_producer.scenario.sql.storage import Row, RowLocation, Table
+from ticdc_producer.scenario.sql.dml.row_writer import DuplicateRow, Given, RowWriter, has_values
+from ticdc_producer.scenario.sql.session.session import Session
+from ticdc_producer.scenario.sql.store.storage import Row, RowLocation, Table
 
 _GENERATES = "the changes before this row leave other rows in the table"
 

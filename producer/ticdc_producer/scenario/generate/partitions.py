@@ -18,8 +18,8 @@ from ticdc_producer.scenario.generate.arrays import Longs
 from ticdc_producer.scenario.generate.cells import cells, no_expressions, sources
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
 from ticdc_producer.scenario.generate.row_history import Versions
-from ticdc_producer.scenario.sql.partition_columns import partitions_of_rows
-from ticdc_producer.scenario.sql.partitioning import Partitioning
+from ticdc_producer.scenario.sql.definition.partition_columns import partitions_of_rows
+from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
 
 
 def partition_columns(plan: GeneratePlan) -> list[ColumnPlan]:

@@ -19,7 +19,7 @@ from ticdc_producer.scenario.generate.table_schedule import ALWAYS, TableSchedul
 from ticdc_producer.scenario.generate.table_spec import Distribution
 
 if TYPE_CHECKING:
-    from ticdc_producer.scenario.sql.partitioning import Partitioning
+    from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
 
 _MOST_BYTES_OF_OTHERS = 70
 """A DECIMAL has at most 65 digits, a sign and a point."""

@@ -12,7 +12,7 @@ from ticdc_producer.scenario.generate.arrays import Longs
 from ticdc_producer.scenario.generate.partitions import partition_columns, partitions_of_versions
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
 from ticdc_producer.scenario.generate.row_history import NEVER, Versions
-from ticdc_producer.scenario.sql.partitioning import Partitioning
+from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
 
 _AT_ONCE = 1 << 16
 

@@ -15,7 +15,7 @@ from ticdc_producer.scenario.generate.plan import GeneratePlan, salt
 from ticdc_producer.scenario.generate.spec import Generate, SourceLines
 from ticdc_producer.scenario.generate.table_spec import DDLMix
 from ticdc_producer.scenario.load import GenerateStep, ScenarioFile
-from ticdc_producer.scenario.sql.session import Session
+from ticdc_producer.scenario.sql.session.session import Session
 
 _ADDED = (
     "INT DEFAULT 7",

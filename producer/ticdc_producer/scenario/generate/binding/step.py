@@ -32,7 +32,7 @@ from ticdc_producer.scenario.generate.table_schedule import (
     schedules_by_statement,
 )
 from ticdc_producer.scenario.generate.table_spec import ColumnSpec, ResolvedTableSpec, load_commits
-from ticdc_producer.scenario.sql.partitioning import Partitioning
+from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
 
 _DEFAULT_SPEC = ColumnSpec()
 _CHANGES = {"insert": 1, "update": 1, "replace": 2}

@@ -10,7 +10,7 @@ from ticdc_producer.scenario.sql.ddl.context import DDLContext
 from ticdc_producer.scenario.sql.ddl.options import change_setting, convert_charset, set_options
 from ticdc_producer.scenario.sql.ddl.partitions import change_partitions
 from ticdc_producer.scenario.sql.ddl.table import rename
-from ticdc_producer.scenario.sql.key_definition import draft_key
+from ticdc_producer.scenario.sql.definition.key_definition import draft_key
 from ticdc_producer.scenario.sql.syntax.alter import (
     AddColumn,
     AddKey,

@@ -16,7 +16,6 @@ from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.sql.assign import null_error
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
 from ticdc_producer.scenario.sql.ddl.foreign_keys import (
     check_columns_exist,
@@ -24,11 +23,12 @@ from ticdc_producer.scenario.sql.ddl.foreign_keys import (
     renamed_columns,
     update_parent_columns,
 )
-from ticdc_producer.scenario.sql.foreign_key import ForeignKeyInfo
-from ticdc_producer.scenario.sql.generated import check_generated, fill_generated
-from ticdc_producer.scenario.sql.scope import Scope
-from ticdc_producer.scenario.sql.storage import Row, Table
-from ticdc_producer.scenario.sql.table_definition import check_auto_increment, check_names
+from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo
+from ticdc_producer.scenario.sql.definition.generated import check_generated, fill_generated
+from ticdc_producer.scenario.sql.definition.table_definition import check_auto_increment, check_names
+from ticdc_producer.scenario.sql.dml.assign import null_error
+from ticdc_producer.scenario.sql.expression.scope import Scope
+from ticdc_producer.scenario.sql.store.storage import Row, Table
 
 Fill: TypeAlias = Callable[[Sequence[Value]], Value]
 """Computes a column's value from the old values of a row."""

@@ -16,12 +16,12 @@ from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MyS
 from ticdc_producer.model.values.coerce import coerce, read
 from ticdc_producer.model.values.coerce_text import cut_text
 from ticdc_producer.model.values.sql_value import SQLMode
-from ticdc_producer.scenario.sql.assign import default_value
-from ticdc_producer.scenario.sql.column_changes import is_rewritten
-from ticdc_producer.scenario.sql.column_default import with_default
-from ticdc_producer.scenario.sql.column_definition import ColumnDraft, draft_column, make_column
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration, Fill
-from ticdc_producer.scenario.sql.generated import columns_of, dependent_columns, expression_of
+from ticdc_producer.scenario.sql.definition.column_changes import is_rewritten
+from ticdc_producer.scenario.sql.definition.column_default import with_default
+from ticdc_producer.scenario.sql.definition.column_definition import ColumnDraft, draft_column, make_column
+from ticdc_producer.scenario.sql.definition.generated import columns_of, dependent_columns, expression_of
+from ticdc_producer.scenario.sql.dml.assign import default_value
 from ticdc_producer.scenario.sql.syntax.alter import AddColumn, AlterColumn, ChangeColumn
 from ticdc_producer.scenario.sql.syntax.column import Column, Position
 

@@ -9,10 +9,10 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.catalog import DISCARDED, Action, DDLJob
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLMode
-from ticdc_producer.scenario.sql.cluster import TiDBCluster
-from ticdc_producer.scenario.sql.describe import defined_columns
-from ticdc_producer.scenario.sql.statements import Statement
+from ticdc_producer.scenario.sql.definition.describe import defined_columns
+from ticdc_producer.scenario.sql.store.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.syntax.statement import DDL
+from ticdc_producer.scenario.sql.text.statements import Statement
 
 NO_HANDLE_KEY = "no primary key or not-null unique key"
 NOT_REPLICATED = "TiCDC does not replicate DDL of this kind"

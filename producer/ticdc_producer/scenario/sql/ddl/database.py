@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.catalog import Action
-from ticdc_producer.scenario.sql import cluster
-from ticdc_producer.scenario.sql.column_definition import known_charset, known_collation
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
 from ticdc_producer.scenario.sql.ddl.foreign_keys import check_dropped
+from ticdc_producer.scenario.sql.definition.column_definition import known_charset, known_collation
+from ticdc_producer.scenario.sql.definition.table_definition import table_charset_of
+from ticdc_producer.scenario.sql.store import cluster
 from ticdc_producer.scenario.sql.syntax.statement import DatabaseStatement
 from ticdc_producer.scenario.sql.syntax.table_option import TableOption
-from ticdc_producer.scenario.sql.table_definition import table_charset_of
 
 _SERVER_CHARSET = ("utf8mb4", "utf8mb4_bin")
 

@@ -12,11 +12,11 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.sql.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
-from ticdc_producer.scenario.sql.foreign_key import ForeignKeyInfo
-from ticdc_producer.scenario.sql.references import ResolvedForeignKey, resolve_reference
-from ticdc_producer.scenario.sql.storage import Table
+from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo
+from ticdc_producer.scenario.sql.dml.references import ResolvedForeignKey, resolve_reference
+from ticdc_producer.scenario.sql.store.cluster import TiDBCluster
+from ticdc_producer.scenario.sql.store.storage import Table
 
 _SET_NULL = "SET NULL"
 

@@ -13,9 +13,13 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.table import PartitionInfo
 from ticdc_producer.scenario.sql.ddl.context import DDLContext
-from ticdc_producer.scenario.sql.partition_definition import MOST_PARTITIONS, checked_count, draft_partitions
-from ticdc_producer.scenario.sql.partitioning import Partitioning
-from ticdc_producer.scenario.sql.storage import Table
+from ticdc_producer.scenario.sql.definition.partition_definition import (
+    MOST_PARTITIONS,
+    checked_count,
+    draft_partitions,
+)
+from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
+from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.syntax.partition_change import ChangePartitions
 
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
-from ticdc_producer.scenario.sql.foreign_key import free_name, make_foreign_key, missing_index
-from ticdc_producer.scenario.sql.generated import columns_of, expression_of
-from ticdc_producer.scenario.sql.key_definition import KeyDraft, add_keys, draft_key, never_null
-from ticdc_producer.scenario.sql.partition_bounds import check_keys
+from ticdc_producer.scenario.sql.definition.foreign_key import free_name, make_foreign_key, missing_index
+from ticdc_producer.scenario.sql.definition.generated import columns_of, expression_of
+from ticdc_producer.scenario.sql.definition.key_definition import KeyDraft, add_keys, draft_key, never_null
+from ticdc_producer.scenario.sql.definition.partition_bounds import check_keys
 from ticdc_producer.scenario.sql.syntax import key as syntax
 from ticdc_producer.scenario.sql.syntax.alter import AddKey
 

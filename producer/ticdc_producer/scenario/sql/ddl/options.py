@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ticdc_producer.model.catalog import Action
-from ticdc_producer.scenario.sql.column_definition import known_charset, known_collation
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
 from ticdc_producer.scenario.sql.ddl.columns import convert_columns
+from ticdc_producer.scenario.sql.definition.column_definition import known_charset, known_collation
+from ticdc_producer.scenario.sql.definition.table_definition import table_charset_of, whole_number
 from ticdc_producer.scenario.sql.syntax.alter import ConvertTo, Setting
 from ticdc_producer.scenario.sql.syntax.table_option import TableOption
-from ticdc_producer.scenario.sql.table_definition import table_charset_of, whole_number
 
 _NO_JOB = frozenset({
     "ENGINE", "ROW_FORMAT", "STATS_PERSISTENT", "KEY_BLOCK_SIZE", "CHECKSUM", "ALGORITHM", "LOCK",

@@ -15,14 +15,14 @@ from ticdc_producer.model.table import PartitionInfo, TableInfo
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted, quoted_name
 from ticdc_producer.scenario.sql.ddl.hash_partitions import add_hash_partitions, coalesce_partitions
 from ticdc_producer.scenario.sql.ddl.table import partitioned
-from ticdc_producer.scenario.sql.partition_bounds import bounds_of, validate_bounds
-from ticdc_producer.scenario.sql.partition_definition import (
+from ticdc_producer.scenario.sql.definition.partition_bounds import bounds_of, validate_bounds
+from ticdc_producer.scenario.sql.definition.partition_definition import (
     PartitionDraft,
     draft_partitioning,
     draft_partitions,
 )
-from ticdc_producer.scenario.sql.partitioning import Bound, Partitioning
-from ticdc_producer.scenario.sql.storage import Table
+from ticdc_producer.scenario.sql.definition.partitioning import Bound, Partitioning
+from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.syntax.partition import PartitionBy
 from ticdc_producer.scenario.sql.syntax.partition_change import ChangePartitions
 

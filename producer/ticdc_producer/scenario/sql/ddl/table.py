@@ -7,7 +7,6 @@ from dataclasses import replace
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.table import PartitionInfo, TableInfo
-from ticdc_producer.scenario.sql.allocator import row_ids
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
 from ticdc_producer.scenario.sql.ddl.foreign_keys import (
     check_dropped,
@@ -15,18 +14,19 @@ from ticdc_producer.scenario.sql.ddl.foreign_keys import (
     check_truncated,
     update_parent_name,
 )
-from ticdc_producer.scenario.sql.foreign_key import ForeignKeyInfo, free_name
-from ticdc_producer.scenario.sql.partition_bounds import make_partitioning
-from ticdc_producer.scenario.sql.partition_definition import PartitioningDraft
-from ticdc_producer.scenario.sql.partitioning import Partitioning
-from ticdc_producer.scenario.sql.storage import Table
+from ticdc_producer.scenario.sql.definition.foreign_key import ForeignKeyInfo, free_name
+from ticdc_producer.scenario.sql.definition.partition_bounds import make_partitioning
+from ticdc_producer.scenario.sql.definition.partition_definition import PartitioningDraft
+from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
+from ticdc_producer.scenario.sql.definition.table_definition import TableDraft, draft_table, make_table
+from ticdc_producer.scenario.sql.store.allocator import row_ids
+from ticdc_producer.scenario.sql.store.storage import Table
 from ticdc_producer.scenario.sql.syntax.statement import (
     CreateTable,
     DropObjects,
     RenameTables,
     TruncateTable,
 )
-from ticdc_producer.scenario.sql.table_definition import TableDraft, draft_table, make_table
 
 
 def create_table(node: CreateTable, context: DDLContext) -> None:

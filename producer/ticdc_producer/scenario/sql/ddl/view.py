@@ -14,13 +14,13 @@ from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.sql.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
-from ticdc_producer.scenario.sql.dialect import parse_dml
 from ticdc_producer.scenario.sql.query.context import StatementContext
-from ticdc_producer.scenario.sql.session_settings import SessionValues
+from ticdc_producer.scenario.sql.session.session_settings import SessionValues
+from ticdc_producer.scenario.sql.store.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.syntax.statement import DropObjects
 from ticdc_producer.scenario.sql.syntax.view import CreateView
+from ticdc_producer.scenario.sql.text.dialect import parse_dml
 
 
 def create_view(node: CreateView, context: DDLContext) -> None:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.number_text import as_number
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
-from ticdc_producer.scenario.sql.compare import as_boolean, compare
+from ticdc_producer.scenario.sql.expression.compare import as_boolean, compare
 from ticdc_producer.scenario.sql.functions.function import Function, to_integer
 
 

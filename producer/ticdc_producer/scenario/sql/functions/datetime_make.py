@@ -24,6 +24,7 @@ from ticdc_producer.model.values.temporal_text import (
     time_of_day,
     two_digit_year,
 )
+from ticdc_producer.scenario.sql.expression.zone import time_zone
 from ticdc_producer.scenario.sql.functions.datetime_argument import (
     calendar_datetime_argument,
     clip_time,
@@ -34,7 +35,6 @@ from ticdc_producer.scenario.sql.functions.datetime_argument import (
 )
 from ticdc_producer.scenario.sql.functions.datetime_format import format_datetime
 from ticdc_producer.scenario.sql.functions.function import Function, reject_value, to_integer, value_function
-from ticdc_producer.scenario.sql.zone import time_zone
 
 _LAST_UNIX_TIME = 32536771199
 _SECOND = 1_000_000

@@ -10,9 +10,16 @@ from collections.abc import Callable, Sequence
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.json_document import JsonValue, json_of
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
+from ticdc_producer.scenario.sql.expression.json_path import (
+    Cells,
+    Leg,
+    MemberLeg,
+    Path,
+    require_single,
+    values_at,
+)
 from ticdc_producer.scenario.sql.functions.function import Function
 from ticdc_producer.scenario.sql.functions.json_search import result, to_document, to_path
-from ticdc_producer.scenario.sql.json_path import Cells, Leg, MemberLeg, Path, require_single, values_at
 
 Change = Callable[[JsonValue, Path, JsonValue], JsonValue]
 

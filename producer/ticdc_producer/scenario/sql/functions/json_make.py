@@ -21,9 +21,9 @@ from ticdc_producer.model.values.json_document import (
     quoted,
 )
 from ticdc_producer.model.values.sql_value import JsonText, SQLMode, SQLValue, display_value
+from ticdc_producer.scenario.sql.expression.json_path import extract, require_single
 from ticdc_producer.scenario.sql.functions.function import Function, value_function
 from ticdc_producer.scenario.sql.functions.json_search import document_function, result, to_document, to_path
-from ticdc_producer.scenario.sql.json_path import extract, require_single
 
 
 def _array(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:

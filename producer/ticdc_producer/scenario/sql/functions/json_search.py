@@ -19,9 +19,8 @@ from ticdc_producer.model.values.json_document import (
     to_json_text,
 )
 from ticdc_producer.model.values.sql_value import JsonText, SQLMode, SQLValue, display_value
-from ticdc_producer.scenario.sql.compare import like
-from ticdc_producer.scenario.sql.functions.function import Function, value_function
-from ticdc_producer.scenario.sql.json_path import (
+from ticdc_producer.scenario.sql.expression.compare import like
+from ticdc_producer.scenario.sql.expression.json_path import (
     Path,
     children_at,
     extract,
@@ -31,6 +30,7 @@ from ticdc_producer.scenario.sql.json_path import (
     require_single,
     values_at,
 )
+from ticdc_producer.scenario.sql.functions.function import Function, value_function
 
 
 def to_document(value: SQLValue) -> JsonValue:

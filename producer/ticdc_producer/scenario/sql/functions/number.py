@@ -12,7 +12,7 @@ from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decim
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.number_text import EXACT, as_float
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned
-from ticdc_producer.scenario.sql.arithmetic import MAX_SCALE, bits_of, modulo, negate, number_of
+from ticdc_producer.scenario.sql.expression.arithmetic import MAX_SCALE, bits_of, modulo, negate, number_of
 from ticdc_producer.scenario.sql.functions import real_math
 from ticdc_producer.scenario.sql.functions.function import Function, to_integer, value_function
 

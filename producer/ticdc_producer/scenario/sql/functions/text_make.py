@@ -12,7 +12,7 @@ from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.number_text import as_number, rounded
 from ticdc_producer.model.values.sql_value import BinaryLiteral, Quotient, SQLMode, SQLValue
-from ticdc_producer.scenario.sql.arithmetic import bits_of, number_of
+from ticdc_producer.scenario.sql.expression.arithmetic import bits_of, number_of
 from ticdc_producer.scenario.sql.functions.function import (
     MAX_PACKET,
     Function,

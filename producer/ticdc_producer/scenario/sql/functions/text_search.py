@@ -14,7 +14,7 @@ from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.collation import sort_key, untrimmed_key
 from ticdc_producer.model.values.number_text import as_float, check_number
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
-from ticdc_producer.scenario.sql.compare import compare
+from ticdc_producer.scenario.sql.expression.compare import compare
 from ticdc_producer.scenario.sql.functions.function import Function, is_binary, to_integer, value_function
 from ticdc_producer.scenario.sql.functions.text import lower
 

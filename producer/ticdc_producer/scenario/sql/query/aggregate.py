@@ -16,11 +16,11 @@ from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.json_document import json_of, to_json_text
 from ticdc_producer.model.values.number_text import EXACT
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned
-from ticdc_producer.scenario.sql import arithmetic
-from ticdc_producer.scenario.sql.call_normalizer import Aggregate
-from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, collation_of, compare
-from ticdc_producer.scenario.sql.evaluate import evaluate
-from ticdc_producer.scenario.sql.ordering import SortKey, sort_rows
+from ticdc_producer.scenario.sql.expression import arithmetic
+from ticdc_producer.scenario.sql.expression.call_normalizer import Aggregate
+from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, collation_of, compare
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression.ordering import SortKey, sort_rows
 from ticdc_producer.scenario.sql.query.equality import distinct_key
 from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
 

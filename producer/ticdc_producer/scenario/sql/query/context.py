@@ -11,22 +11,22 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
-from ticdc_producer.scenario.sql.clause import named_table, refuse_other_clauses
-from ticdc_producer.scenario.sql.compare import collation_of
-from ticdc_producer.scenario.sql.digits_inference import digits_of
-from ticdc_producer.scenario.sql.eval_type import EvalType, converted, merged_type, type_of_value
-from ticdc_producer.scenario.sql.evaluate import evaluate
-from ticdc_producer.scenario.sql.expression_check import check_expression
-from ticdc_producer.scenario.sql.number_digits import Digits, merged_digits
+from ticdc_producer.scenario.sql.expression.compare import collation_of
+from ticdc_producer.scenario.sql.expression.digits_inference import digits_of
+from ticdc_producer.scenario.sql.expression.eval_type import EvalType, converted, merged_type, type_of_value
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.number_digits import Digits, merged_digits
+from ticdc_producer.scenario.sql.expression.scope import Scope
+from ticdc_producer.scenario.sql.expression.type_inference import type_of
 from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, check_column_counts
 from ticdc_producer.scenario.sql.query.select import SelectPlan
 from ticdc_producer.scenario.sql.query.set_operation import SetPlan
 from ticdc_producer.scenario.sql.query.source import Field, QuerySource, Source, TableSource
 from ticdc_producer.scenario.sql.query.subquery import Subqueries
-from ticdc_producer.scenario.sql.scope import Scope
-from ticdc_producer.scenario.sql.session_settings import SessionValues
-from ticdc_producer.scenario.sql.storage import Table
-from ticdc_producer.scenario.sql.type_inference import type_of
+from ticdc_producer.scenario.sql.session.session_settings import SessionValues
+from ticdc_producer.scenario.sql.store.storage import Table
+from ticdc_producer.scenario.sql.text.clause import named_table, refuse_other_clauses
 
 View: TypeAlias = tuple[TableInfo, exp.Expr]
 """A view and its query."""

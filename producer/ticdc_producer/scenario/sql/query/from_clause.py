@@ -12,13 +12,13 @@ from dataclasses import replace
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.scenario.sql.call_normalizer import own_nodes
-from ticdc_producer.scenario.sql.clause import refuse_other_clauses
-from ticdc_producer.scenario.sql.dialect import COMMA
-from ticdc_producer.scenario.sql.lookup import joined_by_and
+from ticdc_producer.scenario.sql.expression.call_normalizer import own_nodes
 from ticdc_producer.scenario.sql.query.join import JoinNode, Leaf, Node, conditions_of
 from ticdc_producer.scenario.sql.query.scope import Names, Position
 from ticdc_producer.scenario.sql.query.source import Source
+from ticdc_producer.scenario.sql.store.lookup import joined_by_and
+from ticdc_producer.scenario.sql.text.clause import refuse_other_clauses
+from ticdc_producer.scenario.sql.text.dialect import COMMA
 
 _JOIN_CLAUSES = ("this", "on", "side", "kind", "using", "method")
 _KINDS = ("", "INNER", "CROSS", "OUTER", "STRAIGHT_JOIN")

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Sequence
 from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.scenario.sql.call_normalizer import aggregate_of, aggregates_in
-from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, collation_of
-from ticdc_producer.scenario.sql.evaluate import evaluate
-from ticdc_producer.scenario.sql.lookup import joined_by_and
+from ticdc_producer.scenario.sql.expression.call_normalizer import aggregate_of, aggregates_in
+from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, collation_of
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate
 from ticdc_producer.scenario.sql.query.aggregate import aggregate_value
 from ticdc_producer.scenario.sql.query.equality import distinct_key
 from ticdc_producer.scenario.sql.query.scope import Combination, Names, Position, QueryScope
 from ticdc_producer.scenario.sql.query.source import TableSource
+from ticdc_producer.scenario.sql.store.lookup import joined_by_and
 
 
 class Grouping:

@@ -13,12 +13,12 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
-from ticdc_producer.scenario.sql.call_normalizer import own_nodes
-from ticdc_producer.scenario.sql.compare import SUBQUERIES, as_boolean, shared_collation
-from ticdc_producer.scenario.sql.evaluate import evaluate
-from ticdc_producer.scenario.sql.lookup import joined_by_and
+from ticdc_producer.scenario.sql.expression.call_normalizer import own_nodes
+from ticdc_producer.scenario.sql.expression.compare import SUBQUERIES, as_boolean, shared_collation
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate
 from ticdc_producer.scenario.sql.query.scope import Combination, Names, QueryScope
 from ticdc_producer.scenario.sql.query.source import SourceRow
+from ticdc_producer.scenario.sql.store.lookup import joined_by_and
 
 
 @dataclass(frozen=True, slots=True)

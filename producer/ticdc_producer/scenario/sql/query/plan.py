@@ -10,9 +10,9 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import SQLValue
-from ticdc_producer.scenario.sql.ordering import row_count
+from ticdc_producer.scenario.sql.expression.ordering import row_count
+from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.source import Field
-from ticdc_producer.scenario.sql.scope import Scope
 
 QueryRow: TypeAlias = list[SQLValue]
 RowT = TypeVar("RowT")

@@ -12,15 +12,15 @@ from sqlglot import exp
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.values.sql_value import SQLValue
-from ticdc_producer.scenario.sql.call_normalizer import column_name
-from ticdc_producer.scenario.sql.compare import collation_of
-from ticdc_producer.scenario.sql.digits_inference import digits_of
-from ticdc_producer.scenario.sql.eval_type import EvalType
-from ticdc_producer.scenario.sql.evaluate import evaluate
-from ticdc_producer.scenario.sql.number_digits import Digits
+from ticdc_producer.scenario.sql.expression.call_normalizer import column_name
+from ticdc_producer.scenario.sql.expression.compare import collation_of
+from ticdc_producer.scenario.sql.expression.digits_inference import digits_of
+from ticdc_producer.scenario.sql.expression.eval_type import EvalType
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression.number_digits import Digits
+from ticdc_producer.scenario.sql.expression.scope import Scope
+from ticdc_producer.scenario.sql.expression.type_inference import type_of
 from ticdc_producer.scenario.sql.query.source import Field, Source, SourceRow
-from ticdc_producer.scenario.sql.scope import Scope
-from ticdc_producer.scenario.sql.type_inference import type_of
 
 Combination: TypeAlias = tuple[SourceRow | None, ...]
 """One row of each source; None for a source that is not joined yet, or that an outer join fills with NULL."""

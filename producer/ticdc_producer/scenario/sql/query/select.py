@@ -9,13 +9,14 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
-from ticdc_producer.scenario.sql.call_normalizer import aggregates_in
-from ticdc_producer.scenario.sql.clause import refuse_other_clauses
-from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, as_boolean, collation_of
-from ticdc_producer.scenario.sql.digits_inference import digits_of
-from ticdc_producer.scenario.sql.evaluate import evaluate
-from ticdc_producer.scenario.sql.expression_check import check_expression
-from ticdc_producer.scenario.sql.ordering import SortKey, sort_rows
+from ticdc_producer.scenario.sql.expression.call_normalizer import aggregates_in
+from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, as_boolean, collation_of
+from ticdc_producer.scenario.sql.expression.digits_inference import digits_of
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.ordering import SortKey, sort_rows
+from ticdc_producer.scenario.sql.expression.scope import Context, Scope
+from ticdc_producer.scenario.sql.expression.type_inference import type_of
 from ticdc_producer.scenario.sql.query.equality import distinct_key
 from ticdc_producer.scenario.sql.query.from_clause import FromClause
 from ticdc_producer.scenario.sql.query.grouping import Grouping, by_position, group_expressions
@@ -23,8 +24,7 @@ from ticdc_producer.scenario.sql.query.join import JoinPlan
 from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, limited
 from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
 from ticdc_producer.scenario.sql.query.source import Field, Source
-from ticdc_producer.scenario.sql.scope import Context, Scope
-from ticdc_producer.scenario.sql.type_inference import type_of
+from ticdc_producer.scenario.sql.text.clause import refuse_other_clauses
 
 _KNOWN = (
     "expressions", "from_", "joins", "where", "group", "having", "order", "limit", "offset", "distinct",

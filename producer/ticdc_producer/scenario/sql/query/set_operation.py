@@ -14,20 +14,20 @@ from sqlglot import exp
 from ticdc_producer.errors import UnsupportedSQL
 from ticdc_producer.model.values.number_text import EXACT
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
-from ticdc_producer.scenario.sql.arithmetic import scale_of
-from ticdc_producer.scenario.sql.clause import refuse_other_clauses
-from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, collation_of, merged_collation
-from ticdc_producer.scenario.sql.eval_type import WHOLE, EvalType, converted, merged_type
-from ticdc_producer.scenario.sql.evaluate import evaluate
-from ticdc_producer.scenario.sql.expression_check import check_expression
-from ticdc_producer.scenario.sql.number_digits import OF_INTEGER, Digits, merged_digits
-from ticdc_producer.scenario.sql.ordering import SortKey, sort_rows
+from ticdc_producer.scenario.sql.expression.arithmetic import scale_of
+from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION, collation_of, merged_collation
+from ticdc_producer.scenario.sql.expression.eval_type import WHOLE, EvalType, converted, merged_type
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.number_digits import OF_INTEGER, Digits, merged_digits
+from ticdc_producer.scenario.sql.expression.ordering import SortKey, sort_rows
+from ticdc_producer.scenario.sql.expression.scope import Context, Scope
 from ticdc_producer.scenario.sql.query.equality import distinct_key
 from ticdc_producer.scenario.sql.query.grouping import by_position
 from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, check_column_counts, limited
 from ticdc_producer.scenario.sql.query.scope import Names, QueryScope
 from ticdc_producer.scenario.sql.query.source import Field, QuerySource, SourceRow
-from ticdc_producer.scenario.sql.scope import Context, Scope
+from ticdc_producer.scenario.sql.text.clause import refuse_other_clauses
 
 _OPERATORS = {exp.Union: "UNION", exp.Intersect: "INTERSECT", exp.Except: "EXCEPT"}
 

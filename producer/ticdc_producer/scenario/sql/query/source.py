@@ -11,13 +11,13 @@ from sqlglot import exp
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.values.coerce import read
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
-from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION
-from ticdc_producer.scenario.sql.eval_type import EvalType, type_of_column
-from ticdc_producer.scenario.sql.lookup import Lookup, rows_equal
-from ticdc_producer.scenario.sql.number_digits import Digits, digits_of_column
+from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
+from ticdc_producer.scenario.sql.expression.eval_type import EvalType, type_of_column
+from ticdc_producer.scenario.sql.expression.number_digits import Digits, digits_of_column
+from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.equality import ValueIndex
-from ticdc_producer.scenario.sql.scope import Scope
-from ticdc_producer.scenario.sql.storage import Row, RowLocation, Table
+from ticdc_producer.scenario.sql.store.lookup import Lookup, rows_equal
+from ticdc_producer.scenario.sql.store.storage import Row, RowLocation, Table
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,12 +8,17 @@ from sqlglot import exp
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
-from ticdc_producer.scenario.sql.compare import DEFAULT_COLLATION, collation_of, compare, merged_collation
-from ticdc_producer.scenario.sql.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression.compare import (
+    DEFAULT_COLLATION,
+    collation_of,
+    compare,
+    merged_collation,
+)
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.query.aggregate import extreme
 from ticdc_producer.scenario.sql.query.equality import ValueIndex, distinct_key
 from ticdc_producer.scenario.sql.query.plan import QueryPlan
-from ticdc_producer.scenario.sql.scope import Scope
 
 _ACCEPTED: dict[type[exp.Expr], Callable[[int], bool]] = {
     exp.EQ: lambda order: order == 0,

@@ -5,8 +5,8 @@ Rules: tidb ``pkg/parser/types/field_type.go`` (``RestoreAsCastType``); ``parser
 
 from __future__ import annotations
 
-from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.syntax.names import accept_charset_words, read_charset
+from ticdc_producer.scenario.sql.text.cursor import Cursor
 
 _DEFAULT_DECIMAL = 10
 _SINGLE_PRECISION_BITS = 24

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 
-from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.restore.expression import read_expression
 from ticdc_producer.scenario.sql.restore.functions import read_call
 from ticdc_producer.scenario.sql.restore.grammar import printed
@@ -21,7 +20,6 @@ from ticdc_producer.scenario.sql.restore.names import (
     read_column_name,
     tidb_comment,
 )
-from ticdc_producer.scenario.sql.statements import split_statements
 from ticdc_producer.scenario.sql.syntax.column import (
     Attribute,
     AutoRandom,
@@ -36,6 +34,8 @@ from ticdc_producer.scenario.sql.syntax.column import (
 )
 from ticdc_producer.scenario.sql.syntax.column_type import ColumnType
 from ticdc_producer.scenario.sql.syntax.key import Check, References
+from ticdc_producer.scenario.sql.text.cursor import Cursor
+from ticdc_producer.scenario.sql.text.statements import split_statements
 
 _TODAY_NAMES = ("CURRENT_DATE", "CURDATE")
 _BINARY_TYPES = {

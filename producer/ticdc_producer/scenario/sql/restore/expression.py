@@ -7,8 +7,6 @@ Rules: tidb ``pkg/parser/ast/expressions.go`` (``Restore``); ``parser.y`` (``Exp
 
 from __future__ import annotations
 
-from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.dialect import TokenType
 from ticdc_producer.scenario.sql.restore import functions, query
 from ticdc_producer.scenario.sql.restore.grammar import production, read_expressions
 from ticdc_producer.scenario.sql.restore.interval import is_unit, read_interval
@@ -20,6 +18,8 @@ from ticdc_producer.scenario.sql.restore.names import (
 )
 from ticdc_producer.scenario.sql.restore.subquery_lookahead import starts_subquery
 from ticdc_producer.scenario.sql.syntax.names import read_collation
+from ticdc_producer.scenario.sql.text.cursor import Cursor
+from ticdc_producer.scenario.sql.text.dialect import TokenType
 
 _COMPARISONS = ("=", ">=", ">", "<=", "<", "!=", "<>", "<=>")
 _NEGATED = ("IN", "BETWEEN", "LIKE", "ILIKE", "REGEXP", "RLIKE")

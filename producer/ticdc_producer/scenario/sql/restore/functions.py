@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.dialect import TokenType
 from ticdc_producer.scenario.sql.restore import grammar, window
 from ticdc_producer.scenario.sql.restore.cast import read_cast_type
 from ticdc_producer.scenario.sql.restore.interval import read_interval, read_unit
@@ -21,6 +19,8 @@ from ticdc_producer.scenario.sql.restore.names import (
 )
 from ticdc_producer.scenario.sql.restore.ordering import read_order
 from ticdc_producer.scenario.sql.syntax.names import read_charset
+from ticdc_producer.scenario.sql.text.cursor import Cursor
+from ticdc_producer.scenario.sql.text.dialect import TokenType
 
 _WITHOUT_BRACKETS = (
     "CURRENT_DATE", "CURRENT_ROLE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "CURRENT_USER", "LOCALTIME",

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from ticdc_producer.scenario.sql.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.syntax.names import read_list
+from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
 
 Production: TypeAlias = Callable[[Cursor], str]
 

@@ -5,8 +5,8 @@ Rules: tidb ``pkg/parser/ast/functions.go`` (``TimeUnitExpr``); ``parser.y`` (``
 
 from __future__ import annotations
 
-from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.restore import grammar
+from ticdc_producer.scenario.sql.text.cursor import Cursor
 
 _SIMPLE_UNITS = ("MICROSECOND", "SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
 _UNITS = frozenset({

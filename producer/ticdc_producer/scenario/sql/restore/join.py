@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.restore import grammar
 from ticdc_producer.scenario.sql.restore.names import quote_name, read_name, read_table_name
 from ticdc_producer.scenario.sql.restore.subquery_lookahead import starts_subquery
 from ticdc_producer.scenario.sql.syntax.names import read_bracketed_list, read_list
+from ticdc_producer.scenario.sql.text.cursor import Cursor
 
 _AFTER_TABLE = frozenset({
     ",", ")", "JOIN", "INNER", "CROSS", "LEFT", "RIGHT", "NATURAL", "STRAIGHT_JOIN", "ON", "USING", "WHERE",

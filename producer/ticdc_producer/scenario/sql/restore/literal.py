@@ -9,9 +9,9 @@ import math
 from decimal import Decimal
 
 from ticdc_producer.model.values.collation import CHARSET_ALIASES, DEFAULT_COLLATIONS
-from ticdc_producer.scenario.sql.cursor import Cursor
-from ticdc_producer.scenario.sql.dialect import TokenType
 from ticdc_producer.scenario.sql.restore.names import string_with_charset
+from ticdc_producer.scenario.sql.text.cursor import Cursor
+from ticdc_producer.scenario.sql.text.dialect import TokenType
 
 _MAX_DECIMAL_DIGITS = 81  # TiDB cuts off longer DECIMALs
 _MAX_UNSIGNED = (1 << 64) - 1

@@ -6,9 +6,9 @@ Rules: tidb ``pkg/parser/format/format.go`` (``WriteName``, ``WriteString``,
 
 from __future__ import annotations
 
-from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.syntax import names
 from ticdc_producer.scenario.sql.syntax.names import ColumnName, TableName
+from ticdc_producer.scenario.sql.text.cursor import Cursor
 
 
 def quote_name(text: str) -> str:

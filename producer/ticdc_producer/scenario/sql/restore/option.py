@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.restore.grammar import printed
 from ticdc_producer.scenario.sql.restore.interval import read_unit
 from ticdc_producer.scenario.sql.restore.literal import read_literal, read_number
@@ -20,6 +19,7 @@ from ticdc_producer.scenario.sql.restore.names import (
     tidb_comment,
 )
 from ticdc_producer.scenario.sql.syntax.table_option import STRINGS, TableOption
+from ticdc_producer.scenario.sql.text.cursor import Cursor
 
 PLACEMENT = "PLACEMENT POLICY"
 _FEATURES = {

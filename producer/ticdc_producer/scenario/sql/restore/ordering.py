@@ -5,9 +5,9 @@ Rules: tidb ``pkg/parser/ast/dml.go`` (``OrderByClause``, ``ByItem``).
 
 from __future__ import annotations
 
-from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.restore import grammar
 from ticdc_producer.scenario.sql.syntax.names import read_list
+from ticdc_producer.scenario.sql.text.cursor import Cursor
 
 
 def read_order(cursor: Cursor) -> str:

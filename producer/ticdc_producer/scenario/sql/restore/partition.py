@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ticdc_producer.scenario.sql.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.restore.expression import read_arithmetic, read_expression
 from ticdc_producer.scenario.sql.restore.grammar import printed
 from ticdc_producer.scenario.sql.restore.interval import is_unit, read_unit
 from ticdc_producer.scenario.sql.restore.names import column_text, quote_name
 from ticdc_producer.scenario.sql.restore.option import print_option
 from ticdc_producer.scenario.sql.syntax.partition import Partition, PartitionBy, PartitionMethod
+from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
 
 
 def print_partition_by(partitioning: PartitionBy) -> str:

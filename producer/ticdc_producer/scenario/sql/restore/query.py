@@ -5,13 +5,13 @@ Rules: tidb ``pkg/parser/ast/dml.go`` (``SelectStmt``, ``SetOprStmt``, ``WithCla
 
 from __future__ import annotations
 
-from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.restore import grammar, join, window
 from ticdc_producer.scenario.sql.restore.grammar import production
 from ticdc_producer.scenario.sql.restore.names import quote_name, read_name
 from ticdc_producer.scenario.sql.restore.ordering import read_order, read_order_item
 from ticdc_producer.scenario.sql.restore.subquery_lookahead import SET_OPERATORS
 from ticdc_producer.scenario.sql.syntax.names import read_bracketed_list, read_list
+from ticdc_producer.scenario.sql.text.cursor import Cursor
 
 _OPTIONS = (  # in TiDB's order; SQL_CACHE is not printed
     "SQL_SMALL_RESULT", "SQL_BIG_RESULT", "SQL_BUFFER_RESULT", "SQL_NO_CACHE", "SQL_CALC_FOUND_ROWS",

@@ -8,7 +8,6 @@ single quotes, TiDB's own features in comments, without placement, and with TTL 
 from __future__ import annotations
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.restore.alter import print_alter, print_elements
 from ticdc_producer.scenario.sql.restore.grammar import printed
 from ticdc_producer.scenario.sql.restore.key import print_index_options, print_parts
@@ -16,7 +15,6 @@ from ticdc_producer.scenario.sql.restore.names import IF_EXISTS, IF_NOT_EXISTS, 
 from ticdc_producer.scenario.sql.restore.option import print_database_options, print_options
 from ticdc_producer.scenario.sql.restore.partition import print_partition_by
 from ticdc_producer.scenario.sql.restore.query import read_query
-from ticdc_producer.scenario.sql.statements import split_statements
 from ticdc_producer.scenario.sql.syntax import parse_ddl
 from ticdc_producer.scenario.sql.syntax.statement import (
     DDL,
@@ -32,6 +30,8 @@ from ticdc_producer.scenario.sql.syntax.statement import (
     Unsent,
 )
 from ticdc_producer.scenario.sql.syntax.view import CreateView
+from ticdc_producer.scenario.sql.text.cursor import Cursor
+from ticdc_producer.scenario.sql.text.statements import split_statements
 
 
 def print_ddl(query: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.text.cursor import Cursor
 
 SET_OPERATORS = ("UNION", "EXCEPT", "INTERSECT")
 _AFTER_SELECT = (*SET_OPERATORS, "ORDER", "LIMIT")

@@ -5,12 +5,12 @@ Rules: tidb ``pkg/parser/ast/dml.go`` (``WindowSpec``, ``FrameClause``); ``funct
 
 from __future__ import annotations
 
-from ticdc_producer.scenario.sql.cursor import Cursor
 from ticdc_producer.scenario.sql.restore import grammar
 from ticdc_producer.scenario.sql.restore.interval import read_interval
 from ticdc_producer.scenario.sql.restore.names import read_name
 from ticdc_producer.scenario.sql.restore.ordering import read_order, read_order_item
 from ticdc_producer.scenario.sql.syntax.names import read_list
+from ticdc_producer.scenario.sql.text.cursor import Cursor
 
 _WITH_NULL_TREATMENT = ("LEAD", "LAG", "FIRST_VALUE", "LAST_VALUE", "NTH_VALUE")
 

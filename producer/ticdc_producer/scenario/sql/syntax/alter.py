@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ticdc_producer.scenario.sql.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.syntax.column import (
     Column,
     Default,
@@ -35,6 +34,7 @@ from ticdc_producer.scenario.sql.syntax.names import (
 from ticdc_producer.scenario.sql.syntax.partition import PartitionBy, read_partition_by
 from ticdc_producer.scenario.sql.syntax.partition_change import ChangePartitions, read_partition_change
 from ticdc_producer.scenario.sql.syntax.table_option import TableOption, read_table_options
+from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
 
 Element: TypeAlias = Column | Constraint
 

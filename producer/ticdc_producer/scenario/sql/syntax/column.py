@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ticdc_producer.scenario.sql.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.syntax.column_type import ColumnType, read_type
 from ticdc_producer.scenario.sql.syntax.key import (
     Check,
@@ -25,6 +24,7 @@ from ticdc_producer.scenario.sql.syntax.names import (
     read_collation,
     read_column_name,
 )
+from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
 
 
 @dataclass(frozen=True, slots=True)

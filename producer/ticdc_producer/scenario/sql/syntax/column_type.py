@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ticdc_producer.scenario.sql.cursor import Cursor, SourceText
-from ticdc_producer.scenario.sql.dialect import TokenType
 from ticdc_producer.scenario.sql.syntax.names import (
     accept_charset_words,
     read_bracketed_list,
     read_charset,
 )
+from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
+from ticdc_producer.scenario.sql.text.dialect import TokenType
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ticdc_producer.scenario.sql.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.syntax.names import (
     ColumnName,
     TableName,
@@ -17,6 +16,7 @@ from ticdc_producer.scenario.sql.syntax.names import (
     read_column_name,
     read_table_name,
 )
+from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
 
 KeyKind: TypeAlias = Literal["PRIMARY KEY", "UNIQUE", "INDEX", "FULLTEXT", "SPATIAL", "VECTOR", "COLUMNAR"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from ticdc_producer.model.values.collation import CHARSET_ALIASES
-from ticdc_producer.scenario.sql.cursor import Cursor
+from ticdc_producer.scenario.sql.text.cursor import Cursor
 
 _T = TypeVar("_T")
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ticdc_producer.scenario.sql.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.syntax.names import ColumnName, read_bracketed_list, read_column_name
 from ticdc_producer.scenario.sql.syntax.table_option import TableOption, read_table_option
+from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
 
 PartitionKind: TypeAlias = Literal["RANGE", "LIST", "HASH", "KEY"]
 

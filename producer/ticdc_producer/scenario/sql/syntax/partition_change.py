@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ticdc_producer.scenario.sql.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.syntax.names import (
     TableName,
     accept_if_exists,
@@ -17,6 +16,7 @@ from ticdc_producer.scenario.sql.syntax.names import (
     read_table_name,
 )
 from ticdc_producer.scenario.sql.syntax.partition import Partition, read_less_than, read_partitions
+from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
-from ticdc_producer.scenario.sql.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.syntax.alter import AlterPart, Element, read_element, read_parts
 from ticdc_producer.scenario.sql.syntax.key import Key, KeyKind, read_index_type, read_rest_of_key
 from ticdc_producer.scenario.sql.syntax.names import (
@@ -27,6 +26,7 @@ from ticdc_producer.scenario.sql.syntax.table_option import (
     read_table_options,
 )
 from ticdc_producer.scenario.sql.syntax.view import CreateView, read_create_view
+from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ticdc_producer.scenario.sql.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.syntax.names import (
     TableName,
     accept_charset_words,
@@ -19,6 +18,7 @@ from ticdc_producer.scenario.sql.syntax.names import (
     read_table_name,
     read_word_or_string,
 )
+from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
 
 NUMBERS = (
     "AVG_ROW_LENGTH", "CHECKSUM", "TABLE_CHECKSUM", "KEY_BLOCK_SIZE", "DELAY_KEY_WRITE", "MAX_ROWS",

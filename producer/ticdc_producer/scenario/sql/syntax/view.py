@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ticdc_producer.scenario.sql.cursor import Cursor, SourceText
 from ticdc_producer.scenario.sql.syntax.names import TableName, read_table_name
+from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

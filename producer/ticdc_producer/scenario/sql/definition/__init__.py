@@ -1,0 +1,1 @@
+"""What DDL defines: columns, keys, tables, partitions and generated columns."""

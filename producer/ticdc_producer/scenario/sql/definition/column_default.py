@@ -1,0 +1,164 @@
+"""Applies the DEFAULT of a column, and checks the few functions that TiDB accepts in it.
+
+Rules: tidb ``pkg/ddl/add_column.go`` (``getDefaultValue``, ``checkColumnDefaultValue``,
+``getFuncCallDefaultValue``); ``parser.y`` (``DefaultValueExpr``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.mysql_type import FLOATS, LOBS, MySQLType
+from ticdc_producer.model.values.coerce import coerce
+from ticdc_producer.model.values.coerce_text import to_bytes
+from ticdc_producer.model.values.number_text import plain_text
+from ticdc_producer.model.values.sql_value import BinaryLiteral, SQLMode, SQLValue
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate_constant
+from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.scope import Scope
+from ticdc_producer.scenario.sql.syntax.column import Default
+from ticdc_producer.scenario.sql.text.dialect import parse_expression
+
+T = MySQLType
+
+_CONSTANT_NODES = (
+    exp.Literal, exp.Paren, exp.Neg, exp.Null, exp.Boolean, exp.HexString, exp.BitString, exp.Introducer,
+    exp.Identifier, exp.Var,
+)  # fmt: skip
+
+
+def with_default(column: ColumnInfo, default: Default | None, mode: SQLMode, line: int) -> ColumnInfo:
+    """Add a DEFAULT to a column.
+
+    :param default: None without one.
+    :raises ScenarioError: for a default that the column cannot hold.
+    """
+    if default is None:
+        return column
+    if default.now is not None:
+        if column.type not in (T.TIMESTAMP, T.DATETIME) or default.now.digits != max(column.decimal, 0):
+            what = f"Invalid default value for {column.name!r}: CURRENT_TIMESTAMP does not fit its type"
+            raise ScenarioError(what, line=line, column=column.name)
+        return replace(column, has_default=True, default_expression="CURRENT_TIMESTAMP")
+    text = default.value.text
+    tree = parse_expression(text, line)
+    if text.startswith("(") and not _is_constant(tree):
+        stored = _stored_expression(column, text, mode, line)
+        return replace(column, has_default=True, default_expression=stored)
+    value = evaluate_constant(tree, mode)
+    if value is None:
+        if not column.nullable:
+            raise ScenarioError(
+                f"Invalid default value for {column.name!r}: NULL", line=line, column=column.name
+            )
+        return replace(column, has_default=True)
+    if column.type in LOBS or column.type == T.JSON:
+        what = f"BLOB, TEXT and JSON columns have no default: {column.name!r}"
+        raise ScenarioError(what, line=line, column=column.name)
+    try:
+        stored_value = coerce(column, value, mode)
+        written = _as_written(column, value, stored_value)
+        return replace(column, has_default=True, default=stored_value, default_text=written)
+    except UnsupportedSQL:
+        raise
+    except ScenarioError as error:
+        what = f"Invalid default value for {column.name!r}: {error.what}"
+        raise ScenarioError(what, line=line, column=column.name, value=error.value) from error
+
+
+def _stored_expression(column: ColumnInfo, text: str, mode: SQLMode, line: int) -> str:
+    """Return the text that TiDB stores for a DEFAULT that is computed per row.
+
+    :raises ScenarioError: for an expression that does not parse, or that TiDB or this tool does not compute.
+    """
+    expression = parse_expression(text, line)
+    if _name(expression.unnest()) not in _WITHOUT_RESULT:
+        check_expression(expression, Scope(mode))
+    check_default_function(column.name, expression, line)
+    from ticdc_producer.scenario.sql.restore import print_default  # most scenarios do not need its grammar
+
+    try:
+        stored = print_default(text)
+        if _name(expression.unnest()) not in _WITHOUT_RESULT:
+            check_expression(parse_expression(stored, line), Scope(mode))
+    except ScenarioError as error:
+        raise error.at("", line) from error.__cause__
+    if column.type == T.DATE and stored in ("current_date()", "curdate()"):
+        return "CURRENT_DATE"
+    return stored
+
+
+def _as_written(column: ColumnInfo, value: SQLValue, default: Value) -> bytes | None:
+    """Return the DEFAULT in TiDB's metadata, if it differs from the value that a row gets.
+
+    It has the user's digits of a DECIMAL or a YEAR, all digits of a floating point type, the trailing blanks
+    that a CHAR and the length of a VARCHAR cut off, and the leading zero bytes of a BIT.
+    """
+    if column.type in (T.STRING, T.VARCHAR) and not column.binary:
+        written = to_bytes(value)
+        return None if written == default else written
+    if column.type == T.BIT and isinstance(value, BinaryLiteral):
+        return bytes(value) if value[:1] == b"\0" and len(value) > 1 else None
+    if column.type == T.YEAR:
+        written = to_bytes(value)
+        return None if default is None or written == b"%04d" % int(default) else written
+    if column.type == T.NEW_DECIMAL:
+        written = to_bytes(value)
+        return None if written == default else written
+    if column.type in FLOATS and isinstance(value, Decimal):
+        return plain_text(float(value), T.DOUBLE)
+    return None
+
+
+def _is_constant(tree: exp.Expr) -> bool:
+    """Return whether an expression consists of literals and signs only."""
+    return all(isinstance(node, _CONSTANT_NODES) for node in tree.walk())
+
+
+_WITH_ANY_ARGUMENTS = {"CURDATE", "CURRENT_DATE", "JSON_ARRAY", "JSON_OBJECT", "JSON_QUOTE", "VEC_FROM_TEXT"}
+_WITHOUT_RESULT = {"RAND", "UUID", "UUID_TO_BIN"}
+"""Functions that a DEFAULT may have, but that this tool does not compute: each row has to give a value."""
+_FORMATS = {"%Y-%m", "%Y-%m-%d", "%Y-%m-%d %H.%i.%s", "%Y-%m-%d %H:%i:%s"}
+
+
+def check_default_function(column: str, expression: exp.Expr, line: int) -> None:
+    """Check that TiDB accepts an expression that is no literal.
+
+    :param column: name of the column.
+    :raises ScenarioError: if it does not.
+    """
+    call = expression.unnest()
+    name = _name(call)
+    if not name:
+        what = f"the DEFAULT of column {column!r} is neither a literal nor a call of a function"
+        raise ScenarioError(what, line=line, column=column, hint="TiDB accepts no other expression there")
+    if name in _WITH_ANY_ARGUMENTS or name in _WITHOUT_RESULT:
+        return
+    arguments = call.expressions
+    if name == "STR_TO_DATE" and all(isinstance(argument, exp.Literal) for argument in arguments):
+        return
+    if name == "DATE_FORMAT" and _is_date_of_now(arguments):
+        return
+    what = f"Default value expression of column {column!r} contains a disallowed function: {name}"
+    hint = "TiDB accepts JSON_OBJECT, JSON_ARRAY, JSON_QUOTE, STR_TO_DATE, CURRENT_DATE, DATE_FORMAT of NOW()"
+    raise ScenarioError(what, line=line, column=column, hint=hint)
+
+
+def _name(call: exp.Expr) -> str:
+    if isinstance(call, exp.Anonymous):
+        return str(call.this).upper()
+    if isinstance(call, exp.JSONObject):
+        return "JSON_OBJECT"
+    return call.sql_name() if isinstance(call, exp.Func) and not isinstance(call, exp.Binary) else ""
+
+
+def _is_date_of_now(arguments: list[exp.Expr]) -> bool:
+    if len(arguments) != 2 or _name(arguments[0]) != "NOW":
+        return False
+    return isinstance(arguments[1], exp.Literal) and arguments[1].this in _FORMATS

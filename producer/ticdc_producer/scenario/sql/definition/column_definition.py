@@ -1,0 +1,235 @@
+"""Builds the ``ColumnInfo`` of a column definition.
+
+Rules: tidb ``pkg/ddl/add_column.go`` (``columnDefToCol``, ``setCharsetCollationFlenDecimal``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.column import ColumnInfo, Generated
+from ticdc_producer.model.mysql_type import INTEGERS, MySQLType
+from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS, KNOWN, charset_of, sort_key
+from ticdc_producer.model.values.sql_value import SQLMode
+from ticdc_producer.scenario.sql.definition.column_default import with_default
+from ticdc_producer.scenario.sql.definition.column_type import (
+    MAX_VARCHAR,
+    WIDEST,
+    SQLType,
+    fitted_lob,
+    type_spec,
+)
+from ticdc_producer.scenario.sql.syntax.column import (
+    Attribute,
+    AutoRandom,
+    Column,
+    ColumnOption,
+    Default,
+    GeneratedAs,
+    InlineKey,
+    OnUpdate,
+)
+from ticdc_producer.scenario.sql.syntax.key import Check, References
+from ticdc_producer.scenario.sql.text.cursor import SourceText
+
+T = MySQLType
+
+
+@dataclass(slots=True, kw_only=True)
+class ColumnDraft:
+    """A parsed column definition, before the table's charset is known.
+
+    :param by_bytes: whether the word BINARY after the type requests the ``_bin`` collation of the charset.
+    :param nullable: None if the definition has neither NULL nor NOT NULL.
+    :param on_update_now: fractional digits of ``ON UPDATE CURRENT_TIMESTAMP``; -1 without it.
+    :param keys: ``primary`` or ``unique`` for each inline key.
+    :param clustered: CLUSTERED or NONCLUSTERED of an inline PRIMARY KEY; None if neither is given.
+    """
+
+    name: str
+    spec: SQLType
+    line: int
+    charset: str = ""
+    collation: str = ""
+    by_bytes: bool = False
+    nullable: bool | None = None
+    default: Default | None = None
+    on_update_now: int = -1
+    auto_increment: bool = False
+    comment: str = ""
+    keys: list[str] = field(default_factory=list)
+    clustered: bool | None = None
+    generated: Generated = ""
+    expression: str = ""
+    auto_random: bool = False
+
+
+def draft_column(column: Column) -> ColumnDraft:
+    """Return the draft of a column definition.
+
+    :raises UnsupportedSQL: for attributes, charsets and collations that this tool does not support.
+    """
+    source = column.source
+    draft = ColumnDraft(name=column.name[-1], spec=type_spec(column.type), line=source.line)
+    draft.by_bytes = column.type.binary
+    if column.type.charset:
+        draft.charset = known_charset(column.type.charset, column.type.source)
+    if draft.spec.serial:
+        _add_serial(draft)
+    for attribute in column.attributes:
+        _add_attribute(attribute, draft)
+    return draft
+
+
+def _add_serial(draft: ColumnDraft) -> None:
+    draft.nullable, draft.auto_increment = False, True
+    draft.keys.append("unique")
+
+
+def _add_attribute(attribute: Attribute, draft: ColumnDraft) -> None:
+    match attribute:
+        case Default():
+            draft.default = attribute
+        case OnUpdate(now=now):
+            draft.on_update_now = now.digits
+        case InlineKey():
+            if attribute.is_global:
+                raise attribute.source.unsupported("a GLOBAL index")
+            draft.keys.append("primary" if attribute.primary else "unique")
+            if attribute.primary:
+                draft.clustered = attribute.clustered == "CLUSTERED" if attribute.clustered else None
+        case GeneratedAs(expression=expression, stored=stored):
+            draft.expression, draft.generated = expression.text, "stored" if stored else "virtual"
+        case AutoRandom():
+            draft.auto_random = True
+        case ColumnOption():
+            _add_option(attribute, draft)
+        case References():
+            raise attribute.source.unsupported("the column attribute REFERENCES")
+        case Check():
+            pass  # ignored unless tidb_enable_check_constraint is on
+
+
+def _add_option(option: ColumnOption, draft: ColumnDraft) -> None:
+    match option.kind:
+        case "NOT NULL" | "NULL":
+            draft.nullable = option.kind == "NULL"
+        case "AUTO_INCREMENT":
+            draft.auto_increment = True
+        case "SERIAL DEFAULT VALUE":
+            _add_serial(draft)
+        case "COMMENT":
+            draft.comment = option.value
+        case "COLLATE":
+            draft.collation = known_collation(option.value, option.source)
+        case "CHARSET":
+            draft.charset = known_charset(option.value, option.source)
+        case _:
+            raise option.source.unsupported(f"the column attribute {option.kind}")
+
+
+def known_charset(name: str, source: SourceText) -> str:
+    """Check a charset, and return its name.
+
+    :raises UnsupportedSQL: if TiDB does not know it.
+    """
+    if name not in DEFAULT_COLLATIONS:
+        raise source.unsupported(f"the charset {name}")
+    return name
+
+
+def known_collation(name: str, source: SourceText) -> str:
+    """Check a collation, and return its name.
+
+    :raises UnsupportedSQL: if this tool cannot sort by it.
+    """
+    if name not in KNOWN:
+        raise source.unsupported(f"the collation {name}")
+    return name
+
+
+def make_column(draft: ColumnDraft, charset: str, collation: str, mode: SQLMode) -> ColumnInfo:
+    """Build a column from its draft.
+
+    :param charset: charset of the table, for a column without its own.
+    :param collation: collation of the table, for a column without its own.
+
+    :raises ScenarioError: for attributes that do not fit the type.
+    """
+    charset, collation = _charset_of(draft, charset, collation)
+    spec = fitted_lob(draft.spec, charset)
+    column = ColumnInfo(
+        name=draft.name,
+        type=spec.type,
+        length=spec.length,
+        decimal=spec.decimal,
+        unsigned=spec.unsigned,
+        zerofill=spec.zerofill,
+        charset=charset,
+        collation=collation,
+        elements=spec.elements,
+        nullable=draft.nullable is not False,
+        on_update_now=draft.on_update_now >= 0,
+        auto_increment=draft.auto_increment,
+        auto_random=draft.auto_random,
+        generated=draft.generated,
+        expression=draft.expression,
+        comment=draft.comment,
+    )
+    _check(draft, column)
+    if draft.default is None and column.type == T.YEAR and draft.nullable is False:
+        # TiDB records 0000 as the default of YEAR NOT NULL, but still requires a value.
+        return replace(column, default=b"0")
+    return with_default(column, draft.default, mode, draft.line)
+
+
+def _charset_of(draft: ColumnDraft, charset: str, collation: str) -> tuple[str, str]:
+    if not draft.spec.bears_charset or draft.spec.binary:
+        return "binary", "binary"
+    if draft.collation:
+        own = charset_of(draft.collation)
+        if draft.charset and draft.charset != own:
+            what = f"collation {draft.collation} does not belong to charset {draft.charset}"
+            raise ScenarioError(what, line=draft.line, column=draft.name)
+        return own, draft.collation
+    if draft.by_bytes:
+        return draft.charset or charset, f"{draft.charset or charset}_bin"
+    if draft.charset:
+        return draft.charset, DEFAULT_COLLATIONS[draft.charset]
+    return charset, collation
+
+
+def _check(draft: ColumnDraft, column: ColumnInfo) -> None:
+    def fail(what: str) -> ScenarioError:
+        return ScenarioError(what, line=draft.line, column=column.name)
+
+    longest = MAX_VARCHAR // WIDEST.get(column.charset, 4)
+    if column.type == T.VARCHAR and column.length > longest:
+        raise fail(f"Column length too big for column {column.name!r} (max = {longest})")
+    if column.auto_increment and column.type not in INTEGERS:
+        if column.type in (T.FLOAT, T.DOUBLE):
+            raise UnsupportedSQL(
+                "AUTO_INCREMENT on a floating point column is not supported", line=draft.line
+            )
+        raise fail(f"AUTO_INCREMENT is for integers only, column {column.name!r} is not one")
+    moving = column.type in (T.TIMESTAMP, T.DATETIME) and draft.on_update_now == max(column.decimal, 0)
+    if draft.on_update_now >= 0 and not moving:
+        raise fail(f"Invalid ON UPDATE clause for {column.name!r} column")
+    defaulted = draft.default is not None
+    if column.auto_increment and defaulted:
+        raise fail(f"Invalid default value for {column.name!r}: AUTO_INCREMENT makes its values")
+    if column.generated and (defaulted or column.auto_increment or column.on_update_now):
+        clause = "DEFAULT" if defaulted else "AUTO_INCREMENT" if column.auto_increment else "ON UPDATE"
+        raise fail(f"Incorrect usage of {clause} and generated column")
+    _check_elements(column, fail)
+
+
+def _check_elements(column: ColumnInfo, fail: Callable[[str], ScenarioError]) -> None:
+    """Check that the members of ENUM and SET differ under the column's collation."""
+    keys = [sort_key(name.encode("utf-8", "surrogateescape"), column.collation) for name in column.elements]
+    for position, key in enumerate(keys):
+        if key in keys[:position]:
+            kind = "ENUM" if column.type == T.ENUM else "SET"
+            raise fail(f"Column {column.name!r} has duplicated value {column.elements[position]!r} in {kind}")

@@ -1,0 +1,147 @@
+"""Generated columns: their values, row by row, and the hidden columns of expression indexes.
+
+Rules: tidb ``pkg/ddl/generated_column.go``, ``pkg/ddl/index.go`` (``BuildHiddenColumnInfo``).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.mysql_type import CHARSET_BEARING, INTEGERS, NUMBERED, MySQLType
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.coerce import coerce
+from ticdc_producer.model.values.sql_value import SQLMode
+from ticdc_producer.scenario.sql.expression.call_normalizer import normalized_call
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.scope import Scope
+from ticdc_producer.scenario.sql.text.dialect import parse_expression
+
+T = MySQLType
+
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.IntDiv, exp.Mod, exp.Neg)
+_TEXT_FUNCTIONS = frozenset({"LOWER", "LCASE", "UPPER", "UCASE", "TRIM", "LTRIM", "RTRIM", "REVERSE"})
+_INTEGER_FUNCTIONS = frozenset(
+    {"LENGTH", "OCTET_LENGTH", "CHAR_LENGTH", "CHARACTER_LENGTH", "ASCII", "ORD", "CRC32"}
+)
+_BIGINT_WIDTH = 20
+_CLOCK_FUNCTIONS = frozenset({
+    "CURDATE", "CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP", "CURTIME", "LOCALTIME", "LOCALTIMESTAMP",
+    "NOW", "SYSDATE", "UNIX_TIMESTAMP", "UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP",
+})  # fmt: skip
+
+
+def fill_generated(scope: Scope) -> None:
+    """Compute the generated columns of the scope's row, from left to right.
+
+    :raises ScenarioError: if a value does not fit its column.
+    """
+    if scope.table is None:
+        return
+    for offset in scope.table.generated:
+        column = scope.table.columns[offset]
+        scope.row[offset] = coerce(column, evaluate(expression_of(column.expression), scope), scope.mode)
+
+
+@lru_cache(maxsize=1024)
+def expression_of(text: str) -> exp.Expr:
+    """Return the syntax tree of the SQL text of a generated column or DEFAULT."""
+    return parse_expression(text, 1)
+
+
+def check_generated(table: TableInfo, mode: SQLMode, line: int) -> None:
+    """Check the expressions of all generated columns.
+
+    :raises ScenarioError: if one refers to an unknown column, to a later generated column or to an
+        AUTO_INCREMENT column, or depends on the clock.
+    :raises UnsupportedSQL: for an expression that this tool does not compute.
+    """
+    offsets = {column.name.lower(): offset for offset, column in enumerate(table.columns)}
+    for offset in table.generated:
+        column = table.columns[offset]
+        tree = expression_of(column.expression)
+        try:
+            check_expression(tree, Scope(mode, table))
+        except ScenarioError as error:
+            raise error.at("", line) from error.__cause__
+        _refuse_clock_functions(tree, column, line)
+        for name in columns_of(tree):
+            source = table.columns[offsets[name]]
+            if source.auto_increment or (source.generated and offsets[name] >= offset):
+                what = f"Generated column {column.name!r} cannot refer to {source.name!r}"
+                raise ScenarioError(what, line=line, column=column.name)
+
+
+def _refuse_clock_functions(tree: exp.Expr, column: ColumnInfo, line: int) -> None:
+    """Refuse functions of the clock.
+
+    Source: tidb ``pkg/expression/builtin.go`` (``IllegalFunctions4GeneratedColumns``).
+    """
+    calls = (normalized_call(node) for node in tree.walk())
+    if any(call is not None and call.name in _CLOCK_FUNCTIONS and not call.arguments for call in calls):
+        what = f"Expression of generated column {column.name!r} contains a disallowed function"
+        raise ScenarioError(what, line=line, column=column.name)
+
+
+def columns_of(tree: exp.Expr) -> set[str]:
+    """Return the names of the columns in an expression, in lower case."""
+    return {node.name.lower() for node in tree.find_all(exp.Column)}
+
+
+def dependent_columns(table: TableInfo, name: str) -> list[ColumnInfo]:
+    """Return the generated columns whose expressions use a column."""
+    return [
+        c for c in table.columns if c.generated and name.lower() in columns_of(expression_of(c.expression))
+    ]
+
+
+def hidden_column(text: str, index: str, part: int, table: TableInfo, line: int) -> ColumnInfo:
+    """Return the hidden column that TiDB adds for an expression of an index.
+
+    :param part: index of the expression among the parts of the index.
+    :raises UnsupportedSQL: for an expression whose type this tool does not know.
+    """
+    tree = expression_of(text)
+    result_type = _result_type(tree, table)
+    if result_type is None:
+        raise UnsupportedSQL(f"an index on the expression {text!r} is not supported", line=line)
+    code, length, charset, collation = result_type
+    return ColumnInfo(
+        name=f"_V$_{index}_{part}",
+        type=code,
+        length=length,
+        decimal=-1 if code == T.VAR_STRING else 0,
+        charset=charset,
+        collation=collation,
+        generated="virtual",
+        expression=text,
+        hidden=True,
+    )
+
+
+def _result_type(node: exp.Expr, table: TableInfo) -> tuple[MySQLType, int, str, str] | None:
+    if isinstance(node, exp.Paren):
+        return _result_type(node.this, table)
+    if isinstance(node, _ARITHMETIC):
+        whole = all(column.type in INTEGERS for column in _sources(node, table))
+        literals = (literal for literal in node.find_all(exp.Literal))
+        plain = all(not literal.is_string and str(literal.this).isdigit() for literal in literals)
+        return (T.LONGLONG, _BIGINT_WIDTH, "binary", "binary") if whole and plain else None
+    name = str(node.this).upper() if isinstance(node, exp.Anonymous) else type(node).__name__.upper()
+    if name in _INTEGER_FUNCTIONS:
+        return T.LONGLONG, _BIGINT_WIDTH, "binary", "binary"
+    sources = _sources(node, table)
+    if name in _TEXT_FUNCTIONS and len(sources) == 1:
+        source = sources[0]
+        if source.type in CHARSET_BEARING and source.type not in NUMBERED:
+            return T.VAR_STRING, source.length, source.charset, source.collation
+    return None
+
+
+def _sources(node: exp.Expr, table: TableInfo) -> list[ColumnInfo]:
+    names = columns_of(node)
+    return [column for column in table.columns if column.name.lower() in names]

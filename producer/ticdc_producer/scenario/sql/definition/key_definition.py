@@ -1,0 +1,230 @@
+"""Builds the ``IndexInfo`` of keys.
+
+Rules: tidb ``pkg/ddl/create_table.go`` (``BuildTableInfo``): which keys a table has, the order of their
+ids, and which primary key is clustered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
+from ticdc_producer.model.mysql_type import INTEGERS, LOBS, MySQLType
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.sql.definition.column_definition import ColumnDraft
+from ticdc_producer.scenario.sql.definition.column_type import WIDEST
+from ticdc_producer.scenario.sql.definition.generated import hidden_column
+from ticdc_producer.scenario.sql.syntax import key as syntax
+from ticdc_producer.scenario.sql.syntax.key import Key
+
+_KINDS = {"PRIMARY KEY": "primary", "UNIQUE": "unique", "INDEX": "index"}
+_WITH_PREFIX = (MySQLType.STRING, MySQLType.VARCHAR, MySQLType.VAR_STRING)
+
+
+class KeyPartDraft(NamedTuple):
+    """One part of a key.
+
+    :param name: name of the column; empty for an expression.
+    :param length: prefix length, -1 for the whole column.
+    :param expression: SQL text of an expression.
+    """
+
+    name: str
+    length: int = -1
+    expression: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyDraft:
+    """A parsed key.
+
+    :param kind: ``primary``, ``unique`` or ``index``.
+    :param clustered: CLUSTERED or NONCLUSTERED of a primary key; None if neither is given.
+    :param implicit: whether TiDB adds the index itself, for a foreign key.
+    """
+
+    kind: str
+    name: str
+    parts: tuple[KeyPartDraft, ...]
+    line: int
+    clustered: bool | None = None
+    implicit: bool = False
+
+
+def draft_key(key: Key) -> KeyDraft:
+    """Return the draft of a key; most options reach no consumer.
+
+    :raises UnsupportedSQL: for kinds and options that this tool does not support.
+    """
+    if key.kind not in _KINDS:
+        raise key.source.unsupported(f"a {key.kind} index")
+    for option in key.options:
+        if option.value == "GLOBAL" and option.kind == "GLOBAL":
+            raise option.source.unsupported("a GLOBAL index")
+        if option.kind in ("WHERE", "PARSER", "PRE_SPLIT_REGIONS", "SECONDARY_ENGINE_ATTRIBUTE"):
+            raise option.source.unsupported(f"the index option {option.kind}")
+    clustered = key.option("CLUSTERED")
+    return KeyDraft(
+        kind=_KINDS[key.kind],
+        name=key.symbol or key.name,
+        parts=tuple(_part(part) for part in key.parts),
+        line=key.source.line,
+        clustered=clustered == "CLUSTERED" if clustered else None,
+    )
+
+
+def _part(part: syntax.KeyPart) -> KeyPartDraft:
+    if part.expression is not None:
+        return KeyPartDraft("", -1, part.expression.text)
+    return KeyPartDraft(part.name[-1], part.length)
+
+
+def inline_keys(columns: Sequence[ColumnDraft]) -> list[KeyDraft]:
+    """Return the keys that column definitions declare inline."""
+    return [
+        KeyDraft(
+            kind=kind,
+            name="",
+            parts=(KeyPartDraft(column.name),),
+            line=column.line,
+            clustered=column.clustered if kind == "primary" else None,
+        )
+        for column in columns
+        for kind in column.keys
+    ]
+
+
+def never_null(columns: Sequence[ColumnInfo], key: KeyDraft) -> list[ColumnInfo]:
+    """Make the columns of a primary key NOT NULL."""
+    names = {part.name.lower() for part in key.parts}
+    return [replace(c, nullable=False) if c.name.lower() in names else c for c in columns]
+
+
+def add_keys(
+    table: TableInfo, keys: Sequence[KeyDraft], next_id: int, *, clustered: bool = True
+) -> tuple[TableInfo, int]:
+    """Add keys to a table, in order of creation.
+
+    A clustered integer primary key has no index entry in TiDB; it gets id 0 here.
+
+    :param next_id: the first free index id.
+    :param clustered: whether a primary key without CLUSTERED and NONCLUSTERED may be clustered.
+    :return: the table and the next free id.
+    :raises ScenarioError: for a second primary key, a duplicate name, columns that do not exist.
+    """
+    for key in keys:
+        table, next_id = _add_key(table, key, keys, next_id, clustered)
+    return table, next_id
+
+
+def _add_key(
+    table: TableInfo, key: KeyDraft, keys: Sequence[KeyDraft], next_id: int, may_cluster: bool
+) -> tuple[TableInfo, int]:
+    primary = key.kind == "primary"
+    if primary and table.primary_key is not None:
+        raise ScenarioError("Multiple primary keys defined", line=key.line)
+    name = _index_name(table, key, keys)
+    if any(index.name.lower() == name.lower() for index in table.indexes):
+        raise ScenarioError(f"Duplicate key name {name!r}", line=key.line)
+    table, key = _with_hidden(table, key, name)
+    offsets, lengths = _resolve_parts(table.columns, key)
+    virtual = [table.columns[o].name for o in offsets if table.columns[o].generated == "virtual"]
+    if primary and virtual:
+        what = "'Defining a virtual generated column as primary key' is not supported for generated columns"
+        raise ScenarioError(what, line=key.line, column=virtual[0])
+    _check_length([table.columns[offset] for offset in offsets], lengths, key.line)
+    clustered = primary and may_cluster and key.clustered is not False
+    is_handle = clustered and len(offsets) == 1 and table.columns[offsets[0]].type in INTEGERS
+    index = IndexInfo(
+        id=0 if is_handle else next_id,
+        name=name,
+        offsets=offsets,
+        lengths=lengths,
+        unique=key.kind != "index",
+        primary=primary,
+        clustered=clustered,
+        implicit=key.implicit,
+    )
+    return replace(table, indexes=(*table.indexes, index)), next_id + (not is_handle)
+
+
+def _with_hidden(table: TableInfo, key: KeyDraft, name: str) -> tuple[TableInfo, KeyDraft]:
+    """Replace the expressions of a key by hidden columns, which are added after all others."""
+    columns, parts = list(table.columns), []
+    for position, part in enumerate(key.parts):
+        if part.expression:
+            hidden = hidden_column(part.expression, name, position, table, key.line)
+            columns.append(hidden)
+            parts.append(KeyPartDraft(hidden.name))
+        else:
+            parts.append(part)
+    return replace(table, columns=tuple(columns)), replace(key, parts=tuple(parts))
+
+
+def _resolve_parts(columns: Sequence[ColumnInfo], key: KeyDraft) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    offsets_by_name = {column.name.lower(): offset for offset, column in enumerate(columns)}
+    offsets, lengths = [], []
+    for name, length, _ in key.parts:
+        if name.lower() not in offsets_by_name:
+            raise ScenarioError(f"Key column {name!r} doesn't exist in table", line=key.line, column=name)
+        column = columns[offsets_by_name[name.lower()]]
+        if column.type == MySQLType.JSON:
+            raise ScenarioError(f"JSON column {name!r} cannot be used in a key", line=key.line, column=name)
+        if column.type in LOBS and length < 0:
+            what = f"BLOB/TEXT column {name!r} used in key specification without a key length"
+            raise ScenarioError(what, line=key.line, column=name)
+        _check_prefix(column, length, key.line)
+        if offsets_by_name[name.lower()] in offsets:
+            raise ScenarioError(f"Duplicate column name {column.name!r}", line=key.line, column=column.name)
+        offsets.append(offsets_by_name[name.lower()])
+        lengths.append(-1 if length == column.length else length)
+    return tuple(offsets), tuple(lengths)
+
+
+def _check_prefix(column: ColumnInfo, length: int, line: int) -> None:
+    """Check the prefix length of a key part. Source: tidb ``pkg/ddl/index.go`` (``checkIndexColumn``)."""
+    if length == 0:
+        raise ScenarioError(f"Key part {column.name!r} length cannot be 0", line=line, column=column.name)
+    if length > 0 and (column.type not in (*LOBS, *_WITH_PREFIX) or length > column.length):
+        what = "the used key part isn't a string, or the used length is longer than the key part"
+        raise ScenarioError(f"Incorrect prefix key; {what}", line=line, column=column.name)
+
+
+_LONGEST_KEY = 3072
+
+
+def _check_length(columns: Sequence[ColumnInfo], lengths: Sequence[int], line: int) -> None:
+    """Check the bytes of a key. Source: tidb ``pkg/ddl/index.go`` (``checkIndexPrefixLength``)."""
+    total = 0
+    for column, length in zip(columns, lengths, strict=True):
+        if column.type in LOBS or column.type in _WITH_PREFIX:
+            total += max(column.length if length < 0 else length, 0) * WIDEST.get(column.charset, 4)
+        else:
+            total += _FIXED_BYTES
+    if total > _LONGEST_KEY:
+        what = f"Specified key was too long ({total} bytes); max key length is {_LONGEST_KEY} bytes"
+        raise ScenarioError(what, line=line, column=columns[0].name)
+
+
+_FIXED_BYTES = 8
+"""The most bytes that a value of any other type has in a key."""
+
+
+def _index_name(table: TableInfo, key: KeyDraft, keys: Sequence[KeyDraft]) -> str:
+    if key.kind == "primary":
+        return "PRIMARY"
+    return key.name or _free_name(key.parts[0], table, keys)
+
+
+def _free_name(first: KeyPartDraft, table: TableInfo, keys: Sequence[KeyDraft]) -> str:
+    """Return the first column's name, with ``_2``, ``_3``… if that name is in use."""
+    real = {column.name.lower(): column.name for column in table.columns}
+    base = "expression_index" if first.expression else real.get(first.name.lower(), first.name)
+    taken = {key.name.lower() for key in keys} | {index.name.lower() for index in table.indexes}
+    name, number = base, 2
+    while name.lower() in taken or name.lower() == "primary":
+        name, number = f"{base}_{number}", number + 1
+    return name

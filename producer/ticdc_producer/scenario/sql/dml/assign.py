@@ -1,0 +1,172 @@
+"""Assigns values to columns: SET lists, DEFAULTs, NULL checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.coerce import coerce
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
+from ticdc_producer.model.values.temporal_text import datetime_from_python
+from ticdc_producer.scenario.sql.definition.generated import expression_of
+from ticdc_producer.scenario.sql.dml.column_cast import cast_to_column
+from ticdc_producer.scenario.sql.expression.call_normalizer import column_name
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.scope import Scope
+
+T = MySQLType
+
+
+class Assignment(NamedTuple):
+    """A checked assignment: the column with its offset, and the expression."""
+
+    offset: int
+    column: ColumnInfo
+    expression: exp.Expr
+
+
+def is_default(node: exp.Expr) -> bool:
+    """Return whether a node is the word DEFAULT instead of a value."""
+    word = node.this if type(node) is exp.Column else node
+    return type(word) in _WORDS and not word.args.get("quoted") and _is_default_word(word)
+
+
+_WORDS = frozenset({exp.Var, exp.Identifier})
+
+
+def _is_default_word(word: exp.Expr) -> bool:
+    return str(word.this).upper() == "DEFAULT"
+
+
+def assigned_value(node: exp.Expr, column: ColumnInfo, scope: Scope, *, updates: bool = False) -> Value:
+    """Return the canonical value that an assignment gives a column.
+
+    :param updates: whether the assignment belongs to UPDATE, which casts the value first.
+    :raises ScenarioError: for a value that does not fit, or NULL for a NOT NULL column.
+    """
+    if is_default(node):
+        return default_value(column, scope.mode)
+    given = evaluate(node, scope)
+    if updates:
+        given = cast_to_column(column, given, scope.mode)
+    return stored_value(given, column, scope)
+
+
+def stored_value(given: SQLValue, column: ColumnInfo, scope: Scope) -> Value:
+    """Return the canonical value that a column gets for a value.
+
+    :raises ScenarioError: for a value that does not fit, or NULL for a NOT NULL column.
+    """
+    value = coerce(column, given, scope.mode)
+    if value is None and not column.nullable and not (column.auto_increment or column.auto_random):
+        if scope.lenient_nulls:
+            return column.zero
+        raise null_error(column)
+    return value
+
+
+def default_value(column: ColumnInfo, mode: SQLMode) -> Value:
+    """Return the value of a column that a statement does not assign.
+
+    :raises ScenarioError: in strict mode, for a NOT NULL column without DEFAULT.
+    """
+    if column.default_expression == "CURRENT_TIMESTAMP":
+        return now_value(column, mode)
+    if column.default_expression:
+        return coerce(column, evaluate(expression_of(column.default_expression), Scope(mode)), mode)
+    if column.has_default:
+        return column.default
+    if column.auto_increment or column.auto_random or column.generated:
+        return None
+    if column.nullable and not column.default_dropped:
+        return None
+    if column.type == T.ENUM:
+        return b"1"  # the implicit default is the first member, even in strict mode
+    if mode.strict:
+        raise ScenarioError(f"Field {column.name!r} doesn't have a default value", column=column.name)
+    return column.zero
+
+
+def now_value(column: ColumnInfo, mode: SQLMode) -> Value:
+    """Return CURRENT_TIMESTAMP in the column's precision."""
+    moment = datetime_from_python(mode.now.astimezone(mode.zone), max(column.decimal, 0))
+    return coerce(column, moment, mode)
+
+
+def null_error(column: ColumnInfo) -> ScenarioError:
+    return ScenarioError(f"Column {column.name!r} cannot be null", column=column.name, value="NULL")
+
+
+def generated_error(column: ColumnInfo, table: TableInfo) -> ScenarioError:
+    what = f"The value specified for generated column {column.name!r} in table {table.name!r} is not allowed"
+    return ScenarioError(what, column=column.name)
+
+
+def checked_assignments(assignments: Iterable[exp.Expr], scope: Scope) -> list[Assignment]:
+    """Return assignments after a check, before any row is changed.
+
+    :raises ScenarioError: for an expression that is not an assignment, or an unknown column.
+    """
+    checked = []
+    for assignment in assignments:
+        target = assignment.this
+        if not isinstance(assignment, exp.EQ) or not isinstance(target, exp.Column):
+            raise ScenarioError(
+                f"SQL does not parse: {assignment.sql(dialect='mysql')[:80]!r} is not an assignment"
+            )
+        name = column_name(target)
+        column = scope.column(*name)
+        if column.generated and scope.table is not None and not is_default(assignment.expression):
+            raise generated_error(column, scope.table)
+        if not is_default(assignment.expression):
+            check_expression(assignment.expression, scope)
+        checked.append(Assignment(scope.offset(*name), column, assignment.expression))
+    return checked
+
+
+def assign_at_once(assignments: Iterable[Assignment], scope: Scope) -> set[int]:
+    """Apply assignments of UPDATE to the scope's row; all of them use the original values.
+
+    MySQL's assignments use the values that earlier ones set. TiDB's do not; if a column is assigned twice,
+    the last assignment counts. Source: tidb ``UpdateExec.composeNewRow``.
+
+    :return: the offsets that were assigned.
+    """
+    values = {
+        offset: assigned_value(expression, column, scope, updates=True)
+        for offset, column, expression in assignments
+    }
+    for offset, value in values.items():
+        scope.row[offset] = value
+    return set(values)
+
+
+def assign_in_order(assignments: Iterable[Assignment], scope: Scope) -> set[int]:
+    """Apply assignments of ON DUPLICATE KEY UPDATE; each uses the values that earlier ones set.
+
+    Source: tidb ``InsertExec.doDupRowUpdate``.
+
+    :return: the offsets that were assigned.
+    """
+    offsets = set()
+    for offset, column, expression in assignments:
+        scope.row[offset] = assigned_value(expression, column, scope)
+        offsets.add(offset)
+    return offsets
+
+
+def touch_updated_columns(before: tuple[Value, ...], scope: Scope, assigned: set[int]) -> None:
+    """Set ON UPDATE CURRENT_TIMESTAMP columns that were not assigned, if the row changed."""
+    if scope.table is None or not scope.table.updated_by_clock or tuple(scope.row) == before:
+        return
+    for offset in scope.table.updated_by_clock:
+        if offset not in assigned:
+            scope.row[offset] = now_value(scope.table.columns[offset], scope.mode)

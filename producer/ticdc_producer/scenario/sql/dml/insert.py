@@ -1,0 +1,378 @@
+"""INSERT, INSERT … ON DUPLICATE KEY UPDATE and REPLACE.
+
+Rules: tidb ``pkg/executor/insert_common.go``, ``insert.go``, ``replace.go``. All rows are evaluated and
+get their AUTO_INCREMENT before the first is stored, so hidden row ids come after the AUTO_INCREMENT ids of
+the statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.coerce import coerce
+from ticdc_producer.model.values.sql_value import SQLValue
+from ticdc_producer.scenario.sql.definition.generated import fill_generated
+from ticdc_producer.scenario.sql.dml.assign import (
+    Assignment,
+    assign_in_order,
+    assigned_value,
+    checked_assignments,
+    default_value,
+    generated_error,
+    is_default,
+    null_error,
+    stored_value,
+    touch_updated_columns,
+)
+from ticdc_producer.scenario.sql.dml.literal_rows import LiteralRows
+from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.scope import Scope
+from ticdc_producer.scenario.sql.query.context import StatementContext, row_items
+from ticdc_producer.scenario.sql.query.scope import Combination, QueryScope
+from ticdc_producer.scenario.sql.query.select import SelectPlan
+from ticdc_producer.scenario.sql.store.allocator import ids_exhausted
+from ticdc_producer.scenario.sql.store.storage import Row, Table
+from ticdc_producer.scenario.sql.store.transaction import OpenTransaction
+
+Cell: TypeAlias = exp.Expr | SQLValue
+"""One value of a row of INSERT: an expression, or a value of a literal or a SELECT."""
+
+
+@dataclass(frozen=True, slots=True)
+class InsertColumns:
+    """The columns that a row of an INSERT assigns, and those that it does not.
+
+    :param assigned: offset and column of each value.
+    :param defaults: the other columns, but for AUTO_INCREMENT.
+    :param ids: the columns with AUTO_INCREMENT or AUTO_RANDOM.
+    """
+
+    assigned: list[tuple[int, ColumnInfo]]
+    defaults: list[tuple[int, ColumnInfo]]
+    ids: list[tuple[int, ColumnInfo]]
+
+    @classmethod
+    def of(cls, table: TableInfo, offsets: Sequence[int]) -> InsertColumns:
+        """Divide the columns of a table.
+
+        :param offsets: the assigned columns.
+        """
+        columns = [*enumerate(table.columns)]
+        others = [columns[offset] for offset in range(len(columns)) if offset not in set(offsets)]
+        return cls(
+            [columns[offset] for offset in offsets],
+            [(offset, column) for offset, column in others if not column.auto_increment],
+            [(offset, column) for offset, column in columns if column.auto_increment or column.auto_random],
+        )
+
+
+class InsertPlan:
+    """A checked INSERT or REPLACE into one version of a table.
+
+    :ivar columns: the columns that its rows assign.
+    :ivar no_columns: those of an empty row, which is a row of defaults.
+    :ivar updates: the assignments of ON DUPLICATE KEY UPDATE.
+    """
+
+    def __init__(self, tree: exp.Insert, verb: str, table: TableInfo, context: StatementContext) -> None:
+        self._tree, self._verb, self._table = tree, verb, table
+        rows = tree.expression
+        aliased = isinstance(rows, exp.Values) and rows.args.get("alias")
+        if aliased or tree.args.get("alias") or tree.this.args.get("alias"):
+            hint = "TiDB has none; VALUES(column) is the value of the new row"
+            raise UnsupportedSQL("a row alias in INSERT is not supported", hint=hint)
+        offsets = _assigned_offsets(tree, table, context)
+        self.columns, self.no_columns = InsertColumns.of(table, offsets), InsertColumns.of(table, [])
+        self.updates: list[exp.Expr] = []
+        self._tuples: list[list[Cell]] | None = None
+        self._assignments: list[Assignment] | None = None
+        self._is_checked = False
+
+    def source(self, context: StatementContext) -> _Source:
+        """Return the rows of a statement.
+
+        :raises ScenarioError: for wrong column counts, and a value for a generated column.
+        """
+        if self._tuples is not None:
+            return _Source(self._tuples)
+        rows, count = self._tree.expression, len(self.columns.assigned)
+        if isinstance(rows, LiteralRows):
+            source = _Source(rows.args["rows"])
+        elif isinstance(rows, exp.Values):
+            self._tuples = [list(row_items(row)) for row in rows.expressions]
+            source = _Source(self._tuples)
+        else:
+            source = _selected(rows, count, context)
+        if self._is_checked:
+            return source
+        _check_generated(self._table, self.columns, source.tuples)
+        for number, row in enumerate(source.tuples, start=1):
+            if len(row) not in (count, 0) or (not row and self._tree.this.expressions):
+                raise _count_error(number, count, len(row))
+        return source
+
+    def check(self, source: _Source, context: StatementContext) -> None:
+        """Check the expressions of the rows, and the syntax of ON DUPLICATE KEY UPDATE.
+
+        :raises ScenarioError: for an expression that is not supported, or an unknown column.
+        """
+        if self._is_checked:
+            return
+        scope = Scope(context.mode, self._table, context=context, outer=source.scope)
+        for cell in (cell for row in source.tuples for cell in row):
+            if isinstance(cell, exp.Expr) and not is_default(cell):
+                check_expression(cell, scope)
+        self.updates = _on_duplicate(self._tree, self._verb)
+        self._is_checked = True
+
+    def assignments(self, scope: Scope) -> list[Assignment]:
+        """Return the checked assignments of ON DUPLICATE KEY UPDATE."""
+        if self._assignments is None:
+            self._assignments = checked_assignments(self.updates, scope)
+        return self._assignments
+
+
+def run_insert(
+    plan: InsertPlan,
+    tree: exp.Insert,
+    verb: str,
+    table: Table,
+    transaction: OpenTransaction,
+    context: StatementContext,
+    has_parents: Callable[[Table, Sequence[Value]], bool],
+) -> None:
+    """Run an INSERT or REPLACE.
+
+    :param verb: ``INSERT`` or ``REPLACE``.
+    :param has_parents: whether the rows exist that a new row refers to. INSERT IGNORE skips other rows before
+        it stores the first one. Source: tidb ``FKCheckExec.checkRows``.
+    :raises ScenarioError: for wrong column counts, values that do not fit, duplicate keys.
+    """
+    ignore, mode = bool(tree.args.get("ignore")), context.mode
+    source = plan.source(context)
+    plan.check(source, context)
+    # Without strict mode NULL becomes a zero value only in an INSERT of several rows.
+    # Source: tidb ``ResetContextOfStmt``.
+    lenient = ignore or (not mode.strict and len(source.tuples) > 1)
+    limit_ids = bool(plan.updates) and not mode.strict
+    rows = transaction.size.weighed(
+        (
+            evaluated_row(
+                table, plan.columns if cells else plan.no_columns, cells, context, lenient, limit_ids
+            )
+            for cells in source.tuples
+        ),
+        transaction.line,
+    )
+    scope = Scope(mode, table.info, context=context, outer=source.scope) if plan.updates else None
+    updates = [] if scope is None else plan.assignments(scope)
+    if ignore and not updates:
+        rows = [values for values in rows if has_parents(table, values)]
+    table.load_conflicting(rows)
+    for number, values in enumerate(rows):
+        if verb == "REPLACE":
+            _replace(table, values, transaction)
+        elif scope is not None:
+            _insert_or_update(table, values, updates, transaction, source.scope_of(number, scope))
+        elif not ignore or _fits(table, values):
+            transaction.insert(table, new_row(table, values))
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """The rows of an INSERT.
+
+    :param scope: the names of a SELECT, which ON DUPLICATE KEY UPDATE can use; None if it has none.
+    :param combinations: per row, the rows of the sources that the SELECT computed it from.
+    """
+
+    tuples: Sequence[Sequence[Cell]]
+    scope: QueryScope | None = None
+    combinations: Sequence[Combination] = ()
+
+    def scope_of(self, number: int, scope: Scope) -> Scope:
+        """Return the scope of ON DUPLICATE KEY UPDATE for a row."""
+        if self.scope is not None:
+            self.scope.combination = self.combinations[number]
+        return scope
+
+
+def _fits(table: Table, values: Sequence[Value]) -> bool:
+    """Return whether INSERT IGNORE stores a row: if its unique keys are new and a partition accepts it."""
+    if table.conflict(values) is not None:
+        return False
+    return table.partitioning is None or table.partitioning.accepts(table.info, values)
+
+
+def _assigned_offsets(tree: exp.Insert, table: TableInfo, context: StatementContext) -> list[int]:
+    named = tree.this.expressions if isinstance(tree.this, exp.Schema) else []
+    scope = Scope(context.mode, table)
+    visible = [offset for offset, column in enumerate(table.columns) if not column.hidden]
+    offsets = [scope.offset(name.name) for name in named] or visible
+    if len(set(offsets)) < len(offsets):
+        twice = next(name.name for name in named if offsets.count(scope.offset(name.name)) > 1)
+        raise ScenarioError(f"Column {twice!r} specified twice", column=twice)
+    return offsets
+
+
+def _selected(tree: exp.Expr, count: int, context: StatementContext) -> _Source:
+    plan = context.plan(tree, None)
+    if len(plan.fields) != count:
+        raise _count_error(1, count, len(plan.fields))
+    if not isinstance(plan, SelectPlan):
+        return _Source(plan.rows(None))
+    rows = plan.selected(None)
+    return _Source([row.values for row in rows], plan.scope, [row.combination for row in rows])
+
+
+def _count_error(row: int, columns: int, values: int) -> ScenarioError:
+    return ScenarioError(
+        f"Column count doesn't match value count at row {row}: columns {columns}, values {values}"
+    )
+
+
+def _check_generated(table: TableInfo, columns: InsertColumns, tuples: Sequence[Sequence[Cell]]) -> None:
+    for position, (_, column) in enumerate(columns.assigned):
+        if column.generated and any(_gives_value(row, position) for row in tuples):
+            raise generated_error(column, table)
+
+
+def _gives_value(row: Sequence[Cell], position: int) -> bool:
+    if position >= len(row):
+        return False
+    cell = row[position]
+    return not (isinstance(cell, exp.Expr) and is_default(cell))
+
+
+def _on_duplicate(tree: exp.Insert, verb: str) -> list[exp.Expr]:
+    conflict = tree.args.get("conflict")
+    if conflict is None:
+        return []
+    if verb == "REPLACE" or not conflict.args.get("duplicate"):
+        raise ScenarioError("SQL does not parse: ON DUPLICATE KEY UPDATE does not belong here")
+    return list(conflict.expressions)
+
+
+def evaluated_row(
+    table: Table,
+    columns: InsertColumns,
+    cells: Sequence[Cell],
+    context: StatementContext,
+    lenient: bool,
+    limit_ids: bool,
+) -> list[Value]:
+    """Evaluate the values of one row; expressions see the columns to their left.
+
+    :param columns: the columns that the cells assign.
+    :param lenient: whether NULL in a NOT NULL column becomes its zero value.
+    :param limit_ids: see ``_auto_increment``.
+    """
+    scope = Scope(context.mode, table.info, [None] * len(table.info.columns), None, lenient, context)
+    for offset, column in columns.defaults:
+        scope.row[offset] = default_value(column, context.mode)
+    for (offset, column), cell in zip(columns.assigned, cells, strict=True):
+        if isinstance(cell, exp.Expr):
+            scope.row[offset] = assigned_value(cell, column, scope)
+        else:
+            scope.row[offset] = stored_value(cell, column, scope)
+    fill_generated(scope)
+    for offset, column in columns.ids:
+        if column.auto_increment:
+            scope.row[offset] = _auto_increment(table, column, scope.row[offset], context, limit_ids)
+        if column.auto_random and not int(scope.row[offset] or 0):
+            raise UnsupportedSQL(f"AUTO_RANDOM depends on TiDB's clock: give {column.name!r} a value")
+    return scope.row
+
+
+def _auto_increment(
+    table: Table, column: ColumnInfo, value: Value, context: StatementContext, limit_ids: bool
+) -> Value:
+    """Return the value of an AUTO_INCREMENT column: the next id for NULL, and for 0 by default.
+
+    Other values advance the counter.
+
+    :param limit_ids: whether an id beyond the column's range becomes its largest value. Without strict mode
+        TiDB does so for ON DUPLICATE KEY UPDATE alone; elsewhere the id could be that of an unrelated row.
+        Source: tidb ``setDatumAutoIDAndCast``.
+    :raises ScenarioError: if the counter leaves the column's range.
+    """
+    if value is not None and (int(value) != 0 or not context.mode.auto_value_on_zero):
+        table.ids.advance(int(value))
+        return value
+    taken = table.ids.take()
+    stored = coerce(column, taken, context.mode)
+    if not limit_ids and stored is not None and int(stored) < taken:
+        raise ids_exhausted(column)
+    context.note_generated(int(stored or 0))
+    return stored
+
+
+def new_row(table: Table, values: Sequence[Value]) -> Row:
+    """Return a new row, with the next hidden row id if the table has one.
+
+    :raises ScenarioError: for NULL in a NOT NULL column.
+    """
+    _check_not_null(table.info, values)
+    return table.make_row(values, table.ids.take() if table.has_hidden_id else 0)
+
+
+def _check_not_null(table: TableInfo, values: Sequence[Value]) -> None:
+    for offset in table.not_null:
+        if values[offset] is None:
+            raise null_error(table.columns[offset])
+
+
+def _replace(table: Table, values: Sequence[Value], transaction: OpenTransaction) -> None:
+    """Delete every conflicting row, then insert; a row that is already identical remains."""
+    while (conflict := table.conflict(values)) is not None:
+        _, row = conflict
+        if table.read(row) == list(values):
+            return
+        transaction.delete(table, row)
+    transaction.insert(table, new_row(table, values))
+
+
+def _insert_or_update(
+    table: Table,
+    values: list[Value],
+    updates: Sequence[Assignment],
+    transaction: OpenTransaction,
+    around: Scope,
+) -> None:
+    conflict = table.conflict(values)
+    if conflict is None:
+        transaction.insert(table, new_row(table, values))
+        return
+    _, row = conflict
+    scope = Scope(around.mode, table.info, table.read(row), values, False, around.context, "", around.outer)
+    assigned = assign_in_order(updates, scope)
+    update_row(table, row, scope, assigned, transaction)
+
+
+def update_row(
+    table: Table, row: Row, scope: Scope, assigned: set[int], transaction: OpenTransaction
+) -> Row | None:
+    """Store a row after assignments; return it, or None if it did not change and is not written."""
+    before = tuple(table.read(row))
+    touch_updated_columns(before, scope, assigned)
+    fill_generated(scope)
+    if tuple(scope.row) == before:
+        return None
+    _check_not_null(table.info, scope.row)
+    for offset in table.info.auto_increment:
+        value = scope.row[offset]
+        if value is not None:
+            table.ids.advance(int(value))
+    new = table.make_row(scope.row, row.row_id)
+    if new.table_id != row.table_id and table.has_hidden_id:
+        new = table.make_row(scope.row, table.ids.take())  # hidden row ids do not move between partitions
+    transaction.update(table, row, new)
+    return new

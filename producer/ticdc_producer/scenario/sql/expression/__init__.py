@@ -1,0 +1,1 @@
+"""Expressions: their check, their types, their values for a row, and the order of these."""

@@ -1,0 +1,276 @@
+"""Comparison by MySQL's rules of type conversion and of collations, and three-valued logic.
+
+Rules: MySQL manual "Type Conversion in Expression Evaluation"; tidb ``pkg/expression/builtin_compare.go``.
+
+Collations: tidb ``pkg/expression/collation.go``; in short, an explicit COLLATE, else a column's collation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from functools import reduce
+from typing import Any
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.values.coerce_scalar import as_datetime, as_duration
+from ticdc_producer.model.values.coerce_text import to_bytes
+from ticdc_producer.model.values.collation import charset_of, compare_texts, same_to_like
+from ticdc_producer.model.values.json_document import compare_json, json_of
+from ticdc_producer.model.values.number_text import as_float, as_number, check_number
+from ticdc_producer.model.values.sql_value import (
+    BinaryLiteral,
+    Bits,
+    DateTimeValue,
+    Duration,
+    JsonText,
+    Member,
+    SQLMode,
+    SQLValue,
+    display_value,
+)
+from ticdc_producer.scenario.sql.expression.call_normalizer import column_name, normalized_call
+from ticdc_producer.scenario.sql.expression.eval_type import NUMBERS, EvalType
+from ticdc_producer.scenario.sql.expression.scope import Scope
+
+_FULL_FSP = 6
+
+
+def as_boolean(value: SQLValue, mode: SQLMode) -> bool | None:
+    """Return a value as a condition: any number but zero is true; None for NULL.
+
+    :raises ScenarioError: in strict mode, for a text that is no number.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, JsonText):
+        check_number(value, mode)
+    return as_number(value)[0] != 0
+
+
+def compare(
+    left: SQLValue, right: SQLValue, collation: str, mode: SQLMode, *, time_is_read: bool = True
+) -> int | None:
+    """Compare two values; return a negative number, zero or a positive one, or None if either is NULL.
+
+    :param collation: collation for the comparison of two texts.
+    :param time_is_read: whether the other side of a TIME is read as a TIME. TiDB does so for a constant
+        beside a column; otherwise it compares texts, or numbers. Source: tidb ``GetAccurateCmpType``.
+    :raises ScenarioError: in strict mode, if a text beside a number, date or time cannot be read as one.
+    """
+    if left is None or right is None:
+        return None
+    if isinstance(left, JsonText) or isinstance(right, JsonText):
+        return compare_json(json_of(left), json_of(right))
+    if isinstance(left, DateTimeValue | Duration) or isinstance(right, DateTimeValue | Duration):
+        return _compare_temporal(left, right, mode, time_is_read)
+    if _is_string(left) and _is_string(right) and not isinstance(left, Bits) and not isinstance(right, Bits):
+        return _compare_strings(left, right, collation)
+    return _compare_numbers(left, right, mode)
+
+
+def like(text: SQLValue, pattern: SQLValue, collation: str, escape: str = "\\") -> bool | None:
+    r"""Evaluate ``text LIKE pattern``; None if either is NULL.
+
+    The time is at most proportional to the length of the text times that of the pattern.
+
+    >>> like("tidb", "t%_b", DEFAULT_COLLATION), like("a%c", r"a\%_", DEFAULT_COLLATION)
+    (True, True)
+    """
+    if text is None or pattern is None:
+        return None
+    parts = _pattern(to_bytes(pattern).decode("utf-8", "surrogateescape"), escape)
+    characters = to_bytes(text).decode("utf-8", "surrogateescape")
+    return _matches(list(characters), parts, collation)
+
+
+def _is_string(value: SQLValue) -> bool:
+    return isinstance(value, str | bytes)
+
+
+def _order(left: Any, right: Any) -> int:
+    return int(left > right) - int(left < right)
+
+
+def _compare_strings(left: SQLValue, right: SQLValue, collation: str) -> int:
+    if isinstance(left, bytes) or isinstance(right, bytes):
+        return _order(to_bytes(left), to_bytes(right))
+    return compare_texts(to_bytes(left), to_bytes(right), collation)
+
+
+def _compare_numbers(left: SQLValue, right: SQLValue, mode: SQLMode) -> int:
+    check_number(left, mode)
+    check_number(right, mode)
+    if isinstance(left, float) or isinstance(right, float):
+        return _order(as_float(left), as_float(right))
+    a, b = as_number(left)[0], as_number(right)[0]
+    return _order(a, b)
+
+
+def _compare_temporal(left: SQLValue, right: SQLValue, mode: SQLMode, time_is_read: bool) -> int | None:
+    """Compare with a date or a time; None if the other side cannot be read as one, which TiDB warns of."""
+    if isinstance(left, DateTimeValue) or isinstance(right, DateTimeValue):
+        left, right = (str(side) if isinstance(side, Member) else side for side in (left, right))
+        if _is_plain_number(left) or _is_plain_number(right):
+            return _compare_numbers(left, right, mode)
+        moments = [_as_datetime(side, mode) for side in (left, right)]
+        return None if None in moments else _order(*(moment.fields for moment in moments if moment))
+    if not time_is_read and not (isinstance(left, Duration) and isinstance(right, Duration)):
+        if _is_plain_number(left) or _is_plain_number(right):
+            return _compare_numbers(left, right, mode)
+        return _order(to_bytes(left), to_bytes(right))
+    times = [_as_duration(side, mode) for side in (left, right)]
+    return None if None in times else _order(*(time.microseconds for time in times if time))
+
+
+def _is_plain_number(value: SQLValue) -> bool:
+    return isinstance(value, int | Decimal | float | BinaryLiteral | Member)
+
+
+def check_operand(value: SQLValue, other: EvalType, mode: SQLMode) -> None:
+    """Check a value that is compared with NULL: TiDB converts it to the type of both sides first.
+
+    :param other: the type of the side that is NULL.
+    :raises ScenarioError: in strict mode, for a text that cannot be converted.
+    """
+    if not isinstance(value, str | bytes) or isinstance(value, BinaryLiteral | JsonText):
+        return
+    if other in NUMBERS or other is EvalType.BIT:
+        check_number(value, mode)
+    elif other in (EvalType.DATE, EvalType.DATETIME):
+        _as_datetime(value, mode)
+
+
+def _as_datetime(value: SQLValue, mode: SQLMode) -> DateTimeValue | None:
+    if isinstance(value, DateTimeValue):
+        return value
+    converted = as_datetime(value, _FULL_FSP, mode)
+    if converted is None and mode.strict:
+        raise ScenarioError(f"Incorrect datetime value: {display_value(value)!r}", value=display_value(value))
+    return converted
+
+
+def _as_duration(value: SQLValue, mode: SQLMode) -> Duration | None:
+    converted = as_duration(value, _FULL_FSP)
+    if converted is None and mode.strict:
+        raise ScenarioError(f"Incorrect time value: {display_value(value)!r}", value=display_value(value))
+    return converted
+
+
+_ANY_CHARACTER, _ANY_TEXT = object(), object()
+
+
+def _pattern(text: str, escape: str) -> list[object]:
+    parts: list[object] = []
+    index = 0
+    while index < len(text):
+        character = text[index]
+        if escape and character == escape and index + 1 < len(text):
+            index += 1
+            parts.append(text[index])
+        else:
+            parts.append({"_": _ANY_CHARACTER, "%": _ANY_TEXT}.get(character, character))
+        index += 1
+    return parts
+
+
+def _matches(text: list[str], pattern: list[object], collation: str) -> bool:
+    """Match greedily; backtrack to the last ``%`` only."""
+    position = index = 0
+    star, resume = -1, 0
+    while position < len(text):
+        if index < len(pattern) and pattern[index] is _ANY_TEXT:
+            star, resume = index, position
+            index += 1
+        elif index < len(pattern) and _character_matches(text[position], pattern[index], collation):
+            position, index = position + 1, index + 1
+        elif star >= 0:
+            resume += 1
+            position, index = resume, star + 1
+        else:
+            return False
+    return all(part is _ANY_TEXT for part in pattern[index:])
+
+
+def _character_matches(character: str, part: object, collation: str) -> bool:
+    return part is _ANY_CHARACTER or (isinstance(part, str) and same_to_like(character, part, collation))
+
+
+_BINARY = {"utf8mb4_bin", "utf8_bin", "ascii_bin", "latin1_bin", "gbk_bin"}
+_CONVERTIBLE = {"utf8mb4": 3, "utf8": 2, "ascii": 0}
+"""Texts are compared in the charset with the higher rank; other charsets cannot hold each other's texts."""
+
+DEFAULT_COLLATION = "utf8mb4_bin"
+SUBQUERIES = (exp.Query, exp.Exists, exp.Any, exp.All)
+"""Nodes that contain a query, whose columns are not those of the scope around it."""
+
+
+def collation_of(node: exp.Expr, scope: Scope) -> str:
+    """Return the collation that this operand gives a comparison; empty if it gives none.
+
+    It is an explicit COLLATE, otherwise the collation of a column; literals have none.
+    """
+    if isinstance(node, exp.Collate):
+        return str(node.expression.name).lower()
+    if isinstance(node, SUBQUERIES):
+        return scope.required_context(node).collation(node, scope)
+    call = normalized_call(node)
+    if call is None and isinstance(node, exp.Column):
+        return scope.collation(*column_name(node))
+    # The nodes of a call may contain words that are not expressions, such as the unit of TIMESTAMPADD.
+    children = list(node.iter_expressions() if call is None else call.arguments)
+    explicit = next((child for child in children if isinstance(child, exp.Collate)), None)
+    if explicit is not None:
+        return collation_of(explicit, scope)
+    names = [name for child in children if (name := collation_of(child, scope))]
+    return next((name for name in names if name in _BINARY), names[0] if names else "")
+
+
+def shared_collation(node: exp.Expr, scope: Scope) -> str:
+    """Return the collation for comparing the two operands of a node.
+
+    :raises ScenarioError: if TiDB cannot choose one.
+    """
+    return collation_of_all([node.this, node.expression], scope)
+
+
+def collation_of_all(operands: Iterable[object], scope: Scope) -> str:
+    """Return the collation for comparing operands with each other; an explicit COLLATE has precedence.
+
+    :raises ScenarioError: if TiDB cannot choose one.
+    """
+    sides = [side.unnest() for side in operands if isinstance(side, exp.Expr)]
+    explicit = list(
+        dict.fromkeys(collation_of(side, scope) for side in sides if isinstance(side, exp.Collate))
+    )
+    if len(explicit) > 1:
+        raise _illegal_mix(*explicit[:2])
+    implicit = (name for side in sides if (name := collation_of(side, scope)))
+    return explicit[0] if explicit else reduce(merged_collation, implicit, "") or DEFAULT_COLLATION
+
+
+def merged_collation(left: str, right: str) -> str:
+    """Return the collation for two operands without an explicit COLLATE. Source: tidb ``inferCollation``.
+
+    :param left: empty for an operand that gives none.
+    :raises ScenarioError: if TiDB cannot choose one.
+    """
+    if not left or not right or left == right:
+        return left or right
+    charsets = charset_of(left), charset_of(right)
+    if charsets[0] == charsets[1]:
+        binary = [name for name in (left, right) if name in _BINARY]
+        if not binary:
+            raise _illegal_mix(left, right)
+        return binary[0]
+    ranks = [_CONVERTIBLE.get(charset, 1) for charset in charsets]
+    if ranks[0] == ranks[1]:
+        raise _illegal_mix(left, right)
+    return left if ranks[0] > ranks[1] else right
+
+
+def _illegal_mix(left: str, right: str) -> ScenarioError:
+    what = f"Illegal mix of collations {left} and {right}"
+    return ScenarioError(what, hint="add COLLATE to one of the operands")

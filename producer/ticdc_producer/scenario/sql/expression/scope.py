@@ -1,0 +1,192 @@
+"""The values that an expression can use: columns of the current row, and the context of its statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.hints import nearest
+from ticdc_producer.model.column import ColumnInfo
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.coerce import read
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
+from ticdc_producer.scenario.sql.expression.eval_type import EvalType, type_of_column
+from ticdc_producer.scenario.sql.expression.number_digits import Digits, digits_of_column
+
+
+class Context(Protocol):
+    """The values outside of the row that expressions can use: other tables and the session's values."""
+
+    def evaluate(self, node: exp.Expr, scope: Scope) -> SQLValue:
+        """Return the value of a subquery, of a comparison with rows, or of a user variable."""
+
+    def check(self, node: exp.Expr, scope: Scope) -> Iterable[exp.Expr]:
+        """Check such a node; return its child nodes, which remain to be checked."""
+
+    def collation(self, node: exp.Expr, scope: Scope) -> str:
+        """Return the collation that a subquery gives a comparison; empty if it gives none."""
+
+    def type(self, node: exp.Expr, scope: Scope) -> EvalType:
+        """Return the type of a subquery or of a user variable."""
+
+    def digits(self, node: exp.Expr, scope: Scope) -> Digits | None:
+        """Return the digits of the type of a subquery; None if they are unknown."""
+
+    def function(self, name: str, arguments: list[SQLValue]) -> SQLValue:
+        """Return the result of a function of the session, such as ``LAST_INSERT_ID()``."""
+
+    def note_generated(self, number: int) -> None:
+        """Note that an INSERT generated the value of an AUTO_INCREMENT column."""
+
+
+@dataclass(slots=True)
+class Scope:
+    """The scope of an expression on one table, or on none.
+
+    :param table: the table of the statement; None for a constant.
+    :param row: current values, one per column; assignments change the list.
+    :param proposed: the row that ``VALUES(column)`` refers to in ON DUPLICATE KEY UPDATE.
+    :param lenient_nulls: whether NULL in a NOT NULL column becomes its zero value instead of an error.
+    :param context: None where neither subqueries nor variables are possible, as in a DEFAULT.
+    :param alias: the name of the table in the statement; empty if it is the table's own.
+    :param outer: the scope of the statement around a subquery.
+    :param types: inferred types by the ids of their nodes; the nodes prevent that an id is used again.
+    :param decimals: inferred digits of the fraction, in the same way.
+    """
+
+    mode: SQLMode
+    table: TableInfo | None = None
+    row: list[Value] = field(default_factory=list)
+    proposed: list[Value] | None = None
+    lenient_nulls: bool = False
+    context: Context | None = None
+    alias: str = ""
+    outer: Scope | None = None
+    types: dict[int, tuple[exp.Expr, EvalType]] = field(default_factory=dict)
+    decimals: dict[int, tuple[exp.Expr, int | None]] = field(default_factory=dict)
+
+    def column(self, name: str, table: str = "", database: str = "") -> ColumnInfo:
+        """Return the column of that name in the scope's own table.
+
+        :raises ScenarioError: if the table has no such column.
+        """
+        return self._own_table(name).columns[self.offset(name, table, database)]
+
+    def offset(self, name: str, table: str = "", database: str = "") -> int:
+        """Return the offset in ``row`` of a column of the scope's own table.
+
+        :raises ScenarioError: if the table has no such column.
+        """
+        offset = self._offset(name, table, database)
+        if offset < 0:
+            raise self.unknown_column(name, table, database)
+        return offset
+
+    def value(self, name: str, table: str = "", database: str = "") -> SQLValue:
+        """Return the current value of a column."""
+        offset = self._offset(name, table, database)
+        if offset >= 0 and self.table is not None:
+            return read(self.table.columns[offset], self.row[offset], self.mode)
+        if self.outer is None:
+            raise self.unknown_column(name, table, database)
+        return self.outer.value(name, table, database)
+
+    def knows(self, name: str, table: str = "", database: str = "") -> bool:
+        """Return whether a column has that name, in this scope or around it."""
+        if self._offset(name, table, database) >= 0:
+            return True
+        return self.outer is not None and self.outer.knows(name, table, database)
+
+    def collation(self, name: str, table: str = "", database: str = "") -> str:
+        """Return the collation of a column; empty for numbers, times and binary strings."""
+        offset = self._offset(name, table, database)
+        if offset < 0 and self.outer is not None:
+            return self.outer.collation(name, table, database)
+        column = self.column(name, table, database)
+        return "" if column.charset == "binary" else column.collation
+
+    def type(self, name: str, table: str = "", database: str = "") -> EvalType:
+        """Return the type of a column."""
+        if self._offset(name, table, database) < 0 and self.outer is not None:
+            return self.outer.type(name, table, database)
+        return type_of_column(self.column(name, table, database))
+
+    def digits(self, name: str, table: str = "", database: str = "") -> Digits | None:
+        """Return the digits of a column's type; None for a type without them, such as a text or DOUBLE."""
+        if self._offset(name, table, database) < 0 and self.outer is not None:
+            return self.outer.digits(name, table, database)
+        return digits_of_column(self.column(name, table, database))
+
+    def default(self, name: str, table: str = "", database: str = "") -> SQLValue:
+        """Return ``DEFAULT(column)``.
+
+        :raises ScenarioError: for a NOT NULL column without a default.
+        :raises UnsupportedSQL: for a default that is computed per row.
+        """
+        column = self.column(name, table, database)
+        if column.default_expression:
+            raise UnsupportedSQL(f"DEFAULT({name}) of a column with a computed default is not supported")
+        if not column.has_default and not column.nullable:
+            raise ScenarioError(f"Field {column.name!r} doesn't have a default value", column=column.name)
+        return read(column, column.default, self.mode)
+
+    def proposed_value(self, name: str) -> SQLValue:
+        """Return ``VALUES(column)``; NULL outside of ON DUPLICATE KEY UPDATE."""
+        offset = self.offset(name)
+        return None if self.proposed is None else read(self.column(name), self.proposed[offset], self.mode)
+
+    def check_aggregate(self) -> None:
+        """Check that a function of a group of rows is possible here.
+
+        :raises ScenarioError: if it is not, as in every scope on one table.
+        """
+        raise ScenarioError("Invalid use of group function")
+
+    def aggregate(self, node: exp.Expr) -> SQLValue:
+        """Return the value of an aggregate function for the current group."""
+        self.check_aggregate()
+        raise KeyError(node)
+
+    def required_context(self, node: exp.Expr) -> Context:
+        """Return the context that evaluates a node.
+
+        :raises UnsupportedSQL: if the scope has none.
+        """
+        if self.context is None:
+            raise UnsupportedSQL(
+                f"{node.sql(dialect='mysql')[:80]!r} ({node.key.upper()}) is not supported here"
+            )
+        return self.context
+
+    def unknown_column(self, name: str, table: str, database: str) -> ScenarioError:
+        """Return the error for a column that neither this scope nor one around it has."""
+        info = self._own_table(name)
+        if not self._is_named(table, database):
+            qualifier = f"{database}.{table}" if database else table
+            return ScenarioError(f"Unknown table {qualifier!r} in {qualifier}.{name}", column=name)
+        hint = nearest(name, [column.name for column in info.columns])
+        return ScenarioError(f"Unknown column {name!r} in table {info.name!r}", column=name, hint=hint)
+
+    def _offset(self, name: str, table: str, database: str) -> int:
+        """Return the offset of a column of the scope's own table; -1 if it has none of that name."""
+        if self.table is None or ((table or database) and not self._is_named(table, database)):
+            return -1
+        return self.table.visible_offsets.get(name.lower(), -1)
+
+    def _is_named(self, table: str, database: str) -> bool:
+        info = self.table
+        if info is None:
+            return False
+        return (not table or table.lower() == (self.alias or info.name).lower()) and (
+            not database or database.lower() == info.schema.lower()
+        )
+
+    def _own_table(self, column: str) -> TableInfo:
+        if self.table is None:
+            raise ScenarioError(f"Column {column!r} cannot be used here", column=column)
+        return self.table

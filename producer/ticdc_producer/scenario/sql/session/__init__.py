@@ -1,0 +1,1 @@
+"""A session: the statements that it runs, its settings and its tables."""

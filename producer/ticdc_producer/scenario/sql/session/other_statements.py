@@ -1,0 +1,102 @@
+"""Statements that change nothing in the stream, and those that a scenario cannot contain."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ticdc_producer.errors import UnsupportedSQL
+from ticdc_producer.scenario.history import PassedOver
+from ticdc_producer.scenario.sql.text.statements import Statement
+
+READ_ONLY = frozenset({
+    "SELECT", "TABLE", "VALUES", "DO", "SHOW", "EXPLAIN", "DESC", "DESCRIBE", "ANALYZE", "SPLIT",
+})  # fmt: skip
+"""Statements that change nothing in the stream; they are counted and passed over."""
+_QUERIES = frozenset({"SELECT", "WITH", "TABLE", "VALUES"})
+KNOWN_VERBS = frozenset({
+    "CHECKSUM", "DELIMITER", "PLAN", "QUERY", "RECOMMEND", "SOURCE", "TRAFFIC", "CALL",
+    "LOAD", "IMPORT", "XA", "KILL", "ADMIN", "BATCH",
+    "HANDLER", "CHECK", "OPTIMIZE", "REPAIR", "RESET", "PURGE", "INSTALL", "UNINSTALL", "BACKUP",
+    "RESTORE", "START", "STOP", "TRACE", "BINLOG", "HELP", "CANCEL",
+})  # fmt: skip
+"""Statements that TiDB has and a scenario cannot contain."""
+_ADMINISTRATION = frozenset({
+    ("CREATE", "USER"), ("ALTER", "USER"), ("DROP", "USER"), ("RENAME", "USER"), ("CREATE", "ROLE"),
+    ("DROP", "ROLE"), ("GRANT",), ("REVOKE",), ("FLUSH",),
+})  # fmt: skip
+_ADMINISTRATION_IN_TRANSACTION = frozenset({("SET", "PASSWORD"), ("SET", "ROLE"), ("SET", "DEFAULT")})
+_INTO_VARIABLE = re.compile(r"\bINTO\s+@", re.IGNORECASE)
+
+
+def reads(statement: Statement) -> bool:
+    """Return whether a statement changes nothing in the stream; a SELECT may be in parentheses."""
+    index = 0
+    while statement.word(index) == "(":
+        index += 1
+    word = statement.word(index) if index else statement.verb
+    return word in (_QUERIES if index else READ_ONLY)
+
+
+def is_query(statement: Statement) -> bool:
+    """Return whether a statement that ``reads`` is a query, which may be in parentheses."""
+    return statement.verb == "(" or statement.verb in _QUERIES
+
+
+def refuse_running(statement: Statement) -> None:
+    """Refuse EXPLAIN ANALYZE, which runs the statement that it explains, and assignments outside of a query.
+
+    :raises UnsupportedSQL: for these.
+    """
+    if statement.word(0) != "ANALYZE" and statement.word(1) == "ANALYZE":
+        raise UnsupportedSQL(f"{statement.word(0)} ANALYZE is not supported", line=statement.line)
+    if is_query(statement) and _INTO_VARIABLE.search(statement.shape):
+        raise UnsupportedSQL("SELECT … INTO a variable is not supported", line=statement.line)
+    if statement.verb == "DO" and ":=" in statement.shape:
+        raise UnsupportedSQL("DO with an assignment is not supported", line=statement.line)
+
+
+@dataclass(frozen=True, slots=True)
+class Administration:
+    """A statement about users, rights or the server.
+
+    :param name: its first words.
+    :param commits: whether it commits an open transaction.
+    """
+
+    name: str
+    commits: bool
+
+
+def administration(statement: Statement) -> Administration | None:
+    """Describe a statement that changes only users, rights or the server; return None for any other.
+
+    Changefeeds do not replicate the tables of users and rights. Source of the implicit commit: tidb
+    ``SimpleExec.autoNewTxn``, ``GrantExec.Next`` and ``RevokeExec.Next``.
+
+    :raises UnsupportedSQL: for FLUSH TABLES WITH READ LOCK, which TiDB does not have.
+    """
+    words = statement.verb, statement.word(1)
+    if statement.verb == "FLUSH" and "READ LOCK" in " ".join(statement.shape.upper().split()):
+        raise UnsupportedSQL("FLUSH TABLES WITH READ LOCK is not supported", line=statement.line)
+    for known, commits in ((_ADMINISTRATION, True), (_ADMINISTRATION_IN_TRANSACTION, False)):
+        for prefix in (words, words[:1]):
+            if prefix in known:
+                return Administration(" ".join(prefix), commits)
+    return None
+
+
+def pass_over_program(statement: Statement, kind: str, passed_over: PassedOver) -> None:
+    """Note a stored program, which TiDB does not have.
+
+    :param kind: such as TRIGGER.
+    :raises UnsupportedSQL: if it was divided at a ``;`` of its body.
+    """
+    last = len(statement.tokens) - 1
+    words = [statement.word(index) for index in range(last + 1)]
+    if "BEGIN" in words and "END" not in words[-2:]:  # a label may follow END
+        raise UnsupportedSQL(
+            f"CREATE {kind} with a body that ends at its first ';' is not supported",
+            hint="write DELIMITER // in a line before it, // after it, then DELIMITER ; in a line",
+        )
+    passed_over.note_program(kind, statement.verb, statement.line)

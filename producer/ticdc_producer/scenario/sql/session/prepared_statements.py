@@ -1,0 +1,173 @@
+"""PREPARE, EXECUTE and DEALLOCATE PREPARE.
+
+Rules: tidb ``pkg/executor/prepared.go``, ``pkg/planner/core/plan_cache_utils.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.values.sql_value import SQLValue
+from ticdc_producer.scenario.sql.ddl import is_ddl
+from ticdc_producer.scenario.sql.session.other_statements import KNOWN_VERBS, reads
+from ticdc_producer.scenario.sql.session.session_settings import SessionValues
+from ticdc_producer.scenario.sql.text.cursor import Cursor
+from ticdc_producer.scenario.sql.text.dialect import Token, TokenType
+from ticdc_producer.scenario.sql.text.statements import Statement, split_statements
+
+_VERBS = ("PREPARE", "EXECUTE", "DEALLOCATE")
+_NEVER_PREPARED = ("LOAD", "IMPORT", "BATCH")
+_PARSED = ("INSERT", "REPLACE", "UPDATE", "DELETE", "WITH")
+_KNOWN = frozenset({
+    *_VERBS, *_NEVER_PREPARED, *_PARSED, *KNOWN_VERBS, "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE",
+    "SET", "USE", "GRANT", "REVOKE", "FLUSH", "LOCK", "UNLOCK",
+})  # fmt: skip
+_NOT_FOUND = "Prepared statement not found"
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A prepared statement, and the ``?`` in it."""
+
+    statement: Statement
+    parameters: tuple[Token, ...]
+
+    def with_values(self, values: list[SQLValue], line: int) -> Statement:
+        """Return the statement with a literal for each ``?``.
+
+        :param line: line of the EXECUTE.
+        """
+        sql, parts, end = self.statement.sql, [], 0
+        for token, value in zip(self.parameters, values, strict=True):
+            parts += [sql[end : token.start], _literal(value)]
+            end = token.end + 1
+        return next(split_statements("".join([*parts, sql[end:]]), line))
+
+
+class PreparedStatements:
+    """The prepared statements of a session, by their names in lower case.
+
+    :param values: the user variables.
+    :param parse: parses a statement that changes rows.
+    """
+
+    def __init__(self, values: SessionValues, parse: Callable[[Statement], object]) -> None:
+        self._values, self._parse = values, parse
+        self._prepared: dict[str, _Prepared] = {}
+
+    def run(self, cursor: Cursor) -> Statement | None:
+        """Run one of these statements; return the statement of an EXECUTE, which the session runs.
+
+        :raises ScenarioError: for a text that cannot be prepared, or an unknown name.
+        """
+        if cursor.word() == "EXECUTE":
+            return self._execute(cursor)
+        if cursor.word() == "PREPARE":
+            self._prepare(cursor)
+        else:
+            self._deallocate(cursor)
+        return None
+
+    def _prepare(self, cursor: Cursor) -> None:
+        """Run ``PREPARE name FROM 'text'``, or ``FROM @variable``.
+
+        :raises ScenarioError: for a text that cannot be prepared.
+        """
+        cursor.expect("PREPARE")
+        name = cursor.identifier("a name of a prepared statement").lower()
+        cursor.expect("FROM")
+        text = _text(self._variable(cursor)) if cursor.word() == "@" else cursor.string()
+        cursor.end()
+        self._prepared.pop(name, None)
+        prepared = _read(text, cursor.statement.line)
+        if prepared.statement.verb in _PARSED:
+            self._parse(prepared.statement)
+        self._prepared[name] = prepared
+
+    def _execute(self, cursor: Cursor) -> Statement:
+        """Read ``EXECUTE name [USING @variable, …]``; return the statement to run.
+
+        :raises ScenarioError: for an unknown name, or a wrong number of variables.
+        """
+        cursor.expect("EXECUTE")
+        prepared, values = self._named(cursor), []
+        if cursor.accept("USING"):
+            values.append(self._variable(cursor))
+            while cursor.accept(","):
+                values.append(self._variable(cursor))
+        cursor.end()
+        if len(values) != len(prepared.parameters):
+            hint = f"the statement has {len(prepared.parameters)} '?', USING has {len(values)} variables"
+            raise ScenarioError("Wrong parameter count", hint=hint)
+        return prepared.with_values(values, cursor.statement.line)
+
+    def _deallocate(self, cursor: Cursor) -> None:
+        """Run ``DEALLOCATE PREPARE name`` or ``DROP PREPARE name``."""
+        cursor.accept_any("DEALLOCATE", "DROP")
+        cursor.expect("PREPARE")
+        self._named(cursor)
+        name = cursor.statement.tokens[cursor.position - 1].text
+        cursor.end()
+        del self._prepared[name.lower()]
+
+    def _named(self, cursor: Cursor) -> _Prepared:
+        name = cursor.identifier("a name of a prepared statement")
+        if name.lower() not in self._prepared:
+            raise ScenarioError(_NOT_FOUND, value=name)
+        return self._prepared[name.lower()]
+
+    def _variable(self, cursor: Cursor) -> SQLValue:
+        cursor.expect("@")
+        return self._values.variable(cursor.identifier("a user variable"))
+
+
+def concerns_prepared(statement: Statement) -> bool:
+    """Return whether a statement is PREPARE, EXECUTE, DEALLOCATE PREPARE or DROP PREPARE."""
+    return statement.verb in _VERBS or (statement.verb == "DROP" and statement.word(1) == "PREPARE")
+
+
+def _read(text: str, line: int) -> _Prepared:
+    statements = list(split_statements(text, line))
+    if len(statements) != 1:
+        raise ScenarioError("Can not prepare multiple statements", value=text)
+    (statement,) = statements
+    if not (is_ddl(statement.verb) or reads(statement) or statement.verb in _KNOWN):
+        raise Cursor(statement).error("expected a statement")
+    if statement.verb in _NEVER_PREPARED or concerns_prepared(statement):
+        what = "This command is not supported in the prepared statement protocol yet"
+        raise ScenarioError(what, value=statement.verb)
+    parameters = tuple(token for token in statement.tokens if token.token_type == TokenType.PLACEHOLDER)
+    if parameters and is_ddl(statement.verb):
+        raise ScenarioError("Can not prepare DDL statements with parameters")
+    return _Prepared(statement, parameters)
+
+
+def _text(value: SQLValue) -> str:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "surrogateescape")
+    return "NULL" if value is None else str(value)
+
+
+def _literal(value: SQLValue) -> str:
+    """Return the literal of a user variable's value, of the same type."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, bytes):
+        return f"CAST(x'{value.hex()}' AS BINARY)"
+    if isinstance(value, Decimal):
+        digits = f"{value:f}"
+        return _number(digits if "." in digits else f"{digits}.")
+    if isinstance(value, float):
+        digits = repr(value)
+        return _number(digits if "e" in digits else f"{digits}e0")
+    if isinstance(value, int):
+        return _number(str(int(value)))
+    return "'" + str(value).replace("\\", "\\\\").replace("'", "''") + "'"
+
+
+def _number(digits: str) -> str:
+    """Put a blank before a sign, so that two signs do not begin a comment."""
+    return f" {digits}" if digits.startswith("-") else digits

@@ -1,0 +1,387 @@
+"""A SQL session: runs scripts and returns the history of their commits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.parameter import Profile
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.sql_value import DEFAULT_NOW, SQLMode
+from ticdc_producer.scenario.history import CheckSize, History, HistorySize, PassedOver
+from ticdc_producer.scenario.sql.ddl import is_ddl
+from ticdc_producer.scenario.sql.dml.dml import run_dml
+from ticdc_producer.scenario.sql.dml.row_writer import RowWriter
+from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache, shared_statements
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate
+from ticdc_producer.scenario.sql.expression.expression_check import check_expression
+from ticdc_producer.scenario.sql.expression.scope import Scope
+from ticdc_producer.scenario.sql.query.context import StatementContext
+from ticdc_producer.scenario.sql.session.other_statements import (
+    KNOWN_VERBS,
+    Administration,
+    administration,
+    is_query,
+    pass_over_program,
+    reads,
+    refuse_running,
+)
+from ticdc_producer.scenario.sql.session.prepared_statements import PreparedStatements, concerns_prepared
+from ticdc_producer.scenario.sql.session.refusals import Refusals, located, located_error
+from ticdc_producer.scenario.sql.session.session_settings import SessionSettings, SessionValues
+from ticdc_producer.scenario.sql.session.session_tables import FIRST_DATABASE, SessionTables
+from ticdc_producer.scenario.sql.store.recorded_history import RecordedHistory
+from ticdc_producer.scenario.sql.store.storage import Table
+from ticdc_producer.scenario.sql.store.transaction import OpenTransaction, TransactionControl
+from ticdc_producer.scenario.sql.text.cursor import Cursor
+from ticdc_producer.scenario.sql.text.statements import Statement, split_statements, stored_program
+
+_DML = ("INSERT", "REPLACE", "UPDATE", "DELETE")
+
+
+if TYPE_CHECKING:
+    from ticdc_producer.scenario.generate.plan import GeneratePlan
+    from ticdc_producer.scenario.sql.definition.partitioning import Partitioning
+
+
+class Session:
+    """Runs SQL against an in-memory store with TiDB's rules.
+
+    :param file: the scenario file, for messages.
+    :param database: the current database; it and ``test`` exist and are empty.
+    :param time_zone: initial value of the session variable.
+    :param now: result of ``NOW()``; a function: of the number of the commit that the statement belongs to.
+    :param force_replicate: whether TiCDC replicates tables without a handle key.
+    :param profile: the TiCDC architecture that replicates.
+    :param snapshots: numbers of commits after which the history contains the state of all tables.
+    :param refusals: collects the errors of statements, which are then left out; None: errors are raised.
+    :param statements: a cache of parsed statements that sessions of one thread share; None: one of its own.
+    :param check_size: called after each row change.
+    """
+
+    def __init__(
+        self,
+        *,
+        file: str = "",
+        database: str = FIRST_DATABASE,
+        time_zone: str = "+00:00",
+        now: datetime | Callable[[int], datetime] = DEFAULT_NOW,
+        force_replicate: bool = False,
+        profile: Profile = "classic",
+        snapshots: Collection[int] = (),
+        refusals: Refusals | None = None,
+        statements: StatementCache | None = None,
+        check_size: CheckSize | None = None,
+    ) -> None:
+        self._refusals = refusals
+        self._file = file
+        self._tables = SessionTables(database, profile, force_replicate=force_replicate)
+        self._settings = SessionSettings(time_zone, now)
+        self._passed_over = PassedOver()
+        self._statements = shared_statements() if statements is None else statements
+        self._values = SessionValues()
+        self._prepared = PreparedStatements(self._values, self._statements.parsed)
+        size = HistorySize(check_size)
+        self._recorded = RecordedHistory(self._tables.cluster, self._tables.reserved, snapshots, size)
+        self._transaction = TransactionControl(self._recorded)
+
+    @property
+    def commits(self) -> int:
+        """Number of commits so far: transactions and DDL jobs."""
+        return self._recorded.commits
+
+    @property
+    def _mode(self) -> SQLMode:
+        return self._settings.mode
+
+    def run(self, text: str, *, line: int = 1) -> None:
+        """Run a script. BEGIN … COMMIT is one transaction; any other statement is a transaction of its own.
+
+        :param text: statements with ``;`` between.
+        :param line: line of the file at which ``text`` starts.
+        :raises ScenarioError: at the first statement that fails, with file and line.
+        """
+        with self._located(line):
+            self._tables.announce(text, self._statements)
+            for statement in split_statements(text, line):
+                if self._refusals is None or not self._refusals.skips(statement):
+                    self._run_one(statement, self._statement)
+            if self._transaction.open is not None:
+                line, autocommit = self._transaction.line, self._mode.autocommit
+                self._transaction.rollback()
+                what = "BEGIN" if autocommit else "a transaction under autocommit = 0"
+                raise ScenarioError(f"{what} without COMMIT or ROLLBACK", line=line)
+
+    def transaction(self, text: str, *, line: int = 1) -> None:
+        """Run DML statements as one transaction.
+
+        :param text: statements with ``;`` between; no DDL, BEGIN or COMMIT.
+        :param line: line of the file at which ``text`` starts.
+        :raises ScenarioError: at the first statement that fails, with file and line.
+        """
+        with self.open_transaction(line):
+            self.run_in_transaction(text, line=line)
+
+    def run_in_transaction(self, text: str, *, line: int) -> None:
+        """Run DML statements in the open transaction; see ``transaction``."""
+        self._tables.announce(text, self._statements)
+        for statement in split_statements(text, line):
+            self._run_one(statement, self._step)
+
+    @contextmanager
+    def open_transaction(self, line: int) -> Iterator[RowWriter]:
+        """Open a transaction that commits at the end of the context, and is undone by an error.
+
+        :return: a writer of row changes that are not SQL; foreign keys are not checked.
+        """
+        with self._located(line):
+            self._settings.move_clock(self._recorded.commits)
+            open_ = self._transaction.begin(line)
+            open_.line = line
+            try:
+                yield RowWriter(open_, StatementContext(self._mode, self._target, self._values))
+            except ScenarioError:
+                self._transaction.rollback()
+                raise
+            self._transaction.commit()
+
+    def table(self, name: str, *, line: int) -> TableInfo:
+        """Return the table of a name, which may be qualified by its database.
+
+        :raises ScenarioError: if no table has that name.
+        """
+        with self._located(line):
+            return self._tables.named(name).info
+
+    def partitioning(self, name: str) -> Partitioning | None:
+        """Return the partitioning of the table of a name; None if it has no partitions.
+
+        :raises ScenarioError: if no table has that name.
+        """
+        return self._tables.named(name).partitioning
+
+    def writable_table(self, database: str, name: str) -> Table:
+        """Return a table whose rows are changed without SQL.
+
+        :param database: empty for the current one.
+        :raises ScenarioError: if the table does not exist, or if the session does not hold its rows.
+        """
+        table = self._tables.of_database(database, name)
+        self._tables.reserved.use(table, enforced=False)
+        return table
+
+    def has_enforced_keys(self, table: Table) -> bool:
+        """Return whether SQL enforces foreign keys of a table, or of others to it."""
+        keys = {key.parent for other in self._tables.cluster.tables() for key in other.foreign_keys}
+        related = bool(table.foreign_keys) or (table.info.schema, table.info.name) in keys
+        return related and self._mode.foreign_key_checks
+
+    def reserve_table(self, name: str, *, line: int) -> None:
+        """Reserve a table for a ``generate`` or ``data`` step, which supplies its rows.
+
+        :raises UnsupportedSQL: if the table has rows or foreign keys.
+        """
+        with self._located(line):
+            self._tables.reserved.add(self._tables.named(name), self._tables.cluster.tables())
+
+    def reserve_dumped(self, database: str, name: str, *, line: int) -> tuple[Table, SQLMode]:
+        """Reserve a table whose rows Spark reads from a dump.
+
+        :param database: empty for the current one.
+        :return: the table, and the settings of the session.
+        :raises UnsupportedSQL: if the table has rows, or foreign keys that are enforced.
+        """
+        with self._located(line):
+            table = self._tables.of_database(database, name)
+            self._tables.reserved.add(
+                table, self._tables.cluster.tables(), enforced=self._mode.foreign_key_checks
+            )
+            return table, self._mode
+
+    def adopt(self, table: Table, mode: SQLMode, commits: int) -> None:
+        """Run the following SQL as if the session had this table, these settings and commits."""
+        self._tables.cluster.add(table)
+        self._settings.mode, self._recorded.commits = mode, commits
+
+    def alter_reserved(self, table: TableInfo, ddl: str, name: str, *, line: int) -> TableInfo:
+        """Run a DDL on a reserved table, on behalf of its ``generate`` step.
+
+        :param name: name of the table after the DDL, without its database.
+        :return: the table after the DDL.
+        """
+
+        def altered() -> TableInfo:
+            return self._tables.cluster.table(table.schema, name).info
+
+        with self._located(line), self._tables.reserved.alteration_by_step(table, name, altered):
+            self.run(ddl, line=line)
+        return altered()
+
+    def open_generated(self, plan: GeneratePlan) -> None:
+        """Let statements after a ``generate`` step use the rows of one of its tables."""
+        from ticdc_producer.scenario.sql.store.generated_table import GeneratedTable
+
+        info = plan.step_table_after(None)
+        generated = GeneratedTable(plan, lambda: self._recorded.commits, lambda: self._mode)
+        self._tables.reserved.open(self._tables.cluster.table(info.schema, info.name), generated)
+
+    def edited(self, plan: GeneratePlan) -> GeneratePlan:
+        """Return the plan with the edits that SQL made to its table so far."""
+        info = plan.step_table_after(None)
+        generated = self._tables.reserved.generated(info)
+        if not generated.is_used:
+            return plan
+        return replace(plan, edits=generated.edits(self._tables.cluster.table(info.schema, info.name)))
+
+    def skip_commits(self, commits: int) -> None:
+        """Count commits of a ``generate`` or ``data`` step, whose changes are not in the session."""
+        self._recorded.skip(commits)
+
+    def history(self) -> History:
+        """Return the history of all commits so far."""
+        return self._recorded.history(self._passed_over)
+
+    def _step(self, statement: Statement) -> None:
+        self._settings.move_clock(self._recorded.commits)
+        if statement.verb not in _DML:
+            what = f"{statement.verb or 'this'} is not allowed in a transaction step"
+            raise ScenarioError(what, hint="only INSERT, REPLACE, UPDATE and DELETE are")
+        self._dml(statement)
+
+    def _statement(self, statement: Statement) -> None:
+        word = statement.verb
+        self._settings.move_clock(self._recorded.commits)
+        if word in _DML:
+            self._dml(statement)
+        elif program := stored_program(statement):
+            pass_over_program(statement, program, self._passed_over)
+        elif concerns_prepared(statement):
+            self._prepared_statement(Cursor(statement))
+        elif command := administration(statement):
+            self._administration(command)
+        elif is_ddl(word):
+            self._ddl(statement)
+        elif word == "SET":
+            self._set(Cursor(statement))
+        elif word == "USE":
+            self._tables.use(Cursor(statement, 1))
+        elif reads(statement):
+            self._query(statement)
+        elif word == "WITH":
+            self._with(statement)
+        elif word in ("LOCK", "UNLOCK") and statement.word(1) in ("TABLES", "TABLE"):
+            self._transaction.commit()
+            self._passed_over.count(f"{word} TABLES")
+        else:
+            self._control(statement, word)
+
+    def _administration(self, command: Administration) -> None:
+        """Skip a statement about users, rights or the server."""
+        if command.commits:
+            self._transaction.commit()
+        self._passed_over.count(command.name)
+        self._values.end_statement(0)
+
+    def _set(self, cursor: Cursor) -> None:
+        before = self._mode
+        self._settings.run_set(cursor, self._set_user_variable)
+        if self._mode.autocommit and not before.autocommit:
+            self._transaction.commit()
+        self._values.end_statement(0)
+
+    def _set_user_variable(self, name: str, value: exp.Expr) -> None:
+        context = self._context(value)
+        scope = Scope(replace(self._mode, strict=False), context=context)  # SET only warns
+        check_expression(value, scope)
+        self._values.assign(name, evaluate(value, scope))
+
+    def _query(self, statement: Statement) -> None:
+        """Skip a statement that changes no rows; a query that assigns user variables is run."""
+        refuse_running(statement)
+        self._passed_over.count("SELECT" if statement.verb in ("(", "WITH") else statement.verb)
+        if is_query(statement) and ":=" in statement.shape:
+            tree = self._statements.parsed(statement).tree
+            self._context(tree).plan(tree, None).rows(None)
+        self._values.end_statement(0 if statement.verb == "DO" else -1)
+
+    def _with(self, statement: Statement) -> None:
+        """Run the UPDATE or DELETE after a WITH; a SELECT is skipped."""
+        tree = self._statements.parsed(statement).tree
+        if isinstance(tree, exp.Update | exp.Delete):
+            self._dml(statement)
+        elif isinstance(tree, exp.Query):
+            self._query(statement)
+        else:
+            raise ScenarioError("SQL does not parse: WITH belongs to a SELECT, UPDATE or DELETE")
+
+    def _prepared_statement(self, cursor: Cursor) -> None:
+        executed = self._prepared.run(cursor)
+        if executed is None:
+            self._values.end_statement(0)
+        else:
+            self._statement(executed)
+
+    def _control(self, statement: Statement, word: str) -> None:
+        cursor = Cursor(statement)
+        if not self._transaction.run(cursor):
+            if word in KNOWN_VERBS:
+                raise UnsupportedSQL(f"{word} is not supported")
+            raise cursor.error("expected a statement")
+        self._values.end_statement(0)
+
+    def _ddl(self, statement: Statement) -> None:
+        self._tables.run_ddl(statement, self._mode, self._transaction.commit, self._recorded.add_job)
+        self._values.end_statement(0)
+
+    def _dml(self, statement: Statement) -> None:
+        parsed = self._statements.parsed(statement)
+
+        def run(open_: OpenTransaction, before: int) -> None:
+            run_dml(parsed, self._context(parsed.tree), open_, self._has_parents)
+            rows = open_.affected_rows(before, updates_count_twice=bool(parsed.tree.args.get("conflict")))
+            self._tables.foreign_keys.enforce(open_, before, self._mode)
+            self._values.end_statement(rows)
+
+        self._transaction.run_statement(statement.line, run, autocommit=self._mode.autocommit)
+
+    def _has_parents(self, child: Table, values: Sequence[Value]) -> bool:
+        return self._tables.has_parents(child, values, self._mode)
+
+    def _context(self, tree: exp.Expr) -> StatementContext:
+        ignore = bool(tree.args.get("ignore"))
+        inserts = isinstance(tree, exp.Insert)
+        mode = replace(self._mode, strict=False, insert_ignore=inserts) if ignore else self._mode
+        with_, find_view = tree.args.get("with_"), self._tables.view
+        return StatementContext(mode, self._target, self._values, with_, find_view=find_view)
+
+    def _target(self, database: str, name: str) -> Table:
+        return self._tables.target(database, name, self._mode)
+
+    def _run_one(self, statement: Statement, run: Callable[[Statement], None]) -> None:
+        """Run a statement; collect its error, if the session collects errors."""
+        try:
+            run(statement)
+        except (ScenarioError, RecursionError) as error:
+            located_here = located_error(error, self._file, statement.line)
+            if self._refusals is None:
+                raise located_here from error.__cause__
+            self._refusals.add(located_here, statement)
+            self._continue_without(statement)
+
+    def _continue_without(self, statement: Statement) -> None:
+        """Create the state in which the statements after a refused one can be checked."""
+        words = statement.shape.lower().split()
+        if words[:1] == ["commit"]:
+            self._transaction.commit()
+        else:
+            self._tables.after_refused(words)
+
+    def _located(self, line: int) -> AbstractContextManager[None]:
+        return located(self._file, line)

@@ -1,0 +1,107 @@
+"""The settings of a session, and the values that its statements read and write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from decimal import Decimal
+
+from sqlglot import exp
+
+from ticdc_producer.model.values.coerce_text import to_text
+from ticdc_producer.model.values.sql_value import (
+    BinaryLiteral,
+    DateTimeValue,
+    Duration,
+    Member,
+    SQLMode,
+    SQLValue,
+    Unsigned,
+)
+from ticdc_producer.scenario.sql.functions.function import to_integer
+from ticdc_producer.scenario.sql.session.variables import run_set, time_zone
+from ticdc_producer.scenario.sql.text.cursor import Cursor
+
+
+class SessionSettings:
+    """The settings under which the next statement runs.
+
+    :param zone: initial value of the variable ``time_zone``.
+    :param now: result of ``NOW()``; a function: of the number of the commit that the statement belongs to.
+    :ivar mode: the settings.
+    """
+
+    def __init__(self, zone: str, now: datetime | Callable[[int], datetime]) -> None:
+        self._time_of = now if callable(now) else None
+        self._timed = -1  # the commit whose time is that of the mode
+        first = now(0) if callable(now) else now
+        self.mode = self._initial = SQLMode(zone=time_zone(zone), now=first, now_moves=callable(now))
+        self._saved: dict[str, SQLMode] = {}
+
+    def move_clock(self, commit: int) -> None:
+        """Set the time of the next statement, which is that of its commit."""
+        if self._time_of is not None and self.mode.now_moves and self._timed != commit:
+            self.mode = replace(self.mode, now=self._time_of(commit))
+            self._timed = commit
+
+    def run_set(self, cursor: Cursor, assign: Callable[[str, exp.Expr], None]) -> None:
+        """Run a SET statement.
+
+        :param assign: assigns the value of an expression to a user variable.
+        :raises ScenarioError: for a variable or a value that is not supported.
+        """
+        self.mode = run_set(cursor, self.mode, self._initial, self._saved, assign)
+        self._timed = -1
+
+
+class SessionValues:
+    """User variables, ``LAST_INSERT_ID()`` and ``ROW_COUNT()``."""
+
+    def __init__(self) -> None:
+        self._variables: dict[str, SQLValue] = {}
+        self._last_insert_id = 0
+        self._generated = 0
+        self._row_count = 0
+
+    def variable(self, name: str) -> SQLValue:
+        """Return the value of a user variable; NULL if it was never set."""
+        return self._variables.get(name.lower())
+
+    def assign(self, name: str, value: SQLValue) -> SQLValue:
+        """Set a user variable, which holds a number or a string; return its value."""
+        self._variables[name.lower()] = _plain(value)
+        return self._variables[name.lower()]
+
+    def function(self, name: str, arguments: list[SQLValue]) -> SQLValue:
+        """Return the result of ``LAST_INSERT_ID([number])`` or ``ROW_COUNT()``."""
+        if name == "ROW_COUNT":
+            return self._row_count
+        if arguments:
+            (number,) = arguments
+            self._last_insert_id = 0 if number is None else to_integer(number)
+            return None if number is None else Unsigned(self._last_insert_id)
+        return Unsigned(self._last_insert_id)
+
+    def note_generated(self, number: int) -> None:
+        """Note a generated AUTO_INCREMENT value; the first one of a statement counts."""
+        self._generated = self._generated or number
+
+    def end_statement(self, rows: int) -> None:
+        """Note the end of a statement.
+
+        :param rows: number of rows that it changed; -1 for a query.
+        """
+        self._row_count = rows
+        self._last_insert_id = self._generated or self._last_insert_id
+        self._generated = 0
+
+
+def _plain(value: SQLValue) -> SQLValue:
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, Member | DateTimeValue | Duration):
+        return to_text(value)
+    if isinstance(value, BinaryLiteral):
+        return bytes(value)
+    return value if isinstance(value, int | Decimal | float | bytes) or value is None else str(value)

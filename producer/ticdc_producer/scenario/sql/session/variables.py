@@ -1,0 +1,271 @@
+"""SET: the session variables that change the results of statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.values.coerce_text import to_text
+from ticdc_producer.model.values.number_text import as_number
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
+from ticdc_producer.scenario.sql.expression.evaluate import evaluate_constant
+from ticdc_producer.scenario.sql.expression.zone import time_zone
+from ticdc_producer.scenario.sql.text.cursor import Cursor
+from ticdc_producer.scenario.sql.text.dialect import parse_expression
+
+__all__ = ["run_set", "time_zone"]
+
+SQL_MODES = frozenset({
+    "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_DATE", "NO_ZERO_IN_DATE",
+    "ERROR_FOR_DIVISION_BY_ZERO", "ONLY_FULL_GROUP_BY", "NO_AUTO_CREATE_USER",
+    "NO_ENGINE_SUBSTITUTION", "ALLOW_INVALID_DATES", "NO_AUTO_VALUE_ON_ZERO", "TRADITIONAL",
+})  # fmt: skip
+_TRADITIONAL = (
+    "STRICT_TRANS_TABLES", "STRICT_ALL_TABLES", "NO_ZERO_IN_DATE", "NO_ZERO_DATE",
+    "ERROR_FOR_DIVISION_BY_ZERO", "NO_AUTO_CREATE_USER", "NO_ENGINE_SUBSTITUTION",
+)  # fmt: skip
+"""The parts of the sql_mode TRADITIONAL. Source: tidb ``CombinationSQLMode``."""
+WITHOUT_EFFECT = frozenset({
+    "bulk_insert_buffer_size", "character_set_client", "character_set_connection",
+    "character_set_results", "collation_connection", "default_storage_engine", "gtid_purged",
+    "information_schema_stats_expiry", "innodb_lock_wait_timeout", "innodb_stats_auto_recalc",
+    "innodb_strict_mode", "interactive_timeout", "join_buffer_size", "lock_wait_timeout",
+    "log_bin_trust_function_creators",
+    "low_priority_updates", "max_allowed_packet", "max_error_count", "max_execution_time",
+    "max_heap_table_size", "net_read_timeout", "net_write_timeout", "note_verbosity",
+    "optimizer_switch", "placement_checks", "profiling", "read_buffer_size", "session_track_gtids",
+    "sort_buffer_size", "sql_auto_is_null", "sql_big_selects", "sql_log_bin", "sql_notes",
+    "sql_quote_show_create", "sql_safe_updates", "sql_warnings", "storage_engine",
+    "tidb_constraint_check_in_place", "tidb_constraint_check_in_place_pessimistic",
+    "tidb_ddl_enable_fast_reorg", "tidb_ddl_reorg_batch_size", "tidb_ddl_reorg_priority",
+    "tidb_ddl_reorg_worker_cnt", "tidb_disable_txn_auto_retry", "tidb_enable_noop_functions",
+    "tidb_isolation_read_engines", "tidb_mem_quota_query", "tidb_multi_statement_mode",
+    "tidb_retry_limit", "tidb_skip_isolation_level_check", "tidb_txn_mode", "tmp_table_size",
+    "transaction_isolation", "tx_isolation", "unique_checks", "wait_timeout",
+})  # fmt: skip
+"""Variables that dumps and scripts set, and that do not change what a changefeed sends."""
+_SQL_MODE = (
+    "sql_mode", "strict", "zero_dates", "zero_in_date", "invalid_dates", "division_by_zero_error",
+    "auto_value_on_zero", "only_full_group_by",
+)  # fmt: skip
+"""The fields of ``SQLMode`` that ``sql_mode`` sets."""
+
+
+def run_set(
+    cursor: Cursor,
+    mode: SQLMode,
+    initial: SQLMode,
+    saved: dict[str, SQLMode],
+    assign: Callable[[str, exp.Expr], None],
+) -> SQLMode:
+    """Run ``SET a = b, …``, ``SET NAMES`` and ``SET TRANSACTION ISOLATION LEVEL``.
+
+    :param initial: the mode that the session started with: the value of ``DEFAULT``.
+    :param saved: by the name of a user variable, the mode when it was set to a session variable
+        (``SET @old_sql_mode = @@sql_mode``); this function adds to it.
+    :param assign: assigns the value of an expression to a user variable.
+    :return: the mode of the statements that follow.
+    :raises UnsupportedSQL: for a variable that this tool does not have.
+    """
+    cursor.expect("SET")
+    if cursor.accept("NAMES") or cursor.accept("CHARSET") or cursor.accept("CHARACTER", "SET"):
+        _skip_charset(cursor)
+        return mode
+    if _skip_isolation_level(cursor):
+        return mode
+    while True:
+        if cursor.word() == "@" and cursor.word(3) != "@@":
+            _assign_user_variable(cursor, saved, assign)
+        else:
+            mode = _assign(cursor, mode, initial, saved)
+        if not cursor.accept(","):
+            cursor.end()
+            return mode
+
+
+def _skip_charset(cursor: Cursor) -> None:
+    """Step over the charset of the connection, which has no effect: a scenario is always UTF-8."""
+    if cursor.is_string():
+        cursor.string()
+    else:
+        cursor.identifier("a charset")
+    if cursor.accept("COLLATE"):
+        cursor.position += 1
+    cursor.end()
+
+
+def _assign_user_variable(
+    cursor: Cursor, saved: dict[str, SQLMode], assign: Callable[[str, exp.Expr], None]
+) -> None:
+    cursor.expect("@")
+    name = cursor.identifier("a variable name")
+    if not cursor.accept(":="):
+        cursor.expect("=")
+    saved.pop(name.lower(), None)
+    assign(name, parse_expression(cursor.expression_source(), cursor.line))
+
+
+def _skip_isolation_level(cursor: Cursor) -> bool:
+    """Step over ``[SESSION] TRANSACTION ISOLATION LEVEL …``, which one session alone cannot notice."""
+    ahead = cursor.word() in ("SESSION", "LOCAL")
+    if [cursor.word(ahead + more) for more in range(3)] != ["TRANSACTION", "ISOLATION", "LEVEL"]:
+        return False
+    cursor.position += ahead + 3
+    if not (
+        cursor.accept("SERIALIZABLE")
+        or cursor.accept("REPEATABLE", "READ")
+        or cursor.accept("READ", "COMMITTED")
+        or cursor.accept("READ", "UNCOMMITTED")
+    ):
+        raise cursor.error("expected an isolation level")
+    cursor.end()
+    return True
+
+
+def _assign(cursor: Cursor, mode: SQLMode, initial: SQLMode, saved: dict[str, SQLMode]) -> SQLMode:
+    is_global = _read_scope(cursor)
+    if cursor.word() == "@":
+        _save(cursor, mode, saved)
+        return mode
+    name = cursor.identifier("a variable name").lower()
+    if is_global and name not in WITHOUT_EFFECT:
+        raise cursor.unsupported("SET GLOBAL")
+    if cursor.word() not in ("=", ":="):
+        raise cursor.unsupported(f"SET {name.upper()}")
+    setter = VARIABLES.get(name)
+    if setter is None and name not in WITHOUT_EFFECT:
+        raise cursor.unsupported(f"the variable {name}")
+    if not cursor.accept(":="):
+        cursor.expect("=")
+    source = cursor.expression_source()
+    if setter is None:
+        return mode
+    if source.startswith("@") and source[1:].strip("`").lower() in saved:
+        return _FROM_INITIAL[name](mode, saved[source[1:].strip("`").lower()])
+    if source.upper() == "DEFAULT":
+        return _FROM_INITIAL[name](mode, initial)
+    bare_word = source.isidentifier() and source.upper() != "NULL"
+    value = source if bare_word else _evaluated(parse_expression(source, cursor.line), mode)
+    if value is None:
+        raise ScenarioError(f"Variable {name!r} can't be set to the value of NULL", value="NULL")
+    return setter(mode, value)
+
+
+def _evaluated(node: exp.Expr, mode: SQLMode) -> SQLValue:
+    """Evaluate an expression, which may contain ``@@sql_mode`` and be in a SELECT without FROM."""
+    query = node.this if isinstance(node, exp.Subquery) else None
+    if isinstance(query, exp.Select) and [name for name, part in query.args.items() if part] == [
+        "expressions"
+    ]:
+        node = query.expressions[0] if len(query.expressions) == 1 else node
+    node = node.transform(lambda part: exp.Literal.string(mode.sql_mode) if _is_sql_mode(part) else part)
+    return evaluate_constant(node, mode)
+
+
+def _is_sql_mode(node: exp.Expr) -> bool:
+    return (
+        isinstance(node, exp.SessionParameter)
+        and node.name.lower() == "sql_mode"
+        and str(node.args.get("kind") or "session").lower() in ("session", "local")
+    )
+
+
+def _read_scope(cursor: Cursor) -> bool:
+    """Step over a scope, such as ``SESSION`` or ``@@GLOBAL.``; return whether it is the whole cluster."""
+    word = cursor.accept_any("SESSION", "LOCAL", "GLOBAL", "PERSIST")
+    if cursor.accept("@@") and cursor.word() in ("SESSION", "LOCAL", "GLOBAL") and cursor.word(1) == ".":
+        word = cursor.word()
+        cursor.position += 2
+    return word in ("GLOBAL", "PERSIST")
+
+
+def _save(cursor: Cursor, mode: SQLMode, saved: dict[str, SQLMode]) -> None:
+    """Run ``@name = @@variable``: dumps save a session variable this way, and restore it at their end.
+
+    :raises UnsupportedSQL: for another value.
+    """
+    cursor.expect("@")
+    name = cursor.identifier("a variable name").lower()
+    if not (cursor.accept("=") or cursor.accept(":=")) or cursor.word() != "@@":
+        raise cursor.unsupported("a user variable")
+    _read_scope(cursor)
+    variable = cursor.identifier("a variable name").lower()
+    if variable not in VARIABLES and variable not in WITHOUT_EFFECT:
+        raise cursor.unsupported(f"the variable {variable}")
+    saved[name] = mode
+
+
+def _set_time_zone(mode: SQLMode, value: SQLValue) -> SQLMode:
+    return replace(mode, zone=time_zone(to_text(value)))
+
+
+def _set_sql_mode(mode: SQLMode, value: SQLValue) -> SQLMode:
+    words = [flag.strip().upper() for flag in to_text(value).split(",") if flag.strip()]
+    flags = dict.fromkeys(
+        flag for word in words for flag in ((*_TRADITIONAL, word) if word == "TRADITIONAL" else (word,))
+    )
+    unknown = sorted(flags.keys() - SQL_MODES)
+    if unknown:
+        raise UnsupportedSQL(f"the sql_mode {unknown[0]} is not supported", value=unknown[0])
+    return replace(
+        mode,
+        sql_mode=",".join(flags),
+        strict="STRICT_TRANS_TABLES" in flags or "STRICT_ALL_TABLES" in flags,
+        zero_dates="NO_ZERO_DATE" not in flags,
+        zero_in_date="NO_ZERO_IN_DATE" not in flags,
+        invalid_dates="ALLOW_INVALID_DATES" in flags,
+        division_by_zero_error="ERROR_FOR_DIVISION_BY_ZERO" in flags,
+        only_full_group_by="ONLY_FULL_GROUP_BY" in flags,
+        auto_value_on_zero="NO_AUTO_VALUE_ON_ZERO" not in flags,
+    )
+
+
+def _set_timestamp(mode: SQLMode, value: SQLValue) -> SQLMode:
+    number, complete = as_number(value)
+    exact = Decimal(number)
+    if not complete or not 0 < exact < 1 << 31:
+        raise ScenarioError("timestamp must be a Unix time in seconds", value=to_text(value))
+    moment = datetime.fromtimestamp(0, UTC) + timedelta(microseconds=int(exact * 1_000_000))
+    return replace(mode, now=moment, now_moves=False)
+
+
+def _set_skip_utf8_check(mode: SQLMode, value: SQLValue) -> SQLMode:
+    return replace(mode, utf8_check=not _switch("tidb_skip_utf8_check", value))
+
+
+def _set_foreign_key_checks(mode: SQLMode, value: SQLValue) -> SQLMode:
+    return replace(mode, foreign_key_checks=_switch("foreign_key_checks", value))
+
+
+def _set_autocommit(mode: SQLMode, value: SQLValue) -> SQLMode:
+    return replace(mode, autocommit=_switch("autocommit", value))
+
+
+def _switch(name: str, value: SQLValue) -> bool:
+    word = to_text(value).upper()
+    if word not in ("0", "1", "ON", "OFF", "TRUE", "FALSE"):
+        raise ScenarioError(f"{name} is ON or OFF", value=word)
+    return word in ("1", "ON", "TRUE")
+
+
+VARIABLES: dict[str, Callable[[SQLMode, SQLValue], SQLMode]] = {
+    "time_zone": _set_time_zone,
+    "sql_mode": _set_sql_mode,
+    "timestamp": _set_timestamp,
+    "tidb_skip_utf8_check": _set_skip_utf8_check,
+    "foreign_key_checks": _set_foreign_key_checks,
+    "autocommit": _set_autocommit,
+}
+_FROM_INITIAL: dict[str, Callable[[SQLMode, SQLMode], SQLMode]] = {
+    "time_zone": lambda mode, initial: replace(mode, zone=initial.zone),
+    "sql_mode": lambda mode, initial: replace(mode, **{name: getattr(initial, name) for name in _SQL_MODE}),
+    "timestamp": lambda mode, initial: replace(mode, now=initial.now, now_moves=initial.now_moves),
+    "tidb_skip_utf8_check": lambda mode, initial: replace(mode, utf8_check=initial.utf8_check),
+    "foreign_key_checks": lambda mode, initial: replace(mode, foreign_key_checks=initial.foreign_key_checks),
+    "autocommit": lambda mode, initial: replace(mode, autocommit=initial.autocommit),
+}

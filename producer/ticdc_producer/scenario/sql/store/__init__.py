@@ -1,0 +1,1 @@
+"""The state of the simulated TiDB: tables, rows, ids, transactions and the history of commits."""

@@ -1,0 +1,110 @@
+"""The schema state of the simulated TiDB: databases, tables, and every version that a table ever had."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.hints import nearest
+from ticdc_producer.model.parameter import Profile
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.scenario.sql.definition.column_changes import with_column_ids
+from ticdc_producer.scenario.sql.store.allocator import ObjectIds
+from ticdc_producer.scenario.sql.store.storage import Table
+
+
+@dataclass(slots=True)
+class Database:
+    """A database; tables by name in lower case, since TiDB compares names without case.
+
+    :param view_queries: the query of each view that this tool can run; its tables have their databases.
+    """
+
+    name: str
+    charset: str = "utf8mb4"
+    collation: str = "utf8mb4_bin"
+    tables: dict[str, Table] = field(default_factory=dict)
+    views: dict[str, TableInfo] = field(default_factory=dict)
+    view_queries: dict[str, exp.Expr] = field(default_factory=dict)
+    sequences: set[str] = field(default_factory=set)
+
+    def holds(self, name: str) -> bool:
+        """Return whether a table, view or sequence has this name; they share one name space."""
+        return any(name.lower() in names for names in (self.tables, self.views, self.sequences))
+
+
+@dataclass(slots=True)
+class TiDBCluster:
+    """All databases, and what they share.
+
+    :param versions: every version of every table; the index is ``TableInfo.version``.
+    :param ids: the counter of object ids.
+    :param policies: names of placement policies.
+    :param profile: the TiCDC architecture that replicates the tables.
+    """
+
+    databases: dict[str, Database] = field(default_factory=dict)
+    versions: list[TableInfo] = field(default_factory=list)
+    ids: ObjectIds = field(default_factory=ObjectIds)
+    policies: set[str] = field(default_factory=set)
+    profile: Profile = "classic"
+
+    def database(self, name: str) -> Database:
+        """Return the database of a name.
+
+        :raises ScenarioError: if no database has that name, or the name is empty.
+        """
+        if not name:
+            raise ScenarioError("No database selected", hint="USE one, or write database.table")
+        database = self.databases.get(name.lower())
+        if database is None:
+            names = [other.name for other in self.databases.values()]
+            raise ScenarioError(f"Unknown database {name!r}", value=name, hint=nearest(name, names))
+        return database
+
+    def find(self, schema: str, name: str) -> Table | None:
+        """Return the table, or None; the database must exist."""
+        return self.database(schema).tables.get(name.lower())
+
+    def table(self, schema: str, name: str) -> Table:
+        """Return the table of a name.
+
+        :raises ScenarioError: if no table has that name.
+        """
+        table = self.find(schema, name)
+        if table is None and self.database(schema).holds(name):
+            raise ScenarioError(
+                f"'{schema}.{name}' is not BASE TABLE",
+                value=f"{schema}.{name}",
+                hint="it is a view or a sequence, which hold no rows",
+            )
+        if table is None:
+            names = [other.info.name for other in self.database(schema).tables.values()]
+            what = f"Table '{schema}.{name}' doesn't exist"
+            raise ScenarioError(what, value=f"{schema}.{name}", hint=nearest(name, names) if names else "")
+        return table
+
+    def view(self, schema: str, name: str) -> tuple[TableInfo, exp.Expr] | None:
+        """Return a view and its query; None if no view that this tool can run has that name."""
+        database = self.database(schema)
+        query = database.view_queries.get(name.lower())
+        return None if query is None else (database.views[name.lower()], query)
+
+    def tables(self) -> Iterator[Table]:
+        """Iterate over all tables of all databases."""
+        return (table for database in self.databases.values() for table in database.tables.values())
+
+    def new_version(self, info: TableInfo) -> TableInfo:
+        """Add a version of a table to the catalog; return it with its number."""
+        versioned = replace(with_column_ids(info), version=len(self.versions), profile=self.profile)
+        self.versions.append(versioned)
+        return versioned
+
+    def add(self, table: Table) -> None:
+        self.database(table.info.schema).tables[table.info.name.lower()] = table
+
+    def drop(self, table: Table) -> None:
+        del self.database(table.info.schema).tables[table.info.name.lower()]

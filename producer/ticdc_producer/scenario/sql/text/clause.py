@@ -1,0 +1,92 @@
+"""The clauses and modifiers of DML statements, by the words that users write."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from ticdc_producer.errors import UnsupportedSQL
+from ticdc_producer.scenario.sql.text.dialect import parse_dml
+from ticdc_producer.scenario.sql.text.statements import Statement
+
+_WORDS = {
+    "joins": "JOIN", "alias": "an alias", "tables": "several tables", "with_": "WITH", "group": "GROUP BY",
+    "locks": "FOR UPDATE", "windows": "WINDOW", "from_": "FROM", "laterals": "LATERAL", "hint": "a hint",
+    "pivots": "PIVOT", "catalog": "a catalog",
+}  # fmt: skip
+
+
+def clauses(node: exp.Expr) -> set[str]:
+    """Return sqlglot's names of the clauses that a node has."""
+    return {name for name, part in node.args.items() if part}
+
+
+def named_table(node: exp.Expr) -> tuple[str, str]:
+    """Return the database and the name of the table that a DML statement names.
+
+    The database is empty if none is written.
+
+    :raises UnsupportedSQL: for anything but one plain table.
+    """
+    table = node.this if isinstance(node, exp.Schema) else node
+    if not isinstance(table, exp.Table):
+        raise UnsupportedSQL("DML of anything but one plain table is not supported")
+    refuse_other_clauses(table, "DML", "this", "db", "alias", "joins", "hints")
+    return table.db, table.name
+
+
+def refuse_other_clauses(node: exp.Expr, statement: str, *known: str) -> None:
+    """Check that a node has only known clauses.
+
+    :raises UnsupportedSQL: for any other clause.
+    """
+    others = sorted(name for name, part in node.args.items() if part and name not in known)
+    if others:
+        word = _WORDS.get(others[0], others[0].upper())
+        raise UnsupportedSQL(f"{statement} with {word} is not supported")
+
+
+_BLANK = r"(?:\s|/\*(?!\+)(?:[^*]|\*(?!/))*\*/)+"
+_PRIORITY = re.compile(
+    rf"\A\s*(?:(?:INSERT|REPLACE)(?P<insert>(?:{_BLANK}(?:LOW_PRIORITY|HIGH_PRIORITY|DELAYED)\b)+)"
+    rf"|DELETE(?P<delete>(?:{_BLANK}(?:LOW_PRIORITY|QUICK)\b)+)"
+    rf"|UPDATE(?P<update>(?:{_BLANK}LOW_PRIORITY\b)?(?:{_BLANK}IGNORE\b)?))",
+    re.IGNORECASE,
+)
+"""The words about the order of work in a server, and the IGNORE of UPDATE, which sqlglot does not know."""
+_NAME = r"(?:`[^`]+`|[\w$]+)"
+_DELETED = rf"{_NAME}(?:\s*\.\s*{_NAME})?(?:\s*\.\s*\*)?"
+_DELETED_TABLES = re.compile(
+    rf"\A\s*DELETE{_BLANK}(?:FROM{_BLANK})?(?P<tables>{_DELETED}(?:\s*,\s*{_DELETED})*)"
+    rf"(?={_BLANK}(?:FROM|USING)\b)",
+    re.IGNORECASE,
+)
+_ALL_COLUMNS = re.compile(r"\.\s*\*")
+"""The suffix ``.*`` that a DELETE of several tables allows after their names; it has no effect."""
+
+
+def parse_modified_dml(statement: Statement) -> tuple[str, exp.Expr]:
+    """Parse a DML statement. Words about priority, and ``.*`` after the tables of a DELETE, have no effect.
+
+    :return: the verb, and sqlglot's tree; of UPDATE IGNORE the tree has the argument ``ignore``.
+    :raises UnsupportedSQL: for DELETE IGNORE.
+    :raises ScenarioError: if it does not parse.
+    """
+    sql, ignore = statement.sql, False
+    priority = _PRIORITY.match(sql)
+    if priority is not None:
+        start, end = priority.span(priority.lastgroup or 0)
+        ignore = priority.lastgroup == "update" and "IGNORE" in priority[0].upper().split()
+        sql = sql[:start] + " " * (end - start) + sql[end:]
+    if re.match(rf"\s*DELETE{_BLANK}IGNORE\b", sql, re.IGNORECASE):
+        raise UnsupportedSQL("DELETE IGNORE is not supported", line=statement.line)
+    deleted = _DELETED_TABLES.match(sql)
+    if deleted is not None:
+        start, end = deleted.span("tables")
+        tables = _ALL_COLUMNS.sub(lambda match: " " * len(match[0]), sql[start:end])
+        sql = sql[:start] + tables + sql[end:]
+    verb, tree = parse_dml(sql, statement.line)
+    if ignore:
+        tree.set("ignore", True)
+    return verb, tree
