@@ -37,6 +37,12 @@ WRONG = [
         "Specified key was too long (3200 bytes); max key length is 3072 bytes",
         "a",
     ),
+    Wrong("create table x (a date) ttl = b + interval 1 day", "Unknown column 'b' in 'TTL config'", "b"),
+    Wrong(
+        "create table x (a time) ttl = a + interval 1 day",
+        "Field 'a' is of a not supported type for TTL config, expect DATETIME, DATE or TIMESTAMP",
+        "a",
+    ),
     Wrong(
         "create table x (a year(2))",
         "SQL does not parse: Supports only YEAR or YEAR(4) column near 'year'",

@@ -9,7 +9,7 @@ from ticdc_producer.model.catalog import Action
 from ticdc_producer.scenario.sql.ddl.alteration import Alteration
 from ticdc_producer.scenario.sql.ddl.columns import convert_columns
 from ticdc_producer.scenario.sql.definition.column_definition import known_charset, known_collation
-from ticdc_producer.scenario.sql.definition.table_definition import table_charset_of, whole_number
+from ticdc_producer.scenario.sql.definition.table_definition import check_ttl, table_charset_of, whole_number
 from ticdc_producer.scenario.sql.syntax.alter import ConvertTo, Setting
 from ticdc_producer.scenario.sql.syntax.table_option import TableOption
 
@@ -69,6 +69,9 @@ def _set_option(option: TableOption, alteration: Alteration) -> None:
             alteration.actions.append(Action.MODIFY_AUTO_ID_CACHE)
         case "SHARD_ROW_ID_BITS":
             raise option.source.unsupported("SHARD_ROW_ID_BITS, which scatters the hidden row ids")
+        case "TTL":
+            check_ttl(option, alteration.info)
+            alteration.actions.append(TIDB_ONLY[kind])
         case _ if kind in TIDB_ONLY:
             alteration.actions.append(TIDB_ONLY[kind])
         case _ if kind not in _NO_JOB:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
-from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.mysql_type import TEMPORALS, MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.collation import DEFAULT_COLLATIONS, charset_of
 from ticdc_producer.model.values.sql_value import SQLMode
@@ -42,7 +42,7 @@ _IGNORED_OPTIONS = (
     "ENGINE", "ROW_FORMAT", "AVG_ROW_LENGTH", "CHECKSUM", "COMPRESSION", "DELAY_KEY_WRITE", "MAX_ROWS",
     "MIN_ROWS", "KEY_BLOCK_SIZE", "STATS_PERSISTENT", "STATS_AUTO_RECALC", "PACK_KEYS", "AUTO_RANDOM_BASE",
     "PRE_SPLIT_REGIONS", "TTL_ENABLE", "TTL_JOB_INTERVAL", "STATS_SAMPLE_PAGES", "INSERT_METHOD",
-    "ENCRYPTION", "TABLESPACE", "TTL", "PLACEMENT POLICY",
+    "ENCRYPTION", "TABLESPACE", "PLACEMENT POLICY",
 )  # fmt: skip
 
 
@@ -61,6 +61,7 @@ class TableDraft:
     comment: str = ""
     auto_increment: int = 0
     cache: int = 0
+    ttl: TableOption | None = None
     partitioning: PartitioningDraft | None = None
 
 
@@ -112,6 +113,8 @@ def _add_option(option: TableOption, draft: TableDraft) -> None:
             draft.auto_increment = whole_number(option)
         case "AUTO_ID_CACHE":
             draft.cache = whole_number(option)
+        case "TTL":
+            draft.ttl = option
         case _ if option.kind not in _IGNORED_OPTIONS:
             raise option.source.unsupported(f"the table option {option.kind}")
 
@@ -160,7 +163,24 @@ def make_table(
     check_generated(info, mode, line)
     check_auto_increment(info, line)
     _check_auto_random(info, line)
+    if draft.ttl is not None:
+        check_ttl(draft.ttl, info)
     return info, next_id
+
+
+def check_ttl(option: TableOption, table: TableInfo) -> None:
+    """Check that the column of a TTL exists, and holds dates. Source: tidb ``pkg/ddl/ttl.go``.
+
+    :raises ScenarioError: if not.
+    """
+    name = "" if option.expression is None else option.expression.cursor.identifier("a column name")
+    column = next((column for column in table.columns if column.name.lower() == name.lower()), None)
+    line = option.source.line
+    if column is None:
+        raise ScenarioError(f"Unknown column {name!r} in 'TTL config'", line=line, column=name)
+    if column.type not in TEMPORALS - {MySQLType.DURATION}:
+        what = f"Field {name!r} is of a not supported type for TTL config, expect DATETIME, DATE or TIMESTAMP"
+        raise ScenarioError(what, line=line, column=name)
 
 
 def _check_primary(key: KeyDraft, columns: Sequence[ColumnDraft]) -> None:

@@ -37,6 +37,7 @@ class EvalType(Enum):
     INTEGER = auto()
     SHORT_UNSIGNED = auto()
     """An unsigned integer of fewer than eight bytes; a BIGINT can hold all of its values."""
+    YEAR = auto()
     UNSIGNED = auto()
     DECIMAL = auto()
     DOUBLE = auto()
@@ -51,11 +52,11 @@ class EvalType(Enum):
 
 
 E = EvalType
-NUMBERS = frozenset({E.INTEGER, E.SHORT_UNSIGNED, E.UNSIGNED, E.DECIMAL, E.DOUBLE})
-WHOLE = frozenset({E.INTEGER, E.SHORT_UNSIGNED, E.UNSIGNED})
+NUMBERS = frozenset({E.INTEGER, E.SHORT_UNSIGNED, E.YEAR, E.UNSIGNED, E.DECIMAL, E.DOUBLE})
+WHOLE = frozenset({E.INTEGER, E.SHORT_UNSIGNED, E.YEAR, E.UNSIGNED})
 TEMPORALS = frozenset({E.DATE, E.DATETIME, E.TIME})
 _OF_COLUMN = {
-    T.NEW_DECIMAL: E.DECIMAL, T.YEAR: E.SHORT_UNSIGNED, T.BIT: E.BIT, T.JSON: E.JSON, T.DURATION: E.TIME,
+    T.NEW_DECIMAL: E.DECIMAL, T.YEAR: E.YEAR, T.BIT: E.BIT, T.JSON: E.JSON, T.DURATION: E.TIME,
     T.DATE: E.DATE, T.NEW_DATE: E.DATE, T.DATETIME: E.DATETIME, T.TIMESTAMP: E.DATETIME, T.ENUM: E.TEXT,
     T.SET: E.TEXT, T.VECTOR_FLOAT32: E.UNKNOWN,
 }  # fmt: skip
@@ -90,11 +91,11 @@ def merged_type(types: Iterable[EvalType]) -> EvalType:
     distinct: set[EvalType] = {eval_type for eval_type in types if eval_type is not E.NULL}
     if not distinct:
         return E.NULL
-    if E.BIT in distinct and distinct <= NUMBERS | {E.BIT} and len(distinct) > 1:
-        distinct = (distinct - {E.BIT}) | {E.SHORT_UNSIGNED}
+    if distinct <= NUMBERS | {E.BIT} and len(distinct) > 1:
+        distinct = {E.SHORT_UNSIGNED if each in (E.BIT, E.YEAR) else each for each in distinct}
     if E.UNKNOWN in distinct or (E.BIT in distinct and len(distinct) > 1):
         return E.UNKNOWN
-    if distinct <= NUMBERS:
+    if distinct <= NUMBERS and len(distinct) > 1:
         return _merged_number(distinct)
     if len(distinct) == 1:
         return distinct.pop()

@@ -18,6 +18,7 @@ from ticdc_producer.model.values.sql_value import (
     Unsigned,
     display_value,
 )
+from ticdc_producer.model.values.temporal_text import two_digit_year
 from ticdc_producer.scenario.sql.expression import arithmetic
 from ticdc_producer.scenario.sql.expression.call_normalizer import (
     AGGREGATES,
@@ -34,7 +35,7 @@ from ticdc_producer.scenario.sql.expression.compare import (
     like,
     shared_collation,
 )
-from ticdc_producer.scenario.sql.expression.eval_type import converted
+from ticdc_producer.scenario.sql.expression.eval_type import EvalType, converted
 from ticdc_producer.scenario.sql.expression.function_call import call_value
 from ticdc_producer.scenario.sql.expression.literal import LITERALS, is_typed_literal, typed_literal
 from ticdc_producer.scenario.sql.expression.scope import Scope
@@ -129,6 +130,23 @@ def _compared(
     return compare(left, right, collation, scope.mode, time_is_read=time_is_read)
 
 
+def _operands(node: exp.Expr, scope: Scope) -> tuple[SQLValue, SQLValue]:
+    """Return the values of the two operands of a comparison."""
+    first, second = node.this, node.expression
+    left, right = evaluate(first, scope), evaluate(second, scope)
+    return _as_year(first, left, second, scope), _as_year(second, right, first, scope)
+
+
+def _as_year(node: exp.Expr, value: SQLValue, other: exp.Expr, scope: Scope) -> SQLValue:
+    """Return the value of an operand: a constant of two digits beside a YEAR is a year of 1970 to 2069.
+
+    Source: tidb ``compareFunctionClass.refineArgs``.
+    """
+    if not isinstance(value, int) or not 0 < value < 100 or not _is_constant(node):
+        return value
+    return two_digit_year(value) if noted_type(other, scope) is EvalType.YEAR else value
+
+
 def _is_constant(node: exp.Expr) -> bool:
     """Return whether an expression has the same value for all rows."""
     return node.find(exp.Column, exp.Query) is None
@@ -155,7 +173,7 @@ def _comparison(accepts: Callable[[int], bool]) -> Callable[..., SQLValue]:
     def rule(node: exp.Expr, scope: Scope) -> SQLValue:
         if _is_contextual(node):
             return _of_context(node, scope)
-        left, right = evaluate(node.this, scope), evaluate(node.expression, scope)
+        left, right = _operands(node, scope)
         collation = _pair_collation(node, left, right, scope)
         order = _compared(node.this, left, node.expression, right, collation, scope)
         return None if order is None else accepts(order)
@@ -166,7 +184,7 @@ def _comparison(accepts: Callable[[int], bool]) -> Callable[..., SQLValue]:
 def _null_safe_equal(node: exp.Expr, scope: Scope) -> SQLValue:
     if _is_contextual(node):
         return _of_context(node, scope)
-    left, right = evaluate(node.this, scope), evaluate(node.expression, scope)
+    left, right = _operands(node, scope)
     if left is None and right is None:
         return True
     collation = _pair_collation(node, left, right, scope)
@@ -233,12 +251,17 @@ def _in(node: exp.Expr, scope: Scope) -> SQLValue:
 
 
 def _between(node: exp.Expr, scope: Scope) -> SQLValue:
-    value, lowest, highest = evaluate(node.this, scope), node.args["low"], node.args["high"]
+    lowest, highest, value = node.args["low"], node.args["high"], evaluate(node.this, scope)
+    # A constant that is a year for the first bound is one for the second: TiDB changes it in place.
+    value = _as_year(node.this, value, lowest, scope)
     collation = collation_of_all([node.this, lowest, highest], scope)
-    low = _compared(node.this, value, lowest, evaluate(lowest, scope), collation, scope)
+    minimum = _as_year(lowest, evaluate(lowest, scope), node.this, scope)
+    low = _compared(node.this, value, lowest, minimum, collation, scope)
     if low is not None and low < 0:
         return False
-    high = _compared(node.this, value, highest, evaluate(highest, scope), collation, scope)
+    value, maximum = _as_year(node.this, value, highest, scope), evaluate(highest, scope)
+    maximum = _as_year(highest, maximum, node.this, scope)
+    high = _compared(node.this, value, highest, maximum, collation, scope)
     if high is not None and high > 0:
         return False
     return None if low is None or high is None else True

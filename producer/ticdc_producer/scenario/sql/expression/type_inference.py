@@ -116,7 +116,7 @@ def _number(operand: EvalType) -> EvalType:
     """Return the type of an operand of arithmetic."""
     if operand in TEMPORALS or operand is E.UNKNOWN:
         return E.UNKNOWN
-    if operand in (E.SHORT_UNSIGNED, E.BIT):
+    if operand in (E.SHORT_UNSIGNED, E.YEAR, E.BIT):
         return E.UNSIGNED
     return operand if operand in NUMBERS or operand is E.NULL else E.DOUBLE
 
