@@ -1,10 +1,13 @@
-"""Reads a topic with another Kafka client than the one that the package uses."""
+"""Reads a topic with another Kafka client than the one that the package uses, and counts its messages."""
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
 from kafka import KafkaConsumer, TopicPartition
+
+from ticdc_producer.errors import BrokerError
+from ticdc_producer.targets.kafka.topics import Topics
 
 Message: TypeAlias = tuple[bytes | None, bytes | None, list[tuple[str, bytes]]]
 """Key, value and headers."""
@@ -23,3 +26,15 @@ def read_topic(bootstrap: str, topic: str) -> dict[int, list[Message]]:
                 messages[record.partition].append((record.key, record.value, list(record.headers)))
     consumer.close()
     return messages
+
+
+def number_of_messages(bootstrap: str, topic: str) -> int:
+    """Return the number of messages of a topic; 0 if it does not exist."""
+    topics = Topics(bootstrap)
+    existing = topics.existing()
+    if topic not in existing:
+        return 0
+    try:
+        return sum(topics.ends({topic: existing[topic]}).values())
+    except BrokerError:  # a new topic has no leader yet
+        return 0

@@ -69,6 +69,48 @@ def test_another_value_is_different(other: str, canonical: bool) -> None:
     assert first != second
 
 
+TWO_CLOCKS = {
+    "canal-json": b'{"id":0,"es":1,"ts":%d,"sqlType":{"ts":%d},"mysqlType":{"ts":"int"},"old":null}',
+    "debezium": b'{"payload":{"source":{"ts_ms":1},"ts_ms":%d,"after":{"ts_ms":%d}}}',
+    "simple": b'{"version":1,"buildTs":%d,"data":{"buildTs":%d}}',
+}
+"""Messages with a wall clock, and a column of the same name."""
+
+
+@pytest.mark.parametrize("protocol", TWO_CLOCKS)
+def test_a_wall_clock_costs_no_parser(protocol: str) -> None:
+    first, later, other = (
+        digest_of(protocol, TWO_CLOCKS[protocol] % numbers, canonical=False)
+        for numbers in ((17, 4), (1234, 4), (17, 5))
+    )
+    assert first == later
+    assert first != other
+
+
+@pytest.mark.parametrize("clock", [b'"17"', b"1.7", b"-17", b"null", b"true", b"[17]"])
+def test_another_type_of_a_wall_clock_is_different(clock: bytes) -> None:
+    values = (b'{"version":1,"buildTs":%b}' % text for text in (b"17", clock))
+    first, second = (digest_of("simple", value, canonical=False) for value in values)
+    assert first != second
+
+
+TYPES = b'{"id":0,"ts":1,"mysqlType":{%b},"old":null}'
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (b'"b":"enum(\'},\')","a":"int"', True),
+        (b'"a":"enum(\'},\')","b":"int"', False),
+        (b'"b":"enum(\'},\')","a":"int","a":"int"', False),
+    ],
+)
+def test_the_order_of_types_in_canal_json_means_nothing(other: bytes, same: bool) -> None:
+    values = (TYPES % types for types in (b'"a":"int","b":"enum(\'},\')"', other))
+    first, second = (digest_of("canal-json", value, canonical=False) for value in values)
+    assert (first == second) is same
+
+
 def test_bytes_that_are_not_utf8_are_compared() -> None:
     first, second = (digest_of("debezium", b'{"a":"%b"}' % byte) for byte in (b"\xff", b"\xfe"))
     assert first != second

@@ -12,10 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.kafka_topic import Message, read_topic
-from ticdc_producer.errors import BrokerError
+from tests.kafka_topic import Message, number_of_messages, read_topic
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.targets.kafka.topics import Topics
 
 PARTITIONS = 20
 SYSBENCH = ["sysbench", "--set", "steps[1].generate.transactions=8200", "--engine", "spark", "--no-verify"]
@@ -39,16 +37,6 @@ def _run(kafka: EmbeddedKafka, topic: str, *more: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def _messages(kafka: EmbeddedKafka, topic: str) -> int:
-    topics = Topics(kafka.bootstrap)
-    if topic not in topics.existing():
-        return 0
-    try:
-        return sum(topics.ends({topic: PARTITIONS}).values())
-    except BrokerError:  # a new topic has no leader yet
-        return 0
-
-
 def _kill_in_the_middle(
     kafka: EmbeddedKafka, topic: str, victims: Callable[[psutil.Process], list[psutil.Process]]
 ) -> int:
@@ -59,7 +47,7 @@ def _kill_in_the_middle(
     with subprocess.Popen(
         _command(kafka, topic), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=ROOT
     ) as command:
-        while command.poll() is None and not _messages(kafka, topic):
+        while command.poll() is None and not number_of_messages(kafka.bootstrap, topic):
             pass
         assert command.poll() is None, "it ended before it was disturbed"
         for process in victims(psutil.Process(command.pid)):
@@ -80,7 +68,8 @@ def test_a_run_whose_driver_was_killed_goes_on(kafka: EmbeddedKafka, whole: dict
         return [command, *command.children(recursive=True)]
 
     assert _kill_in_the_middle(kafka, "killed", everything) == -signal.SIGKILL
-    assert 0 < _messages(kafka, "killed") < sum(map(len, whole.values())), "killed in the middle"
+    written = number_of_messages(kafka.bootstrap, "killed")
+    assert 0 < written < sum(map(len, whole.values())), "killed in the middle"
     _run(kafka, "killed", "--resume")
     assert read_topic(kafka.bootstrap, "killed") == whole
 
