@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 import ticdc_producer
 from ticdc_producer import ProducerError, Scenario
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.limits import SMALL_EVENTS
 
 CREATE = "CREATE TABLE `shop`.`items` (`id` BIGINT PRIMARY KEY,`price` DECIMAL(8,2))"
@@ -82,6 +83,46 @@ def test_several_tables_as_one_change_log(spark: SparkSession, tmp_path: Path) -
     assert report.verdict is not None
     assert report.verdict.state is not None
     assert (report.verdict.state.tables, report.verdict.state.rows) == (2, 2)
+
+
+HISTORY = [
+    (0, 0, "insert", 1, "1.50", None), (0, 1, "insert", 2, "2.00", None),
+    (0, 2, "update", 2, "2.10", (2, "2.00")),
+    (1, 0, "update", 1, "3.25", (1, "1.50")), (1, 1, "update", 1, "3.25", (1, "3.25")),
+    (2, 0, "delete", 2, "2.10", None), (2, 1, "insert", 2, "9.00", None), (2, 2, "insert", 3, "1.00", None),
+    (3, 0, "insert", 4, "1.00", None), (3, 1, "delete", 4, "1.00", None),
+]  # fmt: skip
+
+
+def test_old_rows_make_no_difference_if_no_key_changes(spark: SparkSession, tmp_path: Path) -> None:
+    """With old rows a shuffle brings the changes of a transaction together, without them those of a row."""
+    old = "struct<id:long,price:string>"
+    rows = spark.createDataFrame(HISTORY, f"n int, m int, op string, id long, price string, old {old}")
+    typed = rows.withColumn("price", rows.price.cast("decimal(8,2)")).withColumn(
+        "old", rows.old.cast(old.replace("string", "decimal(8,2)"))
+    )
+    tables = ticdc_producer.tables(TABLE)
+    order = ["n", "m"]
+    previous = ticdc_producer.changes(typed.drop("old"), tables["items"], op="op", order=order)
+    given = ticdc_producer.changes(typed, tables["items"], op="op", order=order, before="old")
+    texts = set()
+    for number, log in enumerate((previous, given, previous.where("true"))):
+        for engine in ("spark", "local"):
+            out = tmp_path / f"{engine}-{number}"
+            assert ticdc_producer.run_changes(log, tables, out=out, engine=engine).ok
+            state = (out / "state" / "test.items.jsonl").read_bytes()
+            texts.add((out / "events.jsonl").read_bytes() + state)
+    assert len(texts) == 1
+
+
+def test_a_wrong_value_of_a_task_is_an_error_with_all_its_fields(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.createDataFrame([(0, "insert", 1), (1, "insert", 1)], "n int, op string, id long")
+    tables = ticdc_producer.tables(TABLE)
+    log = ticdc_producer.changes(frame, tables["items"], op="op", order="n")
+    with pytest.raises(ScenarioError, match=r"^insert of a row that exists, row '1' \(n 1\)$") as caught:
+        ticdc_producer.run_changes(log, tables, out=tmp_path / "out", engine="spark")
+    assert caught.value.value == "1"
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.slow

@@ -157,6 +157,19 @@ def test_what_is_no_dataframe_is_refused(df: object) -> None:
         Scenario("s").changes(df, table="t", order="n")
 
 
+class LazyFrame:
+    """A DataFrame whose rows are not computed, as Polars has it."""
+
+    def collect(self) -> pa.Table:
+        return pa.table({"txn": [1], "statement": ["CREATE TABLE t (id INT)"]})
+
+
+def test_a_lazy_frame_is_refused_with_what_to_call() -> None:
+    with pytest.raises(ProducerError, match=r"LazyFrame is not a DataFrame \(call its `collect`\)"):
+        Scenario.from_dataframe(LazyFrame())
+    assert ticdc_producer.run(Scenario.from_dataframe(LazyFrame().collect()), dry_run=True).ok
+
+
 def test_a_notebook_shows_the_steps_escaped() -> None:
     scenario = Scenario("<b>").sql("SELECT '<script>'").changes(ROWS, table="t", order="n")
     html = scenario._repr_html_()

@@ -6,14 +6,14 @@ callers that build change logs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import functions as sf
 
 from ticdc_producer.config import ConfigSource
 from ticdc_producer.engine import EngineOption
@@ -28,6 +28,7 @@ from ticdc_producer.runs.run_options import OnStatus, RunOptions, ignore_status
 from ticdc_producer.runs.run_report import RunReport
 from ticdc_producer.scenario.data_steps import LogPlan
 from ticdc_producer.scenario.dataframe import Tables
+from ticdc_producer.scenario.dataframe.changes import changes_in
 from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.frames.frame import SparkFrame
 from ticdc_producer.scenario.history import Change, History, State, TableState
@@ -90,33 +91,34 @@ def run_changes(
         engine=engine,
         on_status=on_status,
     )
-    with materialized(changes.select(*CHANGE_LOG.names)) as log:
-        history = _history(created, log, engine)
+    with _computed(changes) as (log, numbers):
+        history = _history(created, log, numbers, engine)
         return run_job(planned(scenario, changefeed, history, traps={}), options)
 
 
-def _history(created: History, log: DataFrame, engine: EngineOption) -> History:
+@contextmanager
+def _computed(changes: DataFrame) -> Iterator[tuple[DataFrame, DataFrame]]:
+    """Yield a change log and its column ``commit_seq``, both of which can be read without much work."""
+    known = changes_in(changes)
+    if known is not None:
+        yield changes, known.numbers
+        return
+    with materialized(changes.select(*CHANGE_LOG.names)) as log:
+        yield log, log.select("commit_seq")
+
+
+def _history(created: History, log: DataFrame, numbers: DataFrame, engine: EngineOption) -> History:
     """Return the history of tables and a change log.
 
     :raises ScenarioError: if it contains no changes.
     """
-    few = None if engine == "spark" else _few(log, engine)
-    last = _last_transaction(log) if few is None else pc.max(few.column("commit_seq")).as_py()
-    if last is None:
+    count, last = numbers.agg(sf.count("*"), sf.max("commit_seq")).collect()[0]
+    if not count:
         raise ScenarioError("the change log contains no changes")
-    history = _of_log(created, log) if few is None else _of_rows(created, few)
-    return replace(history, commits=created.commits + last + 1)
-
-
-def _few(changes: DataFrame, engine: EngineOption) -> pa.Table | None:
-    """Return the changes if they are few or the engine is this process, else None."""
-    few = (changes if engine == "local" else changes.limit(SMALL_EVENTS + 1)).toArrow()
-    return few.cast(CHANGE_LOG) if engine == "local" or few.num_rows <= SMALL_EVENTS else None
-
-
-def _last_transaction(changes: DataFrame) -> int | None:
-    last: int | None = changes.agg(F.max("commit_seq")).collect()[0][0]
-    return last
+    is_small = engine == "local" or (engine == "auto" and count <= SMALL_EVENTS)
+    history = _of_rows(created, log.toArrow().cast(CHANGE_LOG)) if is_small else _of_log(created, log)
+    # NULL and negative numbers are rejected with the other values.
+    return replace(history, commits=created.commits + max(last or 0, 0) + 1)
 
 
 def _of_log(created: History, changes: DataFrame) -> History:

@@ -54,7 +54,8 @@ class DataChanges(UpstreamSource):
     def row_events(self, engine: Engine, plan: StreamPlan) -> Dataset | None:
         from ticdc_producer.scenario.dataframe.data import is_by_row
 
-        return row_events_by_row(self.changes(engine), plan) if is_by_row(self.plan) else None
+        by_row = is_by_row(_on_spark(engine, self.plan.what), self.plan)
+        return row_events_by_row(self.changes(engine), plan) if by_row else None
 
     def rows(self, engine: Engine, job: Job, commits: int | None) -> Iterator[tuple[TableInfo, Dataset]]:
         from ticdc_producer.scenario.dataframe.data import data_rows

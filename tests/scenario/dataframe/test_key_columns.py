@@ -14,6 +14,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.row_key import handle_of, index_key, int_key
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import coerce
+from ticdc_producer.model.values.collation import KNOWN, charset_of
 from ticdc_producer.scenario.dataframe import tables
 from ticdc_producer.scenario.dataframe.key_columns import StoredKey, row_keys, stored_key
 
@@ -113,6 +114,15 @@ def test_every_character_of_the_general_collation() -> None:
     characters = [chr(code) for code in range(1, 0x10000) if not 0xD800 <= code <= 0xDFFF]
     texts = ["".join(characters[start : start + 500]) for start in range(0, len(characters), 500)]
     _compare(stored_key(table), [[text.encode()] for text in texts])
+
+
+@pytest.mark.parametrize("collation", sorted(KNOWN - {"binary"}))
+def test_every_collation(collation: str) -> None:
+    charset = charset_of(collation)
+    table = _single(f"VARCHAR(40) CHARACTER SET {charset} COLLATE {collation}")
+    texts = [_text("".join(map(chr, range(128))), 12) + " " * (number % 2) for number in range(_ROWS)]
+    others = [] if charset == "ascii" else ["é中", "é中 ", "Ab中 c"]
+    _compare(stored_key(table), [[text.encode()] for text in [*texts, *others, ""]])
 
 
 def test_row_ids() -> None:

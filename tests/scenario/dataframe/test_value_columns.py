@@ -17,8 +17,10 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.scenario.dataframe import tables
-from ticdc_producer.scenario.dataframe.accepted_types import check_type
+from ticdc_producer.scenario.dataframe.change_form import check_type
 from ticdc_producer.scenario.dataframe.value_columns import canonical_column, required_column
+
+pytestmark = pytest.mark.usefixtures("spark")  # reads the names of Spark's types
 
 NOON = datetime(2021, 12, 20, 12, 0, 0, 654_321)
 

@@ -119,7 +119,7 @@ def expression_column(spark: SparkSession, folder: Path, kind: str, text: str) -
         return changes_of(plan, expressions=expressions)
 
     frame = expression_values(spark.range(0, 1, 1, 1), [plan], draws)
-    found = ExpressionValues(frame.toArrow().to_batches())
+    found = ExpressionValues([plan], frame.toArrow().to_batches())
     return [values(change)[1] for change in changes_of(plan, expressions=found)]
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
+from weakref import WeakKeyDictionary
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame
@@ -48,17 +50,58 @@ def changes(
     :return: shape ``CHANGE_LOG``, in no order.
     :raises ScenarioError: for columns that do not fit the table by name or type.
     """
-    return on_spark(frame_changes(df, table, op=op, order=order, before=before)).frame
+    of_frame = frame_changes(df, table, op=op, order=order, before=before)
+    log = on_spark(of_frame.log).frame
+    _MADE[log] = of_frame
+    return log
+
+
+@dataclass(frozen=True, eq=False)
+class FrameChanges:
+    """The changes of one table in a DataFrame.
+
+    :param rows: one change each.
+    """
+
+    rows: DataFrame
+    form: ChangeForm
+
+    @property
+    def is_by_row(self) -> bool:
+        """Whether the changes of one row follow each other in ``log``, in their order."""
+        return not self.form.before
+
+    @property
+    def log(self) -> Dataset:
+        """The change log (shape ``CHANGE_LOG``)."""
+        rows = SparkDataset(self.rows, to_arrow_schema(self.rows.schema, timezone="UTC"))
+        log = rows.map(partial(_partial, self.form), CHANGE_LOG)
+        if not self.is_by_row:
+            return log
+        return RowHistories(self.form.key, "previous", self.form.number).complete(log)
+
+    @property
+    def numbers(self) -> DataFrame:
+        """The column ``commit_seq`` of the log, before the values are converted and checked."""
+        return self.rows.select(_quoted(self.form.number).alias("commit_seq"))
+
+
+_MADE: WeakKeyDictionary[DataFrame, FrameChanges] = WeakKeyDictionary()
+
+
+def changes_in(log: DataFrame) -> FrameChanges | None:
+    """Return what a result of ``changes`` was made of; None for another DataFrame.
+
+    Whoever continues with it saves a pass of all rows through Spark, and a shuffle.
+    """
+    return _MADE.get(log)
 
 
 def frame_changes(
     df: DataFrame, table: TableInfo, *, op: str | Column, order: str | Sequence[str], before: str | None
-) -> Dataset:
-    """Return the changes of a DataFrame, see ``changes``; without ``before`` those of a row are together."""
-    frame, form = _with_form(df, table, op, order, before)
-    rows = SparkDataset(frame, to_arrow_schema(frame.schema, timezone="UTC"))
-    log = rows.map(partial(_partial, form), CHANGE_LOG)
-    return log if form.before else RowHistories(form.key, "previous", form.number).complete(log)
+) -> FrameChanges:
+    """Return the changes of a DataFrame, see ``changes``."""
+    return FrameChanges(*_with_form(df, table, op, order, before))
 
 
 def _partial(form: ChangeForm, batches: Batches) -> Batches:

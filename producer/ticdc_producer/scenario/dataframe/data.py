@@ -22,7 +22,7 @@ from ticdc_producer.model.column_functions import first_of_groups
 from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE, TABLE_ROWS, ChangeBatch
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.data_steps import Data, DataPlan, LogPlan, SourcePlan, location_of
-from ticdc_producer.scenario.dataframe.changes import frame_changes
+from ticdc_producer.scenario.dataframe.changes import changes_in, frame_changes
 from ticdc_producer.scenario.file_steps import DumpPlan, StatementSpan
 from ticdc_producer.scenario.history import Change
 from ticdc_producer.scenario.sql.session.session import Session
@@ -100,16 +100,21 @@ def data_changes(engine: SparkEngine, plan: SourcePlan) -> Dataset:
     if isinstance(plan, DumpPlan):
         return dump_changes(engine, plan)
     if isinstance(plan, LogPlan):
-        log: Dataset = engine.of_frame(plan.frame.spark_frame(engine.spark), CHANGE_LOG)
+        frame = plan.frame.spark_frame(engine.spark)
+        known = changes_in(frame)
+        log: Dataset = engine.of_frame(frame, CHANGE_LOG) if known is None else known.log
     else:
         with _located(plan):
             frame = _loaded(engine.spark, plan)
-            log = frame_changes(frame, plan.table, op=plan.op, order=plan.order, before=plan.before)
+            log = frame_changes(frame, plan.table, op=plan.op, order=plan.order, before=plan.before).log
     return log.map(partial(_in_history, plan), CHANGE_LOG)
 
 
-def is_by_row(plan: SourcePlan) -> bool:
+def is_by_row(engine: SparkEngine, plan: SourcePlan) -> bool:
     """Return whether the step's changes of one row follow each other, in their order."""
+    if isinstance(plan, LogPlan):
+        known = changes_in(plan.frame.spark_frame(engine.spark))
+        return known is not None and known.is_by_row
     return isinstance(plan, DataPlan) and plan.before is None
 
 
@@ -140,10 +145,9 @@ def data_rows(engine: SparkEngine, plan: SourcePlan, table: TableInfo, commits: 
     :param commits: number of commits of the whole history after which the rows are taken; None: all.
     """
     left = data_changes(engine, plan).map(partial(_left_rows, table, commits), _ROWS_BY_POSITION)
-    by_key = (
-        left if is_by_row(plan) else left.shuffle(("row_key",), Order(tuple(_ROWS_BY_POSITION.names[:3])))
-    )
-    return by_key.map_groups(_last_rows, ("row_key",), TABLE_ROWS)
+    if not is_by_row(engine, plan):
+        left = left.shuffle(("row_key",), Order(("row_key", "commit_seq", "row_seq")))
+    return left.map_groups(_last_rows, ("row_key",), TABLE_ROWS)
 
 
 def _left_rows(table: TableInfo, commits: int | None, batches: Batches) -> Batches:

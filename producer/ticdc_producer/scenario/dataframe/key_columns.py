@@ -20,7 +20,7 @@ from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.mysql_type import CHARSET_BEARING, INTEGERS, NUMBERED, TYPES
 from ticdc_producer.model.row_key import encode_part
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.model.values.collation import compares_bytes, pads_space
+from ticdc_producer.model.values.collation import compares_bytes, pads_space, untrimmed_key
 from ticdc_producer.scenario.dataframe.temporal_columns import duration_microseconds
 
 Words: TypeAlias = npt.NDArray[np.uint64]
@@ -120,15 +120,42 @@ def _encoded(column: ColumnInfo, values: pa.Array) -> pa.Array:
             micros = duration_microseconds(values.cast(pa.string())).fill_null(0)
             words = micros.to_numpy(zero_copy_only=False).view(np.uint64)
             return _flagged(_DURATION, _eight_bytes(words ^ _SIGN), values)
-        case "text" if _compares_bytes(column):
-            padded = column.type in CHARSET_BEARING and pads_space(column.collation)
-            weights = pc.ascii_rtrim(values.cast(pa.string()), " ").cast(pa.binary()) if padded else values
+        case "text":
+            is_text = column.type in CHARSET_BEARING and column.charset != "binary"
+            weights = _weights(column, values) if is_text else values
             return _flagged(_BYTES, memcomparable(weights), values)
     return _each(values, lambda value: encode_part(column, value))
 
 
-def _compares_bytes(column: ColumnInfo) -> bool:
-    return column.type not in CHARSET_BEARING or compares_bytes(column.collation)
+def _weights(column: ColumnInfo, values: pa.Array) -> pa.Array:
+    """Return the sort keys of texts as ``collation.sort_key`` does."""
+    collation = column.collation
+    texts = values.fill_null(b"").cast(pa.string())
+    if pads_space(collation):
+        texts = pc.ascii_rtrim(texts, " ")
+    if compares_bytes(collation):
+        return texts.cast(pa.binary())
+    other = pc.invert(pc.string_is_ascii(texts))
+    keys = _ascii_weights(collation, pc.if_else(other, "", texts))
+    if not pc.any(other).as_py():
+        return keys
+    rest = _each(texts.cast(pa.binary()).filter(other), lambda text: untrimmed_key(text, collation))
+    return pc.replace_with_mask(keys, other, rest)
+
+
+def _ascii_weights(collation: str, texts: pa.Array) -> pa.Array:
+    """Return the sort keys of texts in ASCII: the weights of their characters."""
+    weights = [untrimmed_key(bytes([code]), collation) for code in range(128)]
+    widths = np.array([len(weight) for weight in weights])
+    starts, lengths, data = _layout(texts.cast(pa.binary()))
+    codes = data[starts[0] : starts[-1] + lengths[-1]] if len(starts) else data
+    width = widths[codes]
+    ends = np.concatenate([[0], np.cumsum(width)])
+    within = np.arange(int(ends[-1])) - np.repeat(ends[:-1], width)
+    table = np.frombuffer(b"".join(weights), np.uint8)
+    keys = table[np.repeat((np.cumsum(widths) - widths)[codes], width) + within]
+    offsets = ends[np.concatenate([[0], np.cumsum(lengths)])].astype(np.int32)
+    return pa.Array.from_buffers(pa.binary(), len(texts), [None, pa.py_buffer(offsets), pa.py_buffer(keys)])
 
 
 def memcomparable(values: pa.Array) -> pa.Array:

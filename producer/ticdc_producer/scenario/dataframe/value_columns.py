@@ -42,7 +42,7 @@ def canonical_column(column: ColumnInfo, values: pa.Array) -> pa.Array:
     An instant becomes a DATETIME in the time zone of its Arrow type, which is Spark's session time zone; a
     wall clock becomes a TIMESTAMP as UTC.
 
-    :param values: of a type that the column accepts (``accepted_types``), as Spark's Arrow column.
+    :param values: of a type that the column accepts (``change_form.check_type``), as Spark's Arrow column.
     :raises ScenarioError: for a value that the column rejects.
     """
     if pa.types.is_null(values.type):

@@ -183,7 +183,8 @@ def frame_of(df: object) -> GivenFrame:
         what = f"the DataFrame has values of different types in a column: {reason}"
         raise ScenarioError(what, hint="give each column values of one type") from None
     what = f"{type(df).__name__} is not a DataFrame"
-    hint = "give one of Spark, pandas or Polars, or an Arrow table"
+    is_lazy = callable(getattr(df, "collect", None))
+    hint = "call its `collect`" if is_lazy else "give one of Spark, pandas or Polars, or an Arrow table"
     raise ScenarioError(what, hint=hint)
 
 
