@@ -92,7 +92,7 @@ _MADE: WeakKeyDictionary[DataFrame, FrameChanges] = WeakKeyDictionary()
 def changes_in(log: DataFrame) -> FrameChanges | None:
     """Return what a result of ``changes`` was made of; None for another DataFrame.
 
-    Whoever continues with it saves a pass of all rows through Spark, and a shuffle.
+    To continue with it saves a pass of all rows through Spark, and a shuffle.
     """
     return _MADE.get(log)
 
