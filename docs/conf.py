@@ -47,6 +47,7 @@ MENU = {
         "open-protocol": "Open Protocol",
         "avro": "Avro",
         "maxwell": "Maxwell",
+        "canal": "Canal",
         "large-messages": "Large messages",
         "storage": "Files instead of topics",
         "profiles": "Profiles: classic and new architecture",

@@ -231,7 +231,7 @@ def test_a_bad_file_is_refused_by_key(content: dict[str, Any], key: str, message
         ("content-compatible=true", "content-compatible", "canal-json"),
         ("protocol=canal-json&debezium-disable-schema=true", "debezium-disable-schema", "debezium"),
         ("protocol=canal-json&output-row-id=false", "output-row-id", "open-protocol"),
-        ("protocol=debezium&batch-by=partition", "batch-by", "open-protocol, craft, maxwell"),
+        ("protocol=debezium&batch-by=partition", "batch-by", "open-protocol, craft, maxwell, canal"),
         ("protocol=craft&cluster-id=c1", "cluster-id", "debezium"),
     ],
 )

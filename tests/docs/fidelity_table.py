@@ -14,7 +14,7 @@ from tests.pipeline.golden_variants import VARIANTS
 from tests.pipeline.test_dispatch import comparable_rules, golden_dispatch
 from tests.pipeline.test_golden_streams import FILES
 
-PROTOCOLS = ("open-protocol", "canal-json", "debezium", "craft", "simple", "avro", "maxwell")
+PROTOCOLS = ("open-protocol", "canal-json", "debezium", "craft", "simple", "avro", "maxwell", "canal")
 
 
 def fidelity() -> str:

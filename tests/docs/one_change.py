@@ -14,6 +14,7 @@ from tests.protocols.encoding import framed, row_batch
 from ticdc_producer.model.event import Message, Op, RowEvent, Value
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.protocols.base import Encoder
+from ticdc_producer.protocols.canal.encoder import CanalEncoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
 from ticdc_producer.protocols.craft.encoder import CraftEncoder
@@ -21,7 +22,7 @@ from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.maxwell.encoder import MaxwellEncoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
-from ticdc_producer.protocols.registry import decoder
+from ticdc_producer.protocols.registry import decoder, wire_digests
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
 from ticdc_producer.scenario.dataframe import tables
 
@@ -45,6 +46,7 @@ ENCODERS: dict[str, Encoder] = {
     "debezium": DebeziumEncoder(DebeziumOptions(debezium_disable_schema=True)),
     "simple": SimpleEncoder(),
     "maxwell": MaxwellEncoder(),
+    "canal": CanalEncoder(),
 }
 
 
@@ -62,8 +64,19 @@ def printed_message(protocol: str) -> str:
         return f"No key. The value, {sent.size} bytes:\n\n" + _block(
             "\n".join(printed(dumped(sent.value or b""))), ""
         )
+    if protocol == "canal":
+        return _fields(sent)
     parts = [_part("key", sent.key, protocol), _part("value", sent.value, protocol)]
     return "\n".join(parts)
+
+
+def _fields(sent: Message) -> str:
+    """The names and values of the fields of an entry, as its canonical form has them."""
+    wire = wire_digests("canal", {})
+    assert wire is not None
+    ((_, entry),) = wire.format.events(None, sent.value)
+    lines = _pretty(wire.format.form(entry or b""))
+    return f"No key. The entry in the value of {sent.size} bytes:\n\n" + _block("\n".join(lines), "json")
 
 
 def _part(name: str, data: bytes | None, protocol: str) -> str:
@@ -92,8 +105,14 @@ def _block(text: str, language: str) -> str:
 def _pretty(value: object, indent: str = "", name: str = "", end: str = "") -> Iterator[str]:
     """JSON in which every object is on one line if it fits."""
     line = f"{indent}{name}{json.dumps(value, ensure_ascii=False)}{end}"
-    if not isinstance(value, dict) or len(line) <= _WIDTH:
+    if not isinstance(value, dict | list) or len(line) <= _WIDTH:
         yield line
+        return
+    if isinstance(value, list):
+        yield f"{indent}{name}["
+        for position, below in enumerate(value, start=1):
+            yield from _pretty(below, indent + "  ", end="," if position < len(value) else "")
+        yield f"{indent}]{end}"
         return
     yield f"{indent}{name}{{"
     last = len(value) - 1
@@ -120,6 +139,7 @@ _DECODED: dict[str, tuple[str, Encoder]] = {
         DebeziumEncoder(DebeziumOptions(debezium_disable_schema=True)),
     ),
     "Maxwell": ("maxwell", MaxwellEncoder()),
+    "Canal": ("canal", CanalEncoder()),
 }
 
 

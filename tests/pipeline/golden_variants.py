@@ -11,6 +11,7 @@ from tests.protocols import (
     avro_golden,
     canal_json_messages,
     simple_golden,
+    test_canal_golden,
     test_craft_golden,
     test_debezium_golden,
     test_maxwell_golden,
@@ -38,7 +39,7 @@ class Variant:
 
         The files have a message per transaction, so that their events are compared instead of the messages.
         """
-        return self.protocol == "maxwell"
+        return self.protocol in ("maxwell", "canal")
 
     def events(self, messages: Iterable[Message | GoldenMessage]) -> list[EventBytes]:
         """The part of each event."""
@@ -93,6 +94,10 @@ _ALL = {
     **{
         name: Variant(protocol="maxwell", options=asdict(options))
         for name, options in test_maxwell_golden.VARIANTS.items()
+    },
+    **{
+        name: Variant(protocol="canal", options=asdict(options))
+        for name, options in test_canal_golden.VARIANTS.items()
     },
     **{
         name: Variant(protocol="simple", options=asdict(options))

@@ -161,6 +161,7 @@ def test_every_option_file_is_compared() -> None:
             "craft": 16 * 4 + 15 + 20 * 2,
             "simple": 16 + 20 + 16,
             "maxwell": 16,
+            "canal": 16 + 15,
             "avro": 15 * 3,
         },
     )

@@ -16,6 +16,9 @@ from ticdc_producer.protocols.avro.names import Part
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.schemas import schema_of
 from ticdc_producer.protocols.base import Decoder, Encoder
+from ticdc_producer.protocols.canal.decoder import CanalDecoder
+from ticdc_producer.protocols.canal.encoder import CanalEncoder
+from ticdc_producer.protocols.canal.options import CanalOptions
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
@@ -82,6 +85,12 @@ _CRAFT = st.builds(
 )
 _MAXWELL = st.builds(
     MaxwellOptions,
+    max_message_bytes=st.just(_NO_LIMIT) | st.integers(0, 600),
+    delete_only_output_handle_key_columns=st.booleans(),
+    batch_by=st.sampled_from(["dispatch-key", "partition"]),
+)
+_CANAL = st.builds(
+    CanalOptions,
     max_message_bytes=st.just(_NO_LIMIT) | st.integers(0, 600),
     delete_only_output_handle_key_columns=st.booleans(),
     batch_by=st.sampled_from(["dispatch-key", "partition"]),
@@ -190,5 +199,6 @@ CODECS = {
         frozenset({"CDC:ErrMessageTooLarge", "CDC:ErrAvroEncodeFailed", "CDC:ErrAvroMarshalFailed"}),
     ),
     "maxwell": Codec(_MAXWELL, MaxwellEncoder, lambda *_: MaxwellDecoder(), frozenset({"panic"})),
+    "canal": Codec(_CANAL, CanalEncoder, lambda *_: CanalDecoder(), frozenset()),
     "simple": Codec(_SIMPLE, SimpleEncoder, _simple_decoder, frozenset({"CDC:ErrMessageTooLarge"})),
 }

@@ -21,6 +21,7 @@ PROTOCOLS = {
     "debezium": "debezium",
     "simple": "simple",
     "maxwell": "maxwell",
+    "canal": "canal",
 }
 
 
@@ -73,7 +74,7 @@ OTHERS = {
     "Maxwell of MySQL": (b"{}", b'{"database":"s","table":"t","type":"insert","ts":1}'),
     "CSV": (None, b'"I","t","s",429918007904436226,1,"a"\r\n'),
     "Avro": (b"\x00\x00\x00\x00\x01\x02", b"\x00\x00\x00\x00\x02\x02\x02a"),
-    "Canal of Protocol Buffers": (None, b"\x10\x01\x18\x07*\x0b\x01\x12\x08\n\x06*\x05UTF-8"),
+    "Canal with a damaged entry": (None, b"\x10\x01\x18\x07*\x0b\x01\x12\x08\n\x06*\x05UTF-8"),
     "Debezium of MySQL": (b'{"payload":{"id":1}}', b'{"payload":{"after":{},"op":"c","source":{"pos":4}}}'),
     "a tombstone": (b'{"payload":{"id":1}}', None),
     "nothing": (None, None),

@@ -27,6 +27,7 @@ PROTOCOLS = [
     "craft",
     "simple",
     "maxwell",
+    "canal",
 ]
 
 

@@ -19,7 +19,7 @@ from ticdc_producer.verifier.verdict import Verdict
 
 FAULTY = Path(__file__).parent / "faulty.yaml"
 URI = "kafka:///faulty?protocol={}&partition-num=3&enable-tidb-extension=true&output-ddl=true"
-PROTOCOLS = ("open-protocol", "craft", "canal-json", "debezium", "simple", "maxwell")
+PROTOCOLS = ("open-protocol", "craft", "canal-json", "debezium", "simple", "maxwell", "canal")
 FIRST = 415508878783938562
 ENGINES: tuple[EngineOption, ...] = ("local", "spark")
 

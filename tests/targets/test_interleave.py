@@ -30,6 +30,7 @@ PROTOCOLS: dict[str, tuple[str, dict[str, Any]]] = {
     "canal-json, without resolved events": ("canal-json", {}),
     "debezium": ("debezium", {}),
     "maxwell": ("maxwell", {}),
+    "canal": ("canal", {}),
 }
 
 

@@ -39,7 +39,7 @@ class ProtocolName(Choice):
 
 PROTOCOL = ProtocolName(
     choices=tuple(BUILT_IN),
-    foreign=("canal", "debezium-avro"),
+    foreign=("debezium-avro",),
     aliases=tuple((alias, spec.name) for spec in BUILT_IN.values() for alias in spec.aliases),
 )
 """TiCDC's protocols, and those of installed packages."""

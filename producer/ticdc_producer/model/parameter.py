@@ -11,7 +11,9 @@ from ticdc_producer.model.option_type import OptionType, Plain
 Profile: TypeAlias = Literal["classic", "new"]
 
 
-Protocol: TypeAlias = Literal["open-protocol", "canal-json", "debezium", "craft", "simple", "avro", "maxwell"]
+Protocol: TypeAlias = Literal[
+    "open-protocol", "canal-json", "debezium", "craft", "simple", "avro", "maxwell", "canal"
+]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
 WITHOUT_AVRO: tuple[Protocol, ...] = tuple(name for name in PROTOCOLS if name != "avro")
 

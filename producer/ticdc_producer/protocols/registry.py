@@ -26,6 +26,7 @@ from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.spec import SPEC as AVRO
 from ticdc_producer.protocols.base import Decoder, Encoder
+from ticdc_producer.protocols.canal.spec import SPEC as CANAL
 from ticdc_producer.protocols.canal_json.spec import SPEC as CANAL_JSON
 from ticdc_producer.protocols.craft.spec import SPEC as CRAFT
 from ticdc_producer.protocols.csv.spec import SPEC as CSV
@@ -42,9 +43,8 @@ if TYPE_CHECKING:
     from ticdc_producer.protocols.message_batch import MessageBatch
 
 
-BUILT_IN = {
-    spec.name: spec for spec in (OPEN_PROTOCOL, CANAL_JSON, DEBEZIUM, CRAFT, SIMPLE, AVRO, MAXWELL, CSV)
-}
+_SPECS = (OPEN_PROTOCOL, CANAL_JSON, DEBEZIUM, CRAFT, SIMPLE, AVRO, MAXWELL, CANAL, CSV)
+BUILT_IN = {spec.name: spec for spec in _SPECS}
 
 
 DEFAULT_PROTOCOL = OPEN_PROTOCOL.name

@@ -1,0 +1,27 @@
+"""The options of Canal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ticdc_producer.protocols.large_message_handle import DEFAULT_MAX_MESSAGE_BYTES
+
+MAX_ROWS = 2048
+"""Rows in a message at most: those that TiCDC's worker collects before it calls the encoder. They do not
+depend on ``max-batch-size``. Source: tiflow ``cdc/sink/dmlsink/mq/worker.go`` (``batchSize``)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CanalOptions:
+    """Options of the encoding. There is no handling of large messages.
+
+    :param max_message_bytes: a message ends before the row with which it would exceed this size. TiCDC's
+        encoder does not check sizes; its batches end by time, and Kafka refuses those that are too large.
+    :param delete_only_output_handle_key_columns: whether deletes carry only the handle key.
+    :param batch_by: the consecutive rows that may share a message: rows of one ``dispatch-key``, or any rows
+        of one ``partition``, as in early versions.
+    """
+
+    max_message_bytes: int = DEFAULT_MAX_MESSAGE_BYTES
+    delete_only_output_handle_key_columns: bool = False
+    batch_by: str = "dispatch-key"

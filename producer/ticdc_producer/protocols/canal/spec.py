@@ -1,0 +1,60 @@
+"""The specification of Canal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ticdc_producer.protocols.base import Decoder, Encoder
+from ticdc_producer.protocols.canal.options import MAX_ROWS, CanalOptions
+from ticdc_producer.protocols.spec import BenchmarkLine, Options, ProtocolSpec, Signature
+from ticdc_producer.protocols.wire import EventBytes, WireFormat
+
+
+def _encoder(options: CanalOptions, _: Options) -> Encoder:
+    from ticdc_producer.protocols.canal.encoder import CanalEncoder
+
+    return CanalEncoder(options)
+
+
+def _decoder(_options: CanalOptions, _: Options) -> Decoder:
+    from ticdc_producer.protocols.canal.decoder import CanalDecoder
+
+    return CanalDecoder()
+
+
+def _events(key: bytes | None, value: bytes | None) -> Sequence[EventBytes]:
+    from ticdc_producer.protocols.canal.decoder import event_bytes
+
+    return event_bytes(key, value)
+
+
+def _form(entry: bytes) -> object:
+    from ticdc_producer.protocols.canal.decoder import wire_form
+
+    return wire_form(entry)
+
+
+def _matches(key: bytes, value: bytes) -> bool:
+    from ticdc_producer.protocols.canal.decoder import entries, entry_header
+
+    first = next(entries(value), None)
+    return not key and first is not None and bool(entry_header(value, first))
+
+
+SPEC = ProtocolSpec(
+    name="canal",
+    title="Canal",
+    options=CanalOptions,
+    encoder=_encoder,
+    decoder=_decoder,
+    profiles=("classic",),
+    ddl_partitions="first",
+    combines_rows=True,
+    max_rows=MAX_ROWS,
+    has_extension=False,
+    signature=Signature(
+        matches=_matches, description="no key, and a packet of version 1 with messages, which are entries"
+    ),
+    benchmark=(BenchmarkLine(),),
+    wire=WireFormat(events=_events, starts=None, form=_form),
+)
