@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Self
 
+from ticdc_producer.masking import masked
+
 USAGE = 2
 ENVIRONMENT = 3
 
 
 class ProducerError(Exception):
-    """Base class of all errors of this package.
+    """Base class of all errors of this package. Their texts contain no secrets of URIs.
 
     :param what: one sentence, what is wrong.
     :param where: the location, such as ``file:line`` or ``topic/partition@offset``; empty if there is none.
@@ -26,15 +28,13 @@ class ProducerError(Exception):
     arguments: tuple[str, ...] = ()
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
-        super().__init__(what)
-        self.what = what
-        self.where = where
-        self.hint = hint
+        self.what, self.where, self.hint = masked(what), masked(where), masked(hint)
+        super().__init__(self.what)
 
     def __str__(self) -> str:
         location = f"{self.where}: " if self.where else ""
         hint = f" ({self.hint})" if self.hint else ""
-        return f"{location}{self._body()}{hint}"
+        return masked(f"{location}{self._body()}{hint}")
 
     def _body(self) -> str:
         """Return the text between location and hint."""
@@ -286,12 +286,12 @@ class FolderError(ProducerError):
 class StateError(ProducerError):
     """A consumer's tables that cannot be found, or an invalid option that names them.
 
-    :param source: the URL (without its password), file or option.
+    :param source: the URL, file or option.
     """
 
     def __init__(self, what: str, *, source: str, hint: str = "") -> None:
         super().__init__(what, where=source, hint=hint)
-        self.source = source
+        self.source = self.where
 
 
 class ReportError(ProducerError):
@@ -384,12 +384,12 @@ class TesteeStartError(EnvironmentFailure):
 class StateSourceError(EnvironmentFailure):
     """A consumer's database or files that cannot be reached or read.
 
-    :param source: the URL (without its password) or file.
+    :param source: the URL or file.
     """
 
     def __init__(self, what: str, *, source: str, hint: str = "") -> None:
         super().__init__(what, where=source, hint=hint)
-        self.source = source
+        self.source = self.where
 
 
 class StorageError(EnvironmentFailure):
@@ -400,7 +400,7 @@ class StorageError(EnvironmentFailure):
 
     def __init__(self, what: str, *, location: str, hint: str = "") -> None:
         super().__init__(what, hint=hint)
-        self.location = location
+        self.location = masked(location)
 
 
 class BrokerError(EnvironmentFailure):
@@ -411,18 +411,18 @@ class BrokerError(EnvironmentFailure):
 
     def __init__(self, what: str, *, address: str = "", hint: str = "") -> None:
         super().__init__(what, where=address, hint=hint)
-        self.address = address
+        self.address = self.where
 
 
 class RegistryError(EnvironmentFailure):
     """A schema registry that cannot be reached or rejects a schema.
 
-    :param address: its URL, without user and password.
+    :param address: its URL.
     """
 
     def __init__(self, what: str, *, address: str, hint: str = "") -> None:
         super().__init__(what, where=address, hint=hint)
-        self.address = address
+        self.address = self.where
 
 
 class AuthenticationError(BrokerError):

@@ -28,7 +28,7 @@ def test_an_unreachable_registry_is_named_without_its_password() -> None:
     (port,) = free_ports(1)
     with pytest.raises(RegistryError) as error:
         SchemaRegistry(f"http://me:secret@127.0.0.1:{port}").schema(1)
-    assert error.value.address == f"http://127.0.0.1:{port}"
+    assert error.value.address == f"http://me:***@127.0.0.1:{port}"
     assert "secret" not in str(error.value)
     assert error.value.exit_code == 3
 

@@ -17,6 +17,7 @@ from typer.models import OptionInfo
 from ticdc_producer.cli.remote.frames import URL_VARIABLE
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.errors import USAGE, ArgumentError, ProducerError
+from ticdc_producer.masking import masked
 from ticdc_producer.model.parameter import PROTOCOLS, Protocol
 from ticdc_producer.runs.options import (
     AS_JSON,
@@ -170,6 +171,6 @@ def usage_text(error: typer.TyperException) -> str:
 
     A group without a subcommand has printed its help, so its text is empty.
     """
-    message = error.format_message().replace("Value error, ", "").rstrip(".")
+    message = masked(error.format_message()).replace("Value error, ", "").rstrip(".")
     command = getattr(getattr(error, "ctx", None), "command_path", "ticdc-producer")
     return f"ticdc-producer: {message} ({command} --help)\n" if message else ""

@@ -66,6 +66,28 @@ class Boolean:
 
 
 @dataclass(frozen=True, slots=True)
+class Off:
+    """False, for a feature of TiCDC that is not simulated.
+
+    :param reason: why true is rejected.
+    """
+
+    reason: str
+    allowed: str = "false"
+
+    def read(self, text: str) -> bool:
+        return self.check(Boolean().read(text))
+
+    def check(self, value: object) -> bool:
+        if Boolean().check(value):
+            raise ValueError(f"true is not supported: {self.reason}")
+        return False
+
+    def schema(self) -> dict[str, object]:
+        return {"const": False}
+
+
+@dataclass(frozen=True, slots=True)
 class IntRange:
     """A whole number between two bounds, both included."""
 
@@ -222,14 +244,14 @@ class Never:
         return {"const": False}
 
 
-_STORAGE = r"(?:[A-Za-z][A-Za-z0-9+.-]*://[^?#]+)?"
+_STORAGE = r"(?:[A-Za-z][A-Za-z0-9+.-]*://(?![^/]*@)[^?#]+)?"
 
 
 @dataclass(frozen=True, slots=True)
 class StorageURI:
     """The URI of a storage, without credentials, because messages contain it."""
 
-    allowed: str = "SCHEME://PATH without a query, such as file:///var/claims, or empty"
+    allowed: str = "SCHEME://PATH without user and query, such as file:///var/claims, or empty"
 
     def read(self, text: str) -> str:
         if re.fullmatch(_STORAGE, text) is None:

@@ -29,7 +29,7 @@ class SchemaRegistry:
     """
 
     def __init__(self, url: str) -> None:
-        self._address = _without_credentials(url)
+        self._url = url
         self._client = _client(url)
 
     def registered(self, schemas: Iterable[Schema]) -> SchemaIDs:
@@ -76,7 +76,7 @@ class SchemaRegistry:
         except Exception as error:
             what = f"the schema registry request for {about} failed ({type(error).__name__}: {error})"
             hint = "is it running, and does the subject's compatibility setting allow the schema?"
-            raise RegistryError(what, address=self._address, hint=hint) from None
+            raise RegistryError(what, address=self._url, hint=hint) from None
 
 
 @cache
@@ -87,7 +87,7 @@ def _client(url: str) -> SchemaRegistryClient:
     except ImportError as error:
         raise RegistryError(
             f"Confluent's schema registry client is not installed completely ({error})",
-            address=_without_credentials(url),
+            address=url,
             hint=install_command("schema-registry"),
         ) from None
     parts = urlsplit(url)

@@ -15,11 +15,12 @@ from typing import Any
 import pyarrow as pa
 import sqlalchemy as sa
 from pyspark.sql import DataFrame, SparkSession
-from sqlalchemy.engine import URL, Connection, Engine
+from sqlalchemy.engine import Connection, Engine
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError, NoSuchTableError, SQLAlchemyError
 
 from ticdc_producer.errors import StateError, StateSourceError
 from ticdc_producer.installation import install_command
+from ticdc_producer.masking import masked
 from ticdc_producer.verifier.consumer_state.compare import BATCH_ROWS, COMPARABLE_ROWS, row_batches
 from ticdc_producer.verifier.consumer_state.plan import (
     ActualTable,
@@ -36,7 +37,6 @@ _DRIVERS = {
 _SESSION = {"mysql": "SET time_zone = '+00:00'", "mariadb": "SET time_zone = '+00:00'"} | {
     "postgresql": "SET TIME ZONE 'UTC'"
 }
-_SECRET_WORDS = ("pass", "pwd", "secret", "token", "key")
 
 
 class DatabaseSource:
@@ -53,7 +53,7 @@ class DatabaseSource:
             hint = "DIALECT://USER:PASSWORD@HOST:PORT/DATABASE, or sqlite:///PATH"
             raise StateError("not a database URL", source=url.partition(":")[0], hint=hint) from None
         self._url = self._url.set(drivername=_DRIVERS.get(self._url.drivername, self._url.drivername))
-        self.label = _masked_url(self._url)
+        self.label = masked(self._url.render_as_string(hide_password=False))
         self._check()
 
     def _check(self) -> None:
@@ -124,16 +124,6 @@ class DatabaseSource:
         text = " ".join(str(getattr(error, "orig", None) or error).split())
         secret = self._url.password
         return text.replace(str(secret), "***") if secret else text
-
-
-def _masked_url(url: URL) -> str:
-    """Return the URL without its password and other secrets."""
-    query = {
-        name: "***" if any(word in name.lower() for word in _SECRET_WORDS) else value
-        for name, value in url.query.items()
-    }
-    masked: str = url.set(query=query).render_as_string(hide_password=True)
-    return masked
 
 
 def _candidates(

@@ -1,0 +1,100 @@
+"""No output contains a secret of a URI: terminal, reports, folders, errors, processes, Spark's event log."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from urllib.parse import quote
+
+import psutil
+import pytest
+from pyspark.sql import SparkSession
+
+from ticdc_producer.cli import main
+from ticdc_producer.kafka.embedded.process import free_ports
+
+SECRET = "s3cret-of-ann"
+REGISTRY = f"mock://ann:{SECRET}@registry"
+PROPERTY = ["-X", f"ssl.key.password={SECRET}"]
+SASL = f"sasl-mechanism=plain&sasl-user=ann&sasl-password={SECRET}"
+
+
+def _outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str], log: pytest.LogCaptureFixture) -> str:
+    """Everything that a command printed, logged and wrote."""
+    printed = capsys.readouterr()
+    files = [path.read_bytes().decode("latin-1") for path in tmp_path.rglob("*") if path.is_file()]
+    names = [str(path) for path in tmp_path.rglob("*")]
+    return "\n".join([printed.out, printed.err, log.text, *names, *files])
+
+
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
+def test_reports_folders_and_processes(
+    engine: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    spark: SparkSession,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    scenario = tmp_path / "scenario.yaml"
+    uri = f"kafka:///secrets_{engine}?protocol=avro&schema-registry={quote(REGISTRY)}"
+    steps = [{"sql": "CREATE DATABASE s; CREATE TABLE s.t (id INT PRIMARY KEY); INSERT INTO s.t VALUES (1);"}]
+    scenario.write_text(json.dumps({"version": 1, "changefeed": {"sink-uri": uri}, "steps": steps}))
+    reports = ["--json", "--junit-xml", str(tmp_path / "run.xml"), "--html", str(tmp_path / "run.html")]
+    golden = ["--out", str(tmp_path / "golden")]
+    assert main(["run", str(scenario), "--engine", engine, *PROPERTY, *golden, *reports]) == 0
+    processes = [process.cmdline() for process in psutil.Process().children(recursive=True)]
+    scenario.unlink()
+    assert SECRET not in _outputs(tmp_path, capsys, caplog)
+    assert SECRET not in str(processes)
+    assert spark.sparkContext.uiWebUrl is None  # the session of the tests has no page with its settings
+
+
+FAILING = {
+    "a registry that does not answer": [
+        "run", "seed_t1", "--sink-uri",
+        f"kafka:///t?protocol=avro&schema-registry=http://ann:{SECRET}@127.0.0.1:PORT",
+    ],
+    "brokers that do not answer": ["run", "seed_t1", "--sink-uri", f"kafka://127.0.0.1:PORT/t?{SASL}"],
+    "no question mark": ["run", "seed_t1", "--sink-uri", f"kafka://127.0.0.1:PORT/t&{SASL}"],
+    "a URI that is no option": ["run", "seed_t1", "orders.sql", f"kafka://127.0.0.1:PORT/t?{SASL}"],
+    "a URI as scenario": ["run", f"kafka://127.0.0.1:PORT/t?{SASL}"],
+    "a URI as folder": ["decode", f"kafka://127.0.0.1:PORT/t?{SASL}"],
+    "a user in the address": ["verify", "--sink-uri", f"kafka://ann:{SECRET}@127.0.0.1:PORT/t"],
+    "a property without a name": ["run", "seed_t1", "-X", SECRET],
+    "credentials of a storage": ["decode", "--sink-uri", f"s3://b/p?secret-access-key={SECRET}"],
+    "a user of a storage": ["decode", "--sink-uri", f"s3://ann:{SECRET}@b/p?protocol=csv"],
+    "a key in a claim-check URI": ["run", "seed_t1", "--config", f"s3://b/p?secret-access-key={SECRET}"],
+    "a user in a claim-check URI": ["run", "seed_t1", "--config", f"s3://ann:{SECRET}@b/p"],
+    "a database that does not answer": [
+        "verify", "state", "--expected", "GOLDEN", "--actual", f"mysql://ann:{SECRET}@127.0.0.1:PORT/x",
+    ],
+    "no database": ["verify", "state", "--expected", "GOLDEN", "--actual", f"mysq://ann:{SECRET}@h:1/x"],
+    "a service": ["run", "seed_t1", "--server", f"http://ann:{SECRET}@127.0.0.1:PORT"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_errors(
+    name: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    caplog: pytest.LogCaptureFixture,
+    spark: SparkSession,
+) -> None:
+    assert spark
+    caplog.set_level(logging.DEBUG)
+    golden, (port,) = tmp_path / "golden", free_ports(1)
+    arguments = [text.replace("PORT", str(port)).replace("GOLDEN", str(golden)) for text in FAILING[name]]
+    if "GOLDEN" in FAILING[name]:
+        assert main(["run", "seed_t1", "--out", str(golden)]) == 0
+    if "claim-check" in name:
+        handle = f'large-message-handle-option = "claim-check"\nclaim-check-storage-uri = "{arguments.pop()}"'
+        config = tmp_path / "changefeed.toml"
+        config.write_text(f"[sink.kafka-config.large-message-handle]\n{handle}\n")
+        assert main([*arguments, str(config)]) == 2
+        config.unlink()
+    else:
+        assert main(arguments) in (2, 3)
+    assert SECRET not in _outputs(tmp_path, capsys, caplog)
