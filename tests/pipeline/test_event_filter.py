@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.pipeline.small_changes import change
-from ticdc_producer.config.config_section import FilterSection
+from ticdc_producer.config import resolve
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Kind
@@ -142,7 +142,7 @@ def test_ignored_rows_and_columns_are_gone_and_others_stay(files: tuple[Path, Pa
     job = prepare(files[0], config=files[1])
     committed = commit(change_batch(job.history.changes), job.stream.resolved.clock)
     mutations = collapse(in_key_order(split_moved(committed)))
-    remaining = event_filter(mutations, job.stream.replicated, job.changefeed.filter)
+    remaining = event_filter(mutations, job.stream.replicated, job.changefeed)
     selected = select(remaining, job.stream.replicated, job.stream.selection)
     rows = selected.sort_by([(name, "ascending") for name in ("commit_ts", "table_id", "row_key")])
     images = [
@@ -161,7 +161,7 @@ def test_ignored_rows_and_columns_are_gone_and_others_stay(files: tuple[Path, Pa
 def _left(changes: Sequence[Change], tables: Sequence[TableInfo], **section: Any) -> list[bytes]:
     """The row keys of the changes that a filter does not ignore."""
     mutations = collapse(in_key_order(split_moved(commit(change_batch(changes), CommitClock()))))
-    filtered = event_filter(mutations, tables, FilterSection.model_validate(section))
+    filtered = event_filter(mutations, tables, resolve("kafka:///t", {"filter": section}))
     keys: list[bytes] = filtered["row_key"].to_pylist()
     return keys
 

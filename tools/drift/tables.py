@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pydantic import BaseModel
 
 from ticdc_producer.config.changefeed_file import ChangefeedFile
-from ticdc_producer.config.config_section import EVENT_TYPES, models_in
+from ticdc_producer.config.config_section import models_in
 from ticdc_producer.config.parameters import BY_NAME, PARAMETERS, PROTOCOL, REJECTED_KEYS
 from ticdc_producer.config.unused_parameters import KEYS_OF_NO_API
+from ticdc_producer.dispatch.event_types import event_types
 from ticdc_producer.model.catalog import Action
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.mysql_type import MySQLType
@@ -103,7 +104,7 @@ TABLES: dict[str, Callable[[], set[str]]] = {
     "sink URI parameters": lambda: {option.name for option in uri_parameters()},
     "protocols": _protocols,
     "DDL types": _ddl_types,
-    "event types of filters": lambda: set(EVENT_TYPES),
+    "event types of filters": lambda: set(event_types("new")),
     "column flags": _column_flags,
     "type codes": lambda: {code.name for code in MySQLType},
 }

@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from ticdc_producer.config.parameters import BY_NAME
 from ticdc_producer.hints import nearest
+from ticdc_producer.model.parameter import Parameter
 
 Words = Annotated[tuple[str, ...], Field(strict=False)]
 """A list of texts."""
@@ -31,10 +32,15 @@ class ConfigSection(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _check_option_type(cls, value: Any, info: ValidationInfo) -> Any:
-        """Check a value by its option's type, if its key is in ``BY_NAME``."""
-        alias = cls.model_fields[info.field_name or ""].alias or ""
-        parameter = BY_NAME.get(alias)
+        """Check a value by its option's type, if its key is the key of a parameter."""
+        parameter = cls.parameter_of(info.field_name or "")
         return value if parameter is None else parameter.value.check(value)
+
+    @classmethod
+    def parameter_of(cls, field: str) -> Parameter | None:
+        """Return the parameter whose key a field is; its attribute has the name if the key has another."""
+        alias = cls.model_fields[field].alias or ""
+        return BY_NAME.get(alias) or (BY_NAME.get(field.replace("_", "-")) if alias else None)
 
 
 Path: TypeAlias = tuple[str | int, ...]
@@ -147,19 +153,12 @@ def models_in(annotation: object) -> Iterator[type[BaseModel]]:
             yield from models_in(part)
 
 
-EVENT_TYPES = (
-    "all dml", "all ddl", "insert", "update", "delete", "create schema", "create database", "drop schema",
-    "drop database", "create table", "drop table", "rename table", "truncate table", "alter table",
-    "create view", "drop view", "add table partition", "drop table partition", "truncate table partition",
-)  # fmt: skip
-"""The event types that ``ignore-event`` may name (tiflow ``pkg/filter/sql_event_filter.go``)."""
-
-
 class EventFilter(ConfigSection):
     """One entry of ``filter.event-filters``. An event that matches any entry is dropped.
 
-    :param matcher: table filter patterns; the last one that matches decides; case-sensitive.
-    :param ignore_event: kinds of events from ``EVENT_TYPES``.
+    :param matcher: table filter patterns; the last one that matches decides. Their case counts, unless
+        ``profile`` is ``new`` and ``case-sensitive`` is off.
+    :param ignore_event: types of events (``dispatch/event_types.py``).
     :param ignore_sql: regular expressions on the text of DDL.
     :param ignore_insert_value_expr: SQL condition on the new row of inserts; the other three fields work
         the same way.

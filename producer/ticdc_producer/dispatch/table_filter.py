@@ -9,34 +9,18 @@ Source: tiflow ``pkg/filter``, ``cdc/puller/ddl_puller.go``,
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 
 from ticdc_producer.config import Changefeed
-from ticdc_producer.config.config_section import EVENT_TYPES, ColumnSelector, EventFilter
+from ticdc_producer.config.config_section import ColumnSelector, EventFilter
+from ticdc_producer.dispatch.event_types import check_classified, check_event_types, ignores_type, is_inert
 from ticdc_producer.dispatch.matcher import ColumnMatcher, Matcher, compile_go
 from ticdc_producer.errors import ChangefeedError
-from ticdc_producer.hints import nearest
 from ticdc_producer.model.catalog import Action, Catalog, DDLJob
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.table import TableInfo
 
-_BY_ACTION = {
-    Action.CREATE_SCHEMA: ("create schema", "create database"),
-    Action.DROP_SCHEMA: ("drop schema", "drop database"),
-    Action.CREATE_TABLE: ("create table",),
-    Action.DROP_TABLE: ("drop table",),
-    Action.RENAME_TABLE: ("rename table",),
-    Action.RENAME_TABLES: ("rename table",),
-    Action.TRUNCATE_TABLE: ("truncate table",),
-    Action.CREATE_VIEW: ("create view",),
-    Action.DROP_VIEW: ("drop view",),
-    Action.ADD_TABLE_PARTITION: ("add table partition",),
-    Action.DROP_TABLE_PARTITION: ("drop table partition",),
-    Action.TRUNCATE_TABLE_PARTITION: ("truncate table partition",),
-}
-_ALTER_TABLE = re.compile(r"\s*ALTER\s+TABLE\b", re.IGNORECASE)
 _RULES = "no filter rule accepts the table"
 _EVENTS = "an event filter ignores it"
 _START = "ignore-txn-start-ts names it"
@@ -55,7 +39,7 @@ class TableFilter:
             raise error.below("filter.rules") from None
         self._start_ts = frozenset(changefeed.filter.ignore_txn_start_ts)
         self._events = [
-            _EventRule(rule, f"filter.event-filters[{index}]")
+            _EventRule(rule, f"filter.event-filters[{index}]", changefeed)
             for index, rule in enumerate(changefeed.filter.event_filters)
         ]
 
@@ -104,16 +88,13 @@ class TableFilter:
 class _EventRule:
     """The DDLs that one event filter ignores."""
 
-    def __init__(self, rule: EventFilter, key: str) -> None:
-        for event in rule.ignore_event:
-            if event.lower() not in EVENT_TYPES:
-                what = f"there is no event type {event!r}"
-                raise _error(what, f"{key}.ignore-event", nearest(event, EVENT_TYPES))
+    def __init__(self, rule: EventFilter, key: str, changefeed: Changefeed) -> None:
+        self._rule, self._profile = rule, changefeed.profile
+        check_event_types(rule, key, self._profile)
         try:
-            self._matcher = Matcher(rule.matcher, case_sensitive=True)
+            self._matcher = event_matcher(rule, changefeed)
         except ChangefeedError as error:
             raise error.below(key) from None
-        self._events = frozenset(event.lower() for event in rule.ignore_event)
         try:
             self._texts = [compile_go(text, ignore_case=True) for text in rule.ignore_sql]
         except ValueError as error:
@@ -122,8 +103,10 @@ class _EventRule:
     def ignores(self, ddl: DDLJob) -> bool:
         if not self._concerns(ddl):
             return False
-        by_kind = "all ddl" in self._events or not self._events.isdisjoint(_kinds(ddl))
-        return by_kind or any(text.search(ddl.query) for text in self._texts)
+        check_classified(ddl, self._profile)
+        if is_inert(self._rule, self._profile):
+            return False
+        return ignores_type(self._rule, ddl) or any(text.search(ddl.query) for text in self._texts)
 
     def _concerns(self, ddl: DDLJob) -> bool:
         if not ddl.table:
@@ -133,12 +116,13 @@ class _EventRule:
         return self._matcher.accepts(ddl.schema, ddl.table)
 
 
-def _kinds(ddl: DDLJob) -> tuple[str, ...]:
-    """Return the names by which ``ignore-event`` refers to a DDL."""
-    known = _BY_ACTION.get(Action(ddl.job_type))
-    if known is not None:
-        return known
-    return ("alter table",) if _ALTER_TABLE.match(ddl.query) else ()
+def event_matcher(rule: EventFilter, changefeed: Changefeed) -> Matcher:
+    """Return the tables whose types and texts an event filter ignores; in classic TiCDC case always counts.
+
+    Source: ticdc ``pkg/filter/sql_event_filter.go`` (``newSQLEventFilterRule``).
+    """
+    ignores_case = changefeed.profile == "new" and not changefeed.case_sensitive
+    return Matcher(rule.matcher, case_sensitive=not ignores_case)
 
 
 def _error(what: str, key: str, hint: str = "") -> ChangefeedError:

@@ -87,7 +87,7 @@ def _in_the_stream(job: Job) -> set[str]:
 
 def _filtered(job: Job) -> set[str]:
     """Return the tables with rows that event filters ignore."""
-    tables = filtered_tables(job.history.catalog.tables, job.changefeed.filter)
+    tables = filtered_tables(job.history.catalog.tables, job.changefeed)
     return {table.qualified_name for table in tables}
 
 

@@ -112,7 +112,7 @@ class FolderContent:
             table.qualified_name: reason for table in tables if (reason := self._reason(table, observed))
         }
         reasons |= dict.fromkeys(unordered, UNORDERED) | dict.fromkeys(self.skipped, _REJECTED)
-        filtered = filtered_tables(named, self.changefeed.filter)
+        filtered = filtered_tables(named, self.changefeed)
         return reasons | dict.fromkeys((table.qualified_name for table in filtered), FILTERED)
 
     def visible_name(self, table: ExpectedTable) -> tuple[str, str]:

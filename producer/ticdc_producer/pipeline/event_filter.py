@@ -11,9 +11,11 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from ticdc_producer.config.config_section import EventFilter, FilterSection
+from ticdc_producer.config import Changefeed
+from ticdc_producer.config.config_section import EventFilter
+from ticdc_producer.dispatch.event_types import ignored_rows
 from ticdc_producer.dispatch.matcher import Matcher
-from ticdc_producer.dispatch.table_filter import ColumnSelection
+from ticdc_producer.dispatch.table_filter import ColumnSelection, event_matcher
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import MutationBatch
 from ticdc_producer.model.table import TableInfo
@@ -21,11 +23,9 @@ from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.pipeline.row_images import Flags, column_values, numbers, selected_from
 from ticdc_producer.pipeline.value_condition import value_condition
 
-_OPS = {"insert": (Op.INSERT,), "update": (Op.UPDATE,), "delete": (Op.DELETE,), "all dml": tuple(Op)}
-
 
 def event_filter(
-    mutations: MutationBatch, tables: Iterable[TableInfo], section: FilterSection
+    mutations: MutationBatch, tables: Iterable[TableInfo], changefeed: Changefeed
 ) -> MutationBatch:
     """Remove the mutations that an event filter ignores.
 
@@ -35,54 +35,59 @@ def event_filter(
     :return: the same columns, in the same order.
     :raises ChangefeedError: for a value expression that cannot be evaluated.
     """
-    if not section.event_filters and not section.ignore_txn_start_ts:
+    if not changefeed.filter.event_filters and not changefeed.filter.ignore_txn_start_ts:
         return mutations
     ignored = np.zeros(mutations.num_rows, bool)
-    for flags in _ignored(mutations, tuple(tables), section):
+    for flags in _ignored(mutations, tuple(tables), changefeed):
         ignored |= flags
     return mutations.filter(pa.array(~ignored)) if ignored.any() else mutations
 
 
-def filtered_tables(tables: Iterable[TableInfo], section: FilterSection) -> Iterator[TableInfo]:
+def filtered_tables(tables: Iterable[TableInfo], changefeed: Changefeed) -> Iterator[TableInfo]:
     """Yield the tables whose rows may be ignored; their final rows then differ from upstream."""
-    rules = [_matcher(rule) for rule in section.event_filters if drops_rows(rule)]
+    matchers = [
+        matcher
+        for rule in changefeed.filter.event_filters
+        for matcher, drops in (
+            (event_matcher(rule, changefeed), bool(ignored_rows(rule, changefeed.profile))),
+            (_row_matcher(rule), any(expression for *_, expression in _expressions(rule))),
+        )
+        if drops
+    ]
     for table in tables:
-        if section.ignore_txn_start_ts or any(rule.accepts(table.schema, table.name) for rule in rules):
+        by_rule = any(matcher.accepts(table.schema, table.name) for matcher in matchers)
+        if by_rule or changefeed.filter.ignore_txn_start_ts:
             yield table
 
 
-def check_expressions(table: TableInfo, section: FilterSection) -> None:
+def check_expressions(table: TableInfo, changefeed: Changefeed) -> None:
     """Check the value expressions for one table.
 
     :raises ChangefeedError: for an expression that cannot be evaluated.
     """
-    for rule in section.event_filters:
-        if _matcher(rule).accepts(table.schema, table.name):
+    for rule in changefeed.filter.event_filters:
+        if _row_matcher(rule).accepts(table.schema, table.name):
             for _, _, expression in _expressions(rule):
                 if expression:
                     value_condition(expression, table)
 
 
-def drops_rows(rule: EventFilter) -> bool:
-    """Return whether an event filter can ignore row changes."""
-    return bool(_ops(rule)) or any(expression for _, _, expression in _expressions(rule))
-
-
 def _ignored(
-    mutations: MutationBatch, tables: Sequence[TableInfo], section: FilterSection
+    mutations: MutationBatch, tables: Sequence[TableInfo], changefeed: Changefeed
 ) -> Iterator[Flags]:
     """Yield for each rule whether it ignores each mutation."""
     versions, ops = numbers(mutations.column("table_version")), numbers(mutations.column("op"))
+    section = changefeed.filter
     if section.ignore_txn_start_ts:
         start_ts = numbers(mutations.column("commit_ts")) - 1
         possible = [ts for ts in section.ignore_txn_start_ts if 0 <= ts <= MAX_TS]
         yield np.isin(start_ts, np.array(possible, np.int64))
     for rule in section.event_filters:
-        matcher = _matcher(rule)
-        concerned = [table for table in tables if matcher.accepts(table.schema, table.name)]
-        of_tables = np.isin(versions, [table.version for table in concerned])
-        yield of_tables & np.isin(ops, [int(op) for op in _ops(rule)])
-        for table in concerned:
+        of_tables = np.isin(
+            versions, [table.version for table in _concerned(tables, event_matcher(rule, changefeed))]
+        )
+        yield of_tables & np.isin(ops, [int(op) for op in ignored_rows(rule, changefeed.profile)])
+        for table in _concerned(tables, _row_matcher(rule)):
             for op, image, expression in _expressions(rule):
                 ignored = (versions == table.version) & (ops == int(op))
                 if expression and ignored.any():
@@ -92,12 +97,13 @@ def _ignored(
                     yield ignored
 
 
-def _matcher(rule: EventFilter) -> Matcher:
+def _concerned(tables: Iterable[TableInfo], matcher: Matcher) -> list[TableInfo]:
+    return [table for table in tables if matcher.accepts(table.schema, table.name)]
+
+
+def _row_matcher(rule: EventFilter) -> Matcher:
+    """Return the tables of value expressions; their case always counts (``expr_filter.go``)."""
     return Matcher(rule.matcher, case_sensitive=True)
-
-
-def _ops(rule: EventFilter) -> set[Op]:
-    return {op for event in rule.ignore_event for op in _OPS.get(event.lower(), ())}
 
 
 def _expressions(rule: EventFilter) -> tuple[tuple[Op, str, str], ...]:

@@ -59,7 +59,7 @@ class StreamPlan:
     @cached_property
     def fully_replicated_versions(self) -> frozenset[int]:
         """Versions of the replicated tables without ignored rows: their final rows are those upstream."""
-        ignored = {table.version for table in filtered_tables(self.replicated, self.changefeed.filter)}
+        ignored = {table.version for table in filtered_tables(self.replicated, self.changefeed)}
         return frozenset(table.version for table in self.replicated if table.version not in ignored)
 
     @cached_property
@@ -148,7 +148,7 @@ def net_row_events(changes: ChangeBatch, plan: StreamPlan) -> EventBatch:
 def _of_mutations(mutations: MutationBatch, plan: StreamPlan) -> EventBatch:
     changefeed = plan.changefeed
     rows = split(
-        event_filter(mutations, plan.replicated, changefeed.filter),
+        event_filter(mutations, plan.replicated, changefeed),
         plan.replicated,
         raw_change_event=changefeed.output_raw_change_event,
         profile=changefeed.profile,

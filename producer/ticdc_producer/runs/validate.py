@@ -125,5 +125,5 @@ def _check_rules(scenario: ScenarioFile, changefeed: Changefeed, history: Histor
             if changefeed.filter.event_filters:  # rare; evaluating them imports pyspark
                 from ticdc_producer.pipeline.event_filter import check_expressions
 
-                check_expressions(table, changefeed.filter)
+                check_expressions(table, changefeed)
     return router.warnings

@@ -295,7 +295,7 @@ def planned(
         # Computes every route, so that a rule that names a missing column is rejected here.
         _ = job.stream.topic_partitions
         for table in job.stream.replicated:
-            check_expressions(table, changefeed.filter)
+            check_expressions(table, changefeed)
     _ = job.faults  # rejects faults that find no event or message
     return job
 
