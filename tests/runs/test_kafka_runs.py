@@ -89,9 +89,39 @@ def test_another_partition_count_and_a_missing_topic_are_refused_before_anything
     assert ticdc_producer.run(script, sink_uri=_uri(kafka, "two")).ok
     with pytest.raises(TopicError, match="2 partitions"):
         ticdc_producer.run(script, sink_uri=_uri(kafka, "two", 3), append=True)
-    with pytest.raises(TopicError, match="does not exist"):
+    with pytest.raises(TopicError, match="the topic does not exist"):
         ticdc_producer.run(script, sink_uri=_uri(kafka, "none") + "&auto-create-topic=false")
     assert "none" not in Topics(kafka.bootstrap).existing()
+
+
+def test_a_topic_with_more_partitions_gets_messages_in_the_first_ones(
+    spark: SparkSession, kafka: EmbeddedKafka, script: Path
+) -> None:
+    Topics(kafka.bootstrap).prepare(
+        prepare(script, sink_uri=_uri(kafka, "five", 5)).changefeed, ["five"], append=False
+    )
+    report = ticdc_producer.run(script, sink_uri=_uri(kafka, "five", 2))
+    assert report.ok
+    assert ticdc_producer.run(script, sink_uri=_uri(kafka, "other", 2)).ok
+    five = _read(kafka, "five")
+    assert [[value for _, value in five[n]] for n in (0, 1)] == [
+        [value for _, value in messages] for messages in _read(kafka, "other").values()
+    ]
+    assert [five[n] for n in (2, 3, 4)] == [[], [], []]
+    assert ticdc_producer.verify(sink_uri=_uri(kafka, "five", 2), scenario=script).ok
+    assert not ticdc_producer.verify(sink_uri=_uri(kafka, "five", 5), scenario=script).ok
+
+
+def test_an_expressions_topic_with_more_partitions_is_refused(
+    spark: SparkSession, kafka: EmbeddedKafka, script: Path
+) -> None:
+    changefeed = prepare(script, sink_uri=_uri(kafka, "more", 3)).changefeed
+    Topics(kafka.bootstrap).prepare(changefeed, ["more_test"], append=False)
+    rule = {"matcher": ["test.*"], "topic": "more_{schema}"}
+    with pytest.raises(TopicError, match="the topic has 3 partitions") as refused:
+        ticdc_producer.run(script, sink_uri=_uri(kafka, "more"), config={"sink": {"dispatchers": [rule]}})
+    assert refused.value.topic == "more_test"
+    assert "more" not in Topics(kafka.bootstrap).existing()
 
 
 @pytest.mark.slow

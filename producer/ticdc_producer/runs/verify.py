@@ -9,6 +9,7 @@ from typing import Any
 
 from ticdc_producer.config import Changefeed, ConfigSource, SinkKind
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
+from ticdc_producer.config.sink_uri import parse_sink_uri
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine, translate_worker_errors
 from ticdc_producer.oracle.folder import FolderContent, FolderOracle, folder_content
@@ -24,6 +25,7 @@ from ticdc_producer.simulate.job import Job, changefeed_of, prepare
 from ticdc_producer.simulate.simulate import estimate_of
 from ticdc_producer.simulate.traps import settings_of
 from ticdc_producer.targets.golden import read as golden
+from ticdc_producer.targets.kafka.read import OffsetRange
 from ticdc_producer.verifier.options import Strictness
 from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.verdict import Verdict
@@ -109,7 +111,7 @@ def verify(
         changefeed_of(sink_uri, config, kafka_properties=kafka_properties) if job is None else job.changefeed
     )
     if changefeed.sink_uri.kind is not SinkKind.STORAGE:
-        return _verify_topics(changefeed, job, options)
+        return _verify_topics(changefeed, job, options, named=_partitions_of(sink_uri))
     check_options("verify", {**given, "inject": () if job is None else job.traps}, STORAGE)
     return verify_storage(
         changefeed,
@@ -146,13 +148,29 @@ class _Options:
         return EngineStart(choose_engine(self.engine, estimate), estimate.rows, self.on_status)
 
 
-def _verify_topics(changefeed: Changefeed, job: Job | None, options: _Options) -> Verdict:
+def _partitions_of(sink_uri: str | None) -> int:
+    """Return ``partition-num`` of a sink URI, 0 if it is not set."""
+    return 0 if sink_uri is None else int(parse_sink_uri(sink_uri).parameters.get("partition-num") or 0)
+
+
+def _used_partitions(ranges: Sequence[OffsetRange], named: int) -> int:
+    """Return how many partitions of a topic its rows are divided among.
+
+    :param named: ``partition-num``, which counts if no partition after these has messages; 0: not known.
+    """
+    count = max(part.partition for part in ranges) + 1
+    others_empty = all(part.start == part.end for part in ranges if part.partition >= named)
+    return min(named, count) if named and others_empty else count
+
+
+def _verify_topics(changefeed: Changefeed, job: Job | None, options: _Options, *, named: int) -> Verdict:
     topics = [changefeed.sink_uri.topic] if job is None else job.stream.topic_partitions.topics
     ranges = whole_topics(brokers_of(changefeed), topics)
     if options.strictness.from_beginning:
         check_beginning(ranges)
-    # The topic's partition count overrides the URI's.
-    changefeed = changefeed.model_copy(update={"partition_num": max(part.partition for part in ranges) + 1})
+    used = _used_partitions(ranges, named)
+    ranges = [part for part in ranges if part.partition < used]
+    changefeed = changefeed.model_copy(update={"partition_num": used})
     job = None if job is None else replace(job, changefeed=changefeed)
     number = sum(part.end - part.start for part in ranges)
     start = options.started(Estimate(events=number, rows=max_rows(changefeed, number)), job)

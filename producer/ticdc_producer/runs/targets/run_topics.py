@@ -52,7 +52,7 @@ def prepare_topics(
 def _resumed(job: Job, cluster: Topics, start_offsets: StartOffsets) -> Offsets:
     topics, existing = job.stream.topic_partitions.topics, cluster.existing()
     starts = None
-    if all(existing.get(topic) == job.changefeed.partition_num for topic in topics):
+    if all(existing.get(topic, 0) >= job.changefeed.partition_num for topic in topics):
         starts = start_offsets.load(list(topics), job.changefeed.partition_num)
     if starts is None:
         what = "no run of this scenario, seed and changefeed began in this topic"

@@ -98,17 +98,18 @@ class Topics:
 
         :param append: accept topics that have messages.
         :param replace: the topics will be deleted: existing ones count as missing.
-        :return: the end offset of each existing partition, and the missing topics.
+        :return: the end offset of each existing partition that is written, and the missing topics.
         :raises TopicError: as ``prepare``.
         """
         names, existing = sorted(topics), self.existing()
         present = [topic for topic in names if topic in existing and not replace]
         absent = [topic for topic in names if topic not in present]
         for topic in present:
-            _check_partitions(topic, existing[topic], changefeed.partition_num)
+            _check_partitions(topic, existing[topic], changefeed)
         ends = self.ends({topic: existing[topic] for topic in present})
         if not append:
             self._check_empty(ends)
+        ends = {key: end for key, end in ends.items() if key[1] < changefeed.partition_num}
         if absent and not changefeed.auto_create_topic:
             raise TopicError("the topic does not exist", topic=absent[0], hint="auto-create-topic is false")
         return ends, absent
@@ -218,8 +219,14 @@ def _check_name(topic: str, error: KafkaError | None) -> None:
         raise TopicError("Kafka rejects the name of the topic", topic=topic, hint=hint)
 
 
-def _check_partitions(topic: str, existing: int, expected: int) -> None:
-    if existing != expected:
+def _check_partitions(topic: str, existing: int, changefeed: Changefeed) -> None:
+    """Check the number of partitions of a topic.
+
+    TiCDC uses the first ``partition-num`` partitions of the sink URI's topic. It uses all partitions of other
+    topics, which is not simulated. Source: tiflow ``pkg/sink/kafka/options.go`` (``SetPartitionNum``).
+    """
+    expected = changefeed.partition_num
+    if existing < expected or (existing > expected and topic != changefeed.sink_uri.topic):
         raise TopicError(
             f"the topic has {existing} partitions, but the changefeed has partition-num={expected}",
             topic=topic,
