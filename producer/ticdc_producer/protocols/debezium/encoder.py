@@ -45,8 +45,8 @@ class DebeziumEncoder:
         before, after = plan.rendered(batch.before) if has_old else (), plan.rendered(batch.after)
         forms = DebeziumRowMessages(plan, batch, self.options, before, after)
         notes = {
-            index: RowStatus(refusal=_refusal(table, batch.commit_ts[index].as_py(), date))
-            for index, date in forms.rejected().items()
+            index: RowStatus(refusal=_refusal(table, batch, index, table.sent_columns[column].name, date))
+            for index, (column, date) in forms.rejected().items()
         }
         return encoded_rows(forms.keys(), forms.values(), batch.commit_ts, notes)
 
@@ -94,12 +94,20 @@ class DebeziumEncoder:
         return DebeziumFidelity.of(self.options)
 
 
-def _refusal(table: TableInfo, commit_ts: int, rejected: bytes) -> EncodeError:
+def _refusal(table: TableInfo, batch: RowBatch, index: int, column: str, date: bytes) -> EncodeError:
+    """Return TiCDC's error, and what it does not name: the column and the key of the row."""
+    images = batch.before if batch.op == Op.DELETE else batch.after
+    offsets = table.handle_index.offsets if table.handle_index else ()
+    values = [
+        (table.columns[offset].name, images[table.sent.index(offset)][index].as_py()) for offset in offsets
+    ]
+    keys = [f"{name}='{value.decode(errors='backslashreplace')}'" for name, value in values]
+    what = f"debezium encode failed: [types:1292]Incorrect datetime value: '{date.decode()}'"
     return EncodeError(
-        f"debezium encode failed: [types:1292]Incorrect datetime value: '{rejected.decode()}'",
+        ", ".join([f"{what}, in column {column!r} of {table.qualified_name}", *keys]),
         code="CDC:ErrDebeziumEncodeFailed",
         table=table.qualified_name,
-        commit_ts=commit_ts,
+        commit_ts=batch.commit_ts[index].as_py(),
         hint="DATETIME values with a zero month or day cannot be sent in this protocol",
     )
 
@@ -153,15 +161,14 @@ class DebeziumRowMessages:
         method = self.options.large_message_handle_compression
         return all_compressed(concat(fragments, len(self.batch)), method)
 
-    def rejected(self) -> dict[int, bytes]:
-        """Return the map from row index to the first date in the row that TiCDC refuses to encode."""
-        dates: dict[int, bytes] = {}
+    def rejected(self) -> dict[int, tuple[int, bytes]]:
+        """Return the map from row index to the first column, and its date, that TiCDC refuses to encode."""
+        dates: dict[int, tuple[int, bytes]] = {}
         for image, rendered in ((self.batch.after, self.after), (self.batch.before, self.before)):
-            for column, values, fragments in reversed(
-                [*zip(self.plan.columns, image, rendered, strict=False)]
-            ):
+            columns = [*zip(self.plan.columns, image, rendered, strict=False)]
+            for number, (column, values, fragments) in reversed([*enumerate(columns)]):
                 for index in _refused_indexes(fragments) if column.may_be_refused else ():
-                    dates[index] = (values[index].as_py() or column.default)[:10]
+                    dates[index] = number, (values[index].as_py() or column.default)[:10]
         return dates
 
 
