@@ -336,7 +336,8 @@ def test_a_file_accepts_the_file_keys_of_the_table(option: Parameter) -> None:
     if value is None:
         schema = option.value.schema()
         guesses = {"boolean": True, "integer": 1, "string": "10s", "object": {}}
-        value = schema.get("const", guesses.get(str(schema.get("type", "")), "none"))
+        guess = guesses.get(str(schema.get("type", "")), "none")
+        value = schema.get("const", schema.get("enum", [guess])[0])
     for key in reversed(option.file_key.split(".")):
         value = {key: value}
     resolve(None, value)
@@ -444,7 +445,7 @@ def test_large_messages_are_handled_where_all_conditions_hold() -> None:
     ("config", "parameter"),
     [
         ({"integrity": {"integrity-check-level": "correctness"}}, "integrity"),
-        ({"sink": {"send-bootstrap-to-all-partition": True}}, "send-bootstrap-to-all-partition"),
+        ({"sink": {"send-bootstrap-to-all-partition": False}}, "send-bootstrap-to-all-partition"),
         ({"sink": {"send-all-bootstrap-at-start": True}}, "send-all-bootstrap-at-start"),
     ],
 )
@@ -455,6 +456,12 @@ def test_options_that_would_change_simple_messages_are_refused_only_with_simple(
     with pytest.raises(ChangefeedError) as error:
         resolve("kafka:///t?protocol=simple", config)
     assert error.value.parameter == parameter
+
+
+@pytest.mark.parametrize(("partitions", "to_all"), [(3, True), (1, False), (1, True)])
+def test_simple_accepts_where_it_sends_schemas(partitions: int, to_all: bool) -> None:
+    content = {"sink": {"send-bootstrap-to-all-partition": to_all}}
+    assert resolve(f"kafka:///t?protocol=simple&partition-num={partitions}", content)
 
 
 def test_simple_accepts_integrity_check_level_none() -> None:

@@ -99,6 +99,26 @@ def test_options_of_the_layout(tmp_path: Path) -> None:
     assert all(content.endswith(b"|") and b"\r\n" not in content for content in data.values())
 
 
+@pytest.mark.parametrize("query", ["protocol=csv", "protocol=canal-json&enable-tidb-extension=true"])
+@pytest.mark.parametrize("profile", ["classic", "new"])
+def test_column_selectors_hide_columns_of_files_in_the_new_architecture(
+    profile: str, query: str, tmp_path: Path
+) -> None:
+    scenario = tmp_path / "shop.sql"
+    scenario.write_text(
+        "CREATE TABLE test.u (id INT PRIMARY KEY, email VARCHAR(9), n INT, twice INT AS (n * 2) VIRTUAL);"
+        "INSERT INTO test.u (id, email, n) VALUES (1, 'a@b', 2); UPDATE test.u SET n = 3;"
+    )
+    selectors = {"sink": {"column-selectors": [{"matcher": ["*.*"], "columns": ["*", "!email"]}]}}
+    uri = f"file://{tmp_path}/out?{query}&profile={profile}"
+    report = ticdc_producer.run(scenario, sink_uri=uri, config=selectors)
+    assert report.ok
+    assert (b"a@b" in b"".join(_data(tmp_path / "out"))) is (profile == "classic")
+    (schema,) = (tmp_path / "out" / "test" / "u" / "meta").iterdir()
+    assert b'"email"' in schema.read_bytes()
+    assert ticdc_producer.verify(sink_uri=uri, config=selectors, scenario=scenario).ok
+
+
 def test_rows_without_a_terminator_are_divided_where_json_ends(tmp_path: Path) -> None:
     uri, joined = (
         f"file://{tmp_path}/out?protocol=canal-json&enable-tidb-extension=true",

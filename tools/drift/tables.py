@@ -40,6 +40,9 @@ def file_keys() -> list[FileKey]:
     return sorted((*accepted, *refused), key=lambda key: key.path)
 
 
+_IN_URI = "TiCDC reads it in the sink URI only"
+
+
 def _keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[FileKey]:
     for name, field in model.model_fields.items():
         path = prefix + (field.alias or name)
@@ -50,7 +53,7 @@ def _keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[FileKey]:
         elif option is None:
             yield FileKey(path, State.HONOURED, "")
         else:
-            lost = KEYS_OF_NO_API.get(path)
+            lost = KEYS_OF_NO_API.get(path) or ("" if option.file_key else _IN_URI)
             state, reason = (State.NO_EFFECT, lost) if lost else (option.state, option.effect)
             keys = option.value.keys if isinstance(option.value, UnusedSection) else ()
             yield from (FileKey(full, state, reason) for full in [f"{path}.{key}" for key in keys] or [path])

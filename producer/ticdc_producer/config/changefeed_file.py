@@ -6,6 +6,7 @@ each key; aliases of the model fields are names in that table.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
@@ -20,12 +21,15 @@ from ticdc_producer.model.parameter import SinkKind
 from ticdc_producer.protocols.registry import BUILT_IN
 
 
-def _option(name: str) -> Any:
-    """Return a key that the table of parameters describes."""
+def _option(name: str, key: str = "") -> Any:
+    """Return a key that the table of parameters describes.
+
+    :param key: if it is not the name of the parameter; that is then the name of the attribute.
+    """
     parameter = BY_NAME[name]
     return Field(
         default=None,
-        alias=name,
+        alias=key or name,
         description=parameter.effect,
         json_schema_extra=_replace_schema(name),
         repr=not isinstance(parameter.value, Secret),
@@ -83,6 +87,7 @@ class CodecSection(ConfigSection):
     avro_bigint_unsigned_handling_mode: str | None = _option("avro-bigint-unsigned-handling-mode")
     avro_enable_watermark: bool | None = _option("avro-enable-watermark")
     avro_include_before_value: bool | None = _option("avro-include-before-value")
+    output_row_key: bool | None = _option("output-row-key")
 
 
 class LargeMessageSection(ConfigSection):
@@ -132,6 +137,7 @@ class DebeziumSection(ConfigSection):
     """``[sink.debezium]``"""
 
     output_old_value: bool | None = _option("output-old-value")
+    debezium_include_start_ts: bool | None = _option("debezium-include-start-ts", "include-start-ts")
 
 
 class CSVSection(ConfigSection):
@@ -243,6 +249,14 @@ class ChangefeedFile(ConfigSection):
     memory_quota: int | None = _option("memory-quota")
     check_gc_safe_point: bool | None = _option("check-gc-safe-point")
     changefeed_error_stuck_duration: str | None = _option("changefeed-error-stuck-duration")
+    performance_mode: str | None = _option("performance-mode")
+    event_collector_batch_count: int | None = _option("event-collector-batch-count")
+    event_collector_batch_bytes: int | None = _option("event-collector-batch-bytes")
+    synced_status: object = _option("synced-status")
+    bdr_mode: bool | None = _option("bdr-mode")
+    enable_active_active: bool | None = _option("enable-active-active")
+    active_active_progress_interval: str | None = _option("active-active-progress-interval")
+    active_active_sync_stats_interval: str | None = _option("active-active-sync-stats-interval")
     enable_table_monitor: bool | None = _option("enable-table-monitor")
     scheduler: object = _option("scheduler")
     consistent: object = _option("consistent")
@@ -274,6 +288,12 @@ class ChangefeedFile(ConfigSection):
     def column_selectors(self) -> tuple[ColumnSelector, ...]:
         return self.sink.column_selectors if self.sink else ()
 
+    def warnings(self) -> Iterator[str]:
+        """Yield what has no effect although TiCDC accepts it (``pkg/sink/codec/common/config.go``)."""
+        kafka = self.sink and self.sink.kafka_config
+        if kafka and kafka.codec_config and kafka.codec_config.output_row_key is not None:
+            yield "codec-config.output-row-key has no effect: TiCDC reads it in the sink URI only"
+
     @property
     def protocol(self) -> str | None:
         return self.sink.protocol if self.sink else None
@@ -293,9 +313,9 @@ def _set_options(section: ConfigSection) -> dict[str, Plain]:
     options: dict[str, Plain] = {}
     for field in section.model_fields_set:
         value = getattr(section, field)
-        alias = type(section).model_fields[field].alias or field
+        parameter = type(section).parameter_of(field)
         if isinstance(value, ConfigSection):
             options.update(_set_options(value))
-        elif alias in BY_NAME and value is not None:
-            options[alias] = value
+        elif parameter is not None and parameter.file_key and value is not None:
+            options[parameter.name] = value
     return options

@@ -60,15 +60,20 @@ def resolve(
     protocol = str(uri.parameters.get("protocol") or file.protocol or BY_NAME["protocol"].default)
     spec, kind = protocol_spec(protocol), uri.target.kind
     given = {**file.options(protocol, kind), **uri.parameters}
-    ignored = _of_other_sinks(given, kind)
-    options = {**_defaults(spec), **{name: given[name] for name in given if name not in ignored}}
+    ignored, unused = _of_other_sinks(given, kind), _unused_registry(spec, given)
+    options = {**_defaults(spec), **{name: given[name] for name in given if name not in (*ignored, *unused)}}
     _check_sink(spec, kind)
+    _check_atomicity(options, kind)
     if options["output-ddl"] is None:
         options["output-ddl"] = spec.sends_ddl(options)
     _check_protocol(spec, options)
     _check_together(options)
     _check_large_messages(options)
-    spec.check(options, [rule.topic for rule in file.dispatchers], not uri.target.embedded)
+    spec.check(
+        {**options, **{name: given[name] for name in unused}},
+        [rule.topic for rule in file.dispatchers],
+        not uri.target.embedded,
+    )
     _check_profile(spec, options)
     properties = {**security_properties(options), **parse_kafka_properties(kafka_properties)}
     if kind is SinkKind.STORAGE:
@@ -78,7 +83,7 @@ def resolve(
         sink_uri=uri.target,
         dispatchers=file.dispatchers if kind is SinkKind.KAFKA else (),
         filter=file.filter or FilterSection(),
-        column_selectors=file.column_selectors if kind is SinkKind.KAFKA else (),
+        column_selectors=file.column_selectors if _selects_columns(options, kind) else (),
         client={**_client_id(options), **properties},
         schema_registry=str(options["schema-registry"] or ""),
         plugin_options={
@@ -88,7 +93,9 @@ def resolve(
             *_warnings(spec, options),
             *_ignored_client(uri.target, properties),
             *_ignored_options(ignored, kind),
-            *_ignored_rules(file, kind),
+            *_ignored_rules(file, kind, selects=_selects_columns(options, kind)),
+            *(f"{name} has no effect: {spec.name} registers no schemas" for name in unused),
+            *file.warnings(),
         ),
         **values,
     )
@@ -112,11 +119,16 @@ def _ignored_options(ignored: Iterable[str], kind: SinkKind) -> Iterator[str]:
             yield f"{name} has no effect: it is an option of {BY_NAME[name].sinks[0]} sinks"
 
 
-def _ignored_rules(file: ChangefeedFile, kind: SinkKind) -> Iterator[str]:
+def _selects_columns(options: Mapping[str, Plain], kind: SinkKind) -> bool:
+    """Return whether column selectors apply; to storages in the new architecture (ticdc#5595) only."""
+    return kind is SinkKind.KAFKA or options["profile"] == "new"
+
+
+def _ignored_rules(file: ChangefeedFile, kind: SinkKind, *, selects: bool) -> Iterator[str]:
     if kind is SinkKind.STORAGE and file.dispatchers:
         yield "dispatchers have no effect: a storage has no topics and partitions"
-    if kind is SinkKind.STORAGE and file.column_selectors:
-        yield "column-selectors have no effect: TiCDC applies them to Kafka sinks only"
+    if not selects and file.column_selectors:
+        yield "column-selectors have no effect: classic TiCDC applies them to Kafka sinks only"
 
 
 def _check_sink(spec: ProtocolSpec, kind: SinkKind) -> None:
@@ -133,6 +145,22 @@ def _check_sink(spec: ProtocolSpec, kind: SinkKind) -> None:
         if kind is SinkKind.STORAGE
         else f"{spec.name} is for storage sinks: file:///DIR?protocol={spec.name}",
     )
+
+
+def _check_atomicity(options: Mapping[str, Plain], kind: SinkKind) -> None:
+    """Reject what TiCDC rejects (``pkg/config/sink.go``, ``AtomicityLevel.validate``)."""
+    if options.get("transaction-atomicity") == "table" and kind is SinkKind.KAFKA:
+        raise ChangefeedError(
+            "table level atomicity is not supported by kafka scheme",
+            parameter="transaction-atomicity",
+            hint="it is for storages and databases; leave it out",
+        )
+
+
+def _unused_registry(spec: ProtocolSpec, given: Mapping[str, Plain]) -> list[str]:
+    """Return the options of a schema registry, if the protocol has none; TiCDC ignores them."""
+    names = [name for name in ("schema-registry", "glue-schema-registry-config") if given.get(name)]
+    return [] if spec.schemas else names
 
 
 def _client_id(options: Mapping[str, Plain]) -> dict[str, str]:

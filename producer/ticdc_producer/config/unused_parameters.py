@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from ticdc_producer.model.option_type import Boolean, Choice, IntRange, Never, OptionType, Text, UnusedSection
+from ticdc_producer.model.option_type import (
+    Boolean,
+    Choice,
+    IntRange,
+    Never,
+    OptionType,
+    Text,
+    UnusedSection,
+)
 from ticdc_producer.model.parameter import CODEC, KAFKA, STORAGE, Parameter, State
 
 _COUNT = IntRange(0, (1 << 63) - 1)
@@ -10,6 +18,8 @@ _TUNING = "it tunes a running TiCDC"
 _SIMPLE = "an option of the protocol Simple; rejected with Simple"
 _NO_EXPIRY = "a run ends before its files expire"
 _SPOOL = "rows are buffered in Spark, not in spool files"
+_BIDIRECTIONAL = "rows that come back from another cluster, and DDL by its role, are not simulated"
+_ONE_WAY = f"false is the default; true is refused: {_BIDIRECTIONAL}"
 _MYSQL = "an option of MySQL sinks"
 _SCHEDULER = UnusedSection((
     "enable-table-across-nodes", "region-threshold", "region-per-span", "region-count-per-span",
@@ -23,6 +33,7 @@ _CONSISTENT = UnusedSection((
     "flush-concurrency", "memory-usage.memory-quota-percentage", "memory-usage.event-cache-percentage",
 ))  # fmt: skip
 _INTEGRITY = UnusedSection(("integrity-check-level", "corruption-handle-level"))
+_SYNCED = UnusedSection(("synced-check-interval", "checkpoint-interval"))
 _MYSQL_CONFIG = UnusedSection((
     "worker-count", "max-txn-row", "max-multi-update-row-size", "max-multi-update-row", "tidb-txn-mode",
     "ssl-ca", "ssl-cert", "ssl-key", "time-zone", "write-timeout", "read-timeout", "timeout",
@@ -57,13 +68,20 @@ _CLIENT = (
             file_key="sink.enable-kafka-sink-v2"),
 )  # fmt: skip
 _PROGRAM = (
-    _ignored("transaction-atomicity", Choice(choices=("none",)), "the only value that Kafka sinks have",
+    _ignored("transaction-atomicity", Choice(choices=("none", "table"), aliases=(("", "none"),)),
+            "no message depends on it; table is for storages",
             file_key="sink.transaction-atomicity", in_uri=True),
     _ignored("encoder-concurrency", _COUNT, _TUNING, file_key="sink.encoder-concurrency"),
     _ignored("advance-timeout-in-sec", _COUNT, _TUNING, file_key="sink.advance-timeout-in-sec"),
     _ignored("memory-quota", _COUNT, _TUNING, file_key="memory-quota"),
     _ignored("check-gc-safe-point", Boolean(), _TUNING, file_key="check-gc-safe-point"),
     _ignored("changefeed-error-stuck-duration", Text(), _TUNING, file_key="changefeed-error-stuck-duration"),
+    _ignored("performance-mode", Choice(choices=("throughput", "low-latency"), aliases=(("", "throughput"),)),
+            _TUNING, file_key="performance-mode"),
+    _ignored("event-collector-batch-count", IntRange(0, 8192), _TUNING,
+            file_key="event-collector-batch-count"),
+    _ignored("event-collector-batch-bytes", _COUNT, _TUNING, file_key="event-collector-batch-bytes"),
+    _ignored("synced-status", _SYNCED, "a query about a running TiCDC", file_key="synced-status"),
     _ignored("worker-num", _COUNT, _TUNING, file_key="mounter.worker-num"),
     _ignored("enable-table-monitor", Boolean(), _TUNING, file_key="enable-table-monitor"),
     _ignored("scheduler", _SCHEDULER, "one node is simulated, so no table is split", file_key="scheduler"),
@@ -89,7 +107,13 @@ _ELSEWHERE = (
     _ignored("safe-mode", Boolean(), _MYSQL, file_key="sink.safe-mode"),
     _ignored("mysql-config", _MYSQL_CONFIG, _MYSQL, file_key="sink.mysql-config"),
     _ignored("pulsar-config", _PULSAR_CONFIG, "an option of Pulsar sinks", file_key="sink.pulsar-config"),
-    _ignored("send-bootstrap-to-all-partition", Boolean(), _SIMPLE,
+    _ignored("bdr-mode", Never(_BIDIRECTIONAL), _ONE_WAY, file_key="bdr-mode"),
+    _ignored("enable-active-active", Never(_BIDIRECTIONAL), _ONE_WAY, file_key="enable-active-active"),
+    _ignored("active-active-progress-interval", Text(), _MYSQL, file_key="active-active-progress-interval"),
+    _ignored("active-active-sync-stats-interval", Text(), _MYSQL,
+            file_key="active-active-sync-stats-interval"),
+    _ignored("send-bootstrap-to-all-partition", Boolean(),
+            "an option of Simple: each partition with rows has schemas; false needs one partition",
             file_key="sink.send-bootstrap-to-all-partition"),
     _ignored("send-all-bootstrap-at-start", Boolean(), _SIMPLE, file_key="sink.send-all-bootstrap-at-start"),
     _ignored("glue-schema-registry-config", _GLUE, "an option of Avro; refused with Avro",
@@ -117,7 +141,8 @@ _CREDENTIALS = (
 _BY_NAME = "files of a table are always in a directory named after the table"
 _ROUTES = "tables are sent under their own names"
 _UPDATES = "updates are not filtered by the columns that change"
-_BIDIRECTIONAL = "rows that come back from another cluster, and DDL by its role, are not simulated"
+_OLD_VALUE = "TiCDC removed it in v7.4.0 (tiflow#9224): leave it out, or set output-old-value of the protocol"
+_CYCLIC = "TiCDC removed it after v6.1 (tiflow#5850): leave it out"
 
 
 def _rejected(name: str, reason: str, *, file_key: str, in_uri: bool = True) -> Parameter:
@@ -153,5 +178,6 @@ REJECTED = (
     ),
     _rejected("ignore-update-only-columns", _UPDATES, in_uri=False,
               file_key="filter.event-filters.ignore-update-only-columns"),
-    _rejected("bdr-mode", _BIDIRECTIONAL, file_key="bdr-mode", in_uri=False),
+    _rejected("enable-old-value", _OLD_VALUE, file_key="enable-old-value", in_uri=False),
+    _rejected("cyclic-replication", _CYCLIC, file_key="cyclic-replication", in_uri=False),
 )  # fmt: skip

@@ -66,28 +66,6 @@ class Boolean:
 
 
 @dataclass(frozen=True, slots=True)
-class Off:
-    """False, for a feature of TiCDC that is not simulated.
-
-    :param reason: why true is rejected.
-    """
-
-    reason: str
-    allowed: str = "false"
-
-    def read(self, text: str) -> bool:
-        return self.check(Boolean().read(text))
-
-    def check(self, value: object) -> bool:
-        if Boolean().check(value):
-            raise ValueError(f"true is not supported: {self.reason}")
-        return False
-
-    def schema(self) -> dict[str, object]:
-        return {"const": False}
-
-
-@dataclass(frozen=True, slots=True)
 class IntRange:
     """A whole number between two bounds, both included."""
 
@@ -228,8 +206,12 @@ class UnusedSection:
 
 @dataclass(frozen=True, slots=True)
 class Never:
-    """A switch of TiCDC that only has its default here: false."""
+    """A switch of TiCDC that only has its default here: false.
 
+    :param reason: why true is rejected; empty if that follows from the option.
+    """
+
+    reason: str = ""
     allowed: str = "false"
 
     def read(self, text: str) -> bool:
@@ -237,7 +219,7 @@ class Never:
 
     def check(self, value: object) -> bool:
         if Boolean().check(value):
-            raise ValueError(f"true is not supported; allowed: {self.allowed}")
+            raise ValueError("true is not supported" + (f": {self.reason}" if self.reason else ""))
         return False
 
     def schema(self) -> dict[str, object]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 
-from ticdc_producer.model.option_type import Boolean, Choice, Text
+from ticdc_producer.errors import ChangefeedError
+from ticdc_producer.model.option_type import Boolean, Choice, Plain, Text
 from ticdc_producer.model.parameter import Parameter, own_parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
@@ -38,6 +40,16 @@ def _minimal(_key: bytes, value: bytes) -> list[tuple[object, ...]]:
     return [(source["db"], source["table"], row["op"], source["commit_ts"], row.get("before"), row["after"])]
 
 
+def _check(options: Mapping[str, Plain], _topics: Sequence[str], _reaches_kafka: bool) -> None:
+    """Refuse what TiCDC refuses (ticdc ``pkg/sink/codec/common/config.go``)."""
+    for name in ("schema-registry", "glue-schema-registry-config"):
+        if options["profile"] == "new" and options.get(name):
+            what = "Debezium protocol does not support schema registry"
+            raise ChangefeedError(
+                what, parameter=name, hint="leave it out: these messages have their schemas"
+            )
+
+
 SPEC = ProtocolSpec(
     name="debezium",
     title="Debezium",
@@ -45,6 +57,7 @@ SPEC = ProtocolSpec(
     encoder=_encoder,
     decoder=_decoder,
     section="debezium",
+    check=_check,
     describes_columns=True,
     parameters=(
         Parameter(
@@ -58,6 +71,7 @@ SPEC = ProtocolSpec(
             name="debezium-include-start-ts",
             value=Boolean(),
             default=False,
+            file_key="sink.debezium.include-start-ts",
             profiles=("new",),
             effect="The transaction's start-ts in source: one TSO before its commit.",
         ),

@@ -25,9 +25,9 @@ _ONCE = {"send_bootstrap_interval_in_sec": 1 << 40, "send_bootstrap_in_msg_count
 """Options with which each table's schema is sent once."""
 _NOT_SIMULATED = {
     "integrity": "rows carry no checksums here: leave integrity-check-level at none",
-    "send-bootstrap-to-all-partition": "a table's schema is sent to the partitions of its rows",
     "send-all-bootstrap-at-start": "a table's schema is sent before its first row",
 }
+_TO_ALL = "send-bootstrap-to-all-partition"
 
 
 def _encoder(options: SimpleOptions, _: Options) -> Encoder:
@@ -75,6 +75,10 @@ def _check(options: Mapping[str, Plain], _topics: Sequence[str], _reaches_kafka:
     integrity = options.get("integrity")
     if isinstance(integrity, Mapping) and integrity.get("integrity-check-level", "none") == "none":
         enabled.discard("integrity")
+    if options.get(_TO_ALL) is False and options["partition-num"] != 1:
+        what = f"protocol simple with {_TO_ALL}=false is simulated in one partition only"
+        hint = "TiCDC then sends schemas to partition 0 alone; set partition-num=1, or leave it at true"
+        raise ChangefeedError(what, parameter=_TO_ALL, hint=hint)
     for name in sorted(enabled):
         what = f"protocol simple with {name} is not simulated"
         raise ChangefeedError(what, parameter=name, hint=_NOT_SIMULATED[name])

@@ -239,8 +239,8 @@ def layout_of(job: Job) -> StoragePlan:
 
 
 def row_columns(job: Job, plan: StoragePlan) -> Names:
-    """Return the columns of the rows in each version directory."""
-    tables = job.history.catalog.tables
+    """Return the columns of the rows in each version directory; schema files have those left out, too."""
+    tables = job.stream.selection.apply(job.history.catalog).tables
     return {
         folder: {column.name for column in tables[version].sent_columns}
         for version, folder in plan.folders.items()
