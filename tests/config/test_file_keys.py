@@ -62,9 +62,13 @@ def test_sections_of_other_sinks_change_nothing(protocol: str) -> None:
         ("[sink.mysql-config]\nworkers = 3", "sink.mysql-config: unknown key 'workers'"),
         ("[sink.pulsar-config.oauth2]\nissuer = 'x'", "'oauth2.issuer'"),
         ("scheduler = 3", "scheduler: it must hold keys"),
+        (
+            "[sink.kafka-config.codec-config]\nschema-registry = 'http://r:8081'",
+            "unknown key 'sink.kafka-config.codec-config.schema-registry'",
+        ),
     ],
 )
-def test_an_unknown_key_of_such_a_section_is_refused_as_in_ticdc(text: str, wrong: str) -> None:
+def test_a_key_that_ticdc_refuses_is_refused(text: str, wrong: str) -> None:
     with pytest.raises(ChangefeedError) as error:
         parse_changefeed_toml(text, "feed.toml")
     assert wrong in str(error.value)

@@ -82,7 +82,6 @@ class CodecSection(ConfigSection):
     enable_tidb_extension: bool | None = _option("enable-tidb-extension")
     max_batch_size: int | None = _option("max-batch-size")
     encoding_format: str | None = _option("encoding-format")
-    schema_registry: str | None = _option("schema-registry")
     avro_decimal_handling_mode: str | None = _option("avro-decimal-handling-mode")
     avro_bigint_unsigned_handling_mode: str | None = _option("avro-bigint-unsigned-handling-mode")
     avro_enable_watermark: bool | None = _option("avro-enable-watermark")
