@@ -1,4 +1,4 @@
-"""Events on their way between two tasks: none is lost or changed, and a bucket stays whole."""
+"""Events on their way between two tasks: none is lost or changed, and a part stays whole."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_producer.engine import shuffle_codec
-from ticdc_producer.engine.shuffle_codec import BLOCKS, BUCKETS, packed, unpacked
+from ticdc_producer.engine.shuffle_codec import PACKED_ROWS, PARTS, packed, unpacked
 from ticdc_producer.verifier.comparison import ComparedEvents
 
 NAMES = st.text(st.characters(codec="utf-8"), max_size=4)
@@ -49,21 +49,23 @@ def contents(parts: list[ComparedEvents]) -> list[tuple[object, ...]]:
     return sorted(zip(*columns, strict=True), key=lambda row: row[4])
 
 
-def shuffled(blocks: list[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
-    """Blocks as Spark hands them over: sorted by bucket, in batches that may cut a bucket."""
-    table = pa.Table.from_batches(blocks, BLOCKS).sort_by("bucket").combine_chunks()
+def shuffled(packed_rows: list[pa.RecordBatch], size: int) -> Iterator[pa.RecordBatch]:
+    """Packed rows as Spark passes them on: sorted by part, in batches that may cut a part."""
+    table = pa.Table.from_batches(packed_rows, PACKED_ROWS).sort_by("part").combine_chunks()
     return iter(table.to_batches(max_chunksize=size))
 
 
 @given(EVENTS, st.integers(1, 5), st.integers(1, 20))
-def test_all_events_arrive_in_whole_buckets(
+def test_all_events_arrive_in_whole_parts(
     rows: list[tuple[str, str, int, int]], parts: int, size: int
 ) -> None:
     events = compared(
         [(schema.replace("\0", "?"), table.replace("\0", "?"), *rest) for schema, table, *rest in rows]
     )
     sent = [
-        block for start in range(parts) for block in blocks(events.take(np.arange(len(rows))[start::parts]))
+        packed_row
+        for start in range(parts)
+        for packed_row in packed_rows(events.take(np.arange(len(rows))[start::parts]))
     ]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shuffle_codec, "_PROCESSED_BYTES", 300)
@@ -71,20 +73,20 @@ def test_all_events_arrive_in_whole_buckets(
     arrived = [ComparedEvents.of(sides["right"]) for sides in got]
     assert not any(sides["left"].num_rows for sides in got)
     assert contents([*arrived, compared([])]) == contents([events])
-    buckets = [{*(part.key % BUCKETS).tolist()} for part in arrived]
-    assert sum(map(len, buckets)) == len(set().union(*buckets))
+    parts_of_slices = [{*(part.key % PARTS).tolist()} for part in arrived]
+    assert sum(map(len, parts_of_slices)) == len(set().union(*parts_of_slices))
 
 
 SIDES = {"left": pa.schema([("key", pa.int64())]), "right": ComparedEvents.arrow_schema()}
 
 
-def blocks(events: ComparedEvents) -> list[pa.RecordBatch]:
+def packed_rows(events: ComparedEvents) -> list[pa.RecordBatch]:
     return [*packed([events.to_batch()], ComparedEvents.arrow_schema(), "key", 1)]
 
 
 def test_rows_with_images_arrive() -> None:
     schema = pa.schema([("key", pa.int64()), ("image", pa.map_(pa.string(), pa.binary()))])
-    rows = [{"key": key, "image": [("a", b"1"), ("b", None)]} for key in (5, 6, 5 + BUCKETS)]
+    rows = [{"key": key, "image": [("a", b"1"), ("b", None)]} for key in (5, 6, 5 + PARTS)]
     batch = pa.RecordBatch.from_pylist([*rows, {"key": 7, "image": None}], schema)
     sent = [*packed([batch], schema, "key", 0)]
     arrived = [
@@ -95,21 +97,21 @@ def test_rows_with_images_arrive() -> None:
     )
 
 
-def test_a_block_has_only_the_texts_of_its_events() -> None:
-    """With all texts in all blocks a topic of thousands of tables would not fit into memory."""
+def test_a_packed_row_has_only_the_texts_of_its_events() -> None:
+    """With all texts in all packed rows a topic of thousands of tables would not fit into memory."""
     tables = [("test", f"table_{number}", number, 1) for number in range(2000)]
-    (sent,) = blocks(compared(tables))
-    assert sent.num_rows == BUCKETS
+    (sent,) = packed_rows(compared(tables))
+    assert sent.num_rows == PARTS
     assert max(len(text) for text in sent.column("texts").to_pylist()) < 60
 
 
 def test_a_separator_in_a_name_is_replaced() -> None:
-    (sides,) = unpacked(blocks(compared([("a\0b", "\0", 1, 1)])), SIDES)
+    (sides,) = unpacked(packed_rows(compared([("a\0b", "\0", 1, 1)])), SIDES)
     assert ComparedEvents.of(sides["right"]).tables[1] == [("a\ufffdb", "\ufffd")]
 
 
 def test_rows_with_long_names_are_packed_soon() -> None:
-    """A block has at most 16 MiB, and the row that exceeds them."""
+    """A packed row has at most 16 MiB, and the row that exceeds them."""
     parts = [compared([("s" * (7 << 20), "t", number, 1)]).to_batch() for number in range(7)]
     sent = [*packed(parts, ComparedEvents.arrow_schema(), "key", 0)]
-    assert [block.num_rows for block in sent] == [3, 3, 1]
+    assert [packed_row.num_rows for packed_row in sent] == [3, 3, 1]

@@ -1,10 +1,10 @@
-"""Packs the rows of a bucket into one row for a shuffle of Spark, and unpacks them.
+"""Packs the rows of a part into one row for a shuffle of Spark, and unpacks them.
 
-Spark takes longer for a row than numpy for its content. All rows of a bucket that a task has read are one
-*block*: the bytes of their numbers and their distinct texts, or an Arrow stream if they have other columns.
+Spark takes longer for a row than numpy for its content. All rows of a part that a task has read are one
+*packed row*: the bytes of their numbers and their distinct texts, or an Arrow stream for other columns.
 
-    topic  key        bucket  texts       numbers
-    t      1    →     1       t           (0, 1), (0, 1025)
+    topic  key        part  texts       numbers
+    t      1    →     1     t           (0, 1), (0, 1025)
     t      1025
 """
 
@@ -22,19 +22,19 @@ import pyarrow.compute as pc
 from ticdc_producer.engine.spool import empty, joined
 from ticdc_producer.model.column_functions import first_of_groups, whole_groups
 
-BUCKETS = 1 << 10
-"""The number of parts into which a hash divides rows; a task holds at least one in memory."""
-BLOCKS = pa.schema(
-    [("bucket", pa.int16()), ("side", pa.int8()), ("texts", pa.string()), ("numbers", pa.binary())]
+PARTS = 1 << 10
+"""The number of parts into which a hash divides rows. A task has several, and at least one in memory."""
+PACKED_ROWS = pa.schema(
+    [("part", pa.int16()), ("side", pa.int8()), ("texts", pa.string()), ("numbers", pa.binary())]
 )
-"""Blocks. ``side`` is the number of the dataset that the rows are from."""
-BUCKET = ("bucket",)
+"""Packed rows. ``side`` is the number of the dataset that the rows are from."""
+PART = ("part",)
 _SEPARATOR = "\0"
 _TEXTS = "\0texts"
 _PACKED_BYTES = 16 << 20
-"""Size of the rows that are divided into blocks at once, some 60,000. Fewer rows give small blocks."""
+"""Size of the rows that are packed at once, some 60,000. Fewer rows give small packed rows."""
 _PROCESSED_BYTES = 8 << 20
-"""Size of the buckets that a task processes at once, some 30,000 rows. numpy is slower with fewer."""
+"""Size of the parts that a task processes at once, some 30,000 rows. numpy is slower with fewer."""
 
 _Numbers = npt.NDArray[np.int64]
 
@@ -42,14 +42,14 @@ _Numbers = npt.NDArray[np.int64]
 def packed(
     batches: Iterable[pa.RecordBatch], schema: pa.Schema, by: str, side: int
 ) -> Iterator[pa.RecordBatch]:
-    """Yield rows as blocks.
+    """Yield rows as packed rows.
 
-    :param by: the column whose hash decides the bucket of a row.
-    :param side: see :data:`BLOCKS`.
+    :param by: the column whose hash decides the part of a row.
+    :param side: see :data:`PACKED_ROWS`.
 
     >>> rows = pa.record_batch({"key": [1, 1025, 2], "topic": ["t", "t", "u"]})
-    >>> next(packed([rows], rows.schema, "key", 0)).select(["bucket", "texts"]).to_pydict()
-    {'bucket': [1, 2], 'texts': ['t', 'u']}
+    >>> next(packed([rows], rows.schema, "key", 0)).select(["part", "texts"]).to_pydict()
+    {'part': [1, 2], 'texts': ['t', 'u']}
     """
     held: list[pa.RecordBatch] = []
     size = 0
@@ -67,9 +67,9 @@ def packed(
 def unpacked(
     batches: Iterable[pa.RecordBatch], schemas: Mapping[str, pa.Schema]
 ) -> Iterator[dict[str, pa.RecordBatch]]:
-    """Yield the rows of whole buckets, by the name of their side.
+    """Yield the rows of whole parts, by the name of their side.
 
-    :param batches: blocks, sorted by bucket.
+    :param batches: packed rows, sorted by part.
     :param schemas: the columns of the rows of each side, in the order of their numbers.
 
     >>> rows = pa.record_batch({"key": [1, 1025, 2], "topic": ["t", "t", "u"]})
@@ -77,25 +77,25 @@ def unpacked(
     >>> [side["left"].to_pydict() for side in sides]
     [{'key': [1, 1025], 'topic': ['t', 't']}, {'key': [2], 'topic': ['u']}]
     """
-    for blocks in _whole_buckets(batches):
-        sides = blocks.column("side").to_numpy()
+    for packed_rows in _whole_parts(batches):
+        sides = packed_rows.column("side").to_numpy()
         yield {
-            name: _rows(blocks.filter(pa.array(sides == number)), schema)
+            name: _rows(packed_rows.filter(pa.array(sides == number)), schema)
             for number, (name, schema) in enumerate(schemas.items())
         }
 
 
-def _whole_buckets(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Yield slices of whole buckets, each of about ``_PROCESSED_BYTES``.
+def _whole_parts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield slices of whole parts, each of about ``_PROCESSED_BYTES``.
 
-    A slice ends before the first bucket that begins after a multiple of this size: buckets of 5, 5 and 5 MiB
+    A slice ends before the first part that begins after a multiple of this size: parts of 5, 5 and 5 MiB
     become slices of 10 and 5 MiB.
     """
-    for batch in whole_groups(batches, BUCKET):
+    for batch in whole_groups(batches, PART):
         sizes = _lengths(batch.column("numbers")) + _lengths(batch.column("texts"))
-        starts = np.flatnonzero(first_of_groups(batch.select(BUCKET), BUCKET))
-        parts = (np.cumsum(sizes) - sizes)[starts] // _PROCESSED_BYTES
-        first = starts[np.flatnonzero(np.diff(parts, prepend=-1))]
+        starts = np.flatnonzero(first_of_groups(batch.select(PART), PART))
+        multiples = (np.cumsum(sizes) - sizes)[starts] // _PROCESSED_BYTES
+        first = starts[np.flatnonzero(np.diff(multiples, prepend=-1))]
         for start, end in zip(first, [*first[1:], batch.num_rows], strict=True):
             yield batch.slice(start, end - start)
 
@@ -114,94 +114,94 @@ def _is_flat(schema: pa.Schema) -> bool:
     )
 
 
-def _rows(blocks: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    if not blocks.num_rows:
+def _rows(packed_rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    if not packed_rows.num_rows:
         return empty(schema)
-    return _flat_rows(blocks, schema) if _is_flat(schema) else _stream_rows(blocks, schema)
+    return _flat_rows(packed_rows, schema) if _is_flat(schema) else _stream_rows(packed_rows, schema)
 
 
-def buckets(hashes: _Numbers) -> _Numbers:
-    """Return the bucket of each hash: 0 … ``BUCKETS`` - 1."""
-    return hashes % BUCKETS
+def part_numbers(hashes: _Numbers) -> _Numbers:
+    """Return the part of each hash: 0 … ``PARTS`` - 1."""
+    return hashes % PARTS
 
 
 def _packed_stream(rows: pa.RecordBatch, by: str, side: int) -> pa.RecordBatch:
-    """Return rows as blocks that are Arrow streams.
+    """Return rows as packed rows that are Arrow streams.
 
     >>> rows = pa.record_batch({"key": [1025, 2, 1], "values": [[7], [], [8, 9]]})
-    >>> blocks = _packed_stream(rows, "key", 0)
-    >>> blocks.column("bucket").to_pylist()
+    >>> packed_rows = _packed_stream(rows, "key", 0)
+    >>> packed_rows.column("part").to_pylist()
     [1, 2]
-    >>> _stream_rows(blocks, rows.schema).to_pydict()
+    >>> _stream_rows(packed_rows, rows.schema).to_pydict()
     {'key': [1025, 1, 2], 'values': [[7], [8, 9], []]}
     """
-    bucket = buckets(rows.column(by).to_numpy())
-    order = np.argsort(bucket, kind="stable")
-    rows, bucket = rows.take(pa.array(order)), bucket[order]
-    starts = np.flatnonzero(np.diff(bucket, prepend=-1)).tolist()
+    part = part_numbers(rows.column(by).to_numpy())
+    order = np.argsort(part, kind="stable")
+    rows, part = rows.take(pa.array(order)), part[order]
+    starts = np.flatnonzero(np.diff(part, prepend=-1)).tolist()
     streams = []
-    for start, end in zip(starts, [*starts[1:], len(bucket)], strict=True):
+    for start, end in zip(starts, [*starts[1:], len(part)], strict=True):
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, rows.schema) as writer:
             writer.write_batch(rows.slice(start, end - start))
         streams.append(sink.getvalue().to_pybytes())
     columns = (
-        pa.array(bucket[starts], pa.int16()),
+        pa.array(part[starts], pa.int16()),
         pa.repeat(pa.scalar(side, pa.int8()), len(starts)),
         pa.nulls(len(starts), pa.string()),
         pa.array(streams, pa.binary()),
     )
-    return pa.record_batch([*columns], schema=BLOCKS)
+    return pa.record_batch([*columns], schema=PACKED_ROWS)
 
 
-def _stream_rows(blocks: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+def _stream_rows(packed_rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     batches: list[pa.RecordBatch] = []
-    for stream in blocks.column("numbers").to_pylist():
+    for stream in packed_rows.column("numbers").to_pylist():
         with pa.ipc.open_stream(stream) as reader:
             batches += reader
     return joined(batches, schema)
 
 
 def _packed_flat(rows: pa.RecordBatch, by: str, side: int) -> pa.RecordBatch:
-    """Return rows as blocks that are the bytes of a numpy array.
+    """Return rows as packed rows that are the bytes of a numpy array.
 
-    The array has the number of the texts of each row, which counts the distinct texts of the block.
+    The array has the number of the texts of each row, which counts the distinct texts of the packed row.
 
     >>> rows = pa.record_batch({"key": [1025, 2, 1], "topic": ["u", "t", "t"]})
-    >>> blocks = _packed_flat(rows, "key", 0)
-    >>> [text.split(_SEPARATOR) for text in blocks.column("texts").to_pylist()]
+    >>> packed_rows = _packed_flat(rows, "key", 0)
+    >>> [text.split(_SEPARATOR) for text in packed_rows.column("texts").to_pylist()]
     [['t', 'u'], ['t']]
-    >>> np.frombuffer(blocks.column("numbers")[0].as_py(), _number_type(rows.schema)).tolist()
+    >>> np.frombuffer(packed_rows.column("numbers")[0].as_py(), _number_type(rows.schema)).tolist()
     [(0, 1), (1, 1025)]
     """
-    bucket = buckets(rows.column(by).to_numpy())
+    part = part_numbers(rows.column(by).to_numpy())
     numbers = np.empty(rows.num_rows, _number_type(rows.schema))
     for name in numbers.dtype.names or ():
         if name != _TEXTS:
             numbers[name] = rows.column(name).to_numpy(zero_copy_only=False)
     codes, texts = _encoded_texts(rows)
-    order = _sorted_by(bucket, codes)
-    numbers, codes, bucket = numbers[order], codes[order], bucket[order]
-    new_block = np.diff(bucket, prepend=-1) != 0
-    new_text = new_block | (np.diff(codes, prepend=-1) != 0)
-    starts, first = np.flatnonzero(new_block), np.flatnonzero(new_text)
-    before = np.searchsorted(first, starts)  # distinct texts before each block
+    order = _sorted_by(part, codes)
+    numbers, codes, part = numbers[order], codes[order], part[order]
+    new_part = np.diff(part, prepend=-1) != 0
+    new_text = new_part | (np.diff(codes, prepend=-1) != 0)
+    starts, first = np.flatnonzero(new_part), np.flatnonzero(new_text)
+    before = np.searchsorted(first, starts)  # distinct texts before each packed row
     numbers[_TEXTS] = np.cumsum(new_text) - 1 - np.repeat(before, np.diff(starts, append=len(numbers)))
-    of_blocks = pa.ListArray.from_arrays(
+    of_parts = pa.ListArray.from_arrays(
         pa.array(np.append(before, len(first)), pa.int32()), texts.take(pa.array(codes[first]))
     )
     columns = (
-        pa.array(bucket[starts], pa.int16()),
+        pa.array(part[starts], pa.int16()),
         pa.repeat(pa.scalar(side, pa.int8()), len(starts)),
-        pc.binary_join(of_blocks, _SEPARATOR),
+        pc.binary_join(of_parts, _SEPARATOR),
         byte_strings(numbers, starts),
     )
-    return pa.record_batch([*columns], schema=BLOCKS)
+    return pa.record_batch([*columns], schema=PACKED_ROWS)
 
 
-def _flat_rows(blocks: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return the rows of blocks, the inverse of :func:`_packed_flat`."""
-    number_type, numbers = _number_type(schema), blocks.column("numbers").cast(pa.binary())
+def _flat_rows(packed_rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return the rows of packed rows, the inverse of :func:`_packed_flat`."""
+    number_type, numbers = _number_type(schema), packed_rows.column("numbers").cast(pa.binary())
     lengths = pc.binary_length(numbers).to_numpy()
     content = np.frombuffer(numbers.buffers()[2] or b"", np.uint8)
     start = int(np.frombuffer(numbers.buffers()[1], np.int32)[numbers.offset]) if len(numbers) else 0
@@ -211,11 +211,11 @@ def _flat_rows(blocks: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
     }
     names = _texts(schema)
     if names:
-        encoded = blocks.column("texts").dictionary_encode()
+        encoded = packed_rows.column("texts").dictionary_encode()
         different = [text.split(_SEPARATOR) for text in encoded.dictionary.to_pylist()]
         before = np.cumsum([0, *(len(texts) // len(names) for texts in different)])
-        of_block = before[:-1][encoded.indices.to_numpy()]
-        indexes = pa.array(rows[_TEXTS] + np.repeat(of_block, lengths // number_type.itemsize))
+        of_part = before[:-1][encoded.indices.to_numpy()]
+        indexes = pa.array(rows[_TEXTS] + np.repeat(of_part, lengths // number_type.itemsize))
         texts = [*chain.from_iterable(different)]
         for number, name in enumerate(names):
             columns[name] = pa.array(texts[number :: len(names)], pa.string()).take(indexes)
@@ -276,8 +276,8 @@ def _number_type(schema: pa.Schema) -> np.dtype[np.void]:
     return np.dtype([(_TEXTS, "<i4"), *numbers])
 
 
-def _sorted_by(bucket: _Numbers, codes: _Numbers) -> _Numbers:
-    """Return the order of rows by bucket, then by code.
+def _sorted_by(part: _Numbers, codes: _Numbers) -> _Numbers:
+    """Return the order of rows by part, then by code.
 
     numpy sorts integers of 16 bits by radix, without comparisons.
 
@@ -286,7 +286,7 @@ def _sorted_by(bucket: _Numbers, codes: _Numbers) -> _Numbers:
     """
     few = int(codes.max(initial=0)) <= np.iinfo(np.int16).max
     order = np.argsort(codes.astype(np.int16) if few else codes, kind="stable")
-    return order[np.argsort(bucket[order].astype(np.int16), kind="stable")]
+    return order[np.argsort(part[order].astype(np.int16), kind="stable")]
 
 
 def byte_strings(rows: npt.NDArray[np.generic], starts: _Numbers) -> pa.Array:

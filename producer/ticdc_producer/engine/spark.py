@@ -33,7 +33,7 @@ from ticdc_producer.engine.dataset import (
     Stored,
     TaggedFunction,
 )
-from ticdc_producer.engine.shuffle_codec import BLOCKS, BUCKET, packed, unpacked
+from ticdc_producer.engine.shuffle_codec import PACKED_ROWS, PART, packed, unpacked
 from ticdc_producer.engine.task_rows import ONLY_RESULT, TaskLayout, result_row, tagged_rows, task_results
 from ticdc_producer.errors import ProducerError, SparkError
 from ticdc_producer.spark.spark_errors import enclosed, restored
@@ -260,16 +260,16 @@ class SparkStored(Stored[Result]):
 
 
 class SparkGrouped(Grouped):
-    """Rows of several datasets, whole buckets of a hash in one task."""
+    """Rows of several datasets, whole parts of a hash in one task."""
 
     def __init__(self, sides: Mapping[str, Dataset], by: str) -> None:
         self._schemas = {name: side.schema for name, side in sides.items()}
-        blocks = [
-            on_spark(side.map(partial(packed, schema=side.schema, by=by, side=number), BLOCKS)).frame
+        packed_rows = [
+            on_spark(side.map(partial(packed, schema=side.schema, by=by, side=number), PACKED_ROWS)).frame
             for number, side in enumerate(sides.values())
         ]
-        in_buckets = reduce(DataFrame.unionByName, blocks).repartition(*BUCKET).sortWithinPartitions(*BUCKET)
-        self._blocks = SparkDataset(in_buckets, BLOCKS)
+        in_parts = reduce(DataFrame.unionByName, packed_rows).repartition(*PART).sortWithinPartitions(*PART)
+        self._packed_rows = SparkDataset(in_parts, PACKED_ROWS)
 
     @contextmanager
     def stored(
@@ -280,16 +280,16 @@ class SparkGrouped(Grouped):
         def call(_part: Part, batches: Batches) -> Generator[tuple[str, pa.RecordBatch], None, Result]:
             return function(unpacked(batches, schemas))
 
-        with self._blocks.stored(call, kinds) as stored:
+        with self._packed_rows.stored(call, kinds) as stored:
             yield stored
 
     def results(self, function: Callable[[Iterator[Sides]], Result]) -> list[Result]:
         schemas = self._schemas
-        return self._blocks.results(lambda _part, batches: function(unpacked(batches, schemas)))
+        return self._packed_rows.results(lambda _part, batches: function(unpacked(batches, schemas)))
 
     def map(self, function: Callable[[Iterator[Sides]], Batches], schema: pa.Schema) -> Dataset:
         schemas = self._schemas
-        return self._blocks.map(lambda batches: function(unpacked(batches, schemas)), schema)
+        return self._packed_rows.map(lambda batches: function(unpacked(batches, schemas)), schema)
 
 
 class SparkEngine(Engine):
