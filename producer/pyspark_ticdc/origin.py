@@ -15,9 +15,8 @@ from ticdc_producer.errors import ArgumentError
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.rows.origin import Origin, golden_folder, storage_folder
 from ticdc_producer.rows.topics import messages_of_topics
-from ticdc_producer.runs.decode import names_protocol
-from ticdc_producer.runs.folder_source import folder_source
-from ticdc_producer.runs.topics import brokers_of, partitions_of
+from ticdc_producer.runs.decode import folder_source, names_protocol
+from ticdc_producer.runs.targets.run_topics import brokers_of, partitions_of
 from ticdc_producer.simulate.job import changefeed_of
 from ticdc_producer.targets.decode import protocol_of
 from ticdc_producer.targets.kafka.read import OffsetRange, read, slices

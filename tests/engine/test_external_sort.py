@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from ticdc_producer.engine.external_sort import OrderedRows, divided_rows
+from ticdc_producer.engine.spool import OrderedRows, divided_rows
 
 SCHEMA = pa.schema([("part", pa.int64()), ("key", pa.binary()), ("number", pa.int64())])
 COLUMNS = ("key", "number")

@@ -17,8 +17,7 @@ from tests.peers.kafka_connect import PROJECT, jdbc_sink, kafka_connect
 from tests.published_form import check, schema
 from ticdc_producer.cli import main
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.testing.marker import MarkerArguments
-from ticdc_producer.testing.runs import GoldenRuns
+from ticdc_producer.testing.runs import GoldenRuns, MarkerArguments
 from ticdc_producer.testing.topic import filled
 
 pytestmark = pytest.mark.slow

@@ -15,9 +15,15 @@ from ticdc_producer.model.event import Kind
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
-from ticdc_producer.protocols.compression import COMPRESSORS, Decompressor, compressed, decompressed_limit
+from ticdc_producer.protocols.compression import (
+    COMPRESSORS,
+    Decompressor,
+    claim_name,
+    claimed_message,
+    compressed,
+    decompressed_limit,
+)
 from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
-from ticdc_producer.protocols.large_message_handle import claim_name, claimed_message
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.encoder import framed
 

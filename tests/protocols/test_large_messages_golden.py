@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -23,10 +25,10 @@ from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
+from ticdc_producer.protocols.compression import claimed_message
 from ticdc_producer.protocols.debezium.decoder import DebeziumDecoder
 from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
-from ticdc_producer.protocols.large_message_handle import claimed_message
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
@@ -113,7 +115,7 @@ PLAIN = {"open": OpenDecoder, "canal-json": CanalJSONDecoder, "debezium": Debezi
 def test_golden_bytes_give_the_events_of_the_plain_file(file: LargeFile) -> None:
     """Each row is complete or reduced to its handle key; its claim-check object makes it complete."""
     decoder = PLAIN[file.protocol]()
-    whole = _plain_events(file)
+    whole = _plain_events(file.protocol, file.plain)
     claims = {claim.name: claim.content for claim in file.claims()}
     seen = []
     for message in load_messages(file.path):
@@ -144,12 +146,13 @@ def _check_handle_key(event: RowEvent, whole: Event) -> None:
     assert 0 < len(event.columns) < len(whole.columns)
 
 
-def _plain_events(file: LargeFile) -> dict[int, Event]:
-    """The events of the file without compression and size limit."""
-    decoder = PLAIN[file.protocol]()
+@cache
+def _plain_events(protocol: str, path: Path) -> Mapping[int, Event]:
+    """The events of a file without compression and size limit."""
+    decoder = PLAIN[protocol]()
     return {
         seq: event
-        for message in load_messages(file.plain)
+        for message in load_messages(path)
         if not message.error
         for seq, event in zip(message.events, decoder.events(message.key, message.value), strict=True)
     }

@@ -103,7 +103,7 @@ def test_a_source_and_a_target(engine: Engine, script: Path, tmp_path: Path) -> 
 
 
 INVARIANT = """
-from ticdc_producer.verifier.invariants.invariant import Invariant
+from ticdc_producer.verifier.violations import Invariant
 from ticdc_producer.verifier.invariants.preconditions import nothing
 from ticdc_producer.verifier.violations import Violations
 

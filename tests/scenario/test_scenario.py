@@ -14,7 +14,7 @@ import ticdc_producer
 from ticdc_producer import ProducerError, Scenario
 from ticdc_producer.runs.rate import realtime_job
 from ticdc_producer.scenario.load import load_scenario
-from ticdc_producer.scenario.yaml_text import literal, yaml_text
+from ticdc_producer.scenario.scenario import literal, yaml_text
 from ticdc_producer.scenario.yaml_tree import read_yaml
 
 CREATE = "CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(20))"

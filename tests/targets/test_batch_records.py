@@ -7,7 +7,7 @@ from dataclasses import replace
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.targets.kafka.batch_records import BatchRecord, BatchRecords
+from ticdc_producer.runs.targets.batches import BatchRecord, BatchRecords
 
 TOPIC = "batch_records"
 FIRST = BatchRecord(number=0, query="q", query_batch=0, digest=(1 << 64) - 1, last_ts=5)

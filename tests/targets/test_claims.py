@@ -29,7 +29,7 @@ def _message(location: str = LOCATION) -> Message:
 
 
 def _stored(key: bytes, value: bytes = WHOLE) -> bytes:
-    from ticdc_producer.protocols.large_message_handle import claim_content
+    from ticdc_producer.protocols.compression import claim_content
 
     message = framed(key, value, Kind.ROW, 5)
     return claim_content(message.key, message.value or b"", raw_value=False)

@@ -19,21 +19,21 @@ from ticdc_producer.engine.dataset import Batches, Dataset, Engine
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import ArgumentError, ScenarioError
 from ticdc_producer.model.shapes import CHANGE_LOG
-from ticdc_producer.runs.run import execute
+from ticdc_producer.runs.run import checked_targets, execute, started
 from ticdc_producer.runs.run_options import RunOptions
 from ticdc_producer.runs.targets.batches import (
     BatchHistory,
+    BatchRecord,
+    BatchRecords,
     BatchTopics,
     RequestedBatch,
     changefeed_identity,
 )
-from ticdc_producer.runs.targets.selection import checked_targets, started
 from ticdc_producer.runs.targets.target import Target
 from ticdc_producer.scenario.dataframe.row_histories import RowHistories
 from ticdc_producer.simulate.change_log import UpstreamLog, UpstreamSource, change_batch
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation
-from ticdc_producer.targets.kafka.batch_records import BatchRecord, BatchRecords
 from ticdc_producer.targets.kafka.topics import Topics
 
 

@@ -33,8 +33,7 @@ from ticdc_producer.engine.dataset import (
     Stored,
     TaggedFunction,
 )
-from ticdc_producer.engine.external_sort import OrderedRows, Sort, divided_rows
-from ticdc_producer.engine.spool import MemoryLimit, Spool, empty, joined
+from ticdc_producer.engine.spool import MemoryLimit, OrderedRows, Sort, Spool, divided_rows, empty, joined
 
 _THREADS = 8
 """Parts whose side effects run at the same time. They spend most of their time waiting for a broker."""

@@ -1,12 +1,13 @@
-"""Batches of this process: in memory, and in temporary files above a number of bytes."""
+"""Batches that exceed the memory of this process: temporary files, and a sort that merges sorted ones."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
-from typing import IO
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import IO, Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.errors import EnvironmentFailure
@@ -94,3 +95,135 @@ def joined(batches: list[pa.RecordBatch], schema: pa.Schema) -> pa.RecordBatch:
 def empty(schema: pa.Schema) -> pa.RecordBatch:
     """Return a batch without rows."""
     return pa.record_batch([pa.array([], field.type) for field in schema], schema=schema)
+
+
+MOST_SORTED_BYTES = 256 << 20
+"""Rows up to this size are sorted in memory."""
+RUN_ROWS = 8192
+"""Rows of a batch of a run; a merge has one such batch of each run in memory."""
+_Key: TypeAlias = tuple[Any, ...]
+Sort: TypeAlias = Callable[[pa.RecordBatch], pa.RecordBatch]
+
+
+class OrderedRows:
+    """Rows in an order; they can be read several times, by several threads.
+
+    :param columns: the columns that are compared, in this order.
+    :param sort: sorts a batch by these columns.
+    :param most: bytes that are sorted in memory.
+    :param run_rows: rows of a batch of a run.
+    """
+
+    def __init__(
+        self,
+        rows: Iterable[pa.RecordBatch],
+        schema: pa.Schema,
+        columns: tuple[str, ...],
+        sort: Sort,
+        most: int = MOST_SORTED_BYTES,
+        run_rows: int = RUN_ROWS,
+    ) -> None:
+        self._schema, self._columns, self._sort, self._run_rows = schema, columns, sort, run_rows
+        self._runs: list[Spool] = []
+        self._rest: pa.RecordBatch | None = None
+        held: list[pa.RecordBatch] = []
+        size = 0
+        for batch in rows:
+            held.append(batch)
+            size += batch.nbytes
+            if size > most:
+                self._add_run(held)
+                held, size = [], 0
+        if self._runs and held:
+            self._add_run(held)
+        elif not self._runs:
+            self._rest = self._one_sorted(held)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in their order."""
+        return self._merged() if self._rest is None else iter([self._rest])
+
+    def _one_sorted(self, batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+        return self._sort(batches[0] if len(batches) == 1 else joined(batches, self._schema))
+
+    def _add_run(self, batches: list[pa.RecordBatch]) -> None:
+        run = Spool(self._schema, MemoryLimit(0))
+        rows = self._one_sorted(batches)
+        for start in range(0, rows.num_rows, self._run_rows):
+            run.add(rows.slice(start, self._run_rows))
+        self._runs.append(run)
+
+    def _merged(self) -> Iterator[pa.RecordBatch]:
+        """Merge the runs block by block: a block ends at the lowest last row of the runs' batches."""
+        runs = [iter(run) for run in self._runs]
+        heads = {number: batch for number, run in enumerate(runs) if (batch := next(run, None)) is not None}
+        while heads:
+            bound = min(self._key(batch, batch.num_rows - 1) for batch in heads.values())
+            block: list[pa.RecordBatch] = []
+            for number, batch in [*heads.items()]:
+                end = self._end(batch, bound)
+                block.append(batch.slice(0, end))
+                rest = batch.slice(end) if end < batch.num_rows else next(runs[number], None)
+                if rest is None:
+                    del heads[number]
+                else:
+                    heads[number] = rest
+            yield self._one_sorted([batch for batch in block if batch.num_rows])
+
+    def _end(self, batch: pa.RecordBatch, bound: _Key) -> int:
+        """Return the number of rows that are not beyond a key."""
+        low, high = 0, batch.num_rows
+        while low < high:
+            middle = (low + high) // 2
+            if self._key(batch, middle) > bound:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def _key(self, batch: pa.RecordBatch, row: int) -> _Key:
+        """Return the key of a row; NULL is the highest value."""
+        values = (batch.column(name)[row].as_py() for name in self._columns)
+        return tuple((value is None, value) for value in values)
+
+
+def divided_rows(
+    rows: Iterable[pa.RecordBatch],
+    schema: pa.Schema,
+    by: str,
+    parts: int,
+    columns: tuple[str, ...],
+    sort: Sort,
+    most: int = MOST_SORTED_BYTES,
+) -> Sequence[Iterable[pa.RecordBatch]]:
+    """Return the rows of each part in their order. Many rows are divided before they are sorted.
+
+    :param by: the column with the number of the part.
+    :param columns: as of ``OrderedRows``, like ``sort`` and ``most``.
+    """
+    spool = Spool(schema, MemoryLimit(most))
+    for batch in rows:
+        spool.add(batch)
+    if spool.nbytes <= most:
+        return [[batch] for batch in _divided(sort(spool.one_batch()), by, parts)]
+    limit = MemoryLimit()
+    spools = [Spool(schema, limit) for _ in range(parts)]
+    for batch in spool:
+        for part, share in zip(spools, _divided(batch, by, parts), strict=True):
+            part.add(share)
+    return [OrderedRows(part, schema, columns, sort, most) for part in spools]
+
+
+def _divided(rows: pa.RecordBatch, by: str, parts: int) -> list[pa.RecordBatch]:
+    """Return the rows of each part.
+
+    >>> rows = pa.record_batch({"part": [2, 0, 0], "id": [1, 2, 3]})
+    >>> [batch.column("id").to_pylist() for batch in _divided(rows, "part", 3)]
+    [[2, 3], [], [1]]
+    """
+    numbers = rows.column(by).to_numpy()
+    if (numbers[1:] < numbers[:-1]).any():
+        order = np.argsort(numbers, kind="stable")
+        rows, numbers = rows.take(pa.array(order)), numbers[order]
+    ends = np.searchsorted(numbers, np.arange(parts), side="right").tolist()
+    return [rows.slice(start, end - start) for start, end in zip([0, *ends], ends, strict=False)]

@@ -19,9 +19,8 @@ from ticdc_producer.model.event import ClaimObject, Op
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.arrow_text import Numbers, lengths
 from ticdc_producer.protocols.base import RowBatch
-from ticdc_producer.protocols.compression import all_compressed
+from ticdc_producer.protocols.compression import all_compressed, claim_content, claim_location, claim_name
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus
-from ticdc_producer.protocols.large_message_handle import claim_content, claim_location, claim_name
 
 RECORD_OVERHEAD = 36
 """Bytes that TiCDC adds for Kafka's record header: five 32-bit varints, one 64-bit varint, a byte."""

@@ -253,7 +253,7 @@ class WireDigests:
         :param content: reads a claim-check object.
         :raises DecodeError: if the object cannot be read.
         """
-        from ticdc_producer.protocols.large_message_handle import claimed_message
+        from ticdc_producer.protocols.compression import claimed_message
 
         members = self._members(event)
         location = self._location(members)

@@ -20,7 +20,7 @@ from ticdc_producer.protocols import registry
 from ticdc_producer.runs.options import check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.golden import folder_messages, folder_size
-from ticdc_producer.runs.topics import brokers_of, topic_messages, whole_topics
+from ticdc_producer.runs.targets.run_topics import brokers_of, topic_messages, whole_topics
 from ticdc_producer.runs.verify import max_rows
 from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.simulate.job import changefeed_of

@@ -1,4 +1,4 @@
-"""Decodes a topic, folder or file event by event, without Spark."""
+"""Decodes a topic, folder or file event by event, without Spark, and returns the kind of a folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 from ticdc_producer.config import (
     Changefeed,
@@ -20,19 +20,44 @@ from ticdc_producer.config import (
 )
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
 from ticdc_producer.engine.dataset import Dataset
+from ticdc_producer.errors import FolderError
 from ticdc_producer.model.event import Record
 from ticdc_producer.model.event_line import DecodedRow, event_content, event_text
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
-from ticdc_producer.protocols.registry import detect_protocol
+from ticdc_producer.protocols.registry import detect_protocol, protocol_specs
 from ticdc_producer.protocols.spec import Options
-from ticdc_producer.runs.folder_source import folder_source
 from ticdc_producer.runs.options import check_options
 from ticdc_producer.targets.decode import check_same, event_rows, protocol_of
 from ticdc_producer.targets.golden import read as golden
+from ticdc_producer.targets.golden.write import MANIFEST
 from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.invariants.events import FRAME
+
+
+def folder_source(folder: Path, protocol: str | None = None) -> dict[str, str]:
+    """Return the argument of ``decode`` for a folder: ``folder`` or ``sink_uri``.
+
+    :param protocol: of a storage folder; None: it follows from the names of the data files.
+    :raises FolderError: for a folder of another kind.
+    """
+    if (folder / MANIFEST).is_file():
+        return {"folder": str(folder)}
+    likely = protocol or _protocol_of(folder)
+    if likely is None:
+        what = "this is neither a golden folder nor the folder of a storage sink"
+        hint = f"a golden folder has a {MANIFEST}, a storage sink's has files such as CDC000001.csv"
+        raise FolderError(what, path=str(folder), hint=hint)
+    return {"sink_uri": f"file://{quote(str(folder.absolute()))}?protocol={likely}"}
+
+
+def _protocol_of(folder: Path) -> str | None:
+    """Return the protocol of the first data files; None if there are none."""
+    for spec in protocol_specs():
+        if spec.file_format is not None and any(folder.rglob(f"CDC*{spec.file_format.extension}")):
+            return spec.name
+    return None
 
 
 def decode(
@@ -175,7 +200,7 @@ def _storage_events(changefeed: Changefeed) -> Iterator[DecodedRow]:
 
 
 def _topic_records(changefeed: Changefeed) -> Iterator[Record]:
-    from ticdc_producer.runs.topics import brokers_of, whole_topics
+    from ticdc_producer.runs.targets.run_topics import brokers_of, whole_topics
     from ticdc_producer.targets.kafka.read import read
 
     brokers = brokers_of(changefeed)

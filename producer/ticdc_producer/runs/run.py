@@ -1,20 +1,23 @@
-"""Runs a scenario: prepares it, checks its target, and executes it on an engine."""
+"""Runs a scenario: prepares it, selects and checks its targets, and executes it on an engine.
+
+The module of a target is imported only for runs with this target: a folder needs no Kafka client.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ticdc_producer.config import ConfigSource
+from ticdc_producer.config import ConfigSource, SinkKind
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, choose_engine, translate_worker_errors
 from ticdc_producer.oracle.scenario import ScenarioOracle, expected_messages
 from ticdc_producer.runs.options import check_options
-from ticdc_producer.runs.run_options import OnStatus, RunOptions, ignore_status
+from ticdc_producer.runs.run_options import OnStatus, RunOptions, check_sink_options, ignore_status
 from ticdc_producer.runs.run_report import OnProgress, RunReport, final_progress, report_of
-from ticdc_producer.runs.targets.selection import checked_targets, started
+from ticdc_producer.runs.targets.golden import GoldenTarget
 from ticdc_producer.runs.targets.target import Target
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
 from ticdc_producer.scenario.load import ScenarioSource
@@ -25,6 +28,45 @@ from ticdc_producer.simulate.job import Job, prepare
 from ticdc_producer.simulate.simulate import Simulation, estimate_of
 from ticdc_producer.targets.encode import Rejection
 from ticdc_producer.verifier.match import ExpectedStream
+
+
+def checked_targets(job: Job, options: RunOptions) -> tuple[Target, ...]:
+    """Return the targets that a run writes, in this order, after the checks that need no Spark.
+
+    :raises ProducerError: for a target that the run must not write.
+    """
+    check_sink_options(job, options)
+    targets = _targets(job, options)
+    for target in targets:
+        target.check()
+    return tuple(target for target in targets if not target.is_complete)
+
+
+@contextmanager
+def started(targets: Sequence[Target]) -> Iterator[None]:
+    """Start the services of the targets, such as a broker, in the background; end them with the block."""
+    with ExitStack() as stack:
+        for target in targets:
+            stack.enter_context(target.started())
+        yield
+
+
+def _targets(job: Job, options: RunOptions) -> list[Target]:
+    uri = job.changefeed.sink_uri
+    if uri.kind is SinkKind.STORAGE:
+        from ticdc_producer.runs.targets.storage import StorageTarget
+
+        return [StorageTarget(job, options)]
+    if options.resume:
+        from ticdc_producer.runs.targets.run_topics import check_resumable
+
+        check_resumable(job)
+    golden = [] if options.out is None else [GoldenTarget(job, options, options.out)]
+    if golden and uri.embedded and not options.keep:
+        return [*golden]
+    from ticdc_producer.runs.targets.kafka import KafkaTarget
+
+    return [*golden, KafkaTarget(job, options)]
 
 
 def execute(simulation: Simulation, targets: Sequence[Target], options: RunOptions) -> RunReport:

@@ -17,8 +17,8 @@ from ticdc_producer.oracle.scenario import oracle_of_scenario
 from ticdc_producer.runs.options import STORAGE, check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.golden import folder_messages, folder_size
+from ticdc_producer.runs.targets.run_topics import brokers_of, check_beginning, topic_messages, whole_topics
 from ticdc_producer.runs.targets.storage import verify_storage
-from ticdc_producer.runs.topics import brokers_of, check_beginning, topic_messages, whole_topics
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict, verify_messages
 from ticdc_producer.scenario.load import ScenarioFile, ScenarioSource
 from ticdc_producer.simulate.job import Job, changefeed_of, prepare

@@ -1,4 +1,4 @@
-"""Fits the faults of a small stream to its events.
+"""Fits the faults of a small stream to its events, and explains why a trap has no occurrence.
 
 A plan draws the segments of faults from the clock and the DDLs alone. In a small stream the drawn segments
 may have no event that fits. Such faults move to segments that have one; all others stay where they were
@@ -20,8 +20,51 @@ from ticdc_producer.model.limits import SMALL_BYTES, SMALL_EVENTS
 from ticdc_producer.simulate.fault_positions import FaultPositions, injected_rows
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import estimate_of
-from ticdc_producer.simulate.uninjected import reason_of, requirement
 from ticdc_producer.targets.encode_partition import FaultRow
+
+
+def requirement(name: str) -> str:
+    """Return what a stream must contain for a trap."""
+    return trap(name).requires or "a row event"
+
+
+def reason_of(name: str, plan: FaultPlan, positions: FaultPositions) -> str:
+    """Return why a trap of a small stream has no occurrence.
+
+    :param plan: the plan of the run.
+    """
+    job, units = positions.job, _units(trap(name).occurrence)
+    if name in plan.rates or name in plan.segment_rates:
+        if count := _most_occurrences(name, job, plan):
+            rate = plan.rates.get(name) or plan.segment_rates[name]
+            return f"the rate {rate:g} drew none of the {count:,} {units}"
+        without = _most_occurrences(name, job, replace(plan, illegal=(), fixed={}))
+    else:
+        without = positions.number_of(name)
+    if without:
+        return f"{without:,} {units} fit, but the other faults leave it no segment of its own"
+    return f"the stream lacks what it requires: {requirement(name)}"
+
+
+def _most_occurrences(name: str, job: Job, plan: FaultPlan) -> int:
+    """Return the number of occurrences that a trap has with the rate 1."""
+    if name in plan.rates:
+        certain = replace(plan, rates={name: 1.0}, segment_rates={})
+    else:
+        certain = replace(plan, rates={}, segment_rates={name: 1.0})
+    rows = [row for row in injected_rows(job, certain) if row["trap"] == name]
+    return len(rows) if name in plan.rates else len({plan.segments.of(row["commit_ts"]) for row in rows})
+
+
+def _units(occurrence: str) -> str:
+    """Return the unit that a trap counts, in plural.
+
+    :param occurrence: the unit as the trap describes it.
+
+    >>> _units("a segment of the history"), _units("an event")
+    ('segments', 'events')
+    """
+    return f"{occurrence.split(' ')[1].strip(':,')}s"
 
 
 def with_fitted_faults(job: Job) -> Job:

@@ -15,14 +15,13 @@ from ticdc_producer.verifier.events import EventKind
 from ticdc_producer.verifier.finding import EventRef, Example, Finding, event_summary
 from ticdc_producer.verifier.fingerprint import Numbers
 from ticdc_producer.verifier.invariants import row_state
-from ticdc_producer.verifier.invariants.invariant import Invariant
 from ticdc_producer.verifier.invariants.registry import invariants
 from ticdc_producer.verifier.invariants.resolved import COMPLETE
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.key_pass import KeyFindings
 from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.table_state import MAX_EXAMPLES, expected_state
-from ticdc_producer.verifier.violations import EventID, ViolationCounts
+from ticdc_producer.verifier.violations import EventID, Invariant, ViolationCounts
 
 _RANK = {"error": 0, "warning": 1, "info": 2, "not checked": 3}
 

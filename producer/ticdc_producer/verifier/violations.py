@@ -1,9 +1,9 @@
-"""Violations of an invariant in a batch of events, and their sum over all batches."""
+"""An invariant, its violations in a batch of events, and their sum over all batches."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -11,7 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ticdc_producer.verifier.events import NOTHING, EventColumns, offset_and_index
+from ticdc_producer.verifier.finding import Severity
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
+from ticdc_producer.verifier.invariants.preconditions import Preconditions, Unmet
+from ticdc_producer.verifier.options import VerifyOptions
+from ticdc_producer.verifier.passes.batch_groups import BatchGroups
+from ticdc_producer.verifier.passes.partition_marks import MarkedEvents
+from ticdc_producer.verifier.passes.row_history import KeyChecks
+from ticdc_producer.verifier.stream_stats import StreamStats
 
 EventID: TypeAlias = tuple[str, int, int, int]
 """Topic, partition, offset of the message, and index in it."""
@@ -130,3 +137,46 @@ def _event_ids(violations: Violations, number: int) -> tuple[EventID, ...]:
         for events in violations.concerned
         if events.position[number] != NOTHING
     )
+
+
+EventCheck: TypeAlias = Callable[[MarkedEvents], Violations]
+KeyCheck: TypeAlias = Callable[[KeyChecks], Violations]
+BatchCheck: TypeAlias = Callable[[BatchGroups], Violations]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invariant:
+    """One rule that every legal stream satisfies.
+
+    :param severity: the usual severity; a check may report a milder one.
+    :param statement: what must hold, as a sentence.
+    :param hint: usual cause of a violation.
+    :param preconditions: yields the unmet ones, given the statistics of one pass over the stream.
+    :param by_event: check of single events, in the order of their partition.
+    :param by_key: check of the events of a row key or time.
+    :param by_batch: check of the rows that TiCDC's batcher orders.
+    :param enabled: whether the options enable it; a disabled invariant is not reported at all.
+    :param without_row_commit_ts: it can be checked although rows carry no commit-ts.
+    """
+
+    id: str
+    severity: Severity
+    statement: str
+    hint: str
+    preconditions: Preconditions
+    by_event: EventCheck | None = None
+    by_key: KeyCheck | None = None
+    by_batch: BatchCheck | None = None
+    enabled: Callable[[VerifyOptions], bool] = lambda _options: True
+    without_row_commit_ts: bool = False
+
+    def unmet(self, stats: StreamStats) -> Iterator[Unmet]:
+        """Yield the preconditions that this stream does not meet."""
+        if not (self.without_row_commit_ts or stats.options.rows_have_commit_ts):
+            yield Unmet("the rows carry no commit-ts")
+        else:
+            yield from self.preconditions(stats)
+
+    def is_checked(self, stats: StreamStats) -> bool:
+        """Return whether it is enabled and can be checked, at least for some rows."""
+        return self.enabled(stats.options) and all(unmet.rows for unmet in self.unmet(stats))

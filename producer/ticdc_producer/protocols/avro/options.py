@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.parameter import Profile
-from ticdc_producer.protocols.large_message_handle import DEFAULT_MAX_MESSAGE_BYTES
+from ticdc_producer.protocols.compression import DEFAULT_MAX_MESSAGE_BYTES
 
 DecimalMode: TypeAlias = Literal["precise", "string"]
 BigintUnsignedMode: TypeAlias = Literal["long", "string"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.parameter import Profile
-from ticdc_producer.protocols.large_message_handle import (
+from ticdc_producer.protocols.compression import (
     DEFAULT_MAX_MESSAGE_BYTES,
     LargeMessageHandle,
     check_large_message_handle,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ticdc_producer.protocols.large_message_handle import DEFAULT_MAX_MESSAGE_BYTES
+from ticdc_producer.protocols.compression import DEFAULT_MAX_MESSAGE_BYTES
 
 DEFAULT_MAX_BATCH_SIZE = 16
 

@@ -27,10 +27,9 @@ from ticdc_producer.protocols.arrow_text import (
     merge_runs,
 )
 from ticdc_producer.protocols.base import RowBatch
-from ticdc_producer.protocols.compression import all_compressed, compressed
+from ticdc_producer.protocols.compression import all_compressed, claim_name, compressed
 from ticdc_producer.protocols.encoded_rows import EncodedRows, MessageLimits, RowStatus, batched, encoded_rows
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD, LargeMessages, NameClaim
-from ticdc_producer.protocols.large_message_handle import claim_name
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.open_protocol.decoder import LENGTH, VERSION
 from ticdc_producer.protocols.open_protocol.options import OpenOptions

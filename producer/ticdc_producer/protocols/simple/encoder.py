@@ -22,7 +22,7 @@ from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.protocols import go_json
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64, concat
 from ticdc_producer.protocols.base import RowBatch
-from ticdc_producer.protocols.compression import compressed
+from ticdc_producer.protocols.compression import claim_name, compressed
 from ticdc_producer.protocols.encoded_rows import EncodedRows, encoded_rows
 from ticdc_producer.protocols.large_message import (
     RECORD_OVERHEAD,
@@ -32,7 +32,6 @@ from ticdc_producer.protocols.large_message import (
     RowTexts,
     too_large,
 )
-from ticdc_producer.protocols.large_message_handle import claim_name
 from ticdc_producer.protocols.message_batch import MessageBatch, interleave, one_message_per_row
 from ticdc_producer.protocols.simple import avro_encoder, json_encoder
 from ticdc_producer.protocols.simple.envelope import action_of, ddl_schema_table, ddl_type_name

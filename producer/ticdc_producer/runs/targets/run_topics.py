@@ -1,8 +1,8 @@
-"""The topics of a run: prepared, with their start offsets; written; and read again."""
+"""The topics of a run: prepared, with their start offsets; written; and read again by offset ranges."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -10,22 +10,79 @@ from hashlib import sha256
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.engine.dataset import Dataset, Engine
-from ticdc_producer.errors import BrokerError, DeliveryError, ScenarioError, TopicError
+from ticdc_producer.errors import BrokerError, ChangefeedError, DeliveryError, ScenarioError, TopicError
 from ticdc_producer.installation import own_version
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.oracle.scenario import rows_of_table
 from ticdc_producer.rows.origin import Origin, known_tables
 from ticdc_producer.rows.topics import messages_of_topics
-from ticdc_producer.runs.topics import offset_ranges, topic_messages
 from ticdc_producer.simulate.encode import encode_events
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.targets.encode_partition import PartitionSummary
-from ticdc_producer.targets.kafka.read import OffsetRange, slices
+from ticdc_producer.targets.kafka.read import OffsetRange, rows_at_offsets, slices, topic_rows
 from ticdc_producer.targets.kafka.resume import StartOffsets
 from ticdc_producer.targets.kafka.topics import Offsets, Topics
 from ticdc_producer.targets.kafka.write import Delivery
 from ticdc_producer.targets.record_batches import SENT_COLUMNS
 from ticdc_producer.verifier.passes.slices import Messages
+
+
+def offset_ranges(starts: Offsets, ends: Mapping[tuple[str, int], int]) -> list[OffsetRange]:
+    """Return the messages between start and end offsets, one range per partition."""
+    return [
+        OffsetRange(topic=topic, partition=partition, start=starts[topic, partition], end=end)
+        for (topic, partition), end in sorted(ends.items())
+    ]
+
+
+def partitions_of(cluster: Topics, names: Sequence[str]) -> dict[str, int]:
+    """Return the number of partitions of the given topics.
+
+    :raises TopicError: for a topic that does not exist.
+    """
+    existing = cluster.existing()
+    for name in names:
+        if name not in existing:
+            raise TopicError("the topic does not exist", topic=name)
+    return {name: existing[name] for name in names}
+
+
+def whole_topics(brokers: Brokers, names: Sequence[str]) -> list[OffsetRange]:
+    """Return the ranges of all messages of the given topics.
+
+    :raises TopicError: for a topic that does not exist.
+    """
+    cluster = Topics(brokers)
+    partitions = partitions_of(cluster, names)
+    return offset_ranges(cluster.starts(partitions), cluster.ends(partitions))
+
+
+def brokers_of(changefeed: Changefeed) -> Brokers:
+    """Return the brokers to read from.
+
+    :raises ChangefeedError: if the sink URI names no brokers.
+    """
+    if changefeed.sink_uri.embedded:
+        hint = "kafka://HOST:PORT/TOPIC"
+        raise ChangefeedError("the sink URI names no broker to read from", parameter="sink-uri", hint=hint)
+    return changefeed.brokers
+
+
+def topic_messages(engine: Engine, brokers: Brokers, ranges: Sequence[OffsetRange]) -> Messages:
+    """Return messages of topics, read by the parts that need them."""
+    return Messages(topic_rows(engine, brokers, ranges).reused(), partial(rows_at_offsets, engine, brokers))
+
+
+def check_beginning(ranges: Sequence[OffsetRange]) -> None:
+    """Check that the topics still have their first messages.
+
+    :raises TopicError: if retention has removed some of them.
+    """
+    for part in ranges:
+        if part.start > 0:
+            what = f"partition {part.partition} begins at offset {part.start}: earlier messages were removed"
+            hint = "leave out `from_beginning`, or raise retention.ms of the topic and write it again"
+            raise TopicError(what, topic=part.topic, hint=hint).about("from_beginning")
 
 
 def prepare_topics(

@@ -1,11 +1,15 @@
 """Rows in Parquet files: each part of a dataset writes one file, and each row group is read by a part.
 
+Writers of a golden folder share the translation of a disk's errors.
+
 ``pyarrow.parquet`` is imported where it is used: a small folder has none of these files.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from operator import itemgetter
 from pathlib import Path
@@ -13,9 +17,28 @@ from pathlib import Path
 import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Part
-from ticdc_producer.errors import FolderError
+from ticdc_producer.errors import FolderError, StorageError
 from ticdc_producer.model.shapes import MESSAGES
-from ticdc_producer.targets.golden.disk_errors import disk_errors
+
+_HINT = "no incomplete folder is left; free space there, or name another folder"
+
+
+@contextmanager
+def disk_errors(path: Path) -> Iterator[None]:
+    """Translate the errors of the block, which writes files.
+
+    :param path: the folder of the files.
+    :raises StorageError: if a file cannot be written.
+    """
+    try:
+        yield
+    except (ConnectionError, FileExistsError, NotADirectoryError):  # of Spark; of the path that a user names
+        raise
+    except OSError as error:
+        reason = os.strerror(error.errno) if error.errno else str(error)
+        what = f"{path}: files cannot be written: {reason}"
+        raise StorageError(what, location=str(path), hint=_HINT) from None
+
 
 _IN_ORDER = b"ticdc-producer.in-order"
 """Key of the metadata of files whose rows are in the order in which they were sent."""

@@ -26,9 +26,8 @@ from ticdc_producer.errors import FolderError
 from ticdc_producer.model.event import ClaimObject
 from ticdc_producer.model.event_line import json_line
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.targets.golden.disk_errors import disk_errors
 from ticdc_producer.targets.golden.json_lines import event_lines, message_lines, schema_lines
-from ticdc_producer.targets.golden.parquet import write_parquet
+from ticdc_producer.targets.golden.parquet import disk_errors, write_parquet
 
 MAX_JSON_LINES = 100_000
 """Up to this number of messages, a folder has JSON lines; above it, Parquet with the same columns."""

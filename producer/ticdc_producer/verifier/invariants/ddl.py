@@ -8,7 +8,6 @@ import numpy as np
 
 from ticdc_producer.verifier.events import NOTHING, EventKind
 from ticdc_producer.verifier.invariants import preconditions
-from ticdc_producer.verifier.invariants.invariant import Invariant
 from ticdc_producer.verifier.invariants.resolved import (
     BroadcastViolation,
     broadcast_violations,
@@ -16,7 +15,7 @@ from ticdc_producer.verifier.invariants.resolved import (
     violation_text,
 )
 from ticdc_producer.verifier.passes.row_history import KeyChecks, sorted_copies
-from ticdc_producer.verifier.violations import EventPositions, Violations
+from ticdc_producer.verifier.violations import EventPositions, Invariant, Violations
 
 
 def _check_ddl_broadcast(checks: KeyChecks) -> Violations:

@@ -7,10 +7,9 @@ import pyarrow.compute as pc
 
 from ticdc_producer.verifier.events import INDEX_BITS, NOTHING, Effect, EventKind
 from ticdc_producer.verifier.invariants import preconditions
-from ticdc_producer.verifier.invariants.invariant import Invariant
 from ticdc_producer.verifier.passes.partition_marks import MarkedEvents
 from ticdc_producer.verifier.passes.row_history import KeyChecks
-from ticdc_producer.verifier.violations import Violations
+from ticdc_producer.verifier.violations import Invariant, Violations
 
 
 def _check_frame(marked: MarkedEvents) -> Violations:

@@ -13,10 +13,9 @@ from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.events import EventColumns, EventKind, Rule
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 from ticdc_producer.verifier.invariants import preconditions
-from ticdc_producer.verifier.invariants.invariant import Invariant
 from ticdc_producer.verifier.passes.batch_groups import BatchGroups
 from ticdc_producer.verifier.passes.row_history import KeyChecks
-from ticdc_producer.verifier.violations import EventPositions, Violations
+from ticdc_producer.verifier.violations import EventPositions, Invariant, Violations
 
 
 def _check_order_table(checks: KeyChecks) -> Violations:

@@ -8,21 +8,15 @@ from importlib.metadata import EntryPoint
 from ticdc_producer.errors import ProducerError
 from ticdc_producer.installation import INVARIANTS as POINTS
 from ticdc_producer.installation import installed
-from ticdc_producer.verifier.invariants import ddl, order, resolved, row_state
-from ticdc_producer.verifier.invariants import events as framing
-from ticdc_producer.verifier.invariants import events as rows
-from ticdc_producer.verifier.invariants import (
-    order as duplicates,
-)
-from ticdc_producer.verifier.invariants import order as transaction
-from ticdc_producer.verifier.invariants.invariant import Invariant
+from ticdc_producer.verifier.invariants import ddl, events, order, resolved, row_state
+from ticdc_producer.verifier.violations import Invariant
 
 INVARIANTS: tuple[Invariant, ...] = (
-    framing.FRAME,
-    framing.BATCH_SIZE,
-    framing.BATCH_KIND,
-    framing.BATCH_KEY,
-    rows.TS_SANE,
+    events.FRAME,
+    events.BATCH_SIZE,
+    events.BATCH_KIND,
+    events.BATCH_KEY,
+    events.TS_SANE,
     order.ORDER_TABLE,
     order.ORDER_KEY,
     resolved.RESOLVED,
@@ -36,20 +30,20 @@ INVARIANTS: tuple[Invariant, ...] = (
     ddl.DDL_ORDER,
     ddl.DDL_BARRIER_BEFORE,
     ddl.DDL_BARRIER_AFTER,
-    rows.ROW_PARTITION,
+    events.ROW_PARTITION,
     row_state.KEY_PARTITION,
-    rows.TOPIC,
-    rows.HANDLE,
-    transaction.COLLAPSE,
-    rows.KEY_UPDATE_SPLIT,
-    transaction.TXN_DELETE_FIRST,
+    events.TOPIC,
+    events.HANDLE,
+    order.COLLAPSE,
+    events.KEY_UPDATE_SPLIT,
+    order.TXN_DELETE_FIRST,
     row_state.DUP_CONTENT,
-    duplicates.DUP_ORDER,
-    duplicates.DUP_COMPLETE,
+    order.DUP_ORDER,
+    order.DUP_COMPLETE,
     row_state.ROW_STATE,
     row_state.OLD_IMAGE,
     row_state.SCHEMA,
-    rows.FLAGS,
+    events.FLAGS,
 )
 """The invariants of this package."""
 

@@ -13,9 +13,8 @@ import numpy as np
 from ticdc_producer.verifier.events import NOTHING, EventKind, Events
 from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants import preconditions
-from ticdc_producer.verifier.invariants.invariant import Invariant
 from ticdc_producer.verifier.passes.row_history import KeyChecks, Occurrences
-from ticdc_producer.verifier.violations import EventPositions, Violations
+from ticdc_producer.verifier.violations import EventPositions, Invariant, Violations
 
 
 @dataclass(frozen=True)
@@ -198,4 +197,4 @@ COMPLETE = Invariant(
     hint="the stream continues or was truncated; transactions at its end may lack rows",
     preconditions=preconditions.resolved_coverage,
 )
-"""Checked over all groups, see ``verifier.passes.uncovered``."""
+"""Checked over all groups, see ``verifier.passes.key_pass``."""

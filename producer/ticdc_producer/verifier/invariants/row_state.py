@@ -10,10 +10,9 @@ from ticdc_producer.model.event import Op
 from ticdc_producer.verifier.events import NOTHING, EventKind, Rule
 from ticdc_producer.verifier.fingerprint import Flags
 from ticdc_producer.verifier.invariants import preconditions
-from ticdc_producer.verifier.invariants.invariant import Invariant
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.row_history import PRESENT, KeyChecks, RowHistory
-from ticdc_producer.verifier.violations import EventPositions, Violations
+from ticdc_producer.verifier.violations import EventPositions, Invariant, Violations
 
 
 def history_severity(options: VerifyOptions) -> str:

@@ -11,9 +11,9 @@ from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.generate.binding.bounds import check_added
 from ticdc_producer.scenario.generate.binding.column import bind_column, numbers_fit
-from ticdc_producer.scenario.generate.binding.partitions import check_partitions
 from ticdc_producer.scenario.generate.binding.reference import bind_reference
 from ticdc_producer.scenario.generate.domain import reject_type
+from ticdc_producer.scenario.generate.partitions import check_partitions
 from ticdc_producer.scenario.generate.plan import (
     ColumnPlan,
     GeneratePlan,
