@@ -53,10 +53,16 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let slow tests take hours; a fast one beyond ``timeout`` in ``pyproject.toml`` hangs."""
+    """Let slow tests take hours; a fast one beyond ``timeout`` in ``pyproject.toml`` hangs.
+
+    Files that use Spark or Kafka come first, because they take longest: with several workers the last file
+    must be a short one.
+    """
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(pytest.mark.timeout(SLOW_SECONDS))
+    long = {item.path for item in items if {"spark", "kafka"} & {*getattr(item, "fixturenames", ())}}
+    items.sort(key=lambda item: item.path not in long)
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -59,11 +60,11 @@ def event_files() -> list[Path]:
     return sorted(path for part in ("visible", "fuzz") for path in (GOLDEN / part).glob("*.events.jsonl"))
 
 
-def load_events(path: Path) -> Iterator[GoldenEvent]:
-    """All lines of a file in order."""
+@cache
+def load_events(path: Path) -> tuple[GoldenEvent, ...]:
+    """All lines of a file in order; read once for all tests."""
     with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            yield _event(json.loads(line))
+        return tuple(_event(json.loads(line)) for line in lines)
 
 
 def load_rows(path: Path) -> Iterator[GoldenRow]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +22,11 @@ from ticdc_producer.model.table import TableInfo
 PARTITIONS = (1, 2, 3, 4, 7, 16)
 
 
-def _route(table: TableInfo, rule: str, arguments: list[str]) -> Route:
+@cache
+def _route(table: TableInfo, rule: str, arguments: tuple[str, ...]) -> Route:
     entry: dict[str, Any] = {"matcher": ["*.*"], "partition": rule.partition(":")[0]}
     if rule.startswith("columns"):
-        entry |= {"partition": "columns", "columns": arguments}
+        entry |= {"partition": "columns", "columns": [*arguments]}
     elif ":" in rule:
         entry["index"] = arguments[0]
     uri = f"kafka:///golden?profile={table.profile}"
@@ -41,7 +44,7 @@ def _upstream_takes_another_column(table: TableInfo, rule: str, route: Route) ->
 
 def _check_row(row: GoldenRow, expected: dict[str, Any], counts: Counter[str]) -> None:
     for rule, result in expected.items():
-        route = _route(row.table, rule, result["args"] or [])
+        route = _route(row.table, rule, tuple(result["args"] or ()))
         if _upstream_takes_another_column(row.table, rule, route):
             counts["excepted"] += 1
             continue
@@ -51,7 +54,7 @@ def _check_row(row: GoldenRow, expected: dict[str, Any], counts: Counter[str]) -
         counts["exact"] += 1
 
 
-def _check_file(path: Path, rows: dict[int, GoldenRow]) -> Counter[str]:
+def _check_file(path: Path, rows: Mapping[int, GoldenRow]) -> Counter[str]:
     """:param path: a file of dispatch results; ``rows``: the row events, by number."""
     counts: Counter[str] = Counter()
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -61,11 +64,13 @@ def _check_file(path: Path, rows: dict[int, GoldenRow]) -> Counter[str]:
     return counts
 
 
+@cache
 def _check_classic(events: Path) -> Counter[str]:
     path = events.with_name(events.name.replace(".events.", ".dispatch."))
     return _check_file(path, {row.seq: row for row in load_rows(events)})
 
 
+@cache
 def _check_new(path: Path) -> Counter[str]:
     events = as_new(path, events_of(classic_file(path)))
     return _check_file(path, {seq: row for seq, row in events.items() if isinstance(row, GoldenRow)})

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pipeline.small_changes import Image, op_of
@@ -251,7 +251,6 @@ FIDELITIES = st.builds(
 )
 
 
-@settings(max_examples=60)
 @given(histories(), FIDELITIES, st.data())
 def test_random_rows_are_reduced_as_single_rows_are(
     history: History, fidelity: Fidelity, data: st.DataObject

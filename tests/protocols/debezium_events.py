@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -37,15 +38,20 @@ class DebeziumDDL:
     before: TableInfo | None
 
 
-def described_events(messages_file: Path) -> dict[int, GoldenEvent | DebeziumDDL]:
+def described_events(messages_file: Path) -> Mapping[int, GoldenEvent | DebeziumDDL]:
     """Golden events of classic TiCDC (tiflow) by their number, for a message file of any variant."""
-    path = messages_file.with_name(f"{messages_file.name.split('.')[0]}.events.jsonl")
+    return _described(messages_file.with_name(f"{messages_file.name.split('.')[0]}.events.jsonl"))
+
+
+@cache
+def _described(path: Path) -> Mapping[int, GoldenEvent | DebeziumDDL]:
     lines = path.read_text("utf-8").splitlines()
     pairs = zip(load_events(path), map(json.loads, lines), strict=True)
     return {raw["seq"]: _enriched(event, raw) for event, raw in pairs if "seq" in raw}
 
 
-def events_of(messages_file: Path) -> dict[int, GoldenEvent | DebeziumDDL]:
+@cache
+def events_of(messages_file: Path) -> Mapping[int, GoldenEvent | DebeziumDDL]:
     """Golden events by their number, for a message file of either TiCDC program."""
     if is_new(messages_file):
         return as_new(messages_file, described_events(classic_file(messages_file)))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
@@ -32,8 +33,10 @@ class GoldenMessage:
     error: str
 
 
-def load_messages(path: Path) -> list[GoldenMessage]:
-    return [_message(json.loads(line)) for line in path.read_text("utf-8").splitlines()]
+@cache
+def load_messages(path: Path) -> tuple[GoldenMessage, ...]:
+    """All lines of a file in order; read once for all tests."""
+    return tuple(_message(json.loads(line)) for line in path.read_text("utf-8").splitlines())
 
 
 def _message(raw: dict[str, object]) -> GoldenMessage:
@@ -48,7 +51,8 @@ def _b64(text: object) -> bytes | None:
     return base64.b64decode(text) if isinstance(text, str) else None
 
 
-def events_of(messages_file: Path) -> dict[int, GoldenEvent]:
+@cache
+def events_of(messages_file: Path) -> Mapping[int, GoldenEvent]:
     """Golden events by their number, for a message file of any variant."""
     if is_new(messages_file):
         return as_new(messages_file, events_of(classic_file(messages_file)))

@@ -102,7 +102,7 @@ def test_every_bit_flip_decodes_or_is_a_decode_error(sample: int) -> None:
         _decodes_or_is_refused(bytes(damaged))
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(
     st.sampled_from(SAMPLE),
     st.lists(st.tuples(st.integers(0, 599), st.integers(0, 255)), min_size=1, max_size=4),

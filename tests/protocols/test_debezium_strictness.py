@@ -47,7 +47,7 @@ def test_every_damaged_byte_decodes_or_is_a_decode_error(flips) -> None:
     assert rejected > total // 4  # the structure is checked, but not the names of unknown members
 
 
-@settings(max_examples=300)
+@settings(max_examples=3 * settings().max_examples)
 @given(st.binary(max_size=80) | st.none(), st.binary(max_size=80) | st.none())
 @example(b"{}", b"{}")
 @example(b'{"payload":null}', b'{"payload":null}')

@@ -49,7 +49,7 @@ def test_every_detected_protocol_has_a_decoder() -> None:
         assert decoder(protocol, {})
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=5 * settings().max_examples)
 @given(st.none() | st.binary(max_size=60), st.none() | st.binary(max_size=80))
 def test_arbitrary_bytes_match_no_protocol(key: bytes | None, value: bytes | None) -> None:
     assert detect_protocol(key, value) is None
@@ -63,7 +63,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.none() | _JSON, _JSON)
 def test_other_json_matches_no_protocol(key: object, value: object) -> None:
     text = json.dumps(value).encode()

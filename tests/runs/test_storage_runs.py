@@ -186,8 +186,19 @@ EDITS = {
 }
 
 
-@pytest.mark.parametrize("engine", ["local", "spark"])
-@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+@pytest.mark.parametrize(
+    ("edit", "engine"),
+    [
+        pytest.param(
+            edit,
+            engine,
+            id=f"{name}-{engine}",
+            marks=() if engine == "local" or name in ("handle", "id") else pytest.mark.slow,
+        )
+        for name, edit in EDITS.items()
+        for engine in ("local", "spark")
+    ],
+)
 def test_a_member_that_no_event_has_is_compared(tmp_path: Path, edit: Edit, engine: EngineOption) -> None:
     uri = f"file://{tmp_path}?protocol={edit.protocol}"
     assert ticdc_producer.run("seed_t1", sink_uri=uri, overrides=CSV_WITH_HANDLE).ok

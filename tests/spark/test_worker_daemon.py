@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -10,11 +11,12 @@ from zipfile import ZipFile
 
 import pyarrow as pa
 import pyspark
+import pytest
 from pyspark.sql import SparkSession
 
 from ticdc_producer.engine.dataset import Batches, Part
 from ticdc_producer.engine.spark import SparkEngine
-from ticdc_producer.spark.worker_daemon import without_archives
+from ticdc_producer.spark.worker_daemon import MODULES_VARIABLE, without_archives
 
 
 def _origin(_part: Part, _batches: Batches) -> str:
@@ -77,6 +79,17 @@ print(rows.results(lambda _part, _batches: import_module("imported").PROCESS == 
 """
 
 
+def _has_frozen_modules(_part: Part, _batches: Batches) -> bool:
+    """Whether the worker has the modules of tasks from its parent, which alone freezes what it imports."""
+    return {*os.environ[MODULES_VARIABLE].split()} <= sys.modules.keys() and gc.get_freeze_count() > 0
+
+
+def test_workers_of_the_shared_session_have_their_modules(spark: SparkSession) -> None:
+    rows = SparkEngine(spark).of_parts(1, lambda _part: iter(()), pa.schema([("n", pa.int64())]))
+    assert rows.results(_has_frozen_modules) == [True]
+
+
+@pytest.mark.slow
 def test_workers_are_forked_with_their_modules(tmp_path: Path) -> None:
     (tmp_path / "imported.py").write_text("import os\nPROCESS = os.getpid()\n")
     path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.golden_events import GOLDEN
@@ -53,7 +53,6 @@ def _messages(plan: EncodePlan, batches: list[pa.RecordBatch]) -> list[Message]:
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
-@settings(max_examples=60)
 @given(events=streams, data=st.data())
 def test_every_event_is_at_its_position(name: str, events: list[str], data: st.DataObject) -> None:
     protocol, options = PROTOCOLS[name]

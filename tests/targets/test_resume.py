@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_producer.errors import DeliveryError, ForeignMessageError
@@ -100,7 +100,6 @@ def test_more_messages_than_were_written_are_foreign(kafka: EmbeddedKafka, order
 
 
 @given(st.lists(st.integers(1, 4), max_size=5), st.data())
-@settings(max_examples=30)
 def test_existing_messages_are_skipped(
     kafka: EmbeddedKafka, orders: str, sizes: list[int], data: st.DataObject
 ) -> None:
