@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ticdc_producer.protocols.large_message_handle import DEFAULT_MAX_MESSAGE_BYTES
+from ticdc_producer.protocols.compression import DEFAULT_MAX_MESSAGE_BYTES
 
 MAX_ROWS = 2048
 """Rows in a message at most: those that TiCDC's worker collects before it calls the encoder. They do not
