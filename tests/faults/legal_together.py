@@ -103,7 +103,8 @@ def outcome(
             ),
             claims=str(claims) if "claim-check" in traps else "",
         )
-        occurred = {row["trap"] for batch in sent.faults.batches() for row in batch.to_pylist()}
+        faults = [] if job.faults is None else sent.faults.batches()  # a changefeed has traps of its own
+        occurred = {row["trap"] for batch in faults for row in batch.to_pylist()}
         return Outcome(traps, frozenset(occurred), verified.verdict)
 
 

@@ -50,6 +50,11 @@ def test_what_is_copied_is_what_is_installed() -> None:
     assert {"producer", "pyproject.toml", "constraints.txt", "README.md"} <= copied
 
 
+def _environment(**variables: str) -> dict[str, str]:
+    """The machine's variables, among them those of its network, without the packages of the tests."""
+    return {**{name: value for name, value in os.environ.items() if name != "PYTHONPATH"}, **variables}
+
+
 @pytest.fixture
 def installed(tmp_path: Path) -> Path:
     """The folder of the commands that the steps have installed."""
@@ -62,7 +67,6 @@ def installed(tmp_path: Path) -> Path:
             shutil.copytree(path, source / line[1:], ignore=shutil.ignore_patterns("__pycache__"))
         elif line.startswith("!"):
             shutil.copy(path, source)
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     for command in _commands():
         if command[0] not in OF_THE_IMAGE:
             words = [word.replace("/src", str(source)) for word in command]
@@ -72,7 +76,7 @@ def installed(tmp_path: Path) -> Path:
                 capture_output=True,
                 text=True,
                 timeout=SECONDS,
-                env=environment,
+                env=_environment(),
                 check=False,
             )
             if "Could not find a version" in done.stderr or "Connection" in done.stderr:
@@ -84,7 +88,7 @@ def installed(tmp_path: Path) -> Path:
 
 @pytest.mark.slow
 def test_the_steps_make_a_command_that_serves(installed: Path, tmp_path: Path) -> None:
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "TICDC_PRODUCER_TOKEN": TOKEN}
+    environment = _environment(HOME=str(tmp_path), TICDC_PRODUCER_TOKEN=TOKEN)
     command = str(installed / "ticdc-producer")
     output = subprocess.run(
         [command, "serve", "--help"],

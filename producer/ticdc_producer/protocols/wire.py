@@ -4,10 +4,11 @@ A decoder keeps what a consumer needs of an event. Two messages that decode to e
 in every other member. ``WireDigests`` computes a number of 64 bits per event, by which whole messages can be
 compared without moving their bytes:
 
-- The digest of the *bytes* is fast. Two events with equal digests are equal.
+- The digest of the *bytes* is fast. Two events with equal digests are equal. A protocol removes what TiCDC
+  writes differently each time where it expects it, such as a wall clock.
 - The digest of the *canonical form* ignores what means nothing: the order of members, white space, escapes,
-  compression, and the members that a protocol excludes, such as a wall clock. It costs a parser per event,
-  and is necessary only where the bytes differ.
+  compression, and the members that a protocol excludes. It costs a parser per event, and is necessary only
+  where the bytes differ.
 """
 
 from __future__ import annotations
@@ -54,6 +55,14 @@ def json_form(text: bytes) -> object:
     return value if len(_PLAIN.encode(value)) == len(text) else _with_repeated_members(text)
 
 
+def sorted_json(text: bytes) -> bytes:
+    """Return JSON with sorted members; a text that is no JSON is returned as it is."""
+    try:
+        return _SORTED.encode(json_form(text))
+    except _NOT_JSON:
+        return text
+
+
 _PARSER = msgspec.json.Decoder(float_hook=Decimal)
 _PLAIN = msgspec.json.Encoder(decimal_format="number")
 _SORTED = msgspec.json.Encoder(decimal_format="number", order="sorted")
@@ -69,6 +78,26 @@ def _with_repeated_members(text: bytes) -> Any:
         return {name: {"repeated": of} if len(of) > 1 else of[0] for name, of in values.items()}
 
     return json.loads(text, parse_float=Decimal, object_pairs_hook=members)
+
+
+_DIGITS = b"0123456789"
+
+
+def without_number(member: bytes, text: bytes) -> bytes:
+    """Return a JSON object without the number of a member.
+
+    Objects with equal results differ in this number alone: what precedes it is a part of the result.
+
+    >>> without_number(b',"ts":', b'{"id":0,"ts":17,"data":[{"ts":"1"}]}')
+    b'{"id":0,"ts":,"data":[{"ts":"1"}]}'
+
+    :param member: its name with the characters around it, as the encoder writes it. In the encoder's messages
+        no other member precedes it that is written so.
+    """
+    if not text.startswith(b"{"):  # compressed, or in another encoding
+        return text
+    before, name, after = text.partition(member)
+    return b"".join((before, name, after.lstrip(_DIGITS)))
 
 
 def _whole(key: bytes | None, value: bytes | None) -> Sequence[EventBytes]:
@@ -94,6 +123,8 @@ class WireFormat:
         not describe.
     :param by_form: whether equal events may have other bytes in each topic: the digests are then always those
         of the canonical form.
+    :param repeatable: returns a value without the bytes that TiCDC writes differently each time. Values with
+        equal results have equal canonical forms.
     :param is_eventless: whether a message value is one without events, such as the description of a table;
         None: the protocol has none.
     """
@@ -106,6 +137,7 @@ class WireFormat:
     form: Callable[[bytes], object] = json_form
     form_of: Callable[[Mapping[str, object]], Callable[[bytes], object]] | None = None
     by_form: bool = False
+    repeatable: Callable[[bytes], bytes] | None = None
     is_eventless: Callable[[bytes], bool] | None = None
 
     def not_compared(self, *, claims: bool) -> dict[str, str]:
@@ -167,6 +199,8 @@ class WireDigests:
         if self.canonical or self.claims:
             digests = self._of_each(keys, values, counts, content)
         else:
+            if self.format.repeatable is not None:
+                values = [None if value is None else self.format.repeatable(value) for value in values]
             digests = self._of_bytes(keys, values, counts)
         return np.array(digests, np.uint64).view(np.int64)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from ticdc_producer.model.option_type import Boolean
 from ticdc_producer.model.parameter import Parameter, SinkKind, own_parameter
@@ -18,7 +19,7 @@ from ticdc_producer.protocols.spec import (
     ProtocolSpec,
     Signature,
 )
-from ticdc_producer.protocols.wire import WireFormat
+from ticdc_producer.protocols.wire import WireFormat, sorted_json, without_number
 
 
 def _encoder(options: CanalJSONOptions, _: Options) -> Encoder:
@@ -56,6 +57,22 @@ def _minimal(_key: bytes, value: bytes) -> list[tuple[object, ...]]:
     return [
         (row["database"], row["table"], row["type"], row["es"], row["data"], row["old"], row["mysqlType"])
     ]
+
+
+_CLOCK = b',"ts":'
+_TYPES = b'"mysqlType":'
+
+
+def _repeatable(value: bytes) -> bytes:
+    """Return a message without its wall clock and the order of ``mysqlType``, which is that of a Go map."""
+    before, name, after = without_number(_CLOCK, value).partition(_TYPES)
+    types, end, rest = after.partition(b'},"')
+    return b"".join((before, name, _sorted_types(types + end[:1]), end[1:], rest))
+
+
+@lru_cache(maxsize=1024)
+def _sorted_types(types: bytes) -> bytes:
+    return sorted_json(types)
 
 
 SPEC = ProtocolSpec(
@@ -100,5 +117,6 @@ SPEC = ProtocolSpec(
     wire=WireFormat(
         excluded={"value.ts": "the wall clock when TiCDC built the message"},
         location="value._tidb.claimCheckLocation",
+        repeatable=_repeatable,
     ),
 )

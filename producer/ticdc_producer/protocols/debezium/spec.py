@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.option_type import Boolean, Choice, Plain, Text
@@ -11,7 +12,7 @@ from ticdc_producer.model.parameter import Parameter, own_parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
-from ticdc_producer.protocols.wire import WireFormat
+from ticdc_producer.protocols.wire import WireFormat, without_number
 
 
 def _encoder(options: DebeziumOptions, _: Options) -> Encoder:
@@ -103,5 +104,6 @@ SPEC = ProtocolSpec(
                 "value.payload.source.start_ts": "a scenario has no start-ts of transactions"
             }
         },
+        repeatable=partial(without_number, b'},"ts_ms":'),
     ),
 )

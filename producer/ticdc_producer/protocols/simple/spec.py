@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.option_type import Choice, IntRange, Plain
@@ -18,7 +19,7 @@ from ticdc_producer.protocols.spec import (
     ProtocolSpec,
     Signature,
 )
-from ticdc_producer.protocols.wire import WireFormat, json_form
+from ticdc_producer.protocols.wire import WireFormat, json_form, without_number
 
 _COUNT = IntRange(0, (1 << 63) - 1)
 _ONCE = {"send_bootstrap_interval_in_sec": 1 << 40, "send_bootstrap_in_msg_count": 1 << 40}
@@ -133,6 +134,7 @@ SPEC = ProtocolSpec(
         excluded={"value.buildTs": "the wall clock when TiCDC built the message"},
         location="value.claimCheckLocation",
         form=_form,
+        repeatable=partial(without_number, b',"buildTs":'),
         is_eventless=_is_bootstrap,
     ),
 )
