@@ -108,7 +108,7 @@ def test_a_table_is_found_by_its_usual_names(name: str, tmp_path: Path) -> None:
         (["--table", "shop.itmes"], "shop.items"),
         (["--map", "shop.items"], "--map SCHEMA.TABLE=NAME"),
         (["--map", "shop.x=y"], "shop.stock"),
-        (["--protocol", "canal"], "canal-json"),
+        (["--protocol", "canal-jsn"], "canal-json"),
     ],
 )
 def test_invalid_options_are_rejected_with_a_hint(
