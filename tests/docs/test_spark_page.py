@@ -26,7 +26,7 @@ def test_the_blocks_run(spark: SparkSession, kafka: EmbeddedKafka, tmp_path: Pat
     items = spark.sql("SELECT 1L AS id, CAST(1.5 AS DECIMAL(8, 2)) AS price, 'insert' AS op")
     names: dict[str, object] = {"items": items}
     page = [block for block in blocks("spark.md", "python") if "delta" not in block]
-    assert len(page) == 5
+    assert len(page) == 6
     if not streams:
         page = [block for block in page if "writeStream" not in block]
     for block in page:
