@@ -31,6 +31,19 @@ def test_secrets_are_masked_and_nothing_else(text: str, expected: str) -> None:
     assert masked(text) == expected
 
 
+@pytest.mark.parametrize("part", ["a", "a1", "?", "a://b", "?a="])
+def test_a_hostile_text_costs_no_more_than_its_length(part: str) -> None:
+    """Minutes if each part was searched up to the end."""
+    text = part * 200_000 + "=@"
+    assert len(masked(text)) == len(text)
+
+
+def test_parameters_of_uris_in_uris_are_read_to_a_limit() -> None:
+    text = "?a=" * 20_000 + "%25" + "25" * 20_000 + "@"
+    assert masked(text).startswith("?a=")
+    assert masked("kafka://h?a=x%3A%2F%2Fann%3As3cret%40h") == "kafka://h?a=x%3A%2F%2Fann%3A%2A%2A%2A%40h"
+
+
 @given(st.text(st.characters(exclude_categories=["Z", "C"], exclude_characters="'\"@"), min_size=1))
 @example("a/b?c#d:e&f;g=h:/i")
 def test_a_password_may_have_any_character(password: str) -> None:

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from urllib.parse import quote, unquote
 
 _MASK = "***"
-_CREDENTIALS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^\s'\"/?#@:%]*)((?:(?!://)[^\s'\"])*)@")
-"""What precedes the last ``@``: a password may contain any character that should be percent-encoded."""
+_CREDENTIALS = re.compile(r"://([^\s'\"/?#@:%]*)((?:(?!://)[^\s'\"])*)@")
+"""What precedes the last ``@``: a password may contain any character that should be percent-encoded. The
+scheme is not matched: a long word would be searched from each of its letters."""
+_HTTP = re.compile(r"https?$", re.IGNORECASE)
+_NESTED = 4
+"""Number of URIs in each other whose parameters are read."""
 _EXAMPLE = ":PASSWORD"
 """A placeholder of a hint."""
-_PARAMETER = re.compile(r"([?&;][^\s'\"=&;]+=)([^\s'\"&;]*)")
+_PARAMETER = re.compile(r"([?&;][^\s'\"=&;?]+=)([^\s'\"&;]*)")
 _SECRET = re.compile(
     r"pass|pwd|secret|token|key(?!-encoding)|credential|signature|private|sas(?!l)|user[-.]?info",
     re.IGNORECASE,
@@ -29,22 +34,29 @@ def masked(text: str) -> str:
     >>> masked("kafka://h:1/t?sasl-password=p&schema-registry=http%3A%2F%2Fann%3Ap%40h")
     'kafka://h:1/t?sasl-password=***&schema-registry=http%3A%2F%2Fann%3A%2A%2A%2A%40h'
     """
+    return _masked(text, _NESTED)
+
+
+def _masked(text: str, nested: int) -> str:
     if "=" not in text and "@" not in text:
         return text
-    return _PARAMETER.sub(_masked_parameter, _CREDENTIALS.sub(_masked_credentials, text))
+    return _PARAMETER.sub(partial(_masked_parameter, nested), _CREDENTIALS.sub(_masked_credentials, text))
 
 
 def _masked_credentials(match: re.Match[str]) -> str:
-    scheme, user, rest = match.groups()
-    if rest == _EXAMPLE or not (rest or scheme.startswith("http")):
+    user, rest = match.groups()
+    is_http = _HTTP.search(match.string, max(0, match.start() - len("https")), match.start())
+    if rest == _EXAMPLE or not (rest or is_http):
         return match[0]
-    return f"{scheme}://{user}:{_MASK}@" if rest.startswith(":") else f"{scheme}://{_MASK}@"
+    return f"://{user}:{_MASK}@" if rest.startswith(":") else f"://{_MASK}@"
 
 
-def _masked_parameter(match: re.Match[str]) -> str:
+def _masked_parameter(nested: int, match: re.Match[str]) -> str:
     name, value = match.groups()
     if _SECRET.search(name):
         return f"{name}{_MASK if value else ''}"
     plain = unquote(value)
-    hidden = masked(plain) if plain != value else value
+    if plain == value:
+        return match[0]
+    hidden = _masked(plain, nested - 1) if nested else _MASK
     return name + (value if hidden == plain else quote(hidden, safe=""))
