@@ -28,11 +28,11 @@ def _line(columns: tuple[ColumnInfo, ...], row: tuple[bytes, ...], lengths=(), *
     )
     table = TableInfo(schema="s", name="t", table_id=114, columns=columns, indexes=(key,))
     encoder = CSVEncoder(
-        CSVOptions(output_handle_key=True, quote="", delimiter="|", terminator="", **options)
+        CSVOptions(output_handle_key=True, quote="", delimiter="|", terminator="\n", **options)
     )
     batch = row_batch(Op.INSERT, (), [row], commit_ts=[1], table_id=114, row_id=-2)
     (message,) = framed(encoder, [encoder.rows(table, batch)])
-    return message.value or b""
+    return (message.value or b"").removesuffix(b"\n")
 
 
 def _column(code: MySQLType, **rest) -> ColumnInfo:

@@ -174,9 +174,9 @@ def test_what_never_began_cannot_be_resumed(
 ) -> None:
     with pytest.raises(TopicError, match="no run of this scenario"):
         ticdc_producer.run(script, config=config, sink_uri=_uri(kafka, "never"), resume=True)
-    _interrupted_run(kafka, script, config, "other", {})
+    _interrupted_run(kafka, script, config, "other-seed", {})
     with pytest.raises(TopicError, match="no run of this scenario"):
-        ticdc_producer.run(script, config=config, sink_uri=_uri(kafka, "other"), seed=5, resume=True)
+        ticdc_producer.run(script, config=config, sink_uri=_uri(kafka, "other-seed"), seed=5, resume=True)
 
 
 def test_what_cannot_be_resumed_is_refused_before_anything_starts(

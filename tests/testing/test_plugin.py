@@ -98,7 +98,10 @@ def test_tests_of_other_protocols_are_skipped(tried: pytest.Pytester) -> None:
         ("scenari='seed_t1'", "unknown argument 'scenari' (did you mean 'scenario'?)"),
         ("protocol='craft'", "it names no scenario"),
         ("'seed_t1'", "it takes keyword arguments only"),
-        ("scenario='seed_t1', protocol='canal'", "unknown protocol 'canal' (did you mean 'canal-json'?)"),
+        (
+            "scenario='seed_t1', protocol='canal-jsn'",
+            "unknown protocol 'canal-jsn' (did you mean 'canal-json'?)",
+        ),
         ("scenario='seed_t1', traps='poison'", "traps is not a list"),
         ("scenario='seed_t1', overrides=[1]", "overrides contains other values than strings"),
     ],

@@ -226,7 +226,7 @@ def test_an_invalid_argument_is_refused_at_once(make: Any, message: str) -> None
 
 @pytest.mark.parametrize("make", [messages, changelogs])
 def test_an_unknown_protocol_or_option_is_refused_at_once(make: Any) -> None:
-    for protocol in ("canal", "canal-json&enable-tidb-extensio=true", "avro&force=1"):
+    for protocol in ("canal-jsn", "canal-json&enable-tidb-extensio=true", "avro&force=1"):
         with pytest.raises(ChangefeedError):
             make(protocol=protocol)
 

@@ -61,6 +61,7 @@ class Fidelity:
     :param table_ids: which rows carry their physical table id: those of partitioned tables, all, or none.
     :param commit_ts: precision of the commit-ts of rows and DDLs: exact, to the millisecond or second, exact
         except for deletes, or absent (0).
+    :param exact_commit_ts_with: the option with which the protocol sends an exact commit-ts; empty: none.
     :param resolved: whether resolved events are sent.
     :param damaged_text: text types in which each byte that is not UTF-8 becomes U+FFFD.
     """
@@ -76,6 +77,7 @@ class Fidelity:
     caches_flags: bool = False
     table_ids: TableIDs = "partitions"
     commit_ts: CommitTs = "exact"
+    exact_commit_ts_with: str = ""
     resolved: bool = True
     damaged_text: frozenset[MySQLType] = frozenset()
 

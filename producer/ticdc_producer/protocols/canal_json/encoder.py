@@ -101,6 +101,7 @@ class CanalJSONEncoder:
             table_ids="all" if options.has_row_key else "none",
             damaged_text=STRINGS | LOBS,
             commit_ts="exact" if options.enable_tidb_extension else "milliseconds",
+            exact_commit_ts_with="enable-tidb-extension",
             column_types="full" if options.content_compatible else "bare",
             resolved=options.enable_tidb_extension,
         )

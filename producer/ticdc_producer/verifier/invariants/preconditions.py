@@ -61,9 +61,11 @@ def exact_commit_ts(preconditions: Preconditions) -> Preconditions:
     """Require exact commit-ts, which distinguish transactions, in addition to other preconditions."""
 
     def both(stats: StreamStats) -> Iterator[Unmet]:
-        precision = stats.options.fidelity.commit_ts
+        fidelity = stats.options.fidelity
+        precision, option = fidelity.commit_ts, fidelity.exact_commit_ts_with
         if precision in COARSE:
-            yield Unmet(f"the messages carry the commit-ts in {precision} only")
+            remedy = f"; {option} sends it exactly" if option else ""
+            yield Unmet(f"the protocol sends commit-ts in {precision} only{remedy}")
         elif precision != "exact":
             yield Unmet("not all messages carry a commit-ts")
         yield from preconditions(stats)
