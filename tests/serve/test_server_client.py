@@ -47,7 +47,7 @@ def _output(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
 def test_a_run_prints_what_the_local_command_prints(
     url: str, kafka: EmbeddedKafka, script: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    local = f"kafka://{kafka.bootstrap}/orders?protocol=open-protocol&partition-num=3"
+    local = f"kafka://{kafka.bootstrap}/orders-of-server?protocol=open-protocol&partition-num=3"
     assert _output(capsys, "run", script, "--sink-uri", local, "--server", url)[0] == 0
     for options in ([], ["--quiet"], ["--json"]):
         wanted = _output(capsys, "run", script, "--sink-uri", local, "--replace", *options)
