@@ -8,13 +8,16 @@ from itertools import groupby
 from typing import TypeAlias
 
 from ticdc_producer.errors import EncodeError
+from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Message, Op
+from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.encoded_rows import EncodedRows, RowStatus
 from ticdc_producer.testing.encoding import Values, framed, row_batch
 
 __all__ = [
+    "ID_AND_TEXT",
     "Change",
     "OneRow",
     "Values",
@@ -25,6 +28,18 @@ __all__ = [
     "one_by_one",
     "row_batch",
 ]
+
+ID_AND_TEXT = TableInfo(
+    schema="s",
+    name="t",
+    table_id=1,
+    columns=(
+        ColumnInfo(name="id", type=MySQLType.LONG, nullable=False),
+        ColumnInfo(name="v", type=MySQLType.VARCHAR, charset="utf8mb4", collation="utf8mb4_bin"),
+    ),
+    indexes=(IndexInfo(id=1, name="PRIMARY", offsets=(0,), unique=True, primary=True, clustered=True),),
+)
+"""A table with a clustered key and a text."""
 
 Change: TypeAlias = tuple[Op, int, Values, Values]
 """Operation, commit-ts, old image and new image."""

@@ -18,7 +18,6 @@ from ticdc_producer.protocols.avro.schemas import schema_of
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.canal.decoder import CanalDecoder
 from ticdc_producer.protocols.canal.encoder import CanalEncoder
-from ticdc_producer.protocols.canal.options import CanalOptions
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
 from ticdc_producer.protocols.canal_json.encoder import CanalJSONEncoder
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
@@ -30,7 +29,6 @@ from ticdc_producer.protocols.debezium.encoder import DebeziumEncoder
 from ticdc_producer.protocols.debezium.options import DebeziumOptions
 from ticdc_producer.protocols.maxwell.decoder import MaxwellDecoder
 from ticdc_producer.protocols.maxwell.encoder import MaxwellEncoder
-from ticdc_producer.protocols.maxwell.options import MaxwellOptions
 from ticdc_producer.protocols.open_protocol.decoder import OpenDecoder
 from ticdc_producer.protocols.open_protocol.encoder import OpenEncoder
 from ticdc_producer.protocols.open_protocol.options import OpenOptions
@@ -38,6 +36,7 @@ from ticdc_producer.protocols.simple import avro_encoder, json_encoder
 from ticdc_producer.protocols.simple.decoder import SimpleDecoder
 from ticdc_producer.protocols.simple.encoder import SimpleEncoder
 from ticdc_producer.protocols.simple.options import SimpleOptions
+from ticdc_producer.protocols.worker_options import WorkerOptions
 
 _NO_LIMIT = 10 << 20
 _PROFILE = st.sampled_from(["classic", "new"])
@@ -84,13 +83,13 @@ _CRAFT = st.builds(
     batch_by=st.sampled_from(["dispatch-key", "partition"]),
 )
 _MAXWELL = st.builds(
-    MaxwellOptions,
+    WorkerOptions,
     max_message_bytes=st.just(_NO_LIMIT) | st.integers(0, 600),
     delete_only_output_handle_key_columns=st.booleans(),
     batch_by=st.sampled_from(["dispatch-key", "partition"]),
 )
 _CANAL = st.builds(
-    CanalOptions,
+    WorkerOptions,
     max_message_bytes=st.just(_NO_LIMIT) | st.integers(0, 600),
     delete_only_output_handle_key_columns=st.booleans(),
     batch_by=st.sampled_from(["dispatch-key", "partition"]),

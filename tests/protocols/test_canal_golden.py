@@ -13,11 +13,11 @@ from tests.protocols.golden_messages import Compared, encode_other, load_message
 from ticdc_producer.model.event import Event, Message
 from ticdc_producer.protocols.canal.decoder import CanalDecoder
 from ticdc_producer.protocols.canal.encoder import CanalEncoder
-from ticdc_producer.protocols.canal.options import CanalOptions
+from ticdc_producer.protocols.worker_options import WorkerOptions
 
 VARIANTS = {
-    "canal": CanalOptions(batch_by="partition"),
-    "canal.delete-only-handle-key": CanalOptions(
+    "canal": WorkerOptions(batch_by="partition"),
+    "canal.delete-only-handle-key": WorkerOptions(
         batch_by="partition", delete_only_output_handle_key_columns=True
     ),
 }

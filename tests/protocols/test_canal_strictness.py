@@ -4,30 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tests.protocols.encoding import messages_of
+from tests.protocols.encoding import ID_AND_TEXT, messages_of
 from ticdc_producer.errors import DecodeError
-from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Op, RowEvent
-from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.canal.decoder import CanalDecoder
 from ticdc_producer.protocols.canal.encoder import CanalEncoder
-from ticdc_producer.protocols.canal.options import MAX_ROWS, CanalOptions
 from ticdc_producer.protocols.canal.wire import content, number, text
+from ticdc_producer.protocols.worker_options import MAX_ROWS, WorkerOptions
 
 HEADER = number(1, 1) + number(6, 1000) + text(8, "s") + text(9, "t") + number(11, 1)
 ID = number(2, 4) + text(3, "id") + number(4, 1) + number(6, 0) + text(8, "7") + text(10, "int")
 ROW = content(2, ID)
-TABLE = TableInfo(
-    schema="s",
-    name="t",
-    table_id=1,
-    columns=(
-        ColumnInfo(name="id", type=MySQLType.LONG, nullable=False),
-        ColumnInfo(name="v", type=MySQLType.VARCHAR, charset="utf8mb4", collation="utf8mb4_bin"),
-    ),
-    indexes=(IndexInfo(id=1, name="PRIMARY", offsets=(0,), unique=True, primary=True, clustered=True),),
-)
 
 
 def packet(*entries: bytes, head: bytes = number(2, 1) + number(3, 7)) -> bytes:
@@ -97,16 +84,16 @@ def test_a_damaged_packet_is_a_decode_error(value: bytes, code: str) -> None:
 
 
 def test_bytes_that_are_not_utf8_are_a_value() -> None:
-    (message,) = messages_of(CanalEncoder(), TABLE, [(Op.INSERT, 1 << 18, (), (b"1", b"a\xff"))])
+    (message,) = messages_of(CanalEncoder(), ID_AND_TEXT, [(Op.INSERT, 1 << 18, (), (b"1", b"a\xff"))])
     (event,) = events_of(message.value or b"")
     assert event.after == {"id": b"1", "v": b"a\xff"}
 
 
 def test_a_message_ends_after_2048_rows_and_before_it_is_too_large() -> None:
     changes = [(Op.INSERT, 1 << 18, (), (b"1", b"abc"))] * (MAX_ROWS + 1)
-    sizes = [message.events for message in messages_of(CanalEncoder(), TABLE, changes)]
+    sizes = [message.events for message in messages_of(CanalEncoder(), ID_AND_TEXT, changes)]
     assert sizes == [MAX_ROWS, 1]
-    limited = messages_of(CanalEncoder(CanalOptions(max_message_bytes=1000)), TABLE, changes)
+    limited = messages_of(CanalEncoder(WorkerOptions(max_message_bytes=1000)), ID_AND_TEXT, changes)
     assert all(message.size <= 1000 for message in limited)
-    large = messages_of(CanalEncoder(CanalOptions(max_message_bytes=10)), TABLE, changes[:2])
+    large = messages_of(CanalEncoder(WorkerOptions(max_message_bytes=10)), ID_AND_TEXT, changes[:2])
     assert [message.events for message in large] == [1, 1]

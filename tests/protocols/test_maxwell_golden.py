@@ -13,9 +13,9 @@ from tests.protocols.golden_messages import Compared, encode_rows, load_messages
 from ticdc_producer.model.event import Event, Message
 from ticdc_producer.protocols.maxwell.decoder import MaxwellDecoder
 from ticdc_producer.protocols.maxwell.encoder import MaxwellEncoder
-from ticdc_producer.protocols.maxwell.options import MaxwellOptions
+from ticdc_producer.protocols.worker_options import WorkerOptions
 
-VARIANTS = {"maxwell": MaxwellOptions(batch_by="partition")}
+VARIANTS = {"maxwell": WorkerOptions(batch_by="partition")}
 FILES = sorted((GOLDEN / "visible").glob("*.maxwell.jsonl"))
 IDS = [path.name.split(".")[0] for path in FILES]
 

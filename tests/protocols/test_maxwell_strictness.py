@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tests.protocols.encoding import messages_of
+from tests.protocols.encoding import ID_AND_TEXT, messages_of
 from ticdc_producer.errors import DecodeError
-from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import Op
-from ticdc_producer.model.mysql_type import MySQLType
-from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.maxwell.decoder import VERSION, MaxwellDecoder
 from ticdc_producer.protocols.maxwell.encoder import MaxwellEncoder
-from ticdc_producer.protocols.maxwell.options import MAX_ROWS, MaxwellOptions
+from ticdc_producer.protocols.worker_options import MAX_ROWS, WorkerOptions
 
 ROW = b'{"database":"s","table":"t","type":"insert","ts":1,"data":{"id":1}}'
 DDL_KEY = b'{"ts":262144000,"scm":"s","tbl":"t","t":2}'
 DDL = b'{"type":"table-create","database":"s","table":"t","old":{},"def":{},"ts":262144000,"sql":"x"}'
-TABLE = TableInfo(
-    schema="s",
-    name="t",
-    table_id=1,
-    columns=(
-        ColumnInfo(name="id", type=MySQLType.LONG, nullable=False),
-        ColumnInfo(name="v", type=MySQLType.VARCHAR, charset="utf8mb4", collation="utf8mb4_bin"),
-    ),
-    indexes=(IndexInfo(id=1, name="PRIMARY", offsets=(0,), unique=True, primary=True, clustered=True),),
-)
 
 
 @pytest.mark.parametrize(
@@ -66,17 +53,17 @@ TEXTS = [b'}{"database":', b'"}{"', b"}{", b'\\"}{"a":', b'}} {{"a"', "\u2028}{"
 
 def test_texts_that_look_like_the_end_of_a_row_are_texts() -> None:
     changes = [(Op.INSERT, 1 << 18, (), (b"%d" % n, text)) for n, text in enumerate(TEXTS)]
-    (message,) = messages_of(MaxwellEncoder(), TABLE, changes)
+    (message,) = messages_of(MaxwellEncoder(), ID_AND_TEXT, changes)
     events = list(MaxwellDecoder().events(message.key, message.value))
     assert [event.after["v"] for event in events] == TEXTS  # type: ignore[union-attr, index]
 
 
 def test_a_message_ends_after_2048_rows_and_before_it_is_too_large() -> None:
     changes = [(Op.INSERT, 1 << 18, (), (b"1", b"abc"))] * (MAX_ROWS + 1)
-    sizes = [message.events for message in messages_of(MaxwellEncoder(), TABLE, changes)]
+    sizes = [message.events for message in messages_of(MaxwellEncoder(), ID_AND_TEXT, changes)]
     assert sizes == [MAX_ROWS, 1]
-    limited = messages_of(MaxwellEncoder(MaxwellOptions(max_message_bytes=1000)), TABLE, changes)
+    limited = messages_of(MaxwellEncoder(WorkerOptions(max_message_bytes=1000)), ID_AND_TEXT, changes)
     assert all(message.size <= 1000 for message in limited)
     assert {message.events for message in limited[:-1]} == {limited[0].events}
-    large = messages_of(MaxwellEncoder(MaxwellOptions(max_message_bytes=10)), TABLE, changes[:2])
+    large = messages_of(MaxwellEncoder(WorkerOptions(max_message_bytes=10)), ID_AND_TEXT, changes[:2])
     assert [message.events for message in large] == [1, 1]

@@ -17,7 +17,6 @@ from ticdc_producer.protocols.arrow_text import Numbers, concat, lengths, merge_
 from ticdc_producer.protocols.base import RowBatch
 from ticdc_producer.protocols.canal import wire
 from ticdc_producer.protocols.canal.decoder import EVENT_TYPE_OF
-from ticdc_producer.protocols.canal.options import MAX_ROWS, CanalOptions
 from ticdc_producer.protocols.canal.row_form import (
     ENTRY_OF_ROWS,
     HEADER_START,
@@ -30,6 +29,7 @@ from ticdc_producer.protocols.canal_json.envelope import ddl_keyword
 from ticdc_producer.protocols.encoded_rows import EncodedRows, MessageLimits, batched, encoded_rows
 from ticdc_producer.protocols.large_message import RECORD_OVERHEAD
 from ticdc_producer.protocols.message_batch import MessageBatch
+from ticdc_producer.protocols.worker_options import MAX_ROWS, WorkerOptions
 
 _PACKET = wire.number(2, 1) + wire.number(3, 7) + wire.tag(5, wire.BYTES)
 _MOST_LENGTH = 5
@@ -40,8 +40,8 @@ _HEAD = len(_PACKET) + _MOST_LENGTH + RECORD_OVERHEAD
 class CanalEncoder:
     """Encodes events as messages; caches one compiled plan per table version."""
 
-    def __init__(self, options: CanalOptions | None = None) -> None:
-        self.options = options or CanalOptions()
+    def __init__(self, options: WorkerOptions | None = None) -> None:
+        self.options = options or WorkerOptions()
         self._plans: dict[TableInfo, CanalTablePlan] = {}
 
     def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:

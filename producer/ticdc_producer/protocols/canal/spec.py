@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ticdc_producer.protocols.base import Decoder, Encoder
-from ticdc_producer.protocols.canal.options import MAX_ROWS, CanalOptions
 from ticdc_producer.protocols.spec import BenchmarkLine, Options, ProtocolSpec, Signature
 from ticdc_producer.protocols.wire import EventBytes, WireFormat
+from ticdc_producer.protocols.worker_options import MAX_ROWS, WorkerOptions
 
 
-def _encoder(options: CanalOptions, _: Options) -> Encoder:
+def _encoder(options: WorkerOptions, _: Options) -> Encoder:
     from ticdc_producer.protocols.canal.encoder import CanalEncoder
 
     return CanalEncoder(options)
 
 
-def _decoder(_options: CanalOptions, _: Options) -> Decoder:
+def _decoder(_options: WorkerOptions, _: Options) -> Decoder:
     from ticdc_producer.protocols.canal.decoder import CanalDecoder
 
     return CanalDecoder()
@@ -44,7 +44,7 @@ def _matches(key: bytes, value: bytes) -> bool:
 SPEC = ProtocolSpec(
     name="canal",
     title="Canal",
-    options=CanalOptions,
+    options=WorkerOptions,
     encoder=_encoder,
     decoder=_decoder,
     profiles=("classic",),

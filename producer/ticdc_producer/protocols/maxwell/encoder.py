@@ -20,9 +20,9 @@ from ticdc_producer.protocols.large_message import RECORD_OVERHEAD
 from ticdc_producer.protocols.maxwell.ddl import ddl_message
 from ticdc_producer.protocols.maxwell.ddl_types import OF_DATABASES, action_code, type_text
 from ticdc_producer.protocols.maxwell.decoder import VERSION
-from ticdc_producer.protocols.maxwell.options import MAX_ROWS, MaxwellOptions
 from ticdc_producer.protocols.maxwell.row_form import ALWAYS_OLD, MaxwellTablePlan, holds_bytes, table_plan
 from ticdc_producer.protocols.message_batch import MessageBatch
+from ticdc_producer.protocols.worker_options import MAX_ROWS, WorkerOptions
 
 _HEAD = len(VERSION) + RECORD_OVERHEAD
 
@@ -64,8 +64,8 @@ def _base64(value: Value) -> Value:
 class MaxwellEncoder:
     """Encodes events as messages; caches one compiled plan per table version."""
 
-    def __init__(self, options: MaxwellOptions | None = None) -> None:
-        self.options = options or MaxwellOptions()
+    def __init__(self, options: WorkerOptions | None = None) -> None:
+        self.options = options or WorkerOptions()
         self._plans: dict[TableInfo, MaxwellTablePlan] = {}
 
     def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:

@@ -6,18 +6,18 @@ import json
 from collections.abc import Sequence
 
 from ticdc_producer.protocols.base import Decoder, Encoder
-from ticdc_producer.protocols.maxwell.options import MAX_ROWS, MaxwellOptions
 from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
 from ticdc_producer.protocols.wire import EventBytes, WireFormat
+from ticdc_producer.protocols.worker_options import MAX_ROWS, WorkerOptions
 
 
-def _encoder(options: MaxwellOptions, _: Options) -> Encoder:
+def _encoder(options: WorkerOptions, _: Options) -> Encoder:
     from ticdc_producer.protocols.maxwell.encoder import MaxwellEncoder
 
     return MaxwellEncoder(options)
 
 
-def _decoder(_options: MaxwellOptions, _: Options) -> Decoder:
+def _decoder(_options: WorkerOptions, _: Options) -> Decoder:
     from ticdc_producer.protocols.maxwell.decoder import MaxwellDecoder
 
     return MaxwellDecoder()
@@ -47,7 +47,7 @@ def _minimal(_key: bytes, value: bytes) -> list[tuple[object, ...]]:
 SPEC = ProtocolSpec(
     name="maxwell",
     title="Maxwell",
-    options=MaxwellOptions,
+    options=WorkerOptions,
     encoder=_encoder,
     decoder=_decoder,
     profiles=("classic",),

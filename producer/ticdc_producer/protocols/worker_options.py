@@ -1,4 +1,4 @@
-"""The options of Canal."""
+"""The options of protocols whose messages have the rows that TiCDC's worker collects: Maxwell and Canal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ depend on ``max-batch-size``. Source: tiflow ``cdc/sink/dmlsink/mq/worker.go`` (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CanalOptions:
+class WorkerOptions:
     """Options of the encoding. There is no handling of large messages.
 
     :param max_message_bytes: a message ends before the row with which it would exceed this size. TiCDC's
