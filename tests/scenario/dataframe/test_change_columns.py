@@ -13,11 +13,13 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from tests.scenario.dataframe.test_changes import session_rows
+from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.model.shapes import CHANGE_LOG
 from ticdc_producer.scenario.dataframe import tables
 from ticdc_producer.scenario.dataframe.change_columns import changes_digest, partial_changes
 from ticdc_producer.scenario.dataframe.change_form import ChangeForm
-from ticdc_producer.scenario.dataframe.row_histories import IN_ORDER, OldRows, RowHistories
+from ticdc_producer.scenario.dataframe.row_histories import OldRows, RowHistories
 
 PEOPLE = "CREATE TABLE people (id INT PRIMARY KEY, name VARCHAR(9) NOT NULL, note VARCHAR(9) DEFAULT 'new');"
 ROWS = "op string, txn int, id int, name string, note string"
@@ -40,9 +42,11 @@ def log_of(form: ChangeForm, *rows: tuple[Any, ...], old_rows: OldRows = "previo
     """The complete changes of rows."""
     form.check()
     changes = partial_changes(form, batch(form, *rows))
-    in_order = changes.sort_by([(name, "ascending") for name in IN_ORDER])
-    complete = RowHistories(form.key, old_rows, form.number).completed(in_order)
-    by_time = complete.sort_by([("commit_seq", "ascending"), ("row_key", "ascending")])
+    log = LocalEngine().of_batches([changes], CHANGE_LOG)
+    complete = RowHistories(form.key, old_rows, form.number).complete(log).batches()
+    by_time = pa.Table.from_batches(complete, CHANGE_LOG).sort_by(
+        [("commit_seq", "ascending"), ("row_key", "ascending")]
+    )
     return [tuple(row.values()) for row in by_time.to_pylist()]
 
 

@@ -48,7 +48,7 @@ class RowHistories:
         by_row = changes.shuffle(ROW, Order(IN_ORDER))
         if self.old_rows == "previous":
             return by_row.map(self._following, CHANGE_LOG)
-        return by_row.map_groups(self.completed, (*ROW, "commit_seq"), CHANGE_LOG)
+        return by_row.map_groups(self._checked, (*ROW, "commit_seq"), CHANGE_LOG)
 
     def _following(self, batches: Batches) -> Batches:
         """Complete batches that follow each other: of those before, one change is enough."""
@@ -58,14 +58,11 @@ class RowHistories:
                 yield self._with_previous(batch, last)
                 last = batch.slice(batch.num_rows - 1)
 
-    def completed(self, changes: ChangeBatch) -> ChangeBatch:
-        """Return complete changes of whole groups (shape ``CHANGE_LOG``).
+    def _checked(self, changes: ChangeBatch) -> ChangeBatch:
+        """Return the complete changes of whole transactions, whose rows have all old images.
 
-        :param changes: a partial change log, in the order ``IN_ORDER``.
         :raises ScenarioError: for changes of a row that contradict each other.
         """
-        if self.old_rows == "previous":
-            return self._with_previous(changes, None)
         self._check_positions(changes, first_of_groups(changes, IN_ORDER))
         return self._joined(changes) if self.old_rows == "preimages" else changes
 
