@@ -268,3 +268,22 @@ def test_invalid_old_row_columns(spark: SparkSession, before: str, message: str)
     frame = df if before == "was" else df.drop("was")
     with pytest.raises(ScenarioError, match=message):
         changes(frame, tables(_PEOPLE)["people"], op="op", order="n", before=before)
+
+
+def test_the_previous_change_of_a_row_may_be_in_another_batch(spark: SparkSession) -> None:
+    (table,) = tables(_PEOPLE).values()
+    updates = [("U", txn, 0, 1, f"v{txn}", "x") for txn in range(1, 5)]
+    rows = [("I", 0, 0, 1, "v0", "x"), *updates, ("D", 5, 0, 1, None, None)]
+    df = spark.createDataFrame(rows, _STEPS).coalesce(1)
+    batch_rows = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    usual = spark.conf.get(batch_rows)
+    spark.conf.set(batch_rows, 1)
+    try:
+        log = collected(changes(df, table, op="op", order=("txn", "place")))
+    finally:
+        spark.conf.set(batch_rows, usual)
+    dml = "; ".join(f"UPDATE people SET name='v{txn}' WHERE id=1" for txn in range(1, 5))
+    expected = session_rows(
+        _PEOPLE, f"INSERT INTO people VALUES (1,'v0','x'); {dml}; DELETE FROM people WHERE id=1"
+    )
+    assert log == expected
