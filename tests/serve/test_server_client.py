@@ -33,8 +33,8 @@ SQL = "CREATE TABLE t (id INT PRIMARY KEY, v INT);\nINSERT INTO t VALUES (1, 10)
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
-    Path("orders.sql").write_text(SQL)
-    return "orders.sql"
+    Path("served.sql").write_text(SQL)
+    return "served.sql"
 
 
 def _output(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -47,7 +47,7 @@ def _output(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, s
 def test_a_run_prints_what_the_local_command_prints(
     url: str, kafka: EmbeddedKafka, script: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    local = f"kafka://{kafka.bootstrap}/orders-of-server?protocol=open-protocol&partition-num=3"
+    local = f"kafka://{kafka.bootstrap}/run-by-server?protocol=open-protocol&partition-num=3"
     assert _output(capsys, "run", script, "--sink-uri", local, "--server", url)[0] == 0
     for options in ([], ["--quiet"], ["--json"]):
         wanted = _output(capsys, "run", script, "--sink-uri", local, "--replace", *options)
@@ -128,13 +128,13 @@ def test_errors_are_those_of_the_local_command(
         (["run", "seed_t1", "--engine", "spark"], "--engine cannot be combined with --server"),
         (["verify", "--in", ".", "--engine", "local"], "--engine cannot be combined with --server"),
         (["run", "seed_t1", "--watch"], "--watch requires a scenario file"),
-        (["run", "orders.sql", "--dry-run", "--html", "x.html"], "a report requires a verified run"),
-        (["run", "orders.sql", "--html", "nope/x.html"], "the folder of the report does not exist"),
+        (["run", "served.sql", "--dry-run", "--html", "x.html"], "a report requires a verified run"),
+        (["run", "served.sql", "--html", "nope/x.html"], "the folder of the report does not exist"),
         (["run", "seed_t1", "--nope"], "No such option: --nope (ticdc-producer run --help)"),
         (["verify"], "give exactly one source"),
         (["verify", "--in", "nope"], "nope: cannot be read"),
         (["decode", "nope.jsonl"], "nope.jsonl: cannot be read"),
-        (["decode", "orders.sql"], "orders.sql:1: this line is not a message"),
+        (["decode", "served.sql"], "served.sql:1: this line is not a message"),
     ],
 )
 def test_options_that_are_wrong(
@@ -231,7 +231,11 @@ def _answer(*frames: bytes, content_type: str = CONTENT_TYPE, status: int = 200)
 
 @pytest.mark.parametrize(
     "command",
-    [["run", "orders.sql"], ["verify", "--sink-uri", "kafka:///t"], ["decode", "--sink-uri", "kafka:///t"]],
+    [
+        ["run", "served.sql"],
+        ["verify", "--sink-uri", "kafka:///t"],
+        ["decode", "--sink-uri", "kafka:///t"],
+    ],
 )
 def test_the_client_loads_next_to_nothing(script: str, command: list[str]) -> None:
     """Each module would cost as much as the whole request; `re` and `json` alone half a start of Python."""
@@ -261,7 +265,10 @@ def test_the_client_loads_next_to_nothing(script: str, command: list[str]) -> No
     [
         (frame("read", "/etc/hostname"), "a file that was not named: '/etc/hostname'"),
         (frame("file", "other.txt", "", b"x"), "a path that no option for results names: 'other.txt'"),
-        (frame("file", "orders.sql", "", b"x"), "a path that no option for results names: 'orders.sql'"),
+        (
+            frame("file", "served.sql", "", b"x"),
+            "a path that no option for results names: 'served.sql'",
+        ),
         (frame("file", "golden", "../x.txt", b"x"), "a file that was not named: 'golden/../x.txt'"),
         (frame("file", "golden", "/x.txt", b"x"), "a file that was not named: 'golden//x.txt'"),
         (frame("folder", "..", b""), "a path that no option for results names: '..'"),
