@@ -33,8 +33,8 @@ SQL = "CREATE TABLE t (id INT PRIMARY KEY, v INT);\nINSERT INTO t VALUES (1, 10)
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
-    Path("served.sql").write_text(SQL)
-    return "served.sql"
+    Path("client.sql").write_text(SQL)
+    return "client.sql"
 
 
 def _output(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -128,13 +128,13 @@ def test_errors_are_those_of_the_local_command(
         (["run", "seed_t1", "--engine", "spark"], "--engine cannot be combined with --server"),
         (["verify", "--in", ".", "--engine", "local"], "--engine cannot be combined with --server"),
         (["run", "seed_t1", "--watch"], "--watch requires a scenario file"),
-        (["run", "served.sql", "--dry-run", "--html", "x.html"], "a report requires a verified run"),
-        (["run", "served.sql", "--html", "nope/x.html"], "the folder of the report does not exist"),
+        (["run", "client.sql", "--dry-run", "--html", "x.html"], "a report requires a verified run"),
+        (["run", "client.sql", "--html", "nope/x.html"], "the folder of the report does not exist"),
         (["run", "seed_t1", "--nope"], "No such option: --nope (ticdc-producer run --help)"),
         (["verify"], "give exactly one source"),
         (["verify", "--in", "nope"], "nope: cannot be read"),
         (["decode", "nope.jsonl"], "nope.jsonl: cannot be read"),
-        (["decode", "served.sql"], "served.sql:1: this line is not a message"),
+        (["decode", "client.sql"], "client.sql:1: this line is not a message"),
     ],
 )
 def test_options_that_are_wrong(
@@ -232,7 +232,7 @@ def _answer(*frames: bytes, content_type: str = CONTENT_TYPE, status: int = 200)
 @pytest.mark.parametrize(
     "command",
     [
-        ["run", "served.sql"],
+        ["run", "client.sql"],
         ["verify", "--sink-uri", "kafka:///t"],
         ["decode", "--sink-uri", "kafka:///t"],
     ],
@@ -266,8 +266,8 @@ def test_the_client_loads_next_to_nothing(script: str, command: list[str]) -> No
         (frame("read", "/etc/hostname"), "a file that was not named: '/etc/hostname'"),
         (frame("file", "other.txt", "", b"x"), "a path that no option for results names: 'other.txt'"),
         (
-            frame("file", "served.sql", "", b"x"),
-            "a path that no option for results names: 'served.sql'",
+            frame("file", "client.sql", "", b"x"),
+            "a path that no option for results names: 'client.sql'",
         ),
         (frame("file", "golden", "../x.txt", b"x"), "a file that was not named: 'golden/../x.txt'"),
         (frame("file", "golden", "/x.txt", b"x"), "a file that was not named: 'golden//x.txt'"),
