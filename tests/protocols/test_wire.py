@@ -202,3 +202,15 @@ def test_an_object_that_cannot_be_read_is_not_compared() -> None:
     for canonical in (True, False):
         digests = claim_check(canonical=canonical)
         assert digests.of_messages([None], [value], [1], missing).tolist() == [0]
+
+
+@pytest.mark.parametrize("included", [False, True])
+def test_messages_that_differ_in_excluded_numbers_have_equal_digests(included: bool) -> None:
+    digests = wire_digests("debezium", {"debezium_include_start_ts": included})
+    assert digests is not None
+    source = (
+        b'{"payload":{"source":{"commit_ts":9,"start_ts":%d,"cluster_id":"c"},"ts_ms":%d,"after":{"id":%d}}}'
+    )
+    values = [source % numbers for numbers in ((1, 1, 1), (1, 20, 1), (30, 1, 1), (1, 1, 4))]
+    first, later, started, other = digests.of_messages([None] * 4, values, [1] * 4, contents({}))
+    assert (later == first, started == first, other == first) == (True, included, False)

@@ -138,6 +138,7 @@ def expected_messages(job: Job, events: Dataset) -> ExpectedMessages | None:
     return ExpectedMessages(
         canonical_events=reencoded_events(job, events, "canonical form"),
         messages=reencoded_messages(job, events),
+        eventless=reencoded_messages(job, events, eventless=True),
         forms=partial(canonical_forms, wire, claimed_contents("")),
     )
 

@@ -109,7 +109,8 @@ def wire_digests(
     claims = options.get("large_message_handle_option") == "claim-check"
     for option, paths in form.excluded_with.items():
         if options.get(option):
-            form = replace(form, excluded={**form.excluded, **paths})
+            repeatable = form.repeatable_with.get(option, form.repeatable)
+            form = replace(form, excluded={**form.excluded, **paths}, repeatable=repeatable)
     if form.form_of is not None:
         form = replace(form, form=form.form_of(options))
     if in_files:

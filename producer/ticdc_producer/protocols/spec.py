@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, Literal, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, cast
 
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.hints import nearest
@@ -14,6 +14,9 @@ from ticdc_producer.model.parameter import Parameter, Profile, SinkKind
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.wire import WireFormat
+
+if TYPE_CHECKING:  # not every command reads Arrow columns
+    import pyarrow as pa
 
 Part: TypeAlias = Literal["key", "value"]
 SchemaIDs: TypeAlias = Mapping[tuple[Part, str], int]
@@ -50,6 +53,12 @@ Check: TypeAlias = Callable[[Mapping[str, Plain], Sequence[str], bool], None]
 @cache
 def _field_names(options: Hashable) -> frozenset[str]:
     return frozenset(option.name for option in fields(cast(Any, options)))
+
+
+def _every_row(values: pa.Array) -> pa.Array:
+    import pyarrow as pa
+
+    return pa.array(range(len(values)), pa.uint64())
 
 
 def _accept(_options: Mapping[str, Plain], _topics: Sequence[str], _reaches_kafka: bool) -> None:
@@ -175,6 +184,8 @@ class ProtocolSpec:
     :param signature: recognizes its messages; None if they are not recognized.
     :param described_versions: the table versions that a message value describes, for protocols whose row
         messages do not describe their columns.
+    :param describing: the rows of a column of message values that may describe table versions, found without
+        a look at each value.
     :param file_format: the form in which the storage sink writes it; None if it does not.
     :param log_lines: a message of a partition (number, key, value) as lines of a consumer's log, for the
         preview of a run.
@@ -205,6 +216,7 @@ class ProtocolSpec:
     check: Check = _accept
     signature: Signature | None = None
     described_versions: Callable[[bytes], frozenset[Hashable]] | None = None
+    describing: Callable[[pa.Array], pa.Array] = _every_row
     file_format: FileFormat | None = None
     log_lines: Callable[[int, bytes, bytes], list[str]] | None = None
     benchmark: tuple[BenchmarkLine, ...] = ()

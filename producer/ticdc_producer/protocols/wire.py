@@ -125,6 +125,7 @@ class WireFormat:
         of the canonical form.
     :param repeatable: returns a value without the bytes that TiCDC writes differently each time. Values with
         equal results have equal canonical forms.
+    :param repeatable_with: by option the function that replaces ``repeatable`` if it is on.
     :param is_eventless: whether a message value is one without events, such as the description of a table;
         None: the protocol has none.
     """
@@ -138,6 +139,7 @@ class WireFormat:
     form_of: Callable[[Mapping[str, object]], Callable[[bytes], object]] | None = None
     by_form: bool = False
     repeatable: Callable[[bytes], bytes] | None = None
+    repeatable_with: Mapping[str, Callable[[bytes], bytes]] = field(default_factory=dict)
     is_eventless: Callable[[bytes], bool] | None = None
 
     def not_compared(self, *, claims: bool) -> dict[str, str]:

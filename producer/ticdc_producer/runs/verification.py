@@ -16,24 +16,25 @@ from ticdc_producer.model.shapes import DECODED, BatchFunction
 from ticdc_producer.oracle import Oracle
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.registry import wire_digests
-from ticdc_producer.protocols.spec import Options
+from ticdc_producer.protocols.spec import Options, ProtocolSpec
+from ticdc_producer.protocols.wire import WireDigests
 from ticdc_producer.runs.decode import with_protocol_hint
 from ticdc_producer.runs.verify_options import verify_options
 from ticdc_producer.simulate.schemas import with_schemas
 from ticdc_producer.targets.claims import claimed_contents
 from ticdc_producer.targets.decode import canonical_forms, event_decoder, eventless_digests
-from ticdc_producer.targets.record_batches import with_table_schemas
+from ticdc_producer.targets.record_batches import TableDescriptions, described_rows, with_table_schemas
 from ticdc_producer.verifier.check import check_messages
 from ticdc_producer.verifier.comparison import Comparison
 from ticdc_producer.verifier.finding import Finding
 from ticdc_producer.verifier.findings import enabled_invariants
-from ticdc_producer.verifier.match import ExpectedState
+from ticdc_producer.verifier.match import ExpectedState, ExpectedStream
 from ticdc_producer.verifier.options import Strictness, VerifyOptions
 from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.stream_stats import StreamStats
 from ticdc_producer.verifier.table_state import StateComparison
 from ticdc_producer.verifier.verdict import Verdict
-from ticdc_producer.verifier.wire import WireDecoder
+from ticdc_producer.verifier.wire import Eventless, EventlessMessages, WireDecoder
 
 _USUAL = Strictness()
 
@@ -92,7 +93,7 @@ def verify_messages(
     own = schemas or ({} if job is None else job.known_schemas)
     of_folder = changefeed.model_copy(update={"schema_registry": ""}) if schemas else changefeed
     decode_options = with_schemas(decode_options, of_folder, messages.rows, own)
-    decode_options = with_table_schemas(messages.rows, changefeed.protocol, decode_options)
+    decode_options, eventless = _described(messages.rows, changefeed.spec, decode_options)
     decode = event_decoder(changefeed.protocol, decode_options, claims)
     if topics is None:
         topics = _topics(messages.rows) if job is None else job.stream.topic_partitions.topics
@@ -105,8 +106,7 @@ def verify_messages(
         return states
 
     events = None if oracle is None else oracle.events()
-    compares = events is not None and events.wire is not None
-    wire = wire_decoder(changefeed, decode_options, claims) if compares else None
+    wire = wire_decoder(changefeed, decode_options, events, claims, eventless)
     read = decode if wire is None else wire.decode_bytes
     checked = check_messages(engine, messages, read, options, events, expected_states, wire)
     comparison = checked.comparison if oracle is None else oracle.complete(checked.comparison)
@@ -123,15 +123,59 @@ def verify_messages(
 EVENTS_ALONE = {"bytes of messages": "the decoded events alone are compared here"}
 
 
-def wire_decoder(changefeed: Changefeed, options: Options, claims: str = "") -> WireDecoder | None:
-    """Return what reads the bytes of delivered messages; None if those of the protocol are not compared.
+def _described(
+    messages: Dataset, spec: ProtocolSpec, options: Options
+) -> tuple[Options, EventlessMessages | None]:
+    """Add the table schemas in the messages to the options, and return the messages without events.
+
+    Both are found in one pass.
+    """
+    digests = wire_digests(spec.name, options, canonical=True)
+    eventless = _eventless(spec, digests)
+    if eventless is None or spec.described_versions is None:
+        return with_table_schemas(messages, spec.name, options), None
+
+    def of_part(_part: Part, batches: Batches) -> tuple[list[bytes], EventlessMessages]:
+        own, others = TableDescriptions(spec), EventlessMessages()
+        for batch in batches:
+            described = described_rows(spec, batch)
+            own.add(filter(None, described.column("value").to_pylist()))
+            others.add(described, eventless)
+        return own.values, others
+
+    descriptions, total = TableDescriptions(spec), EventlessMessages()
+    for values, others in messages.select(*_MESSAGE).results(of_part):
+        descriptions.add(values)
+        total.merge([others])
+    return {**options, "table_descriptions": tuple(descriptions.values)}, total
+
+
+_MESSAGE = ("topic", "partition", "offset", "key", "value")
+
+
+def _eventless(spec: ProtocolSpec, digests: WireDigests | None) -> Eventless | None:
+    if digests is None or digests.format.is_eventless is None:
+        return None
+    return partial(eventless_digests, spec, digests)
+
+
+def wire_decoder(
+    changefeed: Changefeed,
+    options: Options,
+    expected: ExpectedStream | None,
+    claims: str = "",
+    delivered_eventless: EventlessMessages | None = None,
+) -> WireDecoder | None:
+    """Return what reads the bytes of delivered messages; None if they are not compared.
 
     :param options: with the table schemas in the messages, see ``with_table_schemas``.
+    :param expected: the stream with which they are compared.
     :param claims: location of the claim-check objects.
+    :param delivered_eventless: the messages without events; None: they are not compared.
     """
     protocol, in_files = changefeed.protocol, changefeed.in_files
     digests = wire_digests(protocol, options, canonical=True, in_files=in_files)
-    if digests is None:
+    if digests is None or expected is None or expected.wire is None:
         return None
     of_bytes = wire_digests(protocol, options, in_files=in_files)
     return WireDecoder(
@@ -139,7 +183,8 @@ def wire_decoder(changefeed: Changefeed, options: Options, claims: str = "") -> 
         decode_bytes=event_decoder(protocol, options, claims, of_bytes),
         forms=partial(canonical_forms, digests, claimed_contents(claims)),
         not_compared=digests.not_compared,
-        eventless=None if digests.format.is_eventless is None else partial(eventless_digests, digests),
+        eventless=_eventless(changefeed.spec, digests),
+        delivered_eventless=delivered_eventless,
     )
 
 

@@ -11,6 +11,7 @@ from heapq import merge
 from operator import itemgetter
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Part, Stored
 from ticdc_producer.faults.event_traps import integers
@@ -202,16 +203,18 @@ def reencoded_events(job: Job, events: Dataset, digests: Digests = "bytes") -> D
     return rows.map(lambda batches: expected(job, encoded_batches(batches)), EXPECTED_WIRE).reused()
 
 
-def reencoded_messages(job: Job, events: Dataset) -> Dataset:
+def reencoded_messages(job: Job, events: Dataset, *, eventless: bool = False) -> Dataset:
     """Return the messages of the expected events (``message_rows.STORED_MESSAGES``), encoded whenever they
     are needed.
 
     :param events: the ordered event stream, without illegal faults.
+    :param eventless: keep only the messages without events.
     """
     plan = job.encode_plan(skip_rejected=True, faults=False)
 
     def messages(batches: Batches) -> Batches:
-        return (batch for _, batch in encode_part(plan, frozenset([MESSAGE]), None, batches))
+        for _, batch in encode_part(plan, frozenset([MESSAGE]), None, batches):
+            yield batch.filter(pc.equal(batch.column("events"), 0)) if eventless else batch
 
     return events.select(*needed_columns(faults=False)).map(messages, STORED_MESSAGES)
 

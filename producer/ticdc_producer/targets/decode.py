@@ -28,7 +28,7 @@ from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.arrow_text import lengths
 from ticdc_producer.protocols.base import Decoder
 from ticdc_producer.protocols.registry import detect_protocol, signatures
-from ticdc_producer.protocols.spec import Options
+from ticdc_producer.protocols.spec import Options, ProtocolSpec
 from ticdc_producer.protocols.wire import Contents, WireDigests, contents
 from ticdc_producer.targets.claims import claimed_contents, with_claim_check
 
@@ -304,12 +304,17 @@ def canonical_forms(
     return forms
 
 
-def eventless_digests(wire: WireDigests, messages: pa.RecordBatch) -> list[tuple[int, int]]:
+def eventless_digests(
+    spec: ProtocolSpec, wire: WireDigests, messages: pa.RecordBatch
+) -> list[tuple[int, int]]:
     """Return row and digest of the messages without events.
 
     :param messages: with the columns ``key`` and ``value`` of ``MESSAGES``.
     """
-    return wire.eventless(messages.column("key").to_pylist(), messages.column("value").to_pylist())
+    rows = spec.describing(messages.column("value"))
+    keys, values = (messages.column(name).take(rows).to_pylist() for name in ("key", "value"))
+    numbers = rows.to_pylist()
+    return [(numbers[index], digest) for index, digest in wire.eventless(keys, values)]
 
 
 def _decoded_batch(

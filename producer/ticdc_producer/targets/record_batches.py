@@ -5,10 +5,10 @@ A part decodes a piece of a partition, so it gets the table schemas of all parts
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from ticdc_producer.model.event import ClaimObject, Record
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.arrow_text import as_int64
 from ticdc_producer.protocols.message_batch import Headers, MessageBatch
-from ticdc_producer.protocols.spec import Options
+from ticdc_producer.protocols.spec import Options, ProtocolSpec
 
 if TYPE_CHECKING:
     from ticdc_producer.targets.golden.read import MessageLine
@@ -75,8 +75,34 @@ def _header_lists(of_messages: Sequence[Sequence[tuple[str, bytes]]]) -> pa.List
     )
 
 
-VersionReader: TypeAlias = Callable[[bytes], frozenset[Hashable]]
-"""Returns the table versions that a message value describes."""
+class TableDescriptions:
+    """Collects the messages that describe tables, the first for each version.
+
+    :ivar values: their values.
+    """
+
+    def __init__(self, spec: ProtocolSpec) -> None:
+        self.values: list[bytes] = []
+        self._versions_of = spec.described_versions
+        self._versions: set[Hashable] = set()
+
+    def add(self, values: Iterable[bytes]) -> None:
+        """Add the values of messages, of which some may describe tables."""
+        if self._versions_of is None:
+            return
+        for value in values:
+            versions = self._versions_of(value)
+            if not versions <= self._versions:
+                self._versions |= versions
+                self.values.append(value)
+
+
+def described_rows(spec: ProtocolSpec, messages: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the messages that may describe tables, in their order.
+
+    :param messages: with the column ``value`` of ``MESSAGES``.
+    """
+    return messages.take(spec.describing(messages.column("value")))
 
 
 def with_table_schemas(messages: Dataset, protocol: str, options: Options) -> Options:
@@ -86,27 +112,20 @@ def with_table_schemas(messages: Dataset, protocol: str, options: Options) -> Op
 
     :param messages: with the column ``value`` of ``MESSAGES``, in any order.
     """
-    versions_of = registry.protocol_spec(protocol).described_versions
-    if versions_of is None:
+    spec = registry.protocol_spec(protocol)
+    if spec.described_versions is None:
         return options
 
-    def descriptions(_part: Part, batches: Batches) -> list[bytes]:
-        values = (value for batch in batches for value in batch.column("value").to_pylist() if value)
-        return [*_first_of_each(values, versions_of)]
+    def of_part(_part: Part, batches: Batches) -> list[bytes]:
+        descriptions = TableDescriptions(spec)
+        for batch in batches:
+            descriptions.add(filter(None, described_rows(spec, batch).column("value").to_pylist()))
+        return descriptions.values
 
-    of_parts = messages.select("value").results(descriptions)
-    values = (value for of_part in of_parts for value in of_part)
-    return {**options, "table_descriptions": tuple(_first_of_each(values, versions_of))}
-
-
-def _first_of_each(values: Iterable[bytes], versions_of: VersionReader) -> Iterator[bytes]:
-    """Yield the values that describe a version that no earlier value describes."""
-    seen: set[Hashable] = set()
-    for value in values:
-        versions = versions_of(value)
-        if not versions <= seen:
-            seen |= versions
-            yield value
+    descriptions = TableDescriptions(spec)
+    for values in messages.select("value").results(of_part):
+        descriptions.add(values)
+    return {**options, "table_descriptions": tuple(descriptions.values)}
 
 
 SENT_COLUMNS = ("topic", "partition", "key", "value", "headers", "type", "events", "commit_ts", "claims")

@@ -45,7 +45,7 @@ from ticdc_producer.verifier.match import (
     add_out_of_order,
     compare_states,
 )
-from ticdc_producer.verifier.message_comparison import MessageComparison, comparison_of
+from ticdc_producer.verifier.message_comparison import MessageComparison, comparison_of, message_comparison
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes import batch_groups as batching
 from ticdc_producer.verifier.passes.key_groups import KeyGroups
@@ -200,9 +200,9 @@ class _Run:
 
     @property
     def _message_comparison(self) -> MessageComparison | None:
-        if self.wire is None or self.expected is None or self.expected.wire is None:
+        if self.expected is None:
             return None
-        return MessageComparison(self.engine, self.wire, self.expected.wire, self.messages)
+        return message_comparison(self.engine, self.wire, self.expected, self.messages)
 
     def checked(
         self, violations: ViolationCounts, states: Sequence[ExpectedState], stack: ExitStack

@@ -89,10 +89,10 @@ class MessageComparison:
 
         The different messages of a topic are compared, whatever their number and partitions.
         """
-        if self.wire.eventless is None:
+        delivered = self.wire.delivered_eventless
+        if self.wire.eventless is None or delivered is None:
             return comparison
-        expected = eventless_messages(self.expected.messages, self.wire.eventless)
-        delivered = eventless_messages(self.delivered.rows, self.wire.eventless)
+        expected = eventless_messages(self.expected.eventless, self.wire.eventless)
         if not (expected.complete and delivered.complete):
             return replace(comparison, not_compared={**comparison.not_compared, _EVENTLESS: _TOO_MANY})
         return self._with(comparison, expected, delivered)
@@ -130,6 +130,15 @@ class MessageComparison:
         return lines
 
 
+def message_comparison(
+    engine: Engine, wire: WireDecoder | None, expected: ExpectedStream, delivered: Messages
+) -> MessageComparison | None:
+    """Return what compares messages; None if decoded events alone are compared."""
+    if wire is None or expected.wire is None:
+        return None
+    return MessageComparison(engine, wire, expected.wire, delivered)
+
+
 def comparison_of(
     differences: Differences,
     expected: ExpectedStream,
@@ -165,9 +174,8 @@ def compare_events(
     """
     options = VerifyOptions()
     differences = event_differences(engine, expected.events, decoded, options)
-    messages = None
-    if wire is not None and expected.wire is not None:
-        messages = MessageComparison(engine, wire, expected.wire, delivered)
+    messages = message_comparison(engine, wire, expected, delivered)
+    if messages is not None:
         messages.compare_forms(differences, options)
     return comparison_of(differences, expected, events_at(decoded, differences.delivered_examples), messages)
 

@@ -7,7 +7,7 @@ themselves, of a few messages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, TypeAlias
@@ -39,11 +39,13 @@ class ExpectedMessages:
 
     :param canonical_events: the events with digests of the canonical form (shape ``EXPECTED_WIRE``).
     :param messages: shape ``MESSAGES``, and their claim-check objects.
+    :param eventless: those without events.
     :param forms: returns canonical forms.
     """
 
     canonical_events: Dataset
     messages: Dataset
+    eventless: Dataset
     forms: Forms
 
 
@@ -56,7 +58,8 @@ class WireDecoder:
     :param decode: the same with digests of the canonical form.
     :param forms: returns canonical forms.
     :param not_compared: the paths of members that are not in a canonical form, with the reasons.
-    :param eventless: finds the messages without events; None: the protocol has none.
+    :param eventless: finds the messages without events; None: they are not compared.
+    :param delivered_eventless: those that were delivered.
     """
 
     decode_bytes: BatchFunction
@@ -64,6 +67,7 @@ class WireDecoder:
     forms: Forms
     not_compared: Mapping[str, str] = field(default_factory=dict)
     eventless: Eventless | None = None
+    delivered_eventless: EventlessMessages | None = None
 
 
 def different_members(expected: bytes, delivered: bytes) -> str:
@@ -128,8 +132,21 @@ class EventlessMessages:
     by_topic: dict[str, dict[int, Offset]] = field(default_factory=dict)
     complete: bool = True
 
-    def add(self, topic: str, digest: int, position: Offset) -> None:
-        """Add a message."""
+    def add(self, messages: pa.RecordBatch, eventless: Eventless) -> None:
+        """Add those of some messages (with the columns of ``MESSAGES`` but the headers)."""
+        for row, digest in eventless(messages):
+            topic, partition, offset = (messages.column(name)[row].as_py() for name in _MESSAGE)
+            self._add(topic, digest, (topic, partition, offset))
+
+    def merge(self, others: Iterable[EventlessMessages]) -> None:
+        """Add those of other parts."""
+        for other in others:
+            self.complete &= other.complete
+            for topic, known in other.by_topic.items():
+                for digest, position in known.items():
+                    self._add(topic, digest, position)
+
+    def _add(self, topic: str, digest: int, position: Offset) -> None:
         known = self.by_topic.setdefault(topic, {})
         if digest in known or len(known) < _MAX_EVENTLESS:
             known[digest] = min(known.get(digest, position), position)
@@ -146,17 +163,11 @@ def eventless_messages(messages: Dataset, eventless: Eventless) -> EventlessMess
     def of_part(_part: Part, batches: Batches) -> EventlessMessages:
         own = EventlessMessages()
         for batch in batches:
-            for row, digest in eventless(batch):
-                topic, partition, offset = (batch.column(name)[row].as_py() for name in _MESSAGE)
-                own.add(topic, digest, (topic, partition, offset))
+            own.add(batch, eventless)
         return own
 
     total = EventlessMessages()
-    for part in messages.select(*_MESSAGE, "key", "value").results(of_part):
-        total.complete &= part.complete
-        for topic, known in part.by_topic.items():
-            for digest, position in known.items():
-                total.add(topic, digest, position)
+    total.merge(messages.select(*_MESSAGE, "key", "value").results(of_part))
     return total
 
 

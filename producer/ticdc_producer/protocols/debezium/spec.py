@@ -51,6 +51,13 @@ def _check(options: Mapping[str, Plain], _topics: Sequence[str], _reaches_kafka:
             )
 
 
+_without_ts_ms = partial(without_number, b'},"ts_ms":')
+
+
+def _without_start_ts(value: bytes) -> bytes:
+    return _without_ts_ms(without_number(b',"start_ts":', value))
+
+
 SPEC = ProtocolSpec(
     name="debezium",
     title="Debezium",
@@ -104,6 +111,7 @@ SPEC = ProtocolSpec(
                 "value.payload.source.start_ts": "a scenario has no start-ts of transactions"
             }
         },
-        repeatable=partial(without_number, b'},"ts_ms":'),
+        repeatable=_without_ts_ms,
+        repeatable_with={"debezium_include_start_ts": _without_start_ts},
     ),
 )

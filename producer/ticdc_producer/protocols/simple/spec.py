@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.model.option_type import Choice, IntRange, Plain
@@ -20,6 +21,9 @@ from ticdc_producer.protocols.spec import (
     Signature,
 )
 from ticdc_producer.protocols.wire import WireFormat, json_form, without_number
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _COUNT = IntRange(0, (1 << 63) - 1)
 _ONCE = {"send_bootstrap_interval_in_sec": 1 << 40, "send_bootstrap_in_msg_count": 1 << 40}
@@ -48,6 +52,12 @@ def _described_versions(value: bytes) -> frozenset[Hashable]:
     from ticdc_producer.protocols.simple.decoder import schema_versions
 
     return schema_versions(value)
+
+
+def _describing(values: pa.Array) -> pa.Array:
+    from ticdc_producer.protocols.simple.decoder import rows_with_schemas
+
+    return rows_with_schemas(values)
 
 
 def _is_bootstrap(value: bytes) -> bool:
@@ -128,6 +138,7 @@ SPEC = ProtocolSpec(
         matches=_matches, description="JSON with version, type and commitTs, and a type of the protocol"
     ),
     described_versions=_described_versions,
+    describing=_describing,
     benchmark=(BenchmarkLine(options=_ONCE, minimal=_minimal),),
     conformance=ConformanceOptions(histories={}, variants=({"encoding-format": "avro"},)),
     wire=WireFormat(

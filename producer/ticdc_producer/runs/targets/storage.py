@@ -89,8 +89,7 @@ def storage_verdict(
     rows = storage_rows(engine, listing, protocol, options)
     options_of_rows = reading_options(listing, options, names)
     decode = event_decoder(protocol, options_of_rows)
-    compares = expected is not None and expected.wire is not None
-    wire = wire_decoder(changefeed, options_of_rows) if compares else None
+    wire = wire_decoder(changefeed, options_of_rows, expected)
     decoded = rows.map(decode, DECODED) if wire is None else rows.map(wire.decode_bytes, DECODED_WIRE)
     with decoded.cached() as stream:
         kinds: Counter[str] = Counter()
