@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from ticdc_producer.scenario.sql.text.statements import split_statements
+from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.sql.text.statements import Statement, split_statements
 
 
 def cut(text: str, line: int = 1) -> list[tuple[str, int]]:
@@ -47,3 +51,43 @@ def test_executable_comments_run_but_the_text_is_as_typed() -> None:
 def test_an_executable_comment_in_a_string_is_text() -> None:
     (statement,) = split_statements("a '/*! b */'")
     assert [token.text for token in statement.tokens] == ["a", "/*! b */"]
+
+
+_WORDS = st.sampled_from([
+    "a", "t1", "x", "b", "0x", "1a", "e5", ".", "-", "--", "*", "/", "*/", "/*+ h */", "`n`", "_utf8mb4", "@",
+    "(", ",", "=", " ", "\n", "\t", "/* c */", "# c\n", "-- c\n", "/*! e */", "\\", "é",
+])  # fmt: skip
+_LITERALS = [
+    ["1", "2.5", "3.", "1e5", "77", "1e"],
+    ["'a'", "'it''s'", "'\\';'", '"q"', "''", "';'", "'\n'", "'--'", "'/*'"],
+    ["x'1f'", "0x1F", "X''", "0x"],
+    ["b'1'", "0b01", "B'0'"],
+]
+_KIND = st.sampled_from(_LITERALS)
+
+
+@given(
+    st.lists(st.lists(_WORDS, max_size=3).map("".join), min_size=1, max_size=4),
+    st.lists(_KIND, min_size=4, max_size=4),
+    st.lists(st.lists(st.integers(0, 8), min_size=4, max_size=4), min_size=5, max_size=9),
+)
+def test_statements_of_a_shape_are_read_as_each_alone(
+    texts: list[str], kinds: list[list[str]], choices: list[list[int]]
+) -> None:
+    rows = [[of[choice % len(of)] for of, choice in zip(kinds, row, strict=True)] for row in choices]
+    scripts = ["".join(part for pair in zip(texts, row, strict=False) for part in pair) + ";" for row in rows]
+    try:
+        alone = [statement for text in scripts for statement in split_statements(text)]
+        together = [*split_statements("".join(scripts))]
+    except ScenarioError:
+        return  # an open quote or comment changes what the next statement is
+    if len(alone) == len(together):
+        lines = [statement.line for statement in together]
+        assert lines == sorted(lines)
+        assert [replace_line(statement) for statement in together] == [
+            replace_line(statement) for statement in alone
+        ]
+
+
+def replace_line(statement: Statement) -> Statement:
+    return msgspec.structs.replace(statement, line=1)
