@@ -17,6 +17,8 @@ USAGE = [
         "Missing option '--actual' (ticdc-producer verify state --help)",
     ),
     (["golden", "diff", "x"], "Missing argument 'B'"),
+    (["verify", "docs"], "a folder is given as --in docs"),
+    (["verify", "kafka://u:s@h/t"], "a topic is given as --sink-uri URI"),
     (["traps", "lst"], "No such command 'lst'. Did you mean 'list'?"),
 ]
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from ticdc_producer.cli.options import Json, JunitXml, Quiet, refuse_options, with_options, with_registry
 from ticdc_producer.cli.progress import ProgressDisplay
 from ticdc_producer.cli.reports import Reports, scenario_source
 from ticdc_producer.runs.options import VERIFY, check_options
+
+if TYPE_CHECKING:
+    from typer._click.core import Command, Context
 
 
 def state(
@@ -117,7 +121,18 @@ def _parse_table_map(pairs: list[str] | tuple[()]) -> dict[str, str]:
     return table_map
 
 
-app = typer.Typer(invoke_without_command=True)
+class _Verify(TyperGroup):
+    """``verify``, whose argument is a subcommand: a folder or topic is an option."""
+
+    def resolve_command(self, ctx: Context, args: list[str]) -> tuple[str | None, Command | None, list[str]]:
+        if "://" in args[0]:
+            ctx.fail("a topic is given as --sink-uri URI")
+        if args[0] not in self.commands and Path(args[0]).exists():
+            ctx.fail(f"a folder is given as --in {args[0]}")
+        return super().resolve_command(ctx, args)
+
+
+app = typer.Typer(cls=_Verify, invoke_without_command=True)
 app.command("state")(state)
 
 
