@@ -11,9 +11,6 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
 from typing import TypeAlias
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Image, Op, ResolvedEvent, RowEvent, Value
@@ -37,7 +34,7 @@ from ticdc_producer.protocols.simple.envelope import (
 )
 from ticdc_producer.protocols.value_parsers import Parser, parser_for
 
-_SCHEMA_NAME = b'ableSchema"'
+SCHEMA_NAME = b'ableSchema"'
 """The end of the names of the members that have table schemas."""
 _Version: TypeAlias = tuple[str, str, int]
 """Database, table, version."""
@@ -127,24 +124,11 @@ def _parsed(value: bytes, max_bytes: int = DEFAULT_LIMIT) -> SimpleEnvelope:
     return parse_avro_envelope(value) if is_avro(value) else parse_envelope(plain(value, "value", max_bytes))
 
 
-def rows_with_schemas(values: pa.Array) -> pa.Array:
-    """Return the rows of the message values that may contain table schemas.
-
-    JSON is searched for a name; compressed and Avro values are not.
-
-    >>> import pyarrow as pa
-    >>> rows_with_schemas(pa.array([b'{"data":{}}', b'{"tableSchema":{}}', None, b"Obj"])).to_pylist()
-    [1, 3]
-    """
-    is_json, named = pc.starts_with(values, b"{"), pc.match_substring(values, _SCHEMA_NAME)
-    return pc.indices_nonzero(pc.fill_null(pc.or_(pc.invert(is_json), named), False))
-
-
 def schema_versions(value: bytes) -> frozenset[Hashable]:
     """Return the table versions whose schema a message contains; empty if it does not decode."""
     try:
         text = value if is_avro(value) else plain(value, "value")
-        if not is_avro(value) and _SCHEMA_NAME not in text:
+        if not is_avro(value) and SCHEMA_NAME not in text:
             return frozenset()
         return frozenset((schema.schema, schema.table, schema.version) for schema in _schemas(_parsed(text)))
     except DecodeError:

@@ -55,9 +55,20 @@ def _described_versions(value: bytes) -> frozenset[Hashable]:
 
 
 def _describing(values: pa.Array) -> pa.Array:
-    from ticdc_producer.protocols.simple.decoder import rows_with_schemas
+    """Return the rows of the message values that may contain table schemas.
 
-    return rows_with_schemas(values)
+    JSON is searched for a name; compressed and Avro values are not.
+
+    >>> import pyarrow as pa
+    >>> _describing(pa.array([b'{"data":{}}', b'{"tableSchema":{}}', None, b"Obj"])).to_pylist()
+    [1, 3]
+    """
+    import pyarrow.compute as pc
+
+    from ticdc_producer.protocols.simple.decoder import SCHEMA_NAME
+
+    is_json, named = pc.starts_with(values, b"{"), pc.match_substring(values, SCHEMA_NAME)
+    return pc.indices_nonzero(pc.fill_null(pc.or_(pc.invert(is_json), named), False))
 
 
 def _is_bootstrap(value: bytes) -> bool:

@@ -9,7 +9,7 @@ Dumps put ``DELIMITER`` around stored programs, whose bodies contain ``;``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -33,7 +33,7 @@ _LETTERS = rf"(?![0-9xXbB])[{_WORD_CHARACTERS}]++"
 """A word that cannot be a literal."""
 _SIGN = r"[\s,()=<>+!%&|^~{}\[\]:?\\]"
 _STRING = r"""(?:'[^'\\]*+(?:(?:''|\\.)[^'\\]*+)*+'|"[^"\\]*+(?:(?:""|\\.)[^"\\]*+)*+")"""
-_LITERALS = {"number": _NUMBER, "string": _STRING, "hex": _HEX, "bits": _BITS}
+LITERAL_PATTERNS = {"number": _NUMBER, "string": _STRING, "hex": _HEX, "bits": _BITS}
 _LEXEME = re.compile(
     rf"""
       (?P<number>{_NUMBER})
@@ -97,26 +97,6 @@ def read_shape(
             return offset, (kind, lexeme.group(), lexeme.end())
         offset = lexeme.end()
     return offset, None
-
-
-def shape_pattern(texts: Sequence[str], kinds: Sequence[str]) -> re.Pattern[str]:
-    """Return a pattern that reads a whole statement, up to its ``;``, as ``read_shape`` reads its parts.
-
-    A literal ends where the pattern of its kind ends, and the text between two literals is the same, so no
-    lexeme can end elsewhere.
-
-    :param texts: the text before each literal and after the last one.
-    :param kinds: the kind of each literal.
-    :return: its groups are the statement and its literals.
-
-    >>> shape_pattern(["SELECT ", " + ", ""], ["number", "string"]).match("SELECT 17 + 'a' ;").groups()
-    ("SELECT 17 + 'a'", '17', "'a'")
-    """
-    parts = [texts[0].lstrip(), *texts[1:]]
-    parts[-1] = parts[-1].rstrip()
-    first, *others = map(re.escape, parts)
-    literals = (f"({_LITERALS[kind]}){text}" for kind, text in zip(kinds, others, strict=True))
-    return re.compile(rf"\s*+({first}{''.join(literals)})\s*+;", re.DOTALL)
 
 
 def is_utf8_outside_of_strings(text: str) -> bool:

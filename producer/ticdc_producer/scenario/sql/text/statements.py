@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 
 import msgspec
 
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.scenario.sql.text.dialect import Token, TokenType, words
-from ticdc_producer.scenario.sql.text.lexer import PLACEHOLDERS, Lexeme, read_shape, sections, shape_pattern
+from ticdc_producer.scenario.sql.text.lexer import Lexeme, read_shape, sections
+from ticdc_producer.scenario.sql.text.repeated_shapes import RepeatedShapes
 
 
 class Statement(msgspec.Struct, frozen=True, dict=True):
@@ -127,64 +127,12 @@ def _is_of_definer(statement: Statement, index: int) -> bool:
     )
 
 
-class _RepeatedShapes:
-    """Patterns of the shapes that were read several times, each of which reads a whole statement at once.
-
-    A match takes a fourth of the time of reading literal by literal. Compiling a pattern takes as long as
-    reading a hundred statements, so a shape gets one when it comes for the third time.
-    """
-
-    def __init__(self) -> None:
-        self._counts: dict[str, int] = {}
-        self._patterns: list[tuple[re.Pattern[str], str, tuple[str, ...]]] = []
-
-    def add(self, shape: str, parts: Sequence[str], kinds: Sequence[str]) -> None:
-        """Count a shape without comments that was read.
-
-        :param parts: its parts, where each literal is a placeholder.
-        :param kinds: the kinds of the literals.
-        """
-        if len(kinds) > _MOST_LITERALS or len(shape) > _LONGEST_SHAPE or len(self._counts) >= _MOST_SHAPES:
-            return
-        count = self._counts[shape] = self._counts.get(shape, 0) + 1
-        if count == _REPETITIONS:
-            self._patterns = [(shape_pattern(_texts(parts), kinds), shape, (*kinds,)), *self._patterns]
-            del self._patterns[_PATTERNS:]
-
-    def match(self, text: str, start: int, end: int) -> tuple[re.Match[str], str, tuple[str, ...]] | None:
-        """Return the match of the next statement, with its shape and the kinds of its literals."""
-        for pattern, shape, kinds in self._patterns:
-            if (match := pattern.match(text, start, end)) is not None:
-                return match, shape, kinds
-        return None
-
-
-def _texts(parts: Sequence[str]) -> list[str]:
-    """Return the text before each placeholder and after the last one.
-
-    >>> _texts(["SELECT ", "0", "''"])
-    ['SELECT ', '', '']
-    """
-    texts = [""]
-    for part in parts:
-        if part in _PLACEHOLDERS:
-            texts.append("")
-        else:
-            texts[-1] += part
-    return texts
-
-
-_PLACEHOLDERS = frozenset(PLACEHOLDERS.values())
-_REPETITIONS, _PATTERNS = 3, 8
-_MOST_LITERALS, _LONGEST_SHAPE, _MOST_SHAPES = 64, 1024, 10_000
-
-
 class _Draft:
     """The statement that is being read, and its line."""
 
     def __init__(self, text: str, line: int) -> None:
         self._text = text
-        self._repeated = _RepeatedShapes()
+        self._repeated = RepeatedShapes()
         self._line = self._first_line = line
         self._counted = 0  # offset up to which line breaks are counted
         self._opened = -1  # offset of an executable comment that is still open
