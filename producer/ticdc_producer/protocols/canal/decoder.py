@@ -16,7 +16,7 @@ from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Image, Op, RowEvent, Value
 from ticdc_producer.model.tso import LOGICAL_BITS, MAX_TS, compose
 from ticdc_producer.protocols.base import BadValue
-from ticdc_producer.protocols.canal.wire import Field, fields
+from ticdc_producer.protocols.canal.wire import fields
 from ticdc_producer.protocols.canal_json.envelope import action_code
 from ticdc_producer.protocols.canal_json.jdbc_codes import codes_of
 from ticdc_producer.protocols.value_parsers import Parser, parser_for
@@ -309,53 +309,3 @@ def _text(data: bytes, number: int, first: int, last: int) -> str:
 
 def _error(code: str, expected: str, byte: int) -> DecodeError:
     return DecodeError(code, expected, part="value", byte=byte)
-
-
-_Form: TypeAlias = "dict[str, object]"
-_NAMES: dict[str, dict[int, tuple[str, str]]] = {
-    "entry": {1: ("header", "header"), 2: ("entryType", ""), 3: ("storeValue", "change")},
-    "header": {
-        1: ("version", ""), 5: ("serverenCode", ""), 6: ("executeTime", ""), 7: ("sourceType", ""),
-        8: ("schemaName", ""), 9: ("tableName", ""), 11: ("eventType", ""), 12: ("props", "pair"),
-    },
-    "change": {
-        2: ("eventType", ""), 10: ("isDdl", ""), 11: ("sql", ""), 12: ("rowDatas", "row"),
-        14: ("ddlSchemaName", ""),
-    },
-    "row": {1: ("beforeColumns", "column"), 2: ("afterColumns", "column")},
-    "column": {
-        2: ("sqlType", ""), 3: ("name", ""), 4: ("isKey", ""), 5: ("updated", ""), 6: ("isNull", ""),
-        8: ("value", ""), 10: ("mysqlType", ""),
-    },
-    "pair": {1: ("key", ""), 2: ("value", "")},
-}  # fmt: skip
-
-
-def wire_form(entry: bytes) -> object:
-    """Return the content of an entry, with the names of its fields.
-
-    :raises DecodeError: if it is damaged.
-    """
-    return _form(entry, (0, len(entry)), "entry")
-
-
-def _form(data: bytes, span: Span, kind: str) -> _Form:
-    """Return the content of a message; a field that occurs several times has a list."""
-    values: dict[str, list[object]] = {}
-    for field in fields(data, *span):
-        name, below = _NAMES[kind].get(field[0], (str(field[0]), ""))
-        values.setdefault(name, []).append(_field_form(data, field, below))
-    return {name: of[0] if len(of) == 1 else of for name, of in values.items()}
-
-
-def _field_form(data: bytes, field: Field, below: str) -> object:
-    number, first, last = field
-    if last < 0:
-        return first
-    if below:
-        return _form(data, (first, last), below)
-    content = _content(data, number, first, last)
-    try:
-        return content.decode()
-    except UnicodeDecodeError:
-        return {"bytes": content.hex()}

@@ -29,7 +29,7 @@ def _events(key: bytes | None, value: bytes | None) -> Sequence[EventBytes]:
 
 
 def _form(entry: bytes) -> object:
-    from ticdc_producer.protocols.canal.decoder import wire_form
+    from ticdc_producer.protocols.canal.wire import wire_form
 
     return wire_form(entry)
 

@@ -1,4 +1,4 @@
-"""Fields of Protocol Buffers: their bytes, and a reader that checks every length.
+"""Fields of Protocol Buffers: their bytes, a reader that checks every length, and whole messages as JSON.
 
 A field is a tag (number and wire type), and a number in LEB128 or a length with as many bytes. The numbers of
 fields are those of ``CanalProtocol.proto`` and ``EntryProtocol.proto`` of Alibaba canal 1.1.4.
@@ -81,6 +81,56 @@ def fields(data: bytes, start: int, end: int) -> Iterator[Field]:
             at = after + _FIXED_SIZES[wire_type]
         else:
             raise _error("CANALPB-FIELD", "the tag of a field", at)
+
+
+_Form: TypeAlias = "dict[str, object]"
+_NAMES: dict[str, dict[int, tuple[str, str]]] = {
+    "entry": {1: ("header", "header"), 2: ("entryType", ""), 3: ("storeValue", "change")},
+    "header": {
+        1: ("version", ""), 5: ("serverenCode", ""), 6: ("executeTime", ""), 7: ("sourceType", ""),
+        8: ("schemaName", ""), 9: ("tableName", ""), 11: ("eventType", ""), 12: ("props", "pair"),
+    },
+    "change": {
+        2: ("eventType", ""), 10: ("isDdl", ""), 11: ("sql", ""), 12: ("rowDatas", "row"),
+        14: ("ddlSchemaName", ""),
+    },
+    "row": {1: ("beforeColumns", "column"), 2: ("afterColumns", "column")},
+    "column": {
+        2: ("sqlType", ""), 3: ("name", ""), 4: ("isKey", ""), 5: ("updated", ""), 6: ("isNull", ""),
+        8: ("value", ""), 10: ("mysqlType", ""),
+    },
+    "pair": {1: ("key", ""), 2: ("value", "")},
+}  # fmt: skip
+
+
+def wire_form(entry: bytes) -> object:
+    """Return the content of an entry, with the names of its fields.
+
+    :raises DecodeError: if it is damaged.
+    """
+    return _form(entry, (0, len(entry)), "entry")
+
+
+def _form(data: bytes, span: tuple[int, int], kind: str) -> _Form:
+    """Return the content of a message; a field that occurs several times has a list."""
+    values: dict[str, list[object]] = {}
+    for field in fields(data, *span):
+        name, below = _NAMES[kind].get(field[0], (str(field[0]), ""))
+        values.setdefault(name, []).append(_field_form(data, field, below))
+    return {name: of[0] if len(of) == 1 else of for name, of in values.items()}
+
+
+def _field_form(data: bytes, field: Field, below: str) -> object:
+    _, first, last = field
+    if last < 0:
+        return first
+    if below:
+        return _form(data, (first, last), below)
+    text_or_bytes = data[first:last]
+    try:
+        return text_or_bytes.decode()
+    except UnicodeDecodeError:
+        return {"bytes": text_or_bytes.hex()}
 
 
 def _number(data: bytes, at: int, end: int) -> tuple[int, int]:
