@@ -1,7 +1,8 @@
 """SQL in, TiCDC's own bytes out: the files of ``tests/golden/world``, message by message.
 
-``min`` has minimal statements, one or a few for each rule; ``run`` has schemas of applications and random
-expressions. ``DIFFERENT`` lists the files with other messages, and why; one without may not be listed.
+``min`` has minimal statements, one or a few for each rule; ``run`` and ``full`` have schemas of applications
+and random expressions. ``DIFFERENT`` lists the files with other messages, and why; one without may not be
+listed.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ FILES = sorted(
     for variant in OPTIONS
     for path in WORLD.glob(f"*/*.{variant}.jsonl")
 )
-FAST = ("min/", "run/probe09.open", "run/world06.open")
+FAST = ("min/", "run/world06.open", "full/probe09.open")
 
 
 @pytest.mark.parametrize(

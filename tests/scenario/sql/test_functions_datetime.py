@@ -184,13 +184,27 @@ def test_an_invalid_date_is_null_or_an_error_in_strict_mode(text: str) -> None:
         value_of(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("date_add('2021-12-20', interval 1.5 day)", "2021-12-22"),
+        ("date_add('2021-12-20 13:30:49', interval 1.5 month)", "2022-02-20 13:30:49"),
+        ("date_sub('2021-12-20 13:30:49', interval 1.4 minute)", "2021-12-20 13:29:49"),
+        ("date_add('2021-12-20', interval 1.5 second)", "2021-12-20 00:00:01.500000"),
+        ("time_format('-10:11:12', '%H:%i')", "10:11"),
+    ],
+)
+def test_a_number_of_units_is_rounded(text: str, expected: str) -> None:
+    assert result_text(text) == expected
+
+
 def test_an_invalid_interval_is_zero_without_strict_mode() -> None:
     assert result_text("date_add('2020-01-01', interval 'x' day)", LAX) == "2020-01-01"
 
 
 @pytest.mark.parametrize(
     "text",
-    ["date_add('2020-01-01', interval 1.5 day)", "time_format('1:2:3', '%Y')", "str_to_date('1', '%U')"],
+    ["time_format('1:2:3', '%Y')", "str_to_date('1', '%U')"],
 )
 def test_inexact_results_are_rejected(text: str) -> None:
     with pytest.raises(UnsupportedSQL):

@@ -158,6 +158,34 @@ _CI = "collate utf8mb4_general_ci"
         ("regexp_like('CamelCase', 'CAMELCASE', 'i')", "1"),
         ("regexp_like('a\\n', 'a$')", "0"),
         ("null regexp 'a'", None),
+        ("'a word' regexp '\\\\bword\\\\b'", "1"),
+        ("'Ä1' regexp '^[[:upper:]]'", "0"),
+        ("'Ä1' regexp '^\\\\p{Lu}[[:digit:]]$'", "1"),
+        ("regexp_substr('abc abd', 'ab.')", "abc"),
+        ("regexp_substr('abc abd', 'ab.', 2)", "abd"),
+        ("regexp_substr('abc abd', 'ab.', 1, 2)", "abd"),
+        ("regexp_substr('abc abd', 'ab.', 1, 3)", None),
+        ("regexp_substr('abc ABD', 'ab.', 2, 0, 'i')", "ABD"),
+        ("regexp_substr('abc', '^b', 2)", "b"),
+        ("regexp_substr('', 'a*', 1)", ""),
+        ("regexp_instr('日本語', '語')", "3"),
+        ("regexp_instr('日本語', '本', 1, 1, 1)", "3"),
+        ("regexp_instr('dog cat dog', 'dog', 2)", "9"),
+        ("regexp_instr('dog', 'cat')", "0"),
+        ("regexp_instr('dog', null)", None),
+        ("regexp_replace('abc def ghi', '[a-z]+', 'X', 1, 3)", "abc def X"),
+        ("regexp_replace('abc def ghi', '[a-z]+', 'X', 5)", "abc X X"),
+        ("regexp_replace('abc', 'b', 'X', 1, -4)", "aXc"),
+        ("regexp_replace('abc', 'b', 'X', 1, 2)", "abc"),
+        ("regexp_replace('John Smith', '(\\\\w+) (\\\\w+)', '\\\\2, \\\\1')", "Smith, John"),
+        ("regexp_replace('abc', 'b', '\\\\\\\\\\\\x\\\\')", "a\\xc"),
+        ("regexp_replace('baaac', 'a*', '-')", "-b-c-"),
+        ("translate('abcabc', 'abca', 'xy')", "xyxy"),
+        ("hex(translate(x'610062', x'00', 'é'))", "61C362"),
+        ("translate('abc', null, 'x')", None),
+        ("weight_string('a  ')", "0x61"),
+        (f"hex(weight_string('aB' {_CI}))", "00410042"),
+        ("weight_string(5)", None),
         ("inet_aton('10.0.5.9')", "167773449"),
         ("inet_aton('127.1')", "2130706433"),
         ("inet_aton('1.2.3.256')", None),
@@ -181,6 +209,8 @@ _CI = "collate utf8mb4_general_ci"
         ("interval(10, 1, 10, 100, 1000)", "2"),
         ("interval(22, 23, 30, 44, 200)", "0"),
         ("interval(null, 1, 2)", "-1"),
+        ("interval(65, 1, 10, 100) - 1", "1"),
+        ("interval((65535 * 2), 1, 10)", "2"),
     ],
 )  # fmt: skip
 def test_text(text: str, expected: str | None) -> None:
@@ -194,12 +224,32 @@ def test_rejected_functions_have_a_reason(name: str) -> None:
     assert caught.value.hint
 
 
-@pytest.mark.parametrize(
-    "pattern", ["(a+)+b", "a\\\\b", "(?i)a", "[[:alpha:]]", "\\\\bword", "a{1001}", "\\\\p{L}"]
-)
-def test_regular_expressions_with_two_meanings_are_rejected(pattern: str) -> None:
-    with pytest.raises(ScenarioError, match=r"regular expression|Invalid regexp"):
+@pytest.mark.parametrize("pattern", ["(a", "a{1001}", "a**", "(?=a)", "\\\\C", "(a)\\\\1", "[[:x:]]"])
+def test_patterns_that_go_rejects_are_errors(pattern: str) -> None:
+    with pytest.raises(ScenarioError, match=r"Invalid regexp"):
         value_of(f"'aaaa' regexp '{pattern}'")
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("regexp_like('a', '')", "Empty pattern"),
+        ("regexp_like('a', 'a', 'x')", "Invalid match type"),
+        ("regexp_substr(x'61', 'a')", "binary collation"),
+        ("regexp_substr('abc', 'a', 4)", "Index out of bounds"),
+        ("regexp_instr('abc', 'a', 0)", "Index out of bounds"),
+        ("regexp_instr('abc', 'a', 1, 1, 2)", "return_option"),
+        ("regexp_replace('abc', 'b', '\\\\1')", "Substitution number"),
+        ("regexp_replace('abc', '(x)|b', '\\\\1')", "no match"),
+    ],
+)
+def test_arguments_of_regular_expressions_that_are_errors(call: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        value_of(call)
+
+
+def test_a_pattern_takes_linear_time() -> None:
+    assert value_of(f"'{'a' * 5000}' regexp '^(a+)+$'") is True
 
 
 @pytest.mark.parametrize(

@@ -230,7 +230,8 @@ def _nearest_duration(value: SQLValue, fsp: int) -> Duration | None:
     Source: tidb ``convertToMysqlDuration``, ``matchDuration``.
     """
     if isinstance(value, str | bytes) and not isinstance(value, BinaryLiteral):
-        return duration_prefix(value if isinstance(value, str) else value.decode("utf-8", "replace"), fsp)
+        text = value if isinstance(value, str) else value.decode("utf-8", "replace")
+        return duration_prefix(text, fsp) or Duration(0, fsp)
     number = nearest_integer(as_number(value)[0])
     if _LARGEST_TIME < number < _FIRST_DATETIME:
         return Duration(MAX_DURATION, fsp)

@@ -158,7 +158,7 @@ def negate(value: SQLValue, mode: SQLMode) -> SQLValue:
     if isinstance(number, Decimal):
         negative = number.copy_negate() if number else abs(number)  # a DECIMAL has no negative zero
         return _with_text_scale(negative, text_scale_of(number))
-    if number > _MAX_SIGNED + 1:
+    if number > _MAX_SIGNED + 1 or number == -_MAX_SIGNED - 1:
         return Decimal(-int(number))
     return _in_64_bits(-int(number), False, "-")
 

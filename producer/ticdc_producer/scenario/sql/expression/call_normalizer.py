@@ -65,11 +65,7 @@ def _shift(name: str, moment: exp.Expr, amount: exp.Expr) -> FunctionCall:
     unit = amount.args.get("unit")
     if unit is None or amount.this is None:
         raise ScenarioError("SQL does not parse: INTERVAL needs a number and a unit")
-    word, number = unit.name.upper(), amount.this
-    if isinstance(number, exp.Literal) and "." in str(number.this) and word in _WHOLE_UNITS:
-        # TiDB rounds a number here but truncates a string; sqlglot's tree does not show which it was.
-        raise UnsupportedSQL(f"INTERVAL {number.this} {word}: only whole numbers of this unit are supported")
-    return FunctionCall(name, (moment, number, exp.Literal.string(word)))
+    return FunctionCall(name, (moment, amount.this, exp.Literal.string(unit.name.upper())))
 
 
 def _sum(node: exp.Expr) -> FunctionCall | None:
@@ -80,12 +76,6 @@ def _sum(node: exp.Expr) -> FunctionCall | None:
     if isinstance(right, exp.Interval):
         return _shift("DATE_ADD" if isinstance(node, exp.Add) else "DATE_SUB", left, right)
     return None
-
-
-def _interval(node: exp.Expr) -> FunctionCall | None:
-    """Normalize ``INTERVAL(n, a, b, …)``; return None for ``INTERVAL n unit``, which is not a function."""
-    is_function = isinstance(node.this, exp.Tuple) and node.args.get("unit") is None
-    return FunctionCall("INTERVAL", tuple(node.this.expressions)) if is_function else None
 
 
 def _column(node: exp.Expr) -> FunctionCall | None:
@@ -101,6 +91,12 @@ def _trim(node: exp.Expr) -> FunctionCall:
     return FunctionCall("TRIM", (node.this, what, exp.Literal.string(node.args.get("position") or "BOTH")))
 
 
+def _weight_string(node: exp.Expr) -> FunctionCall:
+    if node.args.get("to"):
+        raise UnsupportedSQL("WEIGHT_STRING with AS is not supported")
+    return FunctionCall("WEIGHT_STRING", (node.this,))
+
+
 def _rounding(name: str) -> Callable[[exp.Expr], FunctionCall]:
     return lambda node: FunctionCall(name, _present(node.this, node.args.get("decimals")))
 
@@ -110,11 +106,6 @@ def _char(node: exp.Expr) -> FunctionCall:
     return FunctionCall(
         "CHAR", (exp.Literal.string(charset.name if charset else "binary"), *node.expressions)
     )
-
-
-def _json_object(node: exp.Expr) -> FunctionCall:
-    pairs = [(pair.this, pair.expression) for pair in node.expressions]
-    return FunctionCall("JSON_OBJECT", tuple(side for pair in pairs for side in pair))
 
 
 def _json_extract(node: exp.Expr) -> FunctionCall:
@@ -149,13 +140,11 @@ def _leg(leg: exp.Expr) -> str:
 
 _SYNONYMS = {"ADDDATE": "DATE_ADD", "SUBDATE": "DATE_SUB", "CEILING": "CEIL", "SUBSTR": "SUBSTRING"}
 _BARE_WORDS = frozenset({"UTC_DATE", "UTC_TIME", "UTC_TIMESTAMP"})
-_WHOLE_UNITS = frozenset({"MICROSECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR"})
 
 _RULES: dict[type[exp.Expr], Callable[[exp.Expr], FunctionCall | None]] = {
     exp.Anonymous: _by_name,
     exp.Add: _sum,
     exp.Sub: _sum,
-    exp.Interval: _interval,
     exp.Column: _column,
     exp.Trim: _trim,
     exp.Substring: lambda node: FunctionCall(
@@ -164,10 +153,10 @@ _RULES: dict[type[exp.Expr], Callable[[exp.Expr], FunctionCall | None]] = {
     exp.StrPosition: lambda node: FunctionCall("LOCATE", (node.args["substr"], node.this)),
     exp.Extract: lambda node: FunctionCall("EXTRACT", (_word(node.this), node.expression)),
     exp.RegexpLike: lambda node: FunctionCall("REGEXP_LIKE", _present(node.this, node.expression)),
+    exp.WeightString: _weight_string,
     exp.Floor: _rounding("FLOOR"),
     exp.Ceil: _rounding("CEIL"),
     exp.Chr: _char,
-    exp.JSONObject: _json_object,
     exp.JSONExtract: _json_extract,
     exp.JSONExtractScalar: _json_extract_text,
     exp.JSONArrayContains: lambda node: FunctionCall("MEMBER OF", (node.this, node.expression)),

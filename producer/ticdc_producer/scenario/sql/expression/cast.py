@@ -131,8 +131,8 @@ def _char(value: SQLValue, target: CastType, mode: SQLMode) -> SQLValue:
     text = to_text(value)
     if isinstance(value, bytes):
         text = _decoded(value)
-    if target.charset in ("ascii", "latin1") and not text.isascii():
-        raise UnsupportedSQL(f"text beyond ASCII in the charset {target.charset} is not supported")
+    if target.charset == "ascii":  # the bytes of latin1 are those of UTF-8 in TiDB
+        text = text.encode("ascii", "replace").decode()
     if target.sizes and len(text) > target.sizes[0]:
         _fail_if_strict(f"Data too long (at most {target.sizes[0]} characters)", value, mode)
         return text[: target.sizes[0]]

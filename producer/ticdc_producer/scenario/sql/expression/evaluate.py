@@ -89,8 +89,11 @@ def _paren(node: exp.Expr, scope: Scope) -> SQLValue:
 
 def _binary(operation: Callable[[SQLValue, SQLValue, SQLMode], SQLValue]) -> Callable[..., SQLValue]:
     def rule(node: exp.Expr, scope: Scope) -> SQLValue:
-        left, right = evaluate(node.this, scope), evaluate(node.expression, scope)
-        return None if left is None or right is None else operation(left, right, scope.mode)
+        left = evaluate(node.this, scope)
+        if left is None:  # TiDB does not compute the other operand, which may be invalid
+            return None
+        right = evaluate(node.expression, scope)
+        return None if right is None else operation(left, right, scope.mode)
 
     return rule
 

@@ -16,6 +16,7 @@ from ticdc_producer.scenario.sql.functions import (
     json_search,
     network,
     number,
+    regexp,
     text,
     text_make,
     text_search,
@@ -24,7 +25,7 @@ from ticdc_producer.scenario.sql.functions.function import Function
 
 MODULES = (
     control, digest, interval, json_change, json_make, json_search, datetime_format, datetime_make,
-    datetime_part, network, number, text, text_make, text_search,
+    datetime_part, network, number, regexp, text, text_make, text_search,
 )  # fmt: skip
 
 FUNCTIONS: dict[str, Function] = {
@@ -51,7 +52,6 @@ REASONS = {
     ),
     "its result cannot be computed exactly as in TiDB": (
         "AES_DECRYPT", "AES_ENCRYPT", "COMPRESS", "DECODE", "ENCODE", "PASSWORD", "UNCOMPRESS",
-        "WEIGHT_STRING",
     ),
 }  # fmt: skip
 

@@ -39,15 +39,15 @@ def _date_format(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
 
 
 def _time_format(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
-    """Return ``TIME_FORMAT``: the format of a time, whose hours may exceed 23."""
+    """Return ``TIME_FORMAT``: the format of a time without its sign, whose hours may exceed 23."""
     duration = time_argument(arguments[0], mode)
     if duration is None:
         return None
     layout = to_text(arguments[1])
     specifiers = set(re.findall("%(.)", layout, re.DOTALL))
-    if specifiers & _DATE_SPECIFIERS or duration.microseconds < 0:
-        raise UnsupportedSQL("TIME_FORMAT of negative times, or with parts of a date, is not supported")
-    seconds, micro = divmod(duration.microseconds, 1_000_000)
+    if specifiers & _DATE_SPECIFIERS:
+        raise UnsupportedSQL("TIME_FORMAT with parts of a date is not supported")
+    seconds, micro = divmod(abs(duration.microseconds), 1_000_000)
     return format_datetime(
         DateTimeValue(0, 0, 0, seconds // 3600, seconds // 60 % 60, seconds % 60, micro, 6), layout
     )

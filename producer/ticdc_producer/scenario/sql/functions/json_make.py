@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from ticdc_producer.errors import ScenarioError
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_text
 from ticdc_producer.model.values.json_document import (
     JsonValue,
@@ -42,11 +42,19 @@ def _object(arguments: Sequence[SQLValue], _: SQLMode) -> SQLValue:
 
 
 def _quote(value: SQLValue) -> SQLValue:
-    if not isinstance(value, str) or isinstance(value, JsonText):
+    text = _utf8(value) if isinstance(value, bytes) else value
+    if not isinstance(text, str) or isinstance(text, JsonText):
         raise ScenarioError(
             "Incorrect type for argument 1 in function json_quote", value=display_value(value)
         )
-    return quoted(value)
+    return quoted(text)
+
+
+def _utf8(octets: bytes) -> str:
+    try:
+        return octets.decode()
+    except UnicodeDecodeError:
+        raise UnsupportedSQL("JSON_QUOTE of bytes that are not UTF-8 is not supported") from None
 
 
 def unquote(value: SQLValue) -> SQLValue:

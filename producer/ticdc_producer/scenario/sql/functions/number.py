@@ -12,7 +12,14 @@ from decimal import ROUND_CEILING, ROUND_DOWN, ROUND_FLOOR, ROUND_HALF_UP, Decim
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.values.number_text import EXACT, as_float
 from ticdc_producer.model.values.sql_value import SQLMode, SQLValue, Unsigned
-from ticdc_producer.scenario.sql.expression.arithmetic import MAX_SCALE, bits_of, modulo, negate, number_of
+from ticdc_producer.scenario.sql.expression.arithmetic import (
+    MAX_SCALE,
+    bits_of,
+    modulo,
+    negate,
+    number_of,
+    subtract,
+)
 from ticdc_producer.scenario.sql.functions import real_math
 from ticdc_producer.scenario.sql.functions.function import Function, to_integer, value_function
 
@@ -23,7 +30,10 @@ _INT64_RANGE = range(-(1 << 63), 1 << 63)
 
 def _abs(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:
     number = number_of(arguments[0])
-    return negate(number, mode) if number < 0 else number
+    if number >= 0:
+        return number
+    # The absolute value of the smallest BIGINT is an error, its negation a DECIMAL.
+    return subtract(0, number, mode) if isinstance(number, int) else negate(number, mode)
 
 
 def _mod(arguments: Sequence[SQLValue], mode: SQLMode) -> SQLValue:

@@ -1,15 +1,14 @@
-"""Functions that search and compare strings, and regular expressions.
+"""Functions that search and compare strings.
 
-Rules: tidb ``pkg/expression/builtin_regexp.go``, ``builtin_string.go``, ``builtin_compare.go``.
+Rules: tidb ``pkg/expression/builtin_string.go``, ``builtin_compare.go``.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from functools import lru_cache
+from decimal import Decimal
+from itertools import zip_longest
 
-from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.values.coerce_text import to_bytes, to_text
 from ticdc_producer.model.values.collation import sort_key, untrimmed_key
 from ticdc_producer.model.values.number_text import as_float, check_number
@@ -18,55 +17,30 @@ from ticdc_producer.scenario.sql.expression.compare import compare
 from ticdc_producer.scenario.sql.functions.function import Function, is_binary, to_integer, value_function
 from ticdc_producer.scenario.sql.functions.text import lower
 
-# Characters, classes of ASCII characters, anchors, groups, repetitions: the part of the two languages that
-# means the same in both. Nested repetitions can take exponential time in Python, but linear time in Go.
-_ATOM = r"(?:[^\\\[\](){}*+?|^$.]|\.|\\[.^$*+?()\[\]{}|\\/-]|\\[dDwWsS]|\[\^?(?:[^\\\[\]]|\\[\\\]\[^-])+\])"
-_REPEAT = r"(?:[*+?]|\{\d{1,3}(?:,\d{0,3})?\})?"
-_BRANCH = rf"\^?(?:{_ATOM}{_REPEAT})*\$?"
-_GROUP = rf"\({_BRANCH}(?:\|{_BRANCH})*\)"
-_SIMPLE = rf"\^?(?:{_ATOM}{_REPEAT}|{_GROUP})*\$?(?:\|\^?(?:{_ATOM}{_REPEAT}|{_GROUP})*\$?)*"
-_FLAGS = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
 
+def _translate(*arguments: SQLValue) -> SQLValue:
+    """Return ``TRANSLATE(text, from, to)``; a character of ``from`` without one in ``to`` is left out.
 
-def _regexp_like(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> SQLValue:
-    if is_binary(*arguments[:2]):
-        raise UnsupportedSQL("REGEXP on binary strings is not supported")
-    text, pattern = to_text(arguments[0]), to_text(arguments[1])
-    if not pattern:
-        raise ScenarioError("Empty pattern is invalid in the function REGEXP_LIKE")
-    letters = ("i" if collation.endswith("_ci") else "") + (to_text(arguments[2]) if arguments[2:] else "")
-    flags = 0
-    for letter in letters:
-        if letter not in "icms":
-            raise ScenarioError(f"Invalid match type: {letter!r}", value=letter)
-        flags = flags & ~re.IGNORECASE if letter == "c" else flags | _FLAGS[letter]
-    return compiled(pattern, flags).search(text) is not None
-
-
-@lru_cache(maxsize=256)
-def compiled(pattern: str, flags: int) -> re.Pattern[str]:
-    """Compile a pattern.
-
-    :param flags: of ``re``.
-    :raises UnsupportedSQL: for syntax that may mean something else to Python than to TiDB.
-    :raises ScenarioError: for an invalid pattern.
+    The first of equal characters counts. Source: tidb ``buildTranslateMap4UTF8``.
     """
-    if len(pattern) > 1000 or not re.fullmatch(_SIMPLE, pattern, re.DOTALL):
-        raise UnsupportedSQL(f"the regular expression {pattern[:80]!r} is not supported", value=pattern[:80])
-    try:
-        return re.compile(_absolute_end(pattern, flags), flags | re.ASCII)
-    except re.error as error:
-        raise ScenarioError(f"Invalid regexp: {error}", value=pattern[:80]) from error
+    if is_binary(*arguments):
+        octets = _translated(*(to_bytes(argument).decode("latin1") for argument in arguments))
+        return octets.encode("latin1")
+    return _translated(*map(to_text, arguments))
 
 
-def _absolute_end(pattern: str, flags: int) -> str:
-    """Replace ``$`` by the absolute end of the text, unless the flags have ``m``.
+def _translated(text: str, characters: str, others: str) -> str:
+    pairs = zip_longest(characters, others[: len(characters)])
+    return text.translate({ord(character): other for character, other in reversed([*pairs])})
 
-    Without ``m``, Go's ``$`` matches only at the end. Python's also matches before a final line feed.
-    """
-    if flags & re.MULTILINE:
-        return pattern
-    return re.sub(r"(\\.|\[(?:\\.|[^\]\\])*\])|\$", lambda match: match[1] or r"\Z", pattern, flags=re.DOTALL)
+
+def _weight_string(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> SQLValue:
+    """Return ``WEIGHT_STRING``: the sort key of a text, as bytes; NULL for a number."""
+    (value,) = arguments
+    if isinstance(value, int | float | Decimal):
+        return None
+    octets = to_bytes(value if isinstance(value, str | bytes) else to_text(value))
+    return sort_key(octets, collation) if isinstance(value, str) else octets
 
 
 def _locate(arguments: Sequence[SQLValue], _: SQLMode, collation: str) -> SQLValue:
@@ -175,6 +149,7 @@ FUNCTIONS = {
     "INSTR": Function(_instr, 2, 2, collated=True),
     "LOCATE": Function(_locate, 2, 3, collated=True, integers=(2,)),
     "ORD": value_function(_ord, 1),
-    "REGEXP_LIKE": Function(_regexp_like, 2, 3, collated=True),
     "STRCMP": Function(_strcmp, 2, 2, collated=True),
+    "TRANSLATE": value_function(_translate, 3),
+    "WEIGHT_STRING": Function(_weight_string, 1, 1, collated=True),
 }

@@ -42,6 +42,32 @@ class TiDB(MySQL):
         # Every function remains a call by the name that the user wrote; our own table implements it.
         FUNCTIONS: ClassVar[dict[str, Callable[..., exp.Expr]]] = {}
         LAMBDAS: ClassVar[dict[TokenType, Callable[..., exp.Expr]]] = {}  # -> is a JSON path
+        # Standard SQL has other arguments of JSON_OBJECT.
+        FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
+            name: parse for name, parse in MySQLParser.FUNCTION_PARSERS.items() if name != "JSON_OBJECT"
+        }
+
+        def _parse_interval(self, *args: Any, **kwargs: Any) -> Any:
+            """Read ``INTERVAL(n, a, …)`` as a function, and the number of ``INTERVAL n unit`` as a number."""
+            start = self._index
+            if not self._match(TokenType.INTERVAL):
+                return super()._parse_interval(*args, **kwargs)
+            is_number = self._curr is not None and self._curr.token_type == TokenType.NUMBER
+            listed = self._wrapped_list()
+            if len(listed) > 1:
+                return self.expression(exp.Anonymous(this="INTERVAL", expressions=listed))
+            self._retreat(start)
+            interval = super()._parse_interval(*args, **kwargs)
+            if is_number and isinstance(interval, exp.Interval):
+                interval.set("this", exp.Literal.number(interval.this.name))
+            return interval
+
+        def _wrapped_list(self) -> list[exp.Expr]:
+            """Read expressions in brackets; return none if there are others."""
+            if not self._match(TokenType.L_PAREN):
+                return []
+            listed = self._parse_csv(self._parse_disjunction)
+            return listed if self._match(TokenType.R_PAREN) else []
 
         def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
             """Mark joins by comma: JOIN binds tighter, but sqlglot's trees do not distinguish them."""
