@@ -144,6 +144,12 @@ STATEMENTS: dict[str, tuple[Example, ...]] = {
             before=TWO,
         ),
         Example(
+            "WITH RECURSIVE",
+            "insert into u with recursive c as (select 1 n union all select n + 1 from c where n < 3)"
+            " select n, 'x', n from c",
+            before=TWO,
+        ),
+        Example(
             "derived tables, VALUES ROW(…)",
             "insert into u select d.a, e.b, 1 from (select max(id) a from t) d,"
             " (values row(1, 'x')) e (a, b)",

@@ -36,8 +36,9 @@ REFUSED: dict[str, tuple[Refusal, ...]] = {
     ),
     "rows": (
         Refusal(
-            "WITH RECURSIVE",
-            "with recursive c as (select 1 union all select 2) delete from t where id in (select * from c)",
+            "ORDER BY and LIMIT of a recursive query",
+            "with recursive c as (select 1 n union all select n + 1 from c limit 3) "
+            "delete from t where id in (select n from c)",
         ),
         Refusal("VERSION", "delete from t where v = (select version())"),
         Refusal("DML with PARTITION", "delete from p partition (p0)"),

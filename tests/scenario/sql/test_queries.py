@@ -131,6 +131,61 @@ def test_what_tidb_rejects(query: str, message: str) -> None:
     assert raised.value.line == 2
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("(p) with recursive c as (select 1 n union all select n + 1 from c where n < 3) select n from c",
+         ["1,-,-", "2,-,-", "3,-,-"]),
+        ("(p, q) with recursive f (a, b) as (select 0, 1 union all select b, a + b from f where b < 5)"
+         " select * from f",
+         ["0,1,-", "1,1,-", "1,2,-", "2,3,-", "3,5,-"]),
+        ("(p) with recursive c as (select 1 n union select n % 3 + 1 from c) select n from c",
+         ["1,-,-", "2,-,-", "3,-,-"]),
+        ("(p) with recursive d as (select date '2024-02-28' x union all select x + interval 1 day from d"
+         " where x < '2024-03-01') select x from d",
+         ["2024-02-28,-,-", "2024-02-29,-,-", "2024-03-01,-,-"]),
+        ("(p, q) with recursive t as (select id, cast(id as char(9)) path from a where g = 1 union all"
+         " select b.id, concat(t.path, '/', b.id) from b join t on b.g = t.id"
+         " where length(path) < 3) select * from t",
+         ["1,1,-", "2,2,-", "1,2/1,-", "3,2/3,-"]),
+        ("(p) with recursive c as (select 1 n union all select n + 1 from c where n < 2 union all"
+         " select n + 10 from c where n < 2) select n from c",
+         ["1,-,-", "2,-,-", "11,-,-"]),
+        ("(p) with recursive x as (select 7 n), c as (select n from x union all select n + 1 from c"
+         " where n < 8) select n from c", ["7,-,-", "8,-,-"]),
+        ("(p) with recursive c as (select 1 n union all select n + 1 from c where n <= 1000)"
+         " select count(*) from c", ["1001,-,-"]),
+    ],
+)  # fmt: skip
+def test_recursive_queries(query: str, expected: list[str]) -> None:
+    assert rows(query) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ("select n + 1 from c", "aborted after 1001 iterations"),
+        ("select sum(n) from c", "aggregate functions"),
+        ("select distinct n + 1 from c where n < 3", "DISTINCT"),
+        ("select n, 2 from c where n < 3", "different number of columns"),
+        ("select n + 0.5 from c where n < 3", "different types"),
+    ],
+)
+def test_recursive_queries_that_are_errors(query: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        rows(f"(p) with recursive c as (select 1 n union all {query}) select n from c")
+
+
+def test_a_text_may_not_outgrow_the_text_that_a_recursive_query_begins_with() -> None:
+    with pytest.raises(ScenarioError, match="a longer value of column 's'"):
+        rows("(p) with recursive c as (select 'a' s union all select concat(s, 'b') from c) select s from c")
+
+
+def test_a_recursive_query_begins_with_one_that_is_not() -> None:
+    with pytest.raises(ScenarioError, match="must begin with a query that does not read it"):
+        rows("(p) with recursive c as (select n from c union all select 1) select n from c")
+
+
 def test_any_column_may_be_selected_without_only_full_group_by() -> None:
     script = f"{TABLES} set sql_mode = ''; insert into r (p) select x from a group by g order by g"
     assert [row[0] for row in rows_of(script, "r")] == [None, b"k", b"m"]

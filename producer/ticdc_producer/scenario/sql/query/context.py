@@ -20,6 +20,7 @@ from ticdc_producer.scenario.sql.expression.number_digits import Digits, merged_
 from ticdc_producer.scenario.sql.expression.scope import Scope
 from ticdc_producer.scenario.sql.expression.type_inference import type_of
 from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, check_column_counts
+from ticdc_producer.scenario.sql.query.recursive import Iteration, RecursiveParts, RecursivePlan
 from ticdc_producer.scenario.sql.query.select import SelectPlan
 from ticdc_producer.scenario.sql.query.set_operation import SetPlan
 from ticdc_producer.scenario.sql.query.source import Field, QuerySource, Source, TableSource
@@ -60,13 +61,28 @@ class StatementContext:
             self._add_common(with_)
 
     def _add_common(self, with_: exp.Expr) -> None:
-        if with_.args.get("recursive"):
-            raise UnsupportedSQL("WITH RECURSIVE is not supported", hint="write the rows, or UNION ALL")
         for table in with_.expressions:
-            name, plan = table.alias.lower(), self.plan(table.this, None)
+            name = table.alias.lower()
+            plan = self._recursive(table) if with_.args.get("recursive") else self.plan(table.this, None)
             if name in {other.alias.lower() for other in with_.expressions if other is not table}:
                 raise ScenarioError(f"Not unique table/alias: {table.alias!r}", value=table.alias)
             self._common = {**self._common, name: _renamed(plan, table)}
+
+    def _recursive(self, table: exp.Expr) -> QueryPlan:
+        """Return the query of a WITH RECURSIVE, which may read itself."""
+        name, around = table.alias.lower(), self._common
+        parts = RecursiveParts(table.this, name)
+        if not parts.recursive:
+            return self.plan(table.this, None)
+
+        def planned(part: exp.Expr, iteration: Iteration) -> QueryPlan:
+            self._common = {**around, name: iteration}
+            try:
+                return self.plan(part, None)
+            finally:
+                self._common = around
+
+        return RecursivePlan(parts, _renamed(self.plan(parts.seed, None), table), planned, self.mode)
 
     def _subqueries(self) -> Subqueries:
         """Return the object that evaluates subqueries.

@@ -1,0 +1,184 @@
+"""WITH RECURSIVE: a query that reads its own rows, those of one iteration at a time.
+
+Rules: tidb ``pkg/executor/cte.go``, ``pkg/planner/core/logical_plan_builder.go`` (``buildRecursiveCTE``).
+The columns have the names and types of the part that is not recursive. The other parts are run again with the
+rows of the iteration before, until they give none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from decimal import Decimal
+
+from sqlglot import exp
+
+from ticdc_producer.errors import ScenarioError, UnsupportedSQL
+from ticdc_producer.model.values.sql_value import SQLMode, SQLValue
+from ticdc_producer.scenario.sql.expression.arithmetic import scale_of
+from ticdc_producer.scenario.sql.expression.call_normalizer import aggregates_in
+from ticdc_producer.scenario.sql.expression.cast import target_of
+from ticdc_producer.scenario.sql.expression.compare import DEFAULT_COLLATION
+from ticdc_producer.scenario.sql.expression.eval_type import EvalType
+from ticdc_producer.scenario.sql.expression.scope import Scope
+from ticdc_producer.scenario.sql.query.equality import distinct_key
+from ticdc_producer.scenario.sql.query.plan import QueryPlan, QueryRow, check_column_counts
+from ticdc_producer.scenario.sql.query.source import Field
+
+MAX_ITERATIONS = 1000
+"""TiDB's ``cte_max_recursion_depth``."""
+_MAX_ROWS = 1_000_000
+
+
+class RecursiveParts:
+    """The parts of a recursive common table expression.
+
+    :ivar seed: the query that is not recursive.
+    :ivar recursive: the queries that read the expression, from left to right.
+    :ivar distinct: whether equal rows count once.
+    """
+
+    def __init__(self, query: exp.Expr, name: str) -> None:
+        self.seed, self.recursive, kinds = query, list[exp.Expr](), set[bool]()
+        while isinstance(self.seed, exp.Union) and _reads(self.seed.expression, name):
+            if any(self.seed.args.get(clause) for clause in ("order", "limit", "offset")):
+                raise UnsupportedSQL("ORDER BY and LIMIT of a recursive query are not supported")
+            self.recursive.insert(0, self.seed.expression)
+            kinds.add(bool(self.seed.args.get("distinct")))
+            self.seed = self.seed.this
+        self.distinct = True in kinds
+        if self.recursive and len(kinds) > 1:
+            raise UnsupportedSQL("UNION and UNION ALL in one recursive query are not supported")
+        if _reads(self.seed, name):
+            what = f"the recursive query {name!r} must begin with a query that does not read it"
+            raise ScenarioError(what, value=name)
+
+
+def _reads(query: exp.Expr, name: str) -> bool:
+    return any(table.name.lower() == name and not table.db for table in query.find_all(exp.Table))
+
+
+class Iteration(QueryPlan):
+    """The rows of the iteration before, which the recursive parts read."""
+
+    correlated = True  # they change
+
+    def __init__(self, fields: Sequence[Field]) -> None:
+        super().__init__()
+        self.fields = fields
+        self.current: list[QueryRow] = []
+
+    def _run(self, _outer: Scope | None) -> list[QueryRow]:
+        return self.current
+
+
+class RecursivePlan(QueryPlan):
+    """A checked recursive query.
+
+    :param seed: the part that is not recursive, with the names of the columns.
+    :param plan: checks a recursive part, which finds an iteration under the name of the query.
+    """
+
+    correlated = False
+
+    def __init__(
+        self,
+        parts: RecursiveParts,
+        seed: QueryPlan,
+        plan: Callable[[exp.Expr, Iteration], QueryPlan],
+        mode: SQLMode,
+    ) -> None:
+        super().__init__()
+        self.fields, self._seed, self._mode, self._distinct = seed.fields, seed, mode, parts.distinct
+        self._iteration, self._sizes = Iteration(seed.fields), _cast_sizes(parts.seed)
+        for query in parts.recursive:
+            _check_part(query)
+        self._parts = [plan(query, self._iteration) for query in parts.recursive]
+        check_column_counts([len(self.fields), *(len(part.fields) for part in self._parts)])
+        for part in self._parts:
+            for field, own in zip(self.fields, part.fields, strict=True):
+                if field.type is not own.type:
+                    what = f"column {field.name!r} of a recursive query, whose parts have different types,"
+                    raise UnsupportedSQL(f"{what} is not supported", hint="CAST both to one type")
+
+    def _run(self, _outer: Scope | None) -> list[QueryRow]:
+        seen = set[object]()
+        rows = [*self._new(self._seed.rows(None), seen)]
+        widths = [
+            size or _longest(rows, column)
+            for column, size in enumerate(self._sizes or [0] * len(self.fields))
+        ]
+        self._iteration.current, iterations = rows, 0
+        while self._iteration.current:
+            given = [row for part in self._parts for row in part.rows(None)]
+            self._iteration.current = [*self._new(self._fitted(given, widths), seen)]
+            rows = [*rows, *self._iteration.current]
+            iterations += 1
+            if iterations > MAX_ITERATIONS and self._iteration.current:
+                what = f"Recursive query aborted after {iterations} iterations"
+                raise ScenarioError(what, hint="a condition must end the recursion")
+            if len(rows) > _MAX_ROWS:
+                raise UnsupportedSQL(f"a recursive query of more than {_MAX_ROWS:,} rows is not supported")
+        return rows
+
+    def _new(self, rows: Sequence[QueryRow], seen: set[object]) -> Iterator[QueryRow]:
+        """Yield the rows that were not seen before; all rows of UNION ALL."""
+        for row in rows:
+            pairs = zip(row, self.fields, strict=True)
+            key = tuple(distinct_key(value, field.collation or DEFAULT_COLLATION) for value, field in pairs)
+            if not self._distinct or key not in seen:
+                seen.add(key)
+                yield row
+
+    def _fitted(self, rows: Sequence[QueryRow], widths: Sequence[int]) -> Sequence[QueryRow]:
+        """Check that values fit the types of the seed's columns, to which TiDB casts them.
+
+        :param widths: of the longest value of each column.
+        """
+        for row in rows:
+            for value, field, width in zip(row, self.fields, widths, strict=True):
+                if not _fits(value, field, width):
+                    what = f"a longer value of column {field.name!r} than the recursive query begins with"
+                    raise UnsupportedSQL(f"{what} is not supported", hint="TiDB cuts it to the first type")
+        return rows
+
+
+def _check_part(part: exp.Expr) -> None:
+    """Check that a recursive part has no clause that TiDB rejects there.
+
+    :raises ScenarioError: for an aggregate function, GROUP BY, DISTINCT, ORDER BY or LIMIT.
+    """
+    clauses = ("group", "distinct", "order", "limit", "having")
+    if any(part.args.get(clause) for clause in clauses) or any(
+        True for item in part.expressions for _ in aggregates_in(item)
+    ):
+        what = (
+            "a recursive query block cannot have aggregate functions, GROUP BY, DISTINCT, ORDER BY or LIMIT"
+        )
+        raise ScenarioError(what)
+
+
+def _cast_sizes(seed: exp.Expr) -> list[int]:
+    """Return the size to which each column is cast; 0 for other expressions, no sizes if one is ``*``."""
+    items = [item.unalias() for item in seed.expressions] if isinstance(seed, exp.Select) else []
+    if any(item.is_star for item in items):
+        return []
+    return [sum(target_of(item.to).sizes[:1]) if isinstance(item, exp.Cast) else 0 for item in items]
+
+
+def _longest(rows: Sequence[QueryRow], column: int) -> int:
+    return max((_length(row[column]) for row in rows), default=0)
+
+
+def _length(value: SQLValue) -> int:
+    if isinstance(value, str | bytes):
+        return len(value)
+    return len(str(abs(int(value)))) if isinstance(value, Decimal) else 0
+
+
+def _fits(value: SQLValue, field: Field, width: int) -> bool:
+    if value is None or field.type not in (EvalType.TEXT, EvalType.BYTES, EvalType.DECIMAL):
+        return True
+    if isinstance(value, Decimal):
+        digits = field.digits
+        return digits is not None and scale_of(value) == digits.decimals and _length(value) <= digits.whole
+    return _length(value) <= width
