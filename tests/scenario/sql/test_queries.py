@@ -136,25 +136,25 @@ def test_what_tidb_rejects(query: str, message: str) -> None:
     [
         ("(p) with recursive c as (select 1 n union all select n + 1 from c where n < 3) select n from c",
          ["1,-,-", "2,-,-", "3,-,-"]),
-        ("(p, q) with recursive f (a, b) as (select 0, 1 union all select b, a + b from f where b < 5)"
-         " select * from f",
+        (("(p, q) with recursive f (a, b) as (select 0, 1 union all select b, a + b from f where b < 5)"
+         " select * from f"),
          ["0,1,-", "1,1,-", "1,2,-", "2,3,-", "3,5,-"]),
         ("(p) with recursive c as (select 1 n union select n % 3 + 1 from c) select n from c",
          ["1,-,-", "2,-,-", "3,-,-"]),
-        ("(p) with recursive d as (select date '2024-02-28' x union all select x + interval 1 day from d"
-         " where x < '2024-03-01') select x from d",
+        (("(p) with recursive d as (select date '2024-02-28' x union all select x + interval 1 day from d"
+         " where x < '2024-03-01') select x from d"),
          ["2024-02-28,-,-", "2024-02-29,-,-", "2024-03-01,-,-"]),
-        ("(p, q) with recursive t as (select id, cast(id as char(9)) path from a where g = 1 union all"
+        (("(p, q) with recursive t as (select id, cast(id as char(9)) path from a where g = 1 union all"
          " select b.id, concat(t.path, '/', b.id) from b join t on b.g = t.id"
-         " where length(path) < 3) select * from t",
+         " where length(path) < 3) select * from t"),
          ["1,1,-", "2,2,-", "1,2/1,-", "3,2/3,-"]),
-        ("(p) with recursive c as (select 1 n union all select n + 1 from c where n < 2 union all"
-         " select n + 10 from c where n < 2) select n from c",
+        (("(p) with recursive c as (select 1 n union all select n + 1 from c where n < 2 union all"
+         " select n + 10 from c where n < 2) select n from c"),
          ["1,-,-", "2,-,-", "11,-,-"]),
-        ("(p) with recursive x as (select 7 n), c as (select n from x union all select n + 1 from c"
-         " where n < 8) select n from c", ["7,-,-", "8,-,-"]),
-        ("(p) with recursive c as (select 1 n union all select n + 1 from c where n <= 1000)"
-         " select count(*) from c", ["1001,-,-"]),
+        (("(p) with recursive x as (select 7 n), c as (select n from x union all select n + 1 from c"
+         " where n < 8) select n from c"), ["7,-,-", "8,-,-"]),
+        (("(p) with recursive c as (select 1 n union all select n + 1 from c where n <= 1000)"
+         " select count(*) from c"), ["1001,-,-"]),
     ],
 )  # fmt: skip
 def test_recursive_queries(query: str, expected: list[str]) -> None:

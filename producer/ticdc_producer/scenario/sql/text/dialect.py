@@ -43,7 +43,7 @@ class TiDB(MySQL):
         FUNCTIONS: ClassVar[dict[str, Callable[..., exp.Expr]]] = {}
         LAMBDAS: ClassVar[dict[TokenType, Callable[..., exp.Expr]]] = {}  # -> is a JSON path
         # Standard SQL has other arguments of JSON_OBJECT.
-        FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., Any]]] = {
+        FUNCTION_PARSERS: ClassVar[dict[str, Callable[..., exp.Expr | None]]] = {
             name: parse for name, parse in MySQLParser.FUNCTION_PARSERS.items() if name != "JSON_OBJECT"
         }
 
