@@ -48,22 +48,16 @@ def test_rows_are_repeated_up_to_the_minimum() -> None:
     assert len(catalog.tables) == 1
 
 
-def test_the_report_of_the_encoders_for_machines(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(speed, "MIN_ROWS", 500)
-    assert main(["bench", "encode", "--rows", str(ROWS), "--json"]) == 0
+def test_the_report_of_the_encoders_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "encode", "--rows", str(ROWS), "--min-rows", "500", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["rows"] == 500
     assert set(report["encoders"]) == set(NAMES)
     assert all(set(speed) == {"us_per_row", "bytes_per_row"} for speed in report["encoders"].values())
 
 
-def test_the_report_of_the_decoders_for_machines(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(speed, "MIN_ROWS", 500)
-    assert main(["bench", "decode", "--rows", str(ROWS), "--json"]) == 0
+def test_the_report_of_the_decoders_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "decode", "--rows", str(ROWS), "--min-rows", "500", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["rows"] == 500
     assert set(report["decoders"]) == set(NAMES)

@@ -6,11 +6,13 @@ import json
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 
 import pytest
 from pyspark.sql import SparkSession
 
 from ticdc_producer.cli import main
+from ticdc_producer.kafka.client import CONNECT_SECONDS
 
 GOOD = "CREATE TABLE test.t (id INT PRIMARY KEY, v TINYINT);\nINSERT INTO test.t VALUES (1, 1);\n"
 Write = Callable[[str, str], str]
@@ -133,21 +135,16 @@ def test_a_row_over_the_limit_stops_before_anything_is_written_or_is_skipped_on_
     assert [row["after"]["id"] for row in rows if row["kind"] == "row"] == ["1", "3"]
 
 
-@pytest.fixture
-def _one_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broker that does not answer now is not waited for any longer, since none is being started."""
-    monkeypatch.setattr("ticdc_producer.targets.kafka.topics.CONNECT_SECONDS", 1)
-
-
-@pytest.mark.usefixtures("_one_second")
-def test_a_broker_that_does_not_answer_is_an_error_within_seconds(
+def test_a_broker_that_does_not_answer_is_an_error_after_the_timeout_of_the_client(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, write: Write
 ) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{unused.getsockname()[1]}"
-    path = write("good.sql", GOOD)
-    _refused(capsys, tmp_path, ["run", path, "--sink-uri", f"kafka://{address}/t"], address, code=3)
+    run = ["run", write("good.sql", GOOD), "--sink-uri", f"kafka://{address}/t"]
+    started = monotonic()
+    _refused(capsys, tmp_path, [*run, "-X", "socket.connection.setup.timeout.ms=1000"], address, code=3)
+    assert 1 <= monotonic() - started < CONNECT_SECONDS
 
 
 def test_golden_folders_that_are_damaged(
@@ -240,8 +237,8 @@ def test_options_of_golden_before_its_subcommand(
     _refused(capsys, tmp_path, ["golden", *options, "diff", str(tmp_path), str(tmp_path)], part)
 
 
-@pytest.mark.usefixtures("_one_second")
 def test_a_folder_and_a_topic_at_once_may_be_appended_to(capsys: pytest.CaptureFixture[str]) -> None:
     """No broker answers at the address: the broker fails, the options are accepted."""
-    assert main(["run", "seed_t1", "--append", "--out", "x", *_HOST]) == 3
+    options = ["--append", "--out", "x", "-X", "socket.connection.setup.timeout.ms=1000"]
+    assert main(["run", "seed_t1", *options, *_HOST]) == 3
     assert "127.0.0.1:1" in capsys.readouterr().err

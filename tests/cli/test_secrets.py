@@ -66,7 +66,10 @@ FAILING = {
         "run", "seed_t1", "--sink-uri",
         f"kafka:///t?protocol=avro&schema-registry=http://ann:{SECRET}@127.0.0.1:PORT",
     ],
-    "brokers that do not answer": ["run", "seed_t1", "--sink-uri", f"kafka://127.0.0.1:PORT/t?{SASL}"],
+    "brokers that do not answer": [
+        "run", "seed_t1", "--sink-uri", f"kafka://127.0.0.1:PORT/t?{SASL}",
+        "-X", "socket.connection.setup.timeout.ms=1000",
+    ],
     "no question mark": ["run", "seed_t1", "--sink-uri", f"kafka://127.0.0.1:PORT/t&{SASL}"],
     "a URI that is no option": ["run", "seed_t1", "orders.sql", f"kafka://127.0.0.1:PORT/t?{SASL}"],
     "a URI as scenario": ["run", f"kafka://127.0.0.1:PORT/t?{SASL}"],

@@ -7,11 +7,9 @@ from dataclasses import fields
 
 import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ticdc_producer.engine import shuffle_codec
 from ticdc_producer.engine.shuffle_codec import PACKED_ROWS, PARTS, packed, unpacked
 from ticdc_producer.verifier.comparison import ComparedEvents
 
@@ -67,14 +65,20 @@ def test_all_events_arrive_in_whole_parts(
         for start in range(parts)
         for packed_row in packed_rows(events.take(np.arange(len(rows))[start::parts]))
     ]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shuffle_codec, "_PROCESSED_BYTES", 300)
-        got = [*unpacked(shuffled(sent, size), SIDES)]
+    got = [*unpacked(shuffled(sent, size), SIDES)]
     arrived = [ComparedEvents.of(sides["right"]) for sides in got]
     assert not any(sides["left"].num_rows for sides in got)
     assert contents([*arrived, compared([])]) == contents([events])
-    parts_of_slices = [{*(part.key % PARTS).tolist()} for part in arrived]
-    assert sum(map(len, parts_of_slices)) == len(set().union(*parts_of_slices))
+
+
+def test_a_task_has_whole_parts_of_a_few_mebibytes_at_once() -> None:
+    """Three rows of each part, from three tasks, with 600 KiB of names each."""
+    events = compared([("s" * (200 << 10), f"t{key}", key, 1) for key in range(40)])
+    sent = [packed_row for _ in range(3) for packed_row in packed_rows(events)]
+    got = [ComparedEvents.of(sides["right"]) for sides in unpacked(shuffled(sent, 7), SIDES)]
+    parts = [{*(part.key % PARTS).tolist()} for part in got]
+    assert 1 < len(parts) < len(set().union(*parts)) == sum(map(len, parts)) == 40
+    assert contents(got) == contents([events] * 3)
 
 
 SIDES = {"left": pa.schema([("key", pa.int64())]), "right": ComparedEvents.arrow_schema()}

@@ -11,6 +11,7 @@ import tempfile
 import uuid
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 from time import monotonic
@@ -174,16 +175,55 @@ def test_a_folder_retains_its_topics_and_a_taken_port_is_avoided(
         create_topic(first, "stored")
         produce(first, "stored", b"still here")
     assert not any(process.is_running() for process in processes)
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        real, offered = embedded.free_ports, [taken.getsockname()[1]]
-        monkeypatch.setattr(
-            embedded, "free_ports", lambda n: [real(1)[0], offered.pop()] if offered else real(n)
-        )
-        with EmbeddedKafka(data_dir=data) as second:
-            assert consume(second, "stored") == b"still here"
-    assert not offered, "the taken port was never tried"
+    java = java_whose_first_broker_finds_its_port_taken(tmp_path)
+    monkeypatch.setenv("TICDC_PRODUCER_CACHE", str(java.cache))
+    monkeypatch.setenv("JAVA_HOME", str(java.home))
+    with EmbeddedKafka(data_dir=data) as second:
+        assert consume(second, "stored") == b"still here"
+    assert java.taken.exists(), "no port was taken"
+
+
+JAVA = """#!{python}
+import os, re, socket, sys
+from pathlib import Path
+taken = Path({taken!r})
+if "kafka.Kafka" in sys.argv and not taken.exists():
+    port = re.search(r"CONTROLLER://127.0.0.1:(\\d+)", Path("server.properties").read_text())[1]
+    other = socket.create_server(("127.0.0.1", int(port)))
+    other.set_inheritable(True)
+    taken.touch()
+os.execv({java!r}, [{java!r}, *sys.argv[1:]])
+"""
+
+
+@dataclass(frozen=True)
+class OccupiedJava:
+    """A Java before which another program takes a port.
+
+    :param cache: a cache folder for what depends on it, with the jars of the other one.
+    :param taken: a file that exists after the port was taken.
+    """
+
+    home: Path
+    cache: Path
+    taken: Path
+
+
+def java_whose_first_broker_finds_its_port_taken(folder: Path) -> OccupiedJava:
+    """Write a Java that binds a port of its first broker before the broker can.
+
+    The port was free when it was chosen.
+    """
+    java = OccupiedJava(folder / "java", folder / "cache", folder / "taken")
+    program = java.home / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(
+        JAVA.format(python=sys.executable, taken=str(java.taken), java=str(find_java().java.resolve()))
+    )
+    program.chmod(0o755)
+    java.cache.mkdir()
+    (java.cache / "jars").symlink_to(jars()[0].parent)
+    return java
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 import uvicorn
@@ -20,7 +21,14 @@ from ticdc_producer.serve.settings import ServeSettings
 
 @pytest.fixture(scope="module")
 def url(kafka: EmbeddedKafka) -> Iterator[str]:
-    service = Service(ServeSettings(kafka=kafka.bootstrap), Texts(_run_text, _verdict_text))
+    with served(ServeSettings(kafka=kafka.bootstrap)) as address:
+        yield address
+
+
+@contextmanager
+def served(settings: ServeSettings) -> Iterator[str]:
+    """Start a service; yields its URL."""
+    service = Service(settings, Texts(_run_text, _verdict_text))
     app = Starting(service.settings, lambda: (service, create_app(service, answer_command)))
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
     with socket.socket() as listener:

@@ -13,7 +13,7 @@ from tests.serve.works import ENDLESS_RUN
 from ticdc_producer.cli.remote.frames import CONTENT_TYPE, PATH, frame
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.serve.service import Service
-from ticdc_producer.serve.settings import Limits, ServeSettings
+from ticdc_producer.serve.settings import ServeSettings
 from ticdc_producer.serve.tasks.task import Task
 from ticdc_producer.serve.tasks.task_errors import TaskCancelled
 from ticdc_producer.targets.kafka.topics import Topics
@@ -100,8 +100,7 @@ def _running(service: Service) -> Callable[[], Any]:
 
 @pytest.fixture
 def served(kafka: EmbeddedKafka) -> Iterator[App]:
-    limits = Limits(seconds=5)
-    with application(ServeSettings(kafka=kafka.bootstrap, limits=limits)) as app:
+    with application(ServeSettings(kafka=kafka.bootstrap)) as app:
         app.service.start()
         assert app.service.ready.wait(SECONDS)
         yield app
@@ -111,13 +110,10 @@ def _is_well(app: App) -> bool:
     return bool(app("POST", "/v1/runs?wait=60", content={"scenario": "seed_t1"}).json["ok"])
 
 
-def test_the_service_is_well_after_endless_runs(served: App) -> None:
+def test_the_service_is_well_after_an_endless_run(served: App) -> None:
     served("POST", "/v1/runs?wait=60", content=ENDLESS_RUN, leaves=_running(served.service))
     (cancelled,) = served.service.worker.tasks
     assert isinstance(_over(cancelled).error, TaskCancelled)
-    assert _is_well(served)
-    late = served("POST", "/v1/runs?wait=60", content=ENDLESS_RUN).json
-    assert (late["status"], late["exit_code"], late["error"]["type"]) == ("failed", 3, "TaskTimeout")
     assert _is_well(served)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import re
 import socket
@@ -12,20 +13,20 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from urllib.request import urlopen
 
 import pytest
 
 import ticdc_producer
 from tests.editor import Editor
+from tests.serve.conftest import served
 from ticdc_producer.cli import main
 from ticdc_producer.cli.remote.client_files import ClientFiles
 from ticdc_producer.cli.remote.frames import CONTENT_TYPE, MOST_BYTES, frame, parts_of, read_frames
 from ticdc_producer.cli.remote.server_client import _Service
 from ticdc_producer.errors import ArgumentError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.serve.settings import Limits
-from ticdc_producer.serve.tasks import work
+from ticdc_producer.serve.settings import Limits, ServeSettings
 
 SQL = "CREATE TABLE t (id INT PRIMARY KEY, v INT);\nINSERT INTO t VALUES (1, 10), (2, 20);\n"
 
@@ -71,17 +72,19 @@ def test_a_golden_folder_comes_back(
     assert _output(capsys, "verify", "--in", "golden", "--scenario", script)[0] == 0
 
 
-def test_another_process_verifies_folders(
-    url: str, script: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_the_verification_of_a_folder_can_be_ended(
+    kafka: EmbeddedKafka, script: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The content of a posted folder is a stranger's: not the service's process verifies it."""
-
-    def here(**_arguments: object) -> NoReturn:
-        raise AssertionError("verified by the service")
-
-    monkeypatch.setattr(work, "verify", here)
-    assert _output(capsys, "run", script, "--out", "golden", "--server", url, "-q")[0] == 0
-    assert _output(capsys, "verify", "--in", "golden", "--server", url, "-q") == (0, "verified\n", "")
+    """The content of a posted folder is a stranger's: a process that the service can kill verifies it."""
+    assert _output(capsys, "run", script, "--out", "golden")[0] == 0
+    with served(ServeSettings(kafka=kafka.bootstrap, limits=Limits(seconds=0.001))) as url:
+        for _ in range(2):
+            code, out, err = _output(capsys, "verify", "--in", "golden", "--server", url)
+            assert (code, out) == (3, "")
+            assert "took longer than 0.001 s" in err
+        with urlopen(f"{url}/v1/runs", timeout=60) as answer:
+            late = [(run["status"], run["exit_code"], run["error"]["type"]) for run in json.load(answer)]
+    assert late == [("failed", 3, "TaskTimeout")] * 2
 
 
 def test_verify_and_decode(

@@ -23,7 +23,7 @@ from ticdc_producer.model.shapes import DECODED, EXPECTED_EVENTS, STATE
 from ticdc_producer.verifier import VerifyOptions, check
 from ticdc_producer.verifier.check import check_messages
 from ticdc_producer.verifier.match import ExpectedState, ExpectedStream
-from ticdc_producer.verifier.passes import old_image
+from ticdc_producer.verifier.passes.old_image import FEW_SUSPECTED
 from ticdc_producer.verifier.passes.slices import Messages
 from ticdc_producer.verifier.table_state import Tables
 
@@ -50,19 +50,27 @@ def streams() -> dict[str, Callable[[], Topic]]:
     return broken | information | legal
 
 
-@pytest.mark.parametrize(("slices", "few"), [(1, 1000), (7, 0)])
-def test_all_findings_are_those_of_one_task(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, slices: int, few: int
-) -> None:
-    """Suspected events are joined with their images, or a few of them read one by one."""
-    monkeypatch.setattr(old_image, "FEW_SUSPECTED", few)
-    topics = {name: build() for name, build in streams().items()}
+def wrong_images(count: int) -> Topic:
+    """Updates of a row, each of which has an old image that the event before it did not leave."""
+    topic = test_invariants.created().row(HOME, ts(1), after=account(1))
+    for second in range(2, count + 2):
+        topic.row(HOME, ts(second), before=account(1, -second), after=account(1, second))
+    return topic
+
+
+@pytest.mark.parametrize(("slices", "wrong"), [(1, 1), (7, FEW_SUSPECTED + 1)])
+def test_all_findings_are_those_of_one_task(spark: SparkSession, slices: int, wrong: int) -> None:
+    """A few suspected events are read one by one; more are joined with their images."""
+    topics = {name: build() for name, build in streams().items()} | {"wrong": wrong_images(wrong)}
     decoded, options = together(topics), on_topics(topics)
     options = dataclasses.replace(options, from_beginning=True, resolved_gap_ms=10_000)
     found = check_messages(SparkEngine(spark), in_slices(spark, decoded, slices), as_they_are, options)
     whole = CheckedEvents(decoded, options)
     assert len(whole.findings) > len(test_invariants.INVARIANTS)
     assert found.findings == whole.findings == check(decoded, options)
+    old_images = sum(finding.count for finding in found.findings if finding.id == "INV-OLD-IMAGE")
+    few = sum(name.endswith("INV-OLD-IMAGE") for name in topics)
+    assert old_images >= wrong + few
     assert found.kinds == whole.kinds
 
 

@@ -1,4 +1,4 @@
-"""Speed of the encoders and decoders on the rows of a benchmark file, which are repeated up to ``MIN_ROWS``.
+"""Speed of the encoders and decoders on the rows of a benchmark file, which are repeated.
 
 Encoders run on the same path as in a Spark worker: Arrow batches in, messages out. The time of
 ``PartitionEncoder.messages`` is measured, after a first pass in which plans are compiled. Decoders run on
@@ -54,13 +54,14 @@ class EncodeReport:
         return {"rows": self.rows, "encoders": speeds}
 
 
-def measure_encoders(path: Path, *, passes: int = PASSES) -> EncodeReport:
+def measure_encoders(path: Path, *, passes: int = PASSES, min_rows: int = MIN_ROWS) -> EncodeReport:
     """Measure all encoders on the rows of a file.
 
-    :param path: recorded events; its ``row`` lines are repeated up to ``MIN_ROWS``.
+    :param path: recorded events.
+    :param min_rows: the ``row`` lines are repeated up to this number.
     :raises FolderError: if the file has no row events.
     """
-    catalog, batches = event_batches(path, MIN_ROWS)
+    catalog, batches = event_batches(path, min_rows)
     rows = sum(batch.num_rows for batch in batches)
     return EncodeReport(
         rows=rows,
@@ -122,13 +123,14 @@ class DecodeReport:
         return {"rows": self.rows, "decoders": speeds}
 
 
-def measure_decoders(path: Path, *, passes: int = PASSES) -> DecodeReport:
+def measure_decoders(path: Path, *, passes: int = PASSES, min_rows: int = MIN_ROWS) -> DecodeReport:
     """Measure all decoders on the messages of a file's rows.
 
-    :param path: recorded events; its ``row`` lines are repeated up to ``MIN_ROWS``.
+    :param path: recorded events.
+    :param min_rows: the ``row`` lines are repeated up to this number.
     :raises FolderError: if the file has no row events.
     """
-    catalog, batches = event_batches(path, MIN_ROWS)
+    catalog, batches = event_batches(path, min_rows)
     report = DecodeReport(sum(batch.num_rows for batch in batches))
     for name, (protocol, line) in LINES.items():
         plan = EncodePlan(protocol=protocol, options=line.options, catalog=catalog)

@@ -12,6 +12,7 @@ Properties: TypeAlias = dict[str, str | int | float | bool]
 
 CONNECT_SECONDS = 10
 """After this long without an answer a broker counts as unreachable."""
+_CONNECT_PROPERTY = "socket.connection.setup.timeout.ms"
 
 OUTAGE_TIMEOUT_S = 60
 """The longest outage of a broker, such as a restart, after a connection was made."""
@@ -58,6 +59,15 @@ def connection(brokers: Brokers) -> Properties:
         "reconnect.backoff.ms": _RECONNECT_MS,
     }
     return {**common, **own}
+
+
+def connect_seconds(brokers: Brokers) -> float:
+    """Return the time after which brokers without an answer count as unreachable.
+
+    It is the client's ``socket.connection.setup.timeout.ms``, or ``CONNECT_SECONDS``.
+    """
+    own = brokers.client if isinstance(brokers, Cluster) else {}
+    return int(own[_CONNECT_PROPERTY]) / 1000 if _CONNECT_PROPERTY in own else CONNECT_SECONDS
 
 
 def producer_properties(brokers: Brokers, *, compression: str, max_message_bytes: int) -> Properties:

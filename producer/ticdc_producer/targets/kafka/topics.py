@@ -16,7 +16,13 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from ticdc_producer.config import Changefeed
 from ticdc_producer.errors import AuthorizationError, BrokerError, TopicError
-from ticdc_producer.kafka.client import CONNECT_SECONDS, OUTAGE_TIMEOUT_S, Brokers, connection
+from ticdc_producer.kafka.client import (
+    CONNECT_SECONDS,
+    OUTAGE_TIMEOUT_S,
+    Brokers,
+    connect_seconds,
+    connection,
+)
 from ticdc_producer.kafka.client_errors import (
     ConnectionErrors,
     broker_error,
@@ -59,15 +65,16 @@ class Topics:
         :raises ChangefeedError: if the client's properties are invalid.
         """
         connection_errors = ConnectionErrors(self.brokers)
-        admin, waited, wait = self._client(connection_errors), 0.0, _FIRST_SECONDS
+        limit = connect_seconds(self.brokers)
+        admin, waited, wait = self._client(connection_errors), 0.0, min(_FIRST_SECONDS, limit)
         while True:
             try:
                 metadata = admin.list_topics(timeout=wait)
             except KafkaException as error:
                 admin.poll(0)
                 connection_errors.check()
-                waited, wait = waited + wait, min(wait * 2, CONNECT_SECONDS - waited - wait)
-                if waited >= CONNECT_SECONDS:
+                waited, wait = waited + wait, min(wait * 2, limit - waited - wait)
+                if waited >= limit:
                     raise broker_error(self.brokers, error) from None
             else:
                 return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
