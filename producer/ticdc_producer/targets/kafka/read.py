@@ -25,8 +25,9 @@ _SLICE = 100_000
 # Messages can be as large as max-message-bytes; a fetch must hold at least one.
 _FETCH = {"fetch.message.max.bytes": 16 << 20, "queued.max.messages.kbytes": 64 << 10}
 
-# A broker sends at least one message, however large it is.
-_FETCH_FEW: Properties = {"fetch.message.max.bytes": 64 << 10}
+# A broker sends at least one message, however large it is. At the end of a partition it answers at once: it
+# would wait half a second for more messages, and the request for the next offset would wait behind that.
+_FETCH_FEW: Properties = {"fetch.message.max.bytes": 64 << 10, "fetch.wait.max.ms": 10}
 
 
 @dataclass(frozen=True, kw_only=True)
