@@ -10,9 +10,9 @@ import pyarrow as pa
 
 import ticdc_producer
 from ticdc_producer.rows.changes import ChangeReader
+from ticdc_producer.rows.columns import table_schema
 from ticdc_producer.rows.origin import Origin, golden_folder
 from ticdc_producer.rows.state import StateReader
-from ticdc_producer.rows.table_schema import table_schema
 
 TABLE = ("bank", "accounts")
 

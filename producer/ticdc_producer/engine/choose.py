@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from ticdc_producer.engine import ENGINES, EngineOption
+from ticdc_producer.engine import ENGINES, SMALL_BYTES, SMALL_EVENTS, EngineOption
 from ticdc_producer.engine.dataset import Engine, EngineName
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import ArgumentError
-from ticdc_producer.model.limits import SMALL_BYTES, SMALL_EVENTS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,11 +16,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from ticdc_producer.config import ConfigSource
-from ticdc_producer.engine import EngineOption
+from ticdc_producer.engine import SMALL_EVENTS, EngineOption
 from ticdc_producer.engine.choose import translate_worker_errors
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.event import Op
-from ticdc_producer.model.limits import SMALL_EVENTS
 from ticdc_producer.model.shapes import CHANGE_LOG
 from ticdc_producer.model.tso import DEFAULT_EVERY_MS, DEFAULT_START
 from ticdc_producer.runs.run import run_job

@@ -14,8 +14,7 @@ from ticdc_producer.scenario.execute import check_commits, clock_of, execute
 from ticdc_producer.scenario.history import History, PassedOver
 from ticdc_producer.scenario.load import ScenarioFile, load_scenario
 from ticdc_producer.scenario.sql.session.refusals import Refusals
-from ticdc_producer.simulate.rule_errors import locate_rule_errors
-from ticdc_producer.simulate.traps import check_protocol, with_traps
+from ticdc_producer.simulate.scenario_changefeed import check_protocol, locate_rule_errors, with_traps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, model_validator
 
-from ticdc_producer.model.limits import SMALL_EVENTS
+from ticdc_producer.engine import SMALL_EVENTS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.file_steps import DumpPlan
 from ticdc_producer.scenario.generate.table_spec import MOST_EVENTS

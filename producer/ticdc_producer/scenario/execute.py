@@ -10,9 +10,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ticdc_producer.engine import SMALL_EVENTS
 from ticdc_producer.errors import ScenarioError, ScenarioProblems, UnsupportedSQL
 from ticdc_producer.model import tso
-from ticdc_producer.model.limits import SMALL_EVENTS
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.scenario.data_steps import DataPlan, SourcePlan

@@ -19,7 +19,7 @@ from ticdc_producer.protocols.registry import BUILT_IN
 from ticdc_producer.scenario.load import ScenarioFile
 from ticdc_producer.serve.settings import ServeSettings
 from ticdc_producer.serve.submission import RunRequest, check_changefeed, check_sink_uri
-from ticdc_producer.simulate.traps import with_traps
+from ticdc_producer.simulate.scenario_changefeed import with_traps
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.testing.runs import sink_uri
 

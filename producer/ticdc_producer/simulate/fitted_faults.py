@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from ticdc_producer.engine import SMALL_BYTES, SMALL_EVENTS
 from ticdc_producer.errors import FaultError
 from ticdc_producer.faults.catalogue import trap, traps_of
 from ticdc_producer.faults.event_traps import SegmentTrap
 from ticdc_producer.faults.fault_plan import FaultPlan, IllegalFault, seeded_integer
 from ticdc_producer.faults.illegal_event import IllegalEventTrap
-from ticdc_producer.model.limits import SMALL_BYTES, SMALL_EVENTS
 from ticdc_producer.simulate.fault_positions import FaultPositions, injected_rows
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import estimate_of

@@ -33,9 +33,8 @@ from ticdc_producer.scenario.history import CheckSize, History, State
 from ticdc_producer.scenario.load import ScenarioFile, ScenarioSource, load_scenario
 from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache
 from ticdc_producer.scenario.table_versions import rewrite_ddl_text, with_cached_flags, with_update_ts
-from ticdc_producer.simulate.rule_errors import locate_rule_errors
+from ticdc_producer.simulate.scenario_changefeed import check_protocol, locate_rule_errors, with_traps
 from ticdc_producer.simulate.schemas import registered, schemas_of
-from ticdc_producer.simulate.traps import check_protocol, with_traps
 from ticdc_producer.targets.encode import EncodePlan
 
 _MAX_STABLE_UPDATES = 6

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.engine import SMALL_BYTES, SMALL_EVENTS
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.model.limits import SMALL_BYTES, SMALL_EVENTS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -1,17 +1,18 @@
-"""Traps of a scenario and of ``inject``; traps of the changefeed change its options."""
+"""The changefeed of a scenario: the traps that change its options, and the lines that its errors name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
 
-from ticdc_producer.config import Changefeed
+from ticdc_producer.config import Changefeed, ConfigSource, changefeed_content
 from ticdc_producer.config.config_section import explain
-from ticdc_producer.errors import FaultError
+from ticdc_producer.errors import ChangefeedError, FaultError
 from ticdc_producer.faults.catalogue import Trap, trap
 from ticdc_producer.faults.trap import TrapSetting
 from ticdc_producer.scenario.load import ScenarioFile
@@ -114,3 +115,34 @@ def _put(mapping: dict[str, Any], path: Sequence[str], value: Any) -> None:
     for key in path[:-1]:
         mapping = mapping.setdefault(key, {})
     mapping[path[-1]] = deepcopy(value)
+
+
+@contextmanager
+def locate_rule_errors(scenario: ScenarioFile, config: ConfigSource | None = None) -> Iterator[None]:
+    """Locate errors of the block in the scenario or the changefeed file.
+
+    :param config: the changefeed TOML or its content; its keys override those of the scenario.
+    :raises ChangefeedError: the error of the block, with file and line if its key is in one of them.
+    """
+    try:
+        yield
+    except ChangefeedError as error:
+        location = _locate(error.parameter, scenario, config)
+        raise (error.at(location) if location else error) from None
+
+
+def _locate(key: str, scenario: ScenarioFile, config: ConfigSource | None) -> str:
+    if config is not None and _holds(changefeed_content(config), key.partition("[")[0].split(".")):
+        return "`config`" if isinstance(config, Mapping) else str(config)
+    above = key
+    while above:
+        if above in scenario.changefeed_lines:
+            return f"{scenario.file}:{scenario.changefeed_lines[above]}"
+        above = above[: max(above.rfind("."), above.rfind("["), 0)]
+    return ""
+
+
+def _holds(content: Mapping[str, Any], path: list[str]) -> bool:
+    """Return whether a file contains the section of a key and the rules in it."""
+    section = content.get(path[0])
+    return len(path) > 1 and isinstance(section, Mapping) and path[1] in section
