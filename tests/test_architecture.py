@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import re
 import subprocess
 import sys
 from functools import cache
@@ -142,14 +143,10 @@ def test_the_expected_rows_are_computed_twice_by_code_that_is_not_shared(graph: 
 
 
 @cache
-def _nodes() -> dict[str, list[ast.ClassDef | ast.Constant]]:
-    """The classes and the constants of each module, by path; in ``ticdc_producer`` relative to it."""
+def _texts() -> dict[str, str]:
+    """The text of each module, by path; in ``ticdc_producer`` relative to it."""
     return {
-        str(file.relative_to(source)).removeprefix(f"{ticdc_producer.__name__}/"): [
-            node
-            for node in ast.walk(ast.parse(file.read_text("utf-8")))
-            if isinstance(node, ast.ClassDef | ast.Constant)
-        ]
+        str(file.relative_to(source)).removeprefix(f"{ticdc_producer.__name__}/"): file.read_text("utf-8")
         for source in {path.parent for path in _sources()}
         for package in PACKAGES
         for file in (source / package.__name__).rglob("*.py")
@@ -170,11 +167,12 @@ OF_PROTOCOLS = {"protocols", "model/parameter.py", "faults/traps"}
 def test_only_the_package_of_the_protocols_names_a_protocol() -> None:
     """Everything else that depends on a protocol reads its ``ProtocolSpec``."""
     names = {name for spec in BUILT_IN.values() for name in (spec.name, *spec.aliases)} - {"default"}
+    quoted = re.compile(f"""["'](?:{"|".join(map(re.escape, names))})["']""")
     found = {
         (file, node.value)
-        for file, nodes in _nodes().items()
-        if not file.startswith(tuple(OF_PROTOCOLS))
-        for node in nodes
+        for file, text in _texts().items()
+        if not file.startswith(tuple(OF_PROTOCOLS)) and quoted.search(text)
+        for node in ast.walk(ast.parse(text))
         if isinstance(node, ast.Constant) and node.value in names
     }
     assert found == OTHER_MEANINGS
@@ -183,10 +181,9 @@ def test_only_the_package_of_the_protocols_names_a_protocol() -> None:
 def test_the_name_of_a_class_means_one_class() -> None:
     """Private classes are exempt: only their module can mean them."""
     modules: dict[str, set[str]] = {}
-    for file, nodes in _nodes().items():
-        for node in nodes:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                modules.setdefault(node.name, set()).add(file)
+    for file, text in _texts().items():
+        for name in re.findall(r"^ *class ([A-Za-z]\w*)", text, re.MULTILINE):
+            modules.setdefault(name, set()).add(file)
     assert {name: found for name, found in modules.items() if len(found) > 1} == {}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 
 from tests.docs.generated_tables import DOCS
@@ -18,5 +17,5 @@ def test_each_stop_is_a_function_of_its_module() -> None:
     assert 0 < len(stops_out) <= 22
     assert 0 < len(stops_back) <= 10
     for function, path in stops_out + stops_back:
-        module = ast.parse((DOCS.parent / path).read_text("utf-8"))
-        assert function in {node.name for node in ast.walk(module) if isinstance(node, ast.FunctionDef)}
+        module = (DOCS.parent / path).read_text("utf-8")
+        assert re.search(rf"^ *def {function}\(", module, re.MULTILINE), (function, path)

@@ -22,16 +22,14 @@ FAST = [
     ("canal-json", "new", "", ("duplicate-message", "replay-partial")),
     ("debezium", "new", "", ("replay-one-table", "raw-key-update")),
     ("avro", "classic", "", ("duplicate-message", "replay-suffix")),
+    ("craft", "classic", "", ("duplicate-event", "replay-suffix")),
 ]
 ALWAYS = {"idle-partition", "raw-key-update", "claim-check", "handle-key-only"}
 """Traps of the changefeed, which no occurrence is listed of."""
 FAST_TOPICS = [
     ("open-protocol", "classic", "", ALMOST_ALL),
-    ("craft", "classic", "", ("duplicate-event", "replay-suffix")),
     ("canal-json", "new", "", ("claim-check", "duplicate-ddl")),
-    ("debezium", "new", "", ("replay-one-table", "raw-key-update")),
     ("simple", "classic", "", ("duplicate-ddl", "duplicate-message")),
-    ("avro", "classic", "", ("duplicate-message", "replay-suffix")),
 ]
 MATRIX = [
     ("open-protocol", "classic", ""), ("open-protocol", "new", ""), ("open-protocol", "classic", "ts"),

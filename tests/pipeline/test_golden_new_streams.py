@@ -22,8 +22,8 @@ SQL = sorted((GOLDEN / "visible").glob("*.sql"))
 
 
 @pytest.fixture(scope="module", params=SQL, ids=lambda path: path.stem)
-def stream(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Stream:
-    return stream_of(request.param, tmp_path_factory.mktemp("changefeed"), profile="new")
+def stream(request: pytest.FixtureRequest) -> Stream:
+    return stream_of(request.param, "new")
 
 
 def _golden(stream: Stream, variant: str) -> Path:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -59,32 +60,33 @@ def without_idle_resolved(events: pa.RecordBatch) -> pa.RecordBatch:
     return events.filter(pa.array([pair != (Kind.RESOLVED, Kind.ROW) for pair in pairs]))
 
 
-@pytest.fixture(scope="module", params=FILES, ids=lambda path: path.stem)
-def stream(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Stream:
-    return stream_of(request.param, tmp_path_factory.mktemp("changefeed"))
-
-
-def stream_of(path: Path, folder: Path, *, profile: str = "classic") -> Stream:
-    """The event stream of a SQL file, as either TiCDC makes it.
-
-    :param folder: takes the changefeed file.
-    """
+@cache
+def stream_of(path: Path, profile: str = "classic") -> Stream:
+    """The event stream of a SQL file, as either TiCDC makes it."""
     force = "-- oracle: force-replicate" in path.read_text()
     uri = (
         "kafka:///golden?protocol=open-protocol&partition-num=1&batch-by=partition&ddl-text=tidb"
         f"&profile={profile}"
     )
-    config = folder / "changefeed.toml"
-    config.write_text(f"force-replicate = {str(force).lower()}\n")
-    job = prepare(path, sink_uri=uri, config=config, overrides=[NOW_OF_GOLDEN])
+    job = prepare(path, sink_uri=uri, config={"force-replicate": force}, overrides=[NOW_OF_GOLDEN])
     return Stream(path, job, event_stream(change_batch(job.history.changes), job.stream))
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_messages_are_ticdcs_bytes(stream: Stream, variant: str, compared: Compared) -> None:
+GOLDEN_FILES = [
+    (path, variant)
+    for path in FILES
+    for variant in VARIANTS
+    if path.with_name(f"{path.stem}.{variant}.jsonl").exists()
+]
+"""TiCDC refuses some options for some files, and some were not run."""
+
+
+@pytest.mark.parametrize(
+    ("path", "variant"), GOLDEN_FILES, ids=[f"{path.stem}-{variant}" for path, variant in GOLDEN_FILES]
+)
+def test_messages_are_ticdcs_bytes(path: Path, variant: str, compared: Compared) -> None:
+    stream = stream_of(path)
     golden = stream.golden(variant)
-    if not golden.exists():
-        return  # TiCDC refuses the option for this file, or it was not run
     theirs, kind = _sent(golden), VARIANTS[variant]
     ours = list(stream.messages(variant, kind))
     compared(f"{kind.protocol}, from SQL", len(theirs))
@@ -129,7 +131,9 @@ def without_panics(ours: list[Message], golden: Path) -> list[Message]:
     return [message for message, line in zip(ours, lines, strict=True) if not line.error]
 
 
-def test_rows_are_ticdcs_events(stream: Stream) -> None:
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_rows_are_ticdcs_events(path: Path) -> None:
+    stream = stream_of(path)
     golden = [e for e in load_events(stream.path.with_suffix(".events.jsonl")) if isinstance(e, GoldenRow)]
     rows = stream.events.filter(pa.compute.equal(stream.events["kind"], int(Kind.ROW)))
     ours = zip(
@@ -146,12 +150,7 @@ def _image(values: list[bytes | None] | None) -> tuple[bytes | None, ...] | None
 
 
 def test_every_option_file_is_compared() -> None:
-    found = Counter(
-        kind.protocol
-        for path in FILES
-        for variant, kind in VARIANTS.items()
-        if path.with_name(f"{path.stem}.{variant}.jsonl").exists()
-    )
+    found = Counter(VARIANTS[variant].protocol for _, variant in GOLDEN_FILES)
     assert (len(FILES), found) == (
         36,
         {

@@ -19,7 +19,7 @@ from ticdc_producer.runs.run_report import Progress
 from ticdc_producer.targets.kafka.topics import Topics
 from ticdc_producer.targets.kafka.write import PartitionWriter
 
-COUNT = 20_000
+COUNT = 5_000
 SCENARIO = """\
 version: 1
 name: restarted

@@ -50,13 +50,21 @@ ITEMS = [
 ORDERS = "n,m,op,id,item\n0,0,i,1,7\n0,1,i,2,7\n1,0,u,2,1\n"
 
 
-@pytest.fixture
-def scenario(spark: SparkSession, tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def items(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The changes of items as Parquet files, which tests only read."""
     types = "n int, op string, id long, price string, old struct<id:long,price:string>"
     price, old = "cast(price as decimal(8,2)) price", "struct(old.id, cast(old.price as decimal(8,2)) price)"
-    items = spark.createDataFrame(ITEMS, types)
-    typed = items.selectExpr("n", "op", "id", price, f"if(old is null, null, {old}) old")
-    typed.write.parquet(str(tmp_path / "items.parquet"))
+    changes = spark.createDataFrame(ITEMS, types)
+    typed = changes.selectExpr("n", "op", "id", price, f"if(old is null, null, {old}) old")
+    folder = tmp_path_factory.mktemp("items") / "items.parquet"
+    typed.write.parquet(str(folder))
+    return folder
+
+
+@pytest.fixture
+def scenario(items: Path, tmp_path: Path) -> Path:
+    (tmp_path / "items.parquet").symlink_to(items)
     (tmp_path / "orders.csv").write_text(ORDERS)
     path = tmp_path / "shop.yaml"
     path.write_text(SCENARIO)

@@ -23,7 +23,7 @@ FAST = (
     "new/seed_t1/simple",
     "state-at/migrations",
 )
-ON_SPARK = (("seed_t1/own", 3), ("large/claim-check/open-protocol", 1))
+ON_SPARK = (("large/claim-check/open-protocol", 3),)
 """Cases, and the number of parts into which Spark shuffles. ``test_engines`` has one with faults."""
 
 

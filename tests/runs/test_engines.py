@@ -153,7 +153,7 @@ def test_both_engines_write_the_same_files(
 @pytest.mark.parametrize(
     ("scenario", "protocol", "inject"),
     [
-        (GOLDEN / "visible" / "keys.sql", "open-protocol", []),
+        pytest.param(GOLDEN / "visible" / "keys.sql", "open-protocol", [], marks=slow),
         ("bank", "canal-json&enable-tidb-extension=true", ["lost-row", "duplicate-event", "wrong-partition"]),
         pytest.param(GOLDEN / "visible" / "partition.sql", "simple", ["changed-duplicate"], marks=slow),
         pytest.param("migrations", "canal-json&enable-tidb-extension=true", [], marks=slow),

@@ -206,7 +206,7 @@ def test_expectations_that_cannot_be_read_are_refused(
     assert "Traceback" not in errors
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
 def test_the_protocol_that_the_bytes_look_like_is_named(
     spark: SparkSession, tmp_path: Path, engine: EngineOption
 ) -> None:

@@ -167,7 +167,8 @@ TRUNCATION = f"{DML} TRUNCATE TABLE t; INSERT INTO t VALUES (1, '2020-01-01', 's
 DDL = {"every": 7, "add-column": 2, "drop-column": 1, "add-index": 1, "rename-table": 1, "truncate-table": 2}
 RUNS = [
     pytest.param("HASH", True, {}, "", id="moved rows"),
-    pytest.param("RANGE", False, {"key-changes": 0}, TRUNCATION, id="SQL after the step"),
+    # fast: test_edits
+    pytest.param("RANGE", False, {"key-changes": 0}, TRUNCATION, id="SQL after the step", marks=slow),
     pytest.param("LIST COLUMNS", False, {"ddl": DDL}, "", id="DDL", marks=slow),
     pytest.param("KEY", False, MANY, "", id="hidden row ids", marks=slow),
     pytest.param("RANGE COLUMNS", True, {"key-changes": 0}, DML, id="DML after the step", marks=slow),

@@ -58,10 +58,10 @@ def _seconds(task: Task) -> tuple[float, float]:
     return task.started, task.ended
 
 
-@pytest.mark.parametrize("runs", [12, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [6, pytest.param(1000, marks=pytest.mark.slow)])
 def test_runs_over_the_limit_of_time(start_worker: StartWorker, runs: int) -> None:
     limit = 0.5
-    worker = start_worker(Limits(seconds=limit, runs=10, queued=5))
+    worker = start_worker(Limits(seconds=limit, runs=5, queued=5))
     for _ in range(runs // 2):
         first, second = (_submitted(worker, works.ignore_everything) for _ in range(2))
         for task in (first, second):
@@ -69,12 +69,12 @@ def test_runs_over_the_limit_of_time(start_worker: StartWorker, runs: int) -> No
             assert isinstance(task.error, TaskTimeout)
             assert ended - started < limit + LATE_SECONDS
         _process(worker)
-    assert len(worker.tasks) <= 11
+    assert len(worker.tasks) <= 6
 
 
-@pytest.mark.parametrize("runs", [12, pytest.param(1000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [6, pytest.param(1000, marks=pytest.mark.slow)])
 def test_runs_over_the_limit_of_memory(start_worker: StartWorker, runs: int) -> None:
-    worker = start_worker(Limits(memory_bytes=MEMORY, runs=10, queued=5))
+    worker = start_worker(Limits(memory_bytes=MEMORY, runs=5, queued=5))
     for _ in range(runs // 2):
         first, second = (_submitted(worker, works.use_memory) for _ in range(2))
         for task in (first, second):

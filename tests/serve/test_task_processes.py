@@ -201,10 +201,13 @@ def test_a_service_that_is_killed_leaves_no_process(tmp_path: Path) -> None:
     _assert_ended(*_running(numbers))
 
 
-def test_the_spark_of_a_cancelled_task_ends_with_it(worker: Worker) -> None:
-    task = _submitted(worker, works.start_spark)
-    java = psutil.Process(int(_first_step(task)))
+@pytest.mark.parametrize(
+    "work", [works.start_process, pytest.param(works.start_spark, marks=pytest.mark.slow)]
+)
+def test_the_processes_of_a_cancelled_task_end_with_it(worker: Worker, work: Work) -> None:
+    task = _submitted(worker, work)
+    started = psutil.Process(int(_first_step(task)))
     worker.cancel(task)
     assert isinstance(_over(task).error, TaskCancelled)
-    _assert_ended(java)
+    _assert_ended(started)
     _process(worker)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -85,6 +87,13 @@ def leave_child(tell: Tell) -> Result:
 def send_forever(tell: Tell) -> Result:
     while True:
         tell(StepNews("again"))
+
+
+def start_process(tell: Tell) -> Result:
+    """Wait for a program that does not end; the step has its id."""
+    with subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"]) as started:
+        tell(StepNews(str(started.pid)))
+    raise AssertionError("it ended")
 
 
 def start_spark(tell: Tell) -> Result:

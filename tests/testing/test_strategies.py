@@ -29,6 +29,15 @@ from ticdc_producer.testing.strategies import (
 )
 
 each_protocol = pytest.mark.parametrize("protocol", sorted(BUILT_IN.keys() - {"csv"}))
+FAST = ("avro", "craft", "open-protocol")
+"""A protocol with schemas, one in bytes, and one whose messages have several events."""
+some_protocols = pytest.mark.parametrize(
+    "protocol",
+    [
+        pytest.param(name, marks=() if name in FAST else pytest.mark.slow)
+        for name in sorted(BUILT_IN.keys() - {"csv"})
+    ],
+)
 EXTENDED = {"avro": "avro&enable-tidb-extension=true"}
 """Options without which a protocol does not name operations."""
 each_tier = pytest.mark.parametrize(
@@ -131,7 +140,7 @@ def test_messages_decode_to_their_history(protocol: str, examples: int) -> None:
 
 
 @each_tier
-@each_protocol
+@some_protocols
 def test_messages_contain_only_rows_that_the_encoder_accepts(protocol: str, examples: int) -> None:
     @settings(max_examples=examples)
     @given(messages(protocol=protocol))
@@ -152,7 +161,7 @@ def test_a_row_that_the_encoder_rejects_is_an_error() -> None:
 
 
 @each_tier
-@each_protocol
+@some_protocols
 def test_damaged_messages_differ(protocol: str, examples: int) -> None:
     made = messages(protocol=protocol)
     reads, read = reader(protocol), []

@@ -192,6 +192,7 @@ def test_a_trap_is_found_in_its_own_topic_only(
     assert seen.count == (2 if trap in TWICE else 1)
 
 
+@pytest.mark.slow  # fast: runs/test_all_traps.py
 def test_both_engines_find_the_same(
     spark: SparkSession, stream: tuple[Topic, Visibility], occurrences: Mapping[str, TrapOccurrences | None]
 ) -> None:
