@@ -15,8 +15,7 @@ from ticdc_producer.errors import ArgumentError
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.shapes import DECODED, MESSAGES, BatchFunction
 from ticdc_producer.rows.changes import OF_CHANGES, OF_ERRORS, ChangeReader
-from ticdc_producer.rows.columns import table_name, table_schema
-from ticdc_producer.rows.damage import OnError, undamaged
+from ticdc_producer.rows.columns import OnError, table_name, table_schema, undamaged
 from ticdc_producer.rows.origin import Origin
 from ticdc_producer.rows.state import StateReader
 

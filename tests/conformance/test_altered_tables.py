@@ -12,7 +12,7 @@ from tests.conformance.own_consumer import Consumer
 from ticdc_producer.conformance.case_spec import PROTOCOLS, ApplyCaseSpec, apply_case_specs
 from ticdc_producer.conformance.compare import ExpectedRows, table_differences
 from ticdc_producer.conformance.wire import ApplyRequest, KafkaRecord
-from ticdc_producer.runs.consumer_state import consumer_state_of_sql
+from ticdc_producer.runs.topic_cache import consumer_state_of_sql
 from ticdc_producer.simulate.job import Job, prepare
 from ticdc_producer.simulate.simulate import simulated_topic
 

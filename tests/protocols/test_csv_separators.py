@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_producer.errors import ChangefeedError
-from ticdc_producer.protocols.csv.options import CSVOptions
-from ticdc_producer.protocols.csv.records import CSVField, CSVRecords
+from ticdc_producer.protocols.csv.options import CSVField, CSVOptions, CSVRecords
 from ticdc_producer.protocols.csv.values import quoted_text
 
 COLLISIONS: list[tuple[dict[str, str], str]] = [

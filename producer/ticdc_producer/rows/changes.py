@@ -18,8 +18,15 @@ from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.tso import LOGICAL_BITS
 from ticdc_producer.protocols.arrow_text import map_values
-from ticdc_producer.rows.columns import Conversion, conversion, converted
-from ticdc_producer.rows.damage import OnError, damage, damage_error, rejected_value
+from ticdc_producer.rows.columns import (
+    Conversion,
+    OnError,
+    conversion,
+    converted,
+    damage,
+    damage_error,
+    rejected_value,
+)
 from ticdc_producer.rows.origin import Origin
 from ticdc_producer.verifier.event_layouts import Descriptions, EventLayout, Images, group_by_layout
 from ticdc_producer.verifier.fingerprint import Flags, Numbers

@@ -1,4 +1,4 @@
-"""The columns of a table and their Arrow types, and values in these types. Spark has a type for each.
+"""The columns of a table, their Arrow types and values in these types, and errors of what cannot be read.
 
 A value in an event is canonical text (docs/design.md#values). A value that its type cannot hold, such as the
 date 0000-00-00, is an error; the type ``string`` holds every value.
@@ -10,16 +10,20 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
+from typing import Literal, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.errors import ArgumentError
+from ticdc_producer.errors import ArgumentError, DecodeError, UnreadableValue
 from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.shapes import BatchFunction
 from ticdc_producer.protocols.arrow_text import map_distinct
 from ticdc_producer.rows.origin import Origin
+from ticdc_producer.verifier.fingerprint import Flags
 
 _MOST_DIGITS = 38
 _UNSIGNED = pa.decimal128(20, 0)
@@ -204,3 +208,53 @@ def _rows_of(batch: pa.RecordBatch, schema: str, table: str, names: set[str]) ->
     return rows.filter(
         pc.and_(pc.equal(rows.column("schema"), schema), pc.equal(rows.column("table"), table))
     )
+
+
+OnError: TypeAlias = Literal["fail", "rows"]
+_POSITION = ("topic", "partition", "offset")
+
+
+def damage(batch: pa.RecordBatch, on_error: OnError) -> Flags:
+    """Return which rows of a batch are messages that did not decode.
+
+    :param batch: decoded events (shape ``DECODED``).
+    :raises DecodeError: for the first of them, if errors are not rows.
+    """
+    damaged: Flags = pc.equal(batch.column("kind"), "error").to_numpy(zero_copy_only=False)
+    if on_error == "fail" and damaged.any():
+        raise damage_error(batch, int(np.argmax(damaged)))
+    return damaged
+
+
+def damage_error(batch: pa.RecordBatch, row: int) -> DecodeError:
+    """Return the error of a message that did not decode."""
+    code, byte, text = (batch.column(name)[row].as_py() for name in ("error", "error_byte", "error_expected"))
+    expected, _, part = text.rpartition(" (")
+    error = DecodeError(code, expected, part=part.removesuffix(")"), byte=byte)
+    return error.at(*_position(batch, row))
+
+
+def undamaged(on_error: OnError) -> BatchFunction:
+    """Return the function that returns events as they are, and stops at damage if errors are not rows."""
+
+    def checked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            damage(batch, on_error)
+            yield batch
+
+    return checked
+
+
+def rejected_value(batch: pa.RecordBatch, row: int, what: str, hint: str) -> UnreadableValue:
+    """Return the error of an event whose row cannot be given.
+
+    :param what: the reason.
+    :param hint: how the caller can read it.
+    """
+    topic, partition, offset = _position(batch, row)
+    return UnreadableValue(what, topic=topic, partition=partition, offset=offset, hint=hint)
+
+
+def _position(batch: pa.RecordBatch, row: int) -> tuple[str, int, int]:
+    topic, partition, offset = (batch.column(name)[row].as_py() for name in _POSITION)
+    return topic, partition, offset

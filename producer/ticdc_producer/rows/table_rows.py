@@ -14,8 +14,7 @@ from ticdc_producer.installation import missing_part
 from ticdc_producer.model.html_table import html_table
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.rows.changes import ChangeReader
-from ticdc_producer.rows.columns import table_name, table_schema
-from ticdc_producer.rows.damage import undamaged
+from ticdc_producer.rows.columns import table_name, table_schema, undamaged
 from ticdc_producer.rows.origin import Origin
 from ticdc_producer.rows.state import StateReader, one_part
 

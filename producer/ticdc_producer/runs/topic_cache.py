@@ -1,23 +1,147 @@
-"""A cache of topics of scenarios: golden folders that are written once per machine."""
+"""Topics for consumers under test: golden folders, written once per machine, and their table state."""
 
 from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import astuple, dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import TypedDict
 
 from ticdc_producer.errors import FolderError
+from ticdc_producer.model.event import Value
+from ticdc_producer.model.event_line import from_json, to_json
+from ticdc_producer.model.table import TableInfo
+from ticdc_producer.oracle.comparable_tables import tables_of_ddl_text, uncomparable_in_scenario
 from ticdc_producer.resources import cache_folder
-from ticdc_producer.runs.consumer_state import ConsumerTable, consumer_state
 from ticdc_producer.runs.run import run_job
 from ticdc_producer.runs.run_options import OnStatus, RunOptions, ignore_status
+from ticdc_producer.scenario.history import RowImage
 from ticdc_producer.scenario.load import load_scenario
-from ticdc_producer.simulate.job import prepare
+from ticdc_producer.simulate.job import Job, prepare
+from ticdc_producer.simulate.state import replicated_state
+from ticdc_producer.targets.golden.write import table_file
+
+
+class ConsumerTable(TypedDict):
+    """A table of a consumer.
+
+    :ivar key: names of its columns.
+    :ivar types: SQL type of each column.
+    """
+
+    schema: str
+    table: str
+    key: list[str]
+    types: dict[str, str]
+    rows: list[dict[str, str | dict[str, str] | None]]
+
+
+def consumer_state(
+    job: Job, folder: Path, ts: int | None = None, *, follows_ddl: bool = False
+) -> list[ConsumerTable]:
+    """Return the tables whose rows follow from a topic, with values as its protocol transmits them.
+
+    Tables without a key are omitted, and so are tables that a DDL altered, tables that a DDL emptied without
+    a message in the topic, and tables whose names the protocol changes in row events.
+
+    :param folder: a golden folder of the job.
+    :param ts: one of the job's ``state_at`` time stamps (TSO); None: the state at the end.
+    :param follows_ddl: whether the consumer parses the text of DDLs, so that tables that a DDL altered are
+        included if the stream carries what it needs.
+    """
+    state_folder = folder / "state" if ts is None else folder / "state.at" / str(ts)
+    omitted = _omitted(job, follows_ddl=follows_ddl)
+    tables = {
+        table.qualified_name: table
+        for table in _tables(job, ts)
+        if table.handle_index is not None and table.qualified_name not in omitted
+    }
+    return [
+        _consumer_table(job, table, _stored_rows(state_folder, table))
+        for _, table in sorted(tables.items())
+        if _file(state_folder, table).exists()
+    ]
+
+
+def consumer_state_of_sql(
+    job: Job, ts: int | None = None, *, follows_ddl: bool = False, omitted: Collection[str] = ()
+) -> list[ConsumerTable]:
+    """Return the same tables without a folder, for a scenario of SQL steps only.
+
+    :param follows_ddl: whether the consumer parses the text of DDLs, so that tables that a DDL altered are
+        included if the stream carries what it needs.
+    :param omitted: ``schema.table`` of further tables that are omitted.
+    """
+    excluded = _omitted(job, follows_ddl=follows_ddl).union(omitted)
+    state = job.history.state if ts is None else job.state_until(ts)
+    tables = {
+        table.qualified_name: _consumer_table(job, table, _sql_rows(table, rows))
+        for table, rows in replicated_state(job, state)
+        if table.handle_index is not None and table.qualified_name not in excluded
+    }
+    return [table for _, table in sorted(tables.items())]
+
+
+def _omitted(job: Job, *, follows_ddl: bool = False) -> set[str]:
+    altered = () if follows_ddl else tables_of_ddl_text(job)
+    return {*uncomparable_in_scenario(job), *altered, *_renamed(job)}
+
+
+def _renamed(job: Job) -> set[str]:
+    """Return the tables whose row events and DDL events have different names, and those of the names in rows.
+
+    The protocol replaces characters of names in row events only.
+    """
+    visible, names = job.encoder.fidelity.visible_name, set[str]()
+    for table in job.history.catalog.tables:
+        name = f"{visible(table.schema)}.{visible(table.name)}"
+        if name != table.qualified_name:
+            names |= {name, table.qualified_name}
+    return names
+
+
+def _tables(job: Job, ts: int | None) -> Iterator[TableInfo]:
+    state = job.history.state if ts is None else job.state_until(ts)
+    yield from (table for table, _ in replicated_state(job, state))
+    commits = None if ts is None else job.commits_until(ts)
+    yield from (plan.table_after(commits) for plan in job.history.generated)
+
+
+def _file(state_folder: Path, table: TableInfo) -> Path:
+    return state_folder / f"{table_file(table.schema, table.name)}.jsonl"
+
+
+def _stored_rows(state_folder: Path, table: TableInfo) -> list[dict[str, Value]]:
+    with _file(state_folder, table).open(encoding="utf-8", newline="\n") as lines:
+        return [{name: from_json(value) for name, value in json.loads(line).items()} for line in lines]
+
+
+def _sql_rows(table: TableInfo, rows: Iterable[RowImage]) -> list[dict[str, Value]]:
+    names = [column.name for column in table.sent_columns]
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+def _consumer_table(job: Job, table: TableInfo, rows: Iterable[Mapping[str, Value]]) -> ConsumerTable:
+    fidelity, index = job.encoder.fidelity, table.handle_index
+    visible = fidelity.visible_name
+    project = {column.name: fidelity.full_projection(column) for column in table.sent_columns}
+    flags = zip(table.sent_columns, table.sent_flags, strict=True)
+    return {
+        "schema": visible(table.schema),
+        "table": visible(table.name),
+        "key": [visible(table.columns[offset].name) for offset in index.offsets] if index else [],
+        "types": {visible(column.name): fidelity.visible_type(column, flag) for column, flag in flags},
+        "rows": [
+            {visible(name): to_json(project[name](value)) for name, value in row.items()} for row in rows
+        ],
+    }
+
 
 _GOLDEN, _STATES = "golden", "consumer_state.json"
 _END, _END_WITH_DDL = "end", "end, following DDLs"

@@ -12,9 +12,8 @@ import typer
 from pydantic import ValidationError
 
 from ticdc_producer.cli.options import error_text, usage_text
-from ticdc_producer.cli.remote.command_line import CommandLine, read_command_line
 from ticdc_producer.cli.remote.frames import frame
-from ticdc_producer.cli.remote.server_calls import Call, call_of
+from ticdc_producer.cli.remote.server_calls import Call, CommandLine, call_of, read_command_line
 from ticdc_producer.cli.report_text import next_steps
 from ticdc_producer.cli.run_command import differences
 from ticdc_producer.errors import ENVIRONMENT, USAGE, ProducerError, RefusedRequest

@@ -27,7 +27,7 @@ from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.model.values.sql_value import DEFAULT_NOW
 from ticdc_producer.protocols.registry import BUILT_IN
-from ticdc_producer.runs.consumer_state import consumer_state_of_sql
+from ticdc_producer.runs.topic_cache import consumer_state_of_sql
 from ticdc_producer.scenario.execute import execute
 from ticdc_producer.scenario.history import History
 from ticdc_producer.scenario.load import ScenarioFile, SQLStep

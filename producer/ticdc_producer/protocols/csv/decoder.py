@@ -19,8 +19,7 @@ from ticdc_producer.model.event import Event, EventColumn, Image, Op, RowEvent, 
 from ticdc_producer.model.mysql_type import FLOATS, INTEGERS, LOBS, STRINGS, MySQLType, type_names
 from ticdc_producer.model.tso import MAX_TS
 from ticdc_producer.protocols.base import BadValue
-from ticdc_producer.protocols.csv.options import CSVOptions
-from ticdc_producer.protocols.csv.records import CSVField, CSVRecords
+from ticdc_producer.protocols.csv.options import CSVField, CSVOptions, CSVRecords
 from ticdc_producer.protocols.storage_files import SchemaFile
 from ticdc_producer.protocols.value_parsers import parser_for
 

@@ -31,7 +31,7 @@ def _decoder(options: CSVOptions, inputs: Inputs) -> Decoder:
 
 
 def _file_rows(content: bytes, options: CSVOptions) -> Iterator[bytes]:
-    from ticdc_producer.protocols.csv.records import file_rows
+    from ticdc_producer.protocols.csv.options import file_rows
 
     return file_rows(content, options)
 
@@ -44,7 +44,7 @@ def _header(options: CSVOptions, table: TableInfo) -> bytes:
 
 def _form_of(options: Mapping[str, object]) -> Callable[[bytes], object]:
     """Return a function that returns the fields of each record of a row, as they are written."""
-    from ticdc_producer.protocols.csv.records import CSVRecords
+    from ticdc_producer.protocols.csv.options import CSVRecords
 
     records = CSVRecords(cast("CSVOptions", SPEC.typed(options)))
     return lambda row: [[text.decode() for text in records.texts(record)] for record in records.split(row)]
