@@ -44,6 +44,7 @@ def test_the_state_of_a_scenario(spark: SparkSession, tmp_path: Path) -> None:
     assert outcome.ok, outcome
 
 
+@pytest.mark.slow  # fast: runs/test_change_log.py
 def test_generated_volume_is_simulated_by_partition(spark: SparkSession, tmp_path: Path) -> None:
     file = tmp_path / "generated.yaml"
     file.write_text(GENERATED)

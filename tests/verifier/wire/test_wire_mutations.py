@@ -22,6 +22,8 @@ SEEN_TWICE = frozenset({"twice", "again at the end", "also in another partition"
 """Repetitions, which at-least-once delivery allows."""
 TWINS = frozenset({"events[]", "value.events[]", "value[]"})
 """The events of a message, and the lines of a row in CSV, which at-least-once delivery may repeat."""
+FAST = frozenset({"open-protocol", "canal-json", "simple", "avro"})
+"""Protocols with and without resolved events, and with and without eventless messages."""
 MAPS = frozenset({"value.data.*[]", "value.old.*[]"})
 """The columns of a row in Simple's Avro encoding, in random order."""
 
@@ -122,7 +124,9 @@ def test_rows_of_files_that_are_lost_or_moved_are_found(protocol: str, tmp_path:
 
 
 @pytest.mark.parametrize("sites", [1, pytest.param(10, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(
+    "protocol", [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in PROTOCOLS]
+)
 def test_messages_that_are_lost_or_moved_are_found(protocol: str, sites: int) -> None:
     with wire_topic("seed_t1", protocol) as topic:
         survivors = tried(topic, stream_mutants(topic, SEED, sites)).survivors
