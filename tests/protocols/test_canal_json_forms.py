@@ -10,6 +10,7 @@ from tests.golden_events import GOLDEN, GoldenRow
 from tests.protocols.canal_json_messages import row_message
 from tests.protocols.encoding import framed, one_by_one, row_batch
 from tests.protocols.golden_messages import events_of, load_messages
+from ticdc_producer.conformance.damage import OLD_FORMS
 from ticdc_producer.errors import ChangefeedError, EncodeError
 from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.event import DDLEvent, EventColumn, Op, RowEvent
@@ -200,3 +201,11 @@ def test_a_delete_of_such_a_table_is_written_empty() -> None:
     (row,) = one_by_one([CanalJSONEncoder(options).rows(table, _batch(Op.DELETE, before=(b"1",)))])
     assert b'"pkNames":[],' in row.value
     assert row.value.endswith(b'"sqlType":null,"mysqlType":{},"old":null,"data":[{}]}')
+
+
+@pytest.mark.parametrize("form", OLD_FORMS)
+def test_forms_of_earlier_versions_have_the_same_event(form: str) -> None:
+    value = _value(CanalJSONOptions(enable_tidb_extension=True), _batch(Op.INSERT, after=NEW))
+    _, old_form = OLD_FORMS[form](None, value)
+    assert old_form != value
+    assert [*CanalJSONDecoder().events(None, old_form)] == [*CanalJSONDecoder().events(None, value)]

@@ -180,7 +180,6 @@ def test_a_very_long_list_of_members_is_read() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "code"),
     [
-        (None, None, "DEBEZIUM-EMPTY"),
         (b"", b"{}", "DEBEZIUM-JSON"),
         (b"[]", b"{}", "DEBEZIUM-FORM"),
         (None, b"{}", "DEBEZIUM-FORM"),
@@ -205,6 +204,7 @@ def test_each_broken_rule_has_its_code(key: bytes | None, value: bytes | None, c
 
 def test_a_tombstone_has_no_event() -> None:
     assert list(DebeziumDecoder().events(b'{"payload":{"id":1}}', None)) == []
+    assert list(DebeziumDecoder().events(None, None)) == []
 
 
 def test_payloads_without_a_wrapper_are_read() -> None:

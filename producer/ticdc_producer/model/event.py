@@ -42,6 +42,10 @@ OP_OF_LABEL = {
 """The operations by their texts in the rows of users."""
 
 
+TOMBSTONE = "tombstone"
+"""The kind of a message without value from which no event follows, beside the kinds of events."""
+
+
 class Kind(IntEnum):
     """Kind of an event; the numbers are Open Protocol's ``t``."""
 

@@ -205,7 +205,7 @@ def event_content(row: DecodedRow) -> str:
     :param row: fields of ``DECODED``; not of kind ``error``.
     """
     name = ".".join(part for part in (row.get("schema"), row.get("table")) if part)
-    what = {"row": _row_text, "ddl": _ddl_text, "resolved": _nothing}[row["kind"]](row)
+    what = {"row": _row_text, "ddl": _ddl_text}.get(row["kind"], _nothing)(row)
     label = row["op"] if row["kind"] == "row" else row["kind"]
     return " ".join(part for part in (label, name, what) if part)
 

@@ -199,7 +199,8 @@ DECODED = pa.schema(
 """One row per decoded event.
 
 ``index`` is its position in the message, which has ``events`` events and ``size`` bytes of key and value. A
-message that does not decode is one row of kind ``error``; ``error`` has the code of the decode error."""
+message that does not decode is one row of kind ``error``; ``error`` has the code of the decode error. A
+message without value from which no event follows is one row of kind ``tombstone``."""
 
 EXPECTED_EVENTS = pa.schema(
     [

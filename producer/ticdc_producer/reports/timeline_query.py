@@ -107,7 +107,7 @@ def _counted(_part: Part, batches: Batches) -> _Counts:
             sizes = events.column("size").to_numpy()[begins]
             sums = Counter({"messages": int(begins.sum()), "size": int(sizes.sum())})
             kinds = Counter(events.column("kind").to_pylist())
-            sums.update({_KINDS[kind]: number for kind, number in kinds.items()})
+            sums.update({name: kinds[kind] for kind, name in _KINDS.items()})
             counts.add(name, _PartitionSums(int(offsets.min()), int(offsets.max()), sums))
             powers = np.floor(np.log2(np.maximum(sizes, 1))).astype(np.int64) + 1
             numbers, frequencies = np.unique(powers, return_counts=True)

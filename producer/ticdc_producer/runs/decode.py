@@ -29,6 +29,7 @@ from ticdc_producer.protocols.registry import detect_protocol, protocol_specs
 from ticdc_producer.protocols.spec import Options
 from ticdc_producer.runs.options import check_options
 from ticdc_producer.targets.decode import check_same, event_rows, protocol_of
+from ticdc_producer.targets.dump import file_records
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.targets.golden.write import MANIFEST
 from ticdc_producer.targets.kafka.schema_registry import schemas_of_registry
@@ -75,8 +76,8 @@ def decode(
 
     :param sink_uri: TiCDC's sink URI of a topic or storage.
     :param folder: a golden folder.
-    :param file: a file in the format of ``messages.jsonl``, ``-`` for standard input, a golden folder, or
-        the folder of a storage sink.
+    :param file: a file in the format of ``messages.jsonl``, of ``kcat -J`` or of Kafka's console consumer;
+        ``-`` for standard input, a golden folder, or the folder of a storage sink.
     :param config: a changefeed TOML, or its content as a mapping.
     :param protocol: overrides the protocol of manifest, sink URI or ``config``. If none of them names one,
         it is detected from the first messages.
@@ -185,7 +186,7 @@ def _records(
         return _topic_records(changefeed)
     if folder is not None:
         return golden.records(Path(folder) / "messages.jsonl")
-    return golden.records(Path("/dev/stdin") if str(file) == "-" else Path(str(file)))
+    return file_records(Path("/dev/stdin") if str(file) == "-" else Path(str(file)))
 
 
 def _storage_events(changefeed: Changefeed) -> Iterator[DecodedRow]:

@@ -72,6 +72,9 @@ CONFIG = Option("config", Path | None, None, "Changefeed file of TiCDC.",
     metavar="TOML", functions=_ALL, field="config")
 FOLDER = Option("folder", Path | None, None, "A golden folder.",
     flags=("--in",), metavar="DIR", functions=("verify",))
+MESSAGES = Option("messages", Path | None, None,
+    "A file with the messages of the topic, read in place of it: lines of messages.jsonl, of kcat -J, or of "
+    "Kafka's console consumer.", metavar="FILE", functions=("verify",), local=True)
 OVERRIDES = Option("overrides", list[str], (), "Set any key of the scenario.", "may be repeated",
     flags=("--set",), metavar="PATH=VALUE", functions=_OF_SCENARIOS, field="overrides")
 STATE_AT = Option("state_at", list[int], (), "Also write the expected state at this TSO.", "requires `out`",
@@ -135,7 +138,7 @@ RUN = (
 """In the order of the help of ``run``."""
 
 VERIFY = (
-    SINK_URI, FOLDER,
+    SINK_URI, FOLDER, MESSAGES,
     Option("scenario", str | None, None, "Also compare with this scenario.",
         metavar="SCENARIO", functions=("verify",)),
     CONFIG,
@@ -240,10 +243,12 @@ RULES: dict[str, tuple[OptionRule, ...]] = {
     ),
     "verify": (
         *_of_command(*VERIFY),
+        *_apart(["messages"], ["folder"], "a golden folder contains its messages"),
+        *_requires(["messages"], "sink_uri", "it names the protocol and its options; no broker is asked"),
         *_sources("sink_uri", "folder"),
         *_requires(["state_at", "overrides", "inject"], "scenario", "add `scenario`"),
-        *_apart(["strict_table_order", "state_at", "from_beginning", "resolved_gap_ms", "inject"], [STORAGE],
-            _OF_TOPICS),
+        *_apart(["messages", "strict_table_order", "state_at", "from_beginning", "resolved_gap_ms", "inject"],
+            [STORAGE], _OF_TOPICS),
     ),
     "coverage": tuple(_sources("sink_uri", "folder")),
     "decode": (*_of_command(SCHEMA_REGISTRY, KAFKA_PROPERTIES), *_sources("sink_uri", "folder", "file")),

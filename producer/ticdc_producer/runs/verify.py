@@ -17,6 +17,7 @@ from ticdc_producer.oracle.scenario import oracle_of_scenario
 from ticdc_producer.runs.options import STORAGE, check_options
 from ticdc_producer.runs.run_options import OnStatus, ignore_status
 from ticdc_producer.runs.targets.golden import folder_messages, folder_size
+from ticdc_producer.runs.targets.message_file import file_messages, file_ranges
 from ticdc_producer.runs.targets.run_topics import brokers_of, check_beginning, topic_messages, whole_topics
 from ticdc_producer.runs.targets.storage import verify_storage
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict, verify_messages
@@ -36,6 +37,7 @@ def verify(
     *,
     sink_uri: str | None = None,
     folder: str | Path | None = None,
+    messages: str | Path | None = None,
     scenario: ScenarioSource | ScenarioFile | None = None,
     config: ConfigSource | None = None,
     overrides: Sequence[str] = (),
@@ -56,6 +58,8 @@ def verify(
 
     :param sink_uri: TiCDC's sink URI of the topic or storage.
     :param folder: a golden folder; its manifest holds the changefeed.
+    :param messages: a file with the messages of the topic that ``sink_uri`` names, which is read in place of
+        the topic: lines of ``messages.jsonl``, of ``kcat -J``, or of Kafka's console consumer.
     :param scenario: also compare events and rows with this scenario; without it a folder that this tool
         wrote is compared with the events and rows that it contains.
     :param config: a changefeed TOML, or its content as a mapping: dispatch rules, protocol options.
@@ -76,6 +80,7 @@ def verify(
     :raises ProducerError: for a source that cannot be read; violations in it are part of the verdict.
     """
     given: dict[str, object] = {"sink_uri": sink_uri, "folder": folder, "scenario": scenario}
+    given |= {"messages": messages}
     given |= {"config": config, "overrides": overrides, "inject": inject, "state_at": state_at}
     given |= {"strict_table_order": strict_table_order, "from_beginning": from_beginning}
     given |= {"resolved_gap_ms": resolved_gap_ms}
@@ -111,7 +116,8 @@ def verify(
         changefeed_of(sink_uri, config, kafka_properties=kafka_properties) if job is None else job.changefeed
     )
     if changefeed.sink_uri.kind is not SinkKind.STORAGE:
-        return _verify_topics(changefeed, job, options, named=_partitions_of(sink_uri))
+        file = None if messages is None else Path(messages)
+        return _verify_topics(changefeed, job, file, options, named=_partitions_of(sink_uri))
     check_options("verify", {**given, "inject": () if job is None else job.traps}, STORAGE)
     return verify_storage(
         changefeed,
@@ -163,9 +169,16 @@ def _used_partitions(ranges: Sequence[OffsetRange], named: int) -> int:
     return min(named, count) if named and others_empty else count
 
 
-def _verify_topics(changefeed: Changefeed, job: Job | None, options: _Options, *, named: int) -> Verdict:
-    topics = [changefeed.sink_uri.topic] if job is None else job.stream.topic_partitions.topics
-    ranges = whole_topics(brokers_of(changefeed), topics)
+def _verify_topics(
+    changefeed: Changefeed, job: Job | None, file: Path | None, options: _Options, *, named: int
+) -> Verdict:
+    topic = changefeed.sink_uri.topic
+    topics = [topic] if job is None else job.stream.topic_partitions.topics
+    if file is None:
+        ranges = whole_topics(brokers_of(changefeed), topics)
+    else:
+        ranges = file_ranges(file, topic, named)
+        topics = [*dict.fromkeys(part.topic for part in ranges)] if job is None else topics
     if options.strictness.from_beginning:
         check_beginning(ranges)
     used = _used_partitions(ranges, named)
@@ -175,12 +188,14 @@ def _verify_topics(changefeed: Changefeed, job: Job | None, options: _Options, *
     number = sum(part.end - part.start for part in ranges)
     start = options.started(Estimate(events=number, rows=max_rows(changefeed, number)), job)
     engine = start()
-    options.on_status(f"verifying {number:,} messages of {', '.join(topics)}")
+    options.on_status(f"verifying {number:,} messages of {', '.join(topics) if file is None else file}")
     with oracle_of_scenario(job, engine) as oracle:
         verified = verify_messages(
             engine,
             changefeed,
-            topic_messages(engine, brokers_of(changefeed), ranges),
+            topic_messages(engine, brokers_of(changefeed), ranges)
+            if file is None
+            else Messages(file_messages(engine, file, topic)),
             oracle,
             topics=topics,
             strictness=options.strictness,

@@ -14,6 +14,7 @@ import pyarrow as pa
 from ticdc_producer.errors import DecodeError, RecognitionError
 from ticdc_producer.model.event import (
     MAX_EVENTS,
+    TOMBSTONE,
     ClaimObject,
     DDLEvent,
     Event,
@@ -38,6 +39,7 @@ COLUMNS = (
     "error_byte", "error_expected",
 )  # fmt: skip
 """The columns of the shape ``DECODED``, which needs Arrow."""
+_TOMBSTONE = None
 _RECORD = ("topic", "partition", "offset", "size")
 """The columns that are the same for all events of a record."""
 
@@ -48,7 +50,8 @@ _Field: TypeAlias = Callable[[Sequence[Any]], Iterable[Any]]
 def event_rows(record: Record, decoder: Decoder) -> list[DecodedRow]:
     """Return the events of one record, in order, with all columns in the order of ``COLUMNS``.
 
-    If the record does not decode, the last row has the kind ``error``.
+    If the record does not decode, the last row has the kind ``error``. A record without value and events is
+    one row of kind ``tombstone``.
 
     :param record: where it is, and its key and value.
     """
@@ -65,16 +68,17 @@ def event_columns(
 ) -> tuple[list[int], dict[str, list[object]]]:
     """Return the events of messages, in order.
 
-    If a message does not decode, its last event has the kind ``error``.
+    If a message does not decode, its last event has the kind ``error``. A message without value and events
+    is a tombstone.
 
     :param messages: keys and values.
     :return: the number of events of each message; and all columns by name, except those of the record.
     """
-    decoded: list[_Decoded] = []
+    decoded: list[_Decoded | None] = []
     counts: list[int] = []
     for key, value in messages:
         before = len(decoded)
-        decoded += _events(key, value, decoder)
+        decoded += _events(key, value, decoder) or ([_TOMBSTONE] if value is None else [])
         counts.append(len(decoded) - before)
     kinds: list[object] = [_kind(event) for event in decoded]
     columns: dict[str, list[object]] = {
@@ -102,11 +106,24 @@ def _events(key: bytes | None, value: bytes | None, decoder: Decoder) -> list[_D
                 raise DecodeError("EVENTS-MANY", f"less than {MAX_EVENTS} events", part="value", byte=0)
             events.append(event)
     except DecodeError as error:
-        events.append(error)
+        events.append(_with_damage(error, key, value))
     return events
 
 
-def _kind(event: _Decoded) -> str:
+_REPLACED = "\ufffd".encode()
+_DAMAGE = "the bytes have U+FFFD, with which programs such as jq replace what is not UTF-8"
+
+
+def _with_damage(error: DecodeError, key: bytes | None, value: bytes | None) -> DecodeError:
+    """Return the error; it names the likely cause if the message was read as text on its way."""
+    if _REPLACED not in (key or b"") and _REPLACED not in (value or b""):
+        return error
+    return DecodeError(error.code, f"{error.expected}; {_DAMAGE}", part=error.part, byte=error.byte)
+
+
+def _kind(event: _Decoded | None) -> str:
+    if event is _TOMBSTONE:
+        return TOMBSTONE
     if isinstance(event, RowEvent):
         return "row"
     if isinstance(event, DDLEvent):
@@ -142,6 +159,7 @@ _FIELDS: Mapping[str, Mapping[str, _Field]] = {
     },
     "ddl": {name: _attribute(name) for name in ("commit_ts", "schema", "table", "query", "ddl_type")},
     "resolved": {"commit_ts": _attribute("commit_ts")},
+    TOMBSTONE: {},
     "error": {
         "error": _attribute("code"),
         "error_byte": _attribute("byte"),

@@ -10,9 +10,10 @@ from typing import Annotated, Any, Self, TypeAlias, get_type_hints
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ticdc_producer.engine.shuffle_codec import numbered_texts
-from ticdc_producer.model.event import MAX_EVENTS
+from ticdc_producer.model.event import MAX_EVENTS, TOMBSTONE
 from ticdc_producer.verifier.fingerprint import Flags, Numbers
 
 TextColumn: TypeAlias = Annotated[pa.Array, pa.string()]
@@ -153,6 +154,12 @@ class EventKind(IntEnum):
     ERROR = 4
     LEFT_KEY = 5
     """The old key of an update that changes the handle key: the row with that key is gone."""
+
+
+def without_tombstones(decoded: pa.RecordBatch) -> pa.RecordBatch:
+    """Return the events of a batch (shape ``DECODED``): messages without value have none."""
+    tombstones = pc.equal(decoded.column("kind"), TOMBSTONE)
+    return decoded.filter(pc.invert(tombstones)) if pc.any(tombstones).as_py() else decoded
 
 
 class Rule(IntEnum):

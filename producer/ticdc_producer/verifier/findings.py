@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.engine.dataset import Batches, Dataset
+from ticdc_producer.model.event import TOMBSTONE
 from ticdc_producer.model.event_line import DecodedRow, StateRow
 from ticdc_producer.verifier.events import EventKind
 from ticdc_producer.verifier.finding import EventRef, Example, Finding, event_summary
@@ -38,9 +39,14 @@ def add_stream_violations(key_findings: KeyFindings, options: VerifyOptions) -> 
 
 
 def kinds(stats: StreamStats, key_findings: KeyFindings) -> dict[str, int]:
-    """Return the number of events by kind; ``duplicate`` counts the duplicates among them."""
+    """Return the number of events by kind; ``duplicate`` counts the duplicates among them.
+
+    ``tombstone`` is present if there are messages without value and event.
+    """
     by_kind = (EventKind.ROW, EventKind.DDL, EventKind.RESOLVED, EventKind.ERROR)
-    return {kind.name.lower(): stats.count(kind) for kind in by_kind} | {"duplicate": key_findings.duplicates}
+    counts = {kind.name.lower(): stats.count(kind) for kind in by_kind}
+    counts |= {TOMBSTONE: stats.tombstones} if stats.tombstones else {}
+    return counts | {"duplicate": key_findings.duplicates}
 
 
 def example_events(violations: ViolationCounts) -> set[EventID]:

@@ -8,13 +8,14 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
+import pyarrow as pa
 
 from ticdc_producer.model.event import Op
 from ticdc_producer.replica.rows import Replica
 from ticdc_producer.replica.stream_ddl import StreamDDL, apply_ddls
 from ticdc_producer.replica.table_changes import ColumnChanges
 from ticdc_producer.replica.versions import TableHistory
-from ticdc_producer.verifier.events import NOTHING, Effect, EventKind, Rule
+from ticdc_producer.verifier.events import NOTHING, Effect, EventKind, Rule, without_tombstones
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.partition_marks import MarkedEvents, partitions_of
 from ticdc_producer.verifier.table_epochs import TableDDL, TableEpochs
@@ -61,6 +62,7 @@ class StreamStats:
     :param ddls: the DDLs of all partitions.
     :param statements: the DDLs by their text, with partition and position of the first copy.
     :param reduced_tables: the tables with rows of which only the handle key was sent.
+    :param tombstones: number of messages without value from which no event follows.
     """
 
     options: VerifyOptions
@@ -68,7 +70,14 @@ class StreamStats:
     ddls: set[TableDDL] = field(default_factory=set)
     statements: dict[_Statement, tuple[int, int]] = field(default_factory=dict)
     reduced_tables: set[tuple[str, str]] = field(default_factory=set)
+    tombstones: int = 0
     _replicas: dict[int | None, Replica] = field(default_factory=dict)
+
+    def without_tombstones(self, decoded: pa.RecordBatch) -> pa.RecordBatch:
+        """Return the events of a batch (shape ``DECODED``), and count its tombstones."""
+        events = without_tombstones(decoded)
+        self.tombstones += decoded.num_rows - events.num_rows
+        return events
 
     def add(self, marked: MarkedEvents) -> None:
         """Add the events of a batch."""
@@ -117,6 +126,7 @@ class StreamStats:
             for statement, first in other.statements.items():
                 self._see_statement(statement, first)
             self.reduced_tables |= other.reduced_tables
+            self.tombstones += other.tombstones
 
     def replica(self, until: int | None = None) -> Replica:
         """Return the tables that follow the DDLs of the stream.

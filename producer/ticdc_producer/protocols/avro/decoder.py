@@ -182,7 +182,9 @@ class AvroDecoder:
         self._readers: dict[int, RecordReader] = {}
 
     def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:
-        """Yield the event of one message.
+        """Yield the event of one message. A tombstone, a message without a value, is the delete of its key.
+
+        Without a key it has no event: TiCDC's new architecture sends rows without keys.
 
         :raises DecodeError: for anything that is not a message of this protocol.
         """
@@ -191,8 +193,10 @@ class AvroDecoder:
             yield control
             return
         key_part = None if key is None else self._part(key, "key")
-        value_part = None if value is None else self._part(value, "value")
-        yield _row_event(key_part, value_part)
+        if value is not None:
+            yield _row_event(key_part, self._part(value, "value"))
+        elif key_part is not None:
+            yield _delete(*key_part)
 
     def _part(self, data: bytes, part: str) -> tuple[RecordReader, RecordRow]:
         schema_id = schema_id_of(data)
@@ -240,17 +244,14 @@ def wire_form(schema_of: SchemaOf) -> Callable[[bytes], object]:
     return form
 
 
-def _row_event(
-    key: tuple[RecordReader, RecordRow] | None, value: tuple[RecordReader, RecordRow] | None
-) -> RowEvent:
-    if value is None:
-        if key is None:
-            raise DecodeError("AVRO-EMPTY", "a key or a value", part="value", byte=0)
-        reader, row = key
-        if reader.extended:
-            raise DecodeError("AVRO-KEY", "the schema of a key", part="key", byte=1)
-        columns = _columns(reader, reader.types)
-        return _event(reader, Op.DELETE, columns, before=row)
+def _delete(reader: RecordReader, row: RecordRow) -> RowEvent:
+    """Return the delete of a tombstone's key."""
+    if reader.extended:
+        raise DecodeError("AVRO-KEY", "the schema of a key", part="key", byte=1)
+    return _event(reader, Op.DELETE, _columns(reader, reader.types), before=row)
+
+
+def _row_event(key: tuple[RecordReader, RecordRow] | None, value: tuple[RecordReader, RecordRow]) -> RowEvent:
     reader, row = value
     names = _key_names(key, reader, row)
     return _event(reader, row.op or Op.INSERT, _columns(reader, names), after=row)

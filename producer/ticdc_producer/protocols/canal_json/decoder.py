@@ -2,7 +2,8 @@
 
 The decoder also accepts what classic TiCDC (tiflow) never writes: members in any order, unknown members,
 several rows (as Alibaba canal sends them), and the forms of older and newer versions: deletes that repeat
-``data`` in ``old``, ``mysqlType`` of null, ``_tidb.rowkey``.
+``data`` in ``old``, inserts with an ``old`` of nulls, CRLF after the object, ``mysqlType`` of null,
+``_tidb.rowkey``. None of them can mean anything else, so that no option is needed to read them.
 
 Layout: ``t`` table id ``_r`` handle, both as big-endian 64-bit integers with the sign bit flipped. A
 clustered key that is not an integer is encoded instead of the handle. A cluster with keyspaces prepends
@@ -105,16 +106,17 @@ def _columns(row: RowJSON, columns: Columns) -> tuple[EventColumn, ...]:
     raise DecodeError("CANAL-COLUMN", expected, part="value", byte=0)
 
 
-def _old_rows(new: list[RowJSON], old: list[RowJSON] | None, op: Op) -> Iterable[RowJSON | None]:
+def _old_rows(new: list[RowJSON], old: list[RowJSON | None] | None, op: Op) -> Iterable[RowJSON | None]:
     """Return the old row of each new row, None where there is none.
 
-    Only updates have old rows. Deletes before v5.4.0 repeat the new row, which is ignored.
+    Only updates have old rows. Deletes before v5.4.0 repeat the new row, and inserts of v5.1 to v5.3 have a
+    null in place of each row; both are ignored. Source: tiflow#4597.
     """
     if op is _UPDATE:
-        if old and len(old) == len(new):
+        if old and len(old) == len(new) and None not in old:
             return old
         expected = f"as many rows in old as in data, {len(new)}"
-    elif not old or (op is _DELETE and old == new):
+    elif not old or old == (new if op is _DELETE else [None] * len(new)):
         return repeat(None)
     else:
         expected = (

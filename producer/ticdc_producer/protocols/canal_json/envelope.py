@@ -169,7 +169,7 @@ class CanalJSONEnvelope(msgspec.Struct, rename="camel"):
     sql_type: msgspec.Raw = _NULL
     mysql_type: msgspec.Raw = _NULL
     data: list[RowJSON] | None = None
-    old: list[RowJSON] | None = None
+    old: list[RowJSON | None] | None = None
     tidb: Extension | None = msgspec.field(default=None, name="_tidb")
 
 

@@ -49,7 +49,7 @@ class DebeziumDecoder:
         self._zone = zone_of(time_zone)
 
     def events(self, key: bytes | None, value: bytes | None) -> Iterator[Event]:
-        """Yield the event of one message; nothing for a tombstone.
+        """Yield the event of one message; nothing for a tombstone, a message without a value.
 
         :raises DecodeError: for anything that is not a message of this protocol.
         """
@@ -58,8 +58,6 @@ class DebeziumDecoder:
         parsed_key = None if key is None else parse_key(key)
         if value is not None:
             yield self._event(parse_value(value), parsed_key)
-        elif key is None:
-            raise DecodeError("DEBEZIUM-EMPTY", "a key or a value", part="value", byte=0)
 
     def _event(self, parts: ValueParts, parsed_key: KeyParts | None) -> Event:
         payload, key = parts.payload, parsed_key or NO_KEY

@@ -19,7 +19,9 @@ from ticdc_producer.model.event import MAX_OFFSET, Record
 
 _T = TypeVar("_T")
 _DAMAGED = "the folder was changed after it was written"
-_LINE = 'as in a golden folder: {"topic": "t", "partition": 0, "offset": 0, "key": BASE64, "value": BASE64}'
+LINE_HINT = (
+    'as in a golden folder: {"topic": "t", "partition": 0, "offset": 0, "key": BASE64, "value": BASE64}'
+)
 MAX_LINE_BYTES = 256 << 20
 """A message of 10 MiB has 14 MiB in Base64; longer lines are rejected."""
 _SOME_LINES, _SOME_BYTES = 4096, 64 << 20
@@ -45,7 +47,8 @@ class MessageLine(msgspec.Struct, gc=False):
     type: str | None = None
 
 
-_MESSAGE: msgspec.json.Decoder[MessageLine] = msgspec.json.Decoder(MessageLine)
+MESSAGE_LINE: msgspec.json.Decoder[MessageLine] = msgspec.json.Decoder(MessageLine)
+"""Parses a line of ``messages.jsonl``."""
 
 
 def manifest(folder: Path) -> dict[str, object]:
@@ -152,7 +155,9 @@ def message_lines(path: Path) -> Iterator[MessageLine]:
 
     :raises FolderError: for a line that is not a message, with its number.
     """
-    return chain.from_iterable(parsed_lines(path, _MESSAGE.decode, "a message", _LINE, *NOT_SUCH_JSON))
+    return chain.from_iterable(
+        parsed_lines(path, MESSAGE_LINE.decode, "a message", LINE_HINT, *NOT_SUCH_JSON)
+    )
 
 
 def records(path: Path) -> Iterator[Record]:
@@ -160,7 +165,7 @@ def records(path: Path) -> Iterator[Record]:
 
     :raises FolderError: for a line that is not a message, with its number.
     """
-    return map(_record, message_lines(path))
+    return map(record_of_line, message_lines(path))
 
 
 def parsed_lines(
@@ -205,7 +210,8 @@ def _some_lines(file: BinaryIO) -> list[bytes]:
     return lines
 
 
-def _record(line: MessageLine) -> Record:
+def record_of_line(line: MessageLine) -> Record:
+    """Return the record of a line of ``messages.jsonl``."""
     return Record(
         topic=line.topic,
         partition=line.partition,

@@ -37,7 +37,7 @@ from ticdc_producer.verifier.coverage.occurrences import (
 )
 from ticdc_producer.verifier.coverage.ordered_events import DeliveredEvents, delivered
 from ticdc_producer.verifier.event_layouts import Descriptions, Images, group_by_layout
-from ticdc_producer.verifier.events import EventKind
+from ticdc_producer.verifier.events import EventKind, without_tombstones
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.key_groups import first_deliveries
 from ticdc_producer.verifier.passes.observe import Observation, Observer
@@ -190,7 +190,8 @@ def _observed(
     visibility: Visibility, features: tuple[Feature, ...], _part: Part, batches: Batches
 ) -> Generator[Tagged, None, _Observed]:
     observed, observer = _Observed(FeatureCounts(features)), Observer(visibility.options)
-    for decoded in batches:
+    for batch in batches:
+        decoded = without_tombstones(batch)
         if decoded.num_rows:
             observation = observer.observe(decoded)
             yield _EVENT, delivered(observation.events).to_batch()

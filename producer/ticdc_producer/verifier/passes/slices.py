@@ -46,7 +46,8 @@ def observed_slices(options: VerifyOptions, part: Part, batches: Batches) -> Gen
     """
     slices = Slices(part.index, StreamStats(options), ViolationCounts(options.examples), {})
     observer, marks = Observer(options), PartitionMarks()
-    for decoded in batches:
+    for batch in batches:
+        decoded = slices.stats.without_tombstones(batch)
         if not decoded.num_rows:
             continue
         marked = marks.mark(observer.observe(decoded))

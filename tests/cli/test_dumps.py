@@ -1,0 +1,147 @@
+"""``decode`` and ``verify`` read what kcat and Kafka's console consumer wrote, in place of the topic."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import ticdc_producer
+from tests.targets.test_dump import kcat_line
+from ticdc_producer.cli import main
+
+URI = "kafka:///t?protocol={}&partition-num=2"
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Golden folders of one scenario in protocols of text and of bytes."""
+    folders = {name: tmp_path_factory.mktemp("golden") / name for name in ("canal-json", "open-protocol")}
+    for name, folder in folders.items():
+        extension = "&enable-tidb-extension=true" if name == "canal-json" else ""
+        ticdc_producer.run("seed_t1", sink_uri=URI.format(name) + extension, out=folder, verify_output=False)
+    return folders
+
+
+def _messages(folder: Path) -> Iterator[tuple[int, int, bytes | None, bytes | None]]:
+    """Yield the messages in turn from both partitions, as a tool reads them."""
+    lines = [json.loads(line) for line in (folder / "messages.jsonl").read_text("utf-8").splitlines()]
+    for line in sorted(lines, key=lambda line: (line["offset"], -line["partition"])):
+        key, value = (
+            None if line[part] is None else base64.b64decode(line[part]) for part in ("key", "value")
+        )
+        yield line["partition"], line["offset"], key, value
+
+
+def _kcat(folder: Path, path: Path) -> Path:
+    lines = [
+        kcat_line(key, value, offset).replace(b'"partition":1', b'"partition":%d' % partition)
+        for partition, offset, key, value in _messages(folder)
+    ]
+    path.write_bytes(b"".join(lines))
+    return path
+
+
+def _console(folder: Path, path: Path) -> Path:
+    lines = [
+        b"CreateTime:5\tPartition:%d\tOffset:%d\tnull\t%b\n" % (partition, offset, value or b"null")
+        for partition, offset, _, value in _messages(folder)
+    ]
+    path.write_bytes(b"".join(lines))
+    return path
+
+
+DUMPS = [("canal-json", _kcat), ("open-protocol", _kcat), ("canal-json", _console)]
+
+
+@pytest.mark.parametrize(("protocol", "dump"), DUMPS)
+def test_a_dump_has_the_events_of_its_topic(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, folders: dict[str, Path], protocol: str, dump: object
+) -> None:
+    path = dump(folders[protocol], tmp_path / "t.txt")  # type: ignore[operator]
+    assert main(["decode", str(folders[protocol] / "messages.jsonl")]) == 0
+    expected = sorted(capsys.readouterr().out.splitlines())
+    assert main(["decode", str(path)]) == 0
+    assert sorted(capsys.readouterr().out.splitlines()) == expected
+    assert any(" insert test.t1 " in line for line in expected)
+
+
+@pytest.mark.parametrize(("protocol", "dump"), DUMPS)
+def test_a_dump_is_verified_as_its_topic_is(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, folders: dict[str, Path], protocol: str, dump: object
+) -> None:
+    path = dump(folders[protocol], tmp_path / "dump.txt")  # type: ignore[operator]
+    uri = URI.format(protocol) + ("&enable-tidb-extension=true" if protocol == "canal-json" else "")
+    command = ["verify", "--messages", str(path), "--sink-uri", uri]
+    assert main([*command, "--scenario", "seed_t1", "--from-beginning"]) == 0
+    assert "verified" in capsys.readouterr().out
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(line for number, line in enumerate(lines) if number != 4))
+    assert main([*command, "--scenario", "seed_t1"]) == 1
+    assert "1 missing" in capsys.readouterr().out
+
+
+def test_bytes_that_became_a_replacement_character_are_named(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, folders: dict[str, Path]
+) -> None:
+    path = _kcat(folders["open-protocol"], tmp_path / "t.txt")
+    path.write_text(path.read_bytes().decode("utf-8", "replace"), "utf-8")
+    assert "\ufffd" in path.read_text("utf-8")
+    assert main(["decode", str(path), "--protocol", "open-protocol"]) == 1
+    assert "the bytes have U+FFFD, with which programs such as jq replace" in capsys.readouterr().out
+    assert main(["verify", "--messages", str(path), "--sink-uri", URI.format("open-protocol")]) == 1
+    assert "the bytes have U+FFFD" in capsys.readouterr().out
+
+
+def test_a_dump_requires_the_sink_uri_of_its_topic(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, folders: dict[str, Path]
+) -> None:
+    path = str(_kcat(folders["canal-json"], tmp_path / "t.txt"))
+    for arguments, complaint in (
+        (["--messages", path], "--messages requires --sink-uri"),
+        (["--messages", path, "--in", str(tmp_path)], "--messages cannot be combined with --in"),
+        (
+            ["--messages", path, "--sink-uri", "file:///x?protocol=csv"],
+            "--messages cannot be combined with a",
+        ),
+        (["--messages", "/dev/null", "--sink-uri", URI.format("craft")], "the file has no messages"),
+        (["--messages", str(tmp_path / "no"), "--sink-uri", URI.format("craft")], "cannot be read"),
+    ):
+        assert main(["verify", *arguments]) == 2
+        assert complaint in capsys.readouterr().err
+
+
+def _line(offset: int, key: bytes | None, value: bytes | None) -> str:
+    texts = {name: None if part is None else base64.b64encode(part).decode() for name, part in
+             (("key", key), ("value", value))}  # fmt: skip
+    return json.dumps({"topic": "t", "partition": 0, "offset": offset, **texts}) + "\n"
+
+
+@pytest.mark.parametrize("key", [b'{"payload":{"id":1}}', None])
+def test_tombstones_are_named(capsys: pytest.CaptureFixture[str], tmp_path: Path, key: bytes | None) -> None:
+    source = b'"source":{"db":"s","table":"u","commit_ts":429918008428724226}'
+    row = b'{"payload":{%b,"op":"c","before":null,"after":{"id":1}}}' % source
+    path = tmp_path / "messages.jsonl"
+    path.write_text(_line(0, b'{"payload":{"id":1}}', row) + _line(1, key, None))
+    assert main(["decode", str(path)]) == 0
+    assert capsys.readouterr().out.splitlines()[1] == "t/0@1[0] tombstone"
+    assert main(["decode", str(path), "--format", "jsonl"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[1])["kind"] == "tombstone"
+    uri = "kafka:///t?protocol=debezium&partition-num=1"
+    assert main(["verify", "--messages", str(path), "--sink-uri", uri, "--json"]) == 0
+    kinds = json.loads(capsys.readouterr().out)["kinds"]
+    assert (kinds["row"], kinds["tombstone"], kinds["error"]) == (1, 1, 0)
+    assert main(["verify", "--messages", str(path), "--sink-uri", uri]) == 0
+    assert "1 row, 1 tombstone" in capsys.readouterr().out
+
+
+def test_a_null_value_of_another_protocol_is_damage(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "messages.jsonl"
+    path.write_text(_line(0, None, None))
+    assert main(["decode", str(path), "--protocol", "canal-json"]) == 1
+    assert "t/0@0[0] ERROR CANAL-JSON" in capsys.readouterr().out
