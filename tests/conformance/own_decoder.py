@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ticdc_producer.conformance.wire import ApplyRequest, Event, Request, event_of
 from ticdc_producer.errors import DecodeError
-from ticdc_producer.model.event import Record
+from ticdc_producer.model.event import TOMBSTONE, Record
 from ticdc_producer.model.event_line import event_line
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.base import Decoder
@@ -42,7 +42,7 @@ def decoded(request: Request) -> list[Event]:
     list(decoder.events(key, value))
     record = Record(topic="", partition=0, offset=0, key=key, value=value)
     position = ("topic", "partition", "offset", "index")
-    lines = [event_line(row) for row in event_rows(record, decoder)]
+    lines = [event_line(row) for row in event_rows(record, decoder) if row["kind"] != TOMBSTONE]
     return [event_of({name: line[name] for name in line if name not in position}) for line in lines]
 
 

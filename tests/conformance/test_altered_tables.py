@@ -49,9 +49,8 @@ def request_and_rows(one: ApplyCaseSpec) -> tuple[ApplyRequest, list[ExpectedRow
 def test_every_protocol_has_them() -> None:
     for protocol in PROTOCOLS:
         names = {one.name for one in ALTERED if one.protocol == protocol}
-        # Avro sends no DDLs that say what they changed, rows of Maxwell do not name their key, and Canal has
-        # no resolved events.
-        assert len(names) == (0 if protocol in ("avro", "maxwell", "canal") else 6)
+        # Avro sends no DDLs that say what they changed, and rows of Maxwell do not name their key.
+        assert len(names) == (0 if protocol in ("avro", "maxwell") else 6)
     assert all(one.id.startswith("recommended.") for one in ALTERED)
 
 

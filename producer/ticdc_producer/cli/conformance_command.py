@@ -27,7 +27,7 @@ def conformance(
     ] = None,
     level: Annotated[
         list[Level] | None,
-        typer.Option("--level", help="Events of messages, or rows of topics; may be repeated."),
+        typer.Option("--level", help="Events of messages, rows of topics, or of files; may be repeated."),
     ] = None,
     only: Annotated[
         list[str] | None,

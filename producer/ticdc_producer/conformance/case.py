@@ -15,7 +15,7 @@ import msgspec
 from ticdc_producer.config import Changefeed, resolve
 from ticdc_producer.conformance.case_spec import ApplyCaseSpec, DecodeCase, DecodeSpec
 from ticdc_producer.conformance.compare import ExpectedRows
-from ticdc_producer.conformance.damage import DAMAGES
+from ticdc_producer.conformance.damage import DAMAGES, OLD_FORMS
 from ticdc_producer.conformance.stream import (
     CaseStream,
     expected_ddl,
@@ -77,12 +77,12 @@ def build_decode_case(decode_case: DecodeCase) -> Case:
     if any(earlier.type != _SCHEMA_MESSAGE for earlier in described):
         raise ValueError(f"{decode_case.id} makes {len(messages)} messages")
     fidelity = registry.fidelity(decode_case.protocol, options)
-    expected = None if spec.damage else tuple(_expected(stream, spec, fidelity))
+    events = () if spec.tombstone else tuple(_expected(stream, spec, fidelity))
     return Case(
         id=decode_case.id,
         description=spec.description,
         request=_request(decode_case, described, message, known),
-        expected=expected,
+        expected=None if spec.damage else events,
     )
 
 
@@ -112,6 +112,10 @@ def _request(
     key, value = message.key, message.value
     if decode_case.spec.damage:
         key, value = DAMAGES[decode_case.spec.damage](key, value)
+    if decode_case.spec.old_form:
+        key, value = OLD_FORMS[decode_case.spec.old_form](key, value)
+    if decode_case.spec.tombstone:
+        value = None
     return Request(
         case=decode_case.id,
         level="decode",

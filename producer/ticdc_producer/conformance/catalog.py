@@ -23,16 +23,22 @@ from ticdc_producer.scenario.spec import read_duration
 
 if TYPE_CHECKING:
     from ticdc_producer.conformance.case import ApplyCase
+    from ticdc_producer.conformance.storage_case import StorageCase, StorageCaseSpec
 
 
-CaseSpec: TypeAlias = DecodeCase | ApplyCaseSpec
-AnyCase: TypeAlias = "Case | ApplyCase"
+CaseSpec: TypeAlias = "DecodeCase | ApplyCaseSpec | StorageCaseSpec"
+AnyCase: TypeAlias = "Case | ApplyCase | StorageCase"
 
 
 def case_specs(levels: Collection[Level]) -> tuple[CaseSpec, ...]:
     """Return all cases of some levels, not built yet. Cases of single messages come first."""
     decode = decode_cases() if Level.DECODE in levels else ()
-    return (*decode, *(apply_case_specs() if Level.APPLY in levels else ()))
+    apply = apply_case_specs() if Level.APPLY in levels else ()
+    if Level.STORAGE not in levels:
+        return (*decode, *apply)
+    from ticdc_producer.conformance.storage_case import storage_case_specs
+
+    return (*decode, *apply, *storage_case_specs())
 
 
 def build_case(spec: CaseSpec, on_status: Callable[[str], None]) -> AnyCase:
@@ -43,9 +49,13 @@ def build_case(spec: CaseSpec, on_status: Callable[[str], None]) -> AnyCase:
     """
     if isinstance(spec, DecodeCase):
         return build_decode_case(spec)
-    from ticdc_producer.conformance.case import build_apply_case
+    if isinstance(spec, ApplyCaseSpec):
+        from ticdc_producer.conformance.case import build_apply_case
 
-    return build_apply_case(spec, on_status)
+        return build_apply_case(spec, on_status)
+    from ticdc_producer.conformance.storage_case import build_storage_case
+
+    return build_storage_case(spec, on_status)
 
 
 def selected(cases: Sequence[CaseSpec], protocols: Collection[str], globs: Sequence[str]) -> list[CaseSpec]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
-from ticdc_producer.conformance.case import Case, changefeed_of
+from ticdc_producer.conformance.case import ApplyCase, Case, changefeed_of
 from ticdc_producer.conformance.catalog import AnyCase, CaseSpec, build_case
 from ticdc_producer.conformance.compare import ExpectedRows
 from ticdc_producer.conformance.wire import Event
@@ -27,10 +27,10 @@ from ticdc_producer.targets.golden import write as sink
 from ticdc_producer.targets.golden.json_lines import schema_lines
 
 if TYPE_CHECKING:
-    from ticdc_producer.conformance.case import ApplyCase
+    from ticdc_producer.conformance.storage_case import StorageCase
 
 
-_TOPIC = "conformance"
+_TOPIC, _FILES = "conformance", "files"
 _COPIED = ("messages.jsonl", "events.jsonl", "faults.jsonl", sink.SCHEMAS, sink.CHANGEFEED)
 
 
@@ -39,14 +39,19 @@ def write_case(folder: Path, case: AnyCase) -> None:
 
     :param folder: an existing, empty folder.
     """
-    changefeed = _write_message(folder, case) if isinstance(case, Case) else _write_topic(folder, case)
+    if isinstance(case, Case):
+        changefeed = _write_message(folder, case)
+    elif isinstance(case, ApplyCase):
+        changefeed = _write_topic(folder, case)
+    else:
+        changefeed = _write_files(folder, case)
     sink.write_manifest(folder, {"case": _request_summary(case), "changefeed": changefeed})
 
 
 def _request_summary(case: AnyCase) -> dict[str, object]:
     """Return the description and the request without its messages."""
     request = msgspec.to_builtins(case.request)
-    messages = ("key", "value", "described", "messages", "schemas")
+    messages = ("key", "value", "described", "messages", "schemas", "folder")
     summary = {name: part for name, part in request.items() if name not in messages}
     return {"says": case.description, **summary}
 
@@ -94,6 +99,16 @@ def _write_topic(folder: Path, case: ApplyCase) -> Mapping[str, object]:
     manifest = json.loads((case.golden / sink.MANIFEST).read_text("utf-8"))
     changefeed: Mapping[str, object] = manifest["changefeed"]
     return changefeed
+
+
+def _write_files(folder: Path, case: StorageCase) -> Mapping[str, object]:
+    """Write the files of a storage folder below ``files``; such a folder has no messages."""
+    shutil.copytree(case.request.folder, folder / _FILES)
+    state = folder / "state"
+    state.mkdir()
+    for table in case.expected:
+        _write_table(state, table)
+    return {"protocol": case.request.protocol, **case.request.options}
 
 
 def _write_table(folder: Path, table: ExpectedRows) -> None:

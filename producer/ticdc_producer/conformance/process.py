@@ -14,7 +14,7 @@ from time import perf_counter
 import msgspec
 import psutil
 
-from ticdc_producer.conformance.wire import VERSION, ApplyRequest, Hello, Request, is_hello
+from ticdc_producer.conformance.wire import VERSION, AnyRequest, Hello, is_hello
 from ticdc_producer.errors import ConformanceError, TesteeStartError
 
 START_SECONDS = 60.0
@@ -52,7 +52,7 @@ class Testee:
         self._all_answered: float | None = None
         self.idle = 0.0
 
-    async def ask(self, request: Request | ApplyRequest) -> bytes:
+    async def ask(self, request: AnyRequest) -> bytes:
         """Send a request and return the line of the answer.
 
         :raises TesteeCrashed: if no answer arrives in time; the next request starts a new process.
@@ -70,7 +70,7 @@ class Testee:
         except OSError:
             raise TesteeCrashed(await self._ended(process)) from None
 
-    async def ask_all(self, requests: Sequence[Request | ApplyRequest]) -> tuple[list[bytes], str]:
+    async def ask_all(self, requests: Sequence[AnyRequest]) -> tuple[list[bytes], str]:
         """Send requests at once, while the answers are read.
 
         :returns: the lines of the answers, and the reason if they are fewer than the requests; then the next

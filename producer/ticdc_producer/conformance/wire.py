@@ -14,7 +14,7 @@ from typing import Annotated, Final, Literal, TypeAlias
 import msgspec
 from msgspec import Meta
 
-from ticdc_producer.model.parameter import Protocol
+from ticdc_producer.model.parameter import FileProtocol, Protocol
 
 VERSION: Final = 1
 ProtocolName: TypeAlias = Protocol
@@ -105,6 +105,26 @@ class ApplyRequest(msgspec.Struct, frozen=True, kw_only=True):
         dict[str, int] | msgspec.UnsetType,
         Meta(description="Only if a partition has no messages: the number of partitions of each topic."),
     ] = msgspec.UNSET
+
+
+class StorageRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """One case about a folder of the storage sink; the testee answers it with one line."""
+
+    case: Annotated[str, Meta(description="Id of the case; the answer repeats it.")]
+    level: Annotated[Literal["storage"], Meta(description="The rows of tables in files are requested.")]
+    protocol: FileProtocol
+    options: Annotated[
+        dict[str, object],
+        Meta(description="Options that differ from their defaults; of CSV those of the section sink.csv."),
+    ]
+    folder: Annotated[str, Meta(description="Path of the folder. The testee reads it and changes nothing.")]
+    tables: Annotated[list[str], Meta(description="The requested tables, each as database.table.")]
+    follows_ddl: Annotated[bool | msgspec.UnsetType, Meta(description="As for the apply level.")] = (
+        msgspec.UNSET
+    )
+
+
+AnyRequest: TypeAlias = Request | ApplyRequest | StorageRequest
 
 
 class Base64(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -250,7 +270,7 @@ _OPTION_VALUE: dict[str, object] = {"type": ["boolean", "integer", "string", "nu
 def wire_schema() -> dict[str, object]:
     """Return the JSON Schema. A line matches one of the definitions."""
     references, definitions = msgspec.json.schema_components(
-        [Hello, Request, ApplyRequest, Answer],
+        [Hello, Request, ApplyRequest, StorageRequest, Answer],
         schema_hook=lambda _object: _OPTION_VALUE,
         ref_template="#/$defs/{name}",
     )

@@ -14,7 +14,11 @@ Profile: TypeAlias = Literal["classic", "new"]
 Protocol: TypeAlias = Literal[
     "open-protocol", "canal-json", "debezium", "craft", "simple", "avro", "maxwell", "canal"
 ]
+FileProtocol: TypeAlias = Literal["csv", "canal-json"]
+"""The protocols of the storage sink."""
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
+OF_SEVERAL_ROWS: tuple[Protocol, ...] = ("open-protocol", "craft", "maxwell", "canal")
+"""The protocols whose messages may have several rows."""
 WITHOUT_AVRO: tuple[Protocol, ...] = tuple(name for name in PROTOCOLS if name != "avro")
 
 

@@ -138,8 +138,8 @@ class ConformanceOptions:
 
     :param types: parameters of the cases of column types, so that messages contain the types.
     :param others: parameters of cases that set none.
-    :param histories: parameters of random histories, so that they have resolved events and DDLs; None if the
-        protocol has no random histories.
+    :param histories: parameters of random histories, so that they have DDLs, and resolved events if the
+        protocol has any; None if the protocol has no random histories.
     :param variants: further parameters, one of which some random histories have.
     :param left_out: names of the cases with a row that TiCDC refuses in this protocol.
     """

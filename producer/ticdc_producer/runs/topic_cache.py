@@ -1,10 +1,13 @@
-"""Topics for consumers under test: golden folders, written once per machine, and their table state."""
+"""Topics for consumers under test: golden folders, written once per machine, and their table state.
+
+Other folders that are written once per machine are in the same cache.
+"""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import astuple, dataclass
 from functools import cache
@@ -211,9 +214,28 @@ def cached_topic(topic: Topic, on_status: OnStatus = ignore_status) -> CachedTop
     :param on_status: called with a line of text if the topic must be written.
     :raises ProducerError: if Spark does not start, or the cache cannot be written.
     """
-    folder = _cache_path(topic)
+
+    def write(folder: Path) -> None:
+        on_status(f"writing the topic {topic.sink_uri} {' '.join(topic.inject)}".rstrip())
+        _make(topic, folder)
+
+    scenario = load_scenario(topic.scenario).sha256
+    return CachedTopic(cached_folder("topics", topic.scenario, (scenario, astuple(topic)), write))
+
+
+def cached_folder(kind: str, label: str, content: object, write: Callable[[Path], None]) -> Path:
+    """Return a folder of the cache; write it if it is missing.
+
+    :param kind: the folder in the cache that has it.
+    :param label: the beginning of its name.
+    :param content: determines what is in it, beside the code of this program.
+    :param write: writes into a new folder.
+    :raises FolderError: if the cache cannot be written.
+    """
+    name = sha256(repr((_program(), content)).encode()).hexdigest()[:32]
+    folder = cache_folder() / kind / f"{label}-{name}"
     if folder.exists():
-        return CachedTopic(folder)
+        return folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         new = Path(mkdtemp(dir=folder.parent, prefix="partial-"))
@@ -222,20 +244,13 @@ def cached_topic(topic: Topic, on_status: OnStatus = ignore_status) -> CachedTop
         raise FolderError(
             f"the cache cannot be written: {error.strerror}", path=str(folder), hint=hint
         ) from None
-    on_status(f"writing the topic {topic.sink_uri} {' '.join(topic.inject)}".rstrip())
     try:
-        _make(topic, new)
+        write(new)
         with suppress(OSError):  # another process may have been quicker, with the same bytes
             new.replace(folder)
     finally:
         shutil.rmtree(new, ignore_errors=True)
-    return CachedTopic(folder)
-
-
-def _cache_path(topic: Topic) -> Path:
-    scenario = load_scenario(topic.scenario).sha256
-    name = sha256(repr((_program(), scenario, astuple(topic))).encode()).hexdigest()[:32]
-    return cache_folder() / "topics" / f"{topic.scenario}-{name}"
+    return folder
 
 
 @cache

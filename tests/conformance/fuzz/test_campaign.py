@@ -116,9 +116,9 @@ def test_a_protocol_that_the_testee_skips_is_left_out() -> None:
             return Answer(case=request.case, skipped="not implemented")
         return right(request)
 
-    report = campaign(respond, seed=3, examples=25)
+    report = campaign(respond, seed=3, examples=40)
     assert set(report.skipped) == set(PROTOCOLS) - {"craft"}
-    assert report.examples == 25
+    assert report.examples == 40
     assert report.steering.survived.total() > 0
 
 
@@ -146,7 +146,7 @@ def test_only_one_level() -> None:
         return consumer()(request)
 
     settings = Settings(seed=1, protocols=PROTOCOLS, levels=(Level.APPLY,))
-    run_campaign(InProcess(respond), settings, CampaignLimits(examples=5))
+    run_campaign(InProcess(respond), settings, CampaignLimits(examples=20))
     assert levels == {"apply"}
 
 

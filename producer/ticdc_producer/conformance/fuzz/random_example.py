@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from ticdc_producer.conformance.case_spec import Level
+from ticdc_producer.conformance.case_spec import LEVELS_OF_HISTORIES, Level
 from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, ORDERS, FuzzExample, Order, TopicRequest
 from ticdc_producer.conformance.fuzz.random_ddl import (
     add_column,
@@ -144,7 +144,7 @@ def random_example(
     *,
     history: RandomHistory | None = None,
     focus: Collection[str] = (),
-    levels: tuple[Level, ...] = tuple(Level),
+    levels: tuple[Level, ...] = LEVELS_OF_HISTORIES,
     follows_ddl: bool = False,
 ) -> FuzzExample:
     """Draw an example.
@@ -240,6 +240,8 @@ def _random_dispatch(random: Random, focus: frozenset[str]) -> tuple[str, int]:
         return "index-value", max(2, partitions)
     if "idle-partition" in focus:
         return "table", max(3, partitions)
+    if "changed-dispatch-column" in focus:
+        return "ts", max(2, partitions)
     return random.choice(_RULES[:4]), partitions
 
 

@@ -92,6 +92,7 @@ def _delete(draft: Draft, table: RandomTable) -> None:
         return
     if draft.random.random() < 0.1:
         draft.add(f"DELETE FROM {table.sql_name}")
+        draft.traps.add("delete-without-value")
         if len(table.rows) > 1:
             draft.traps.add("delete-dispatch")
         table.rows.clear()
@@ -99,6 +100,7 @@ def _delete(draft: Draft, table: RandomTable) -> None:
     key = draft.row(table)
     del table.rows[key]
     draft.add(f"DELETE FROM {table.sql_name} WHERE {table.where(key)}")
+    draft.traps.add("delete-without-value")
 
 
 def _replace_row(draft: Draft, table: RandomTable) -> None:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from random import Random
 
-from ticdc_producer.conformance.case_spec import Level
+from ticdc_producer.conformance.case_spec import LEVELS_OF_HISTORIES, Level
 from ticdc_producer.conformance.fuzz.example import FuzzExample
 from ticdc_producer.conformance.fuzz.random_example import new_history, possible_traps, random_example
 from ticdc_producer.conformance.fuzz.steering import Steering
@@ -40,7 +40,7 @@ class Settings:
 
     seed: int
     protocols: Sequence[ProtocolName]
-    levels: tuple[Level, ...] = tuple(Level)
+    levels: tuple[Level, ...] = LEVELS_OF_HISTORIES
     follows_ddl: bool = False
 
 

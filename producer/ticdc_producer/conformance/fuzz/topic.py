@@ -20,6 +20,7 @@ from ticdc_producer.conformance.compare import ExpectedRows
 from ticdc_producer.conformance.fuzz.example import MAX_COMMIT, FuzzExample, TopicRequest, delivered
 from ticdc_producer.conformance.wire import ApplyRequest, Event, KafkaRecord, Request, event_of
 from ticdc_producer.model.catalog import Action
+from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import ClaimObject, Message
 from ticdc_producer.model.event_line import DecodedRow, event_line
 from ticdc_producer.model.fidelity import has_commit_ts
@@ -42,6 +43,18 @@ _STATEMENTS = shared_statements(max_trees=4096)
 _EVENT_FIELDS = frozenset(Event.__struct_fields__)
 _DESCRIBES = ("bootstrap", "ddl")
 """Types of Simple's messages that have the schema of a table."""
+
+
+def _moves(rows: Iterable[DecodedRow]) -> bool:
+    """Return whether the events of a row, by its handle key, are in several partitions."""
+    partitions: dict[object, int] = {}
+    for row in rows:
+        handle = [column["name"] for column in row["columns"] or () if column["flag"] & ColumnFlag.HANDLE_KEY]
+        image = dict((row["before"] if row["op"] == "delete" else row["after"]) or ())
+        key = row["schema"], row["table"], *((name, image.get(name)) for name in handle)
+        if handle and partitions.setdefault(key, row["partition"]) != row["partition"]:
+            return True
+    return False
 
 
 @dataclass(frozen=True)
@@ -115,6 +128,8 @@ class FuzzTopic:
             row["partition"] for row in rows
         }:
             traps.add("idle-partition")
+        if _moves(rows):
+            traps.add("changed-dispatch-column")
         return frozenset(traps)
 
     def cases(self, name: str) -> Iterator[Case | TopicCase]:

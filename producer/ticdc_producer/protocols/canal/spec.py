@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ticdc_producer.protocols.base import Decoder, Encoder
-from ticdc_producer.protocols.spec import BenchmarkLine, Options, ProtocolSpec, Signature
+from ticdc_producer.protocols.spec import BenchmarkLine, ConformanceOptions, Options, ProtocolSpec, Signature
 from ticdc_producer.protocols.wire import EventBytes, WireFormat
 from ticdc_producer.protocols.worker_options import MAX_ROWS, WorkerOptions
 
@@ -56,5 +56,6 @@ SPEC = ProtocolSpec(
         matches=_matches, description="no key, and a packet of version 1 with messages, which are entries"
     ),
     benchmark=(BenchmarkLine(),),
+    conformance=ConformanceOptions(histories={}, variants=({"delete-only-output-handle-key-columns": True},)),
     wire=WireFormat(events=_events, starts=None, form=_form),
 )
