@@ -78,9 +78,13 @@ class Case:
 
 
 OPEN, CANAL = "open-protocol&partition-num=3", "canal-json&enable-tidb-extension=true&partition-num="
+# Without DDLs the program does not know the tables.
+DEBEZIUM = "debezium&enable-tidb-extension=true&output-ddl=true&partition-num=1"
+CANAL_FILES = "canal-json&enable-tidb-extension=true"
 TOPICS = {
     **{f"{name}-open": Case(name, OPEN) for name in HISTORIES},
     **{f"{name}-canal": Case(name, f"{CANAL}1") for name in HISTORIES},
+    **{f"{name}-debezium": Case(name, DEBEZIUM) for name in HISTORIES},
     "ddl-mix-open": Case("ddl-mix", OPEN),
     # With several partitions of Canal-JSON this is the trap schema-change, at which the program panics.
     "ddl-mix-canal": Case("ddl-mix", f"{CANAL}1"),
@@ -107,16 +111,17 @@ def test_kafka_consumer_ends_with_the_rows(
     assert found.ok, found.to_json()
 
 
+@pytest.mark.parametrize("protocol", ["csv", CANAL_FILES])
 @pytest.mark.parametrize("scenario", [*HISTORIES, "ddl-mix"])
 def test_storage_consumer_ends_with_the_rows(
-    storage_consumer: None, scenario: str, target: Target, spark: SparkSession, tmp_path: Path
+    storage_consumer: None, scenario: str, protocol: str, target: Target, spark: SparkSession, tmp_path: Path
 ) -> None:
-    file, config = Case(scenario, "csv").file(tmp_path), tmp_path / "changefeed.toml"
+    file, config = Case(scenario, protocol).file(tmp_path), tmp_path / "changefeed.toml"
     # Without their commit-ts the program applies no rows.
     config.write_text("[sink.csv]\ninclude-commit-ts = true\n", "utf-8")
-    uri = f"file://{tmp_path}/files?protocol=csv"
+    uri = f"file://{tmp_path}/files?protocol={protocol}"
     assert api.run(file, sink_uri=uri, config=config).ok
     assert api.run(file, sink_uri="kafka:///peers?protocol=open-protocol", out=tmp_path / "golden").ok
-    consume_files(tmp_path / "files", config, target, tmp_path)
+    consume_files(tmp_path / "files", protocol, config, target, tmp_path)
     found = api.verify_state(tmp_path / "golden", target.url)
     assert found.ok, found.to_json()

@@ -52,11 +52,13 @@ class Target:
         """For ``verify state``, which finds the tables of all databases."""
         return f"{self.server}/mysql"
 
-    @property
-    def sink_uri(self) -> str:
+    def sink_uri(self, parameters: str) -> str:
         """For the option ``-downstream-uri``. Without a zone a session has the server's, because MariaDB does
-        not know the names of zones."""
-        return f"{self.server.replace('mariadb', 'mysql', 1)}/?time-zone="
+        not know the names of zones.
+
+        :param parameters: of the sink, each after ``&``.
+        """
+        return f"{self.server.replace('mariadb', 'mysql', 1)}/?time-zone={parameters}"
 
     def prepare(self) -> None:
         """Have what a new TiDB has: the database ``test``, and no other; sessions in UTC."""
@@ -90,24 +92,33 @@ def consume_topic(topic: ScenarioTopic, target: Target, folder: Path) -> None:
     _run([program(KAFKA_CONSUMER), "-upstream-uri", source, "-config", str(config)], target, folder)
 
 
-def consume_files(files: Path, config: Path, target: Target, folder: Path) -> None:
-    """Have ``storage-consumer`` apply files of CSV.
+OF_FILES = {"csv": "&safe-mode=true", "canal-json": "&safe-mode=true&batch-dml-enable=false"}
+"""Parameters of the downstream URI that ``storage-consumer`` needs for the files of a protocol: updates
+without their old values become INSERTs, and rows of Canal-JSON have their columns in another order than the
+batched statement."""
 
+
+def consume_files(files: Path, protocol: str, config: Path, target: Target, folder: Path) -> None:
+    """Have ``storage-consumer`` apply files.
+
+    :param protocol: with the parameters of the sink URI.
     :param config: the changefeed file with which the files were written.
     :param folder: an empty folder for its log.
     """
-    source = ["-upstream-uri", f"file://{files}?protocol=csv", "-config", str(config)]
-    _run([program(STORAGE_CONSUMER), *source, "-flush-interval", "1s"], target, folder)
+    source = ["-upstream-uri", f"file://{files}?protocol={protocol}", "-config", str(config)]
+    command = [program(STORAGE_CONSUMER), *source, "-flush-interval", "1s"]
+    _run(command, target, folder, OF_FILES[protocol.partition("&")[0]])
 
 
-def _run(command: Sequence[str], target: Target, folder: Path) -> None:
+def _run(command: Sequence[str], target: Target, folder: Path, parameters: str = "") -> None:
     """Run a consumer until it has executed the last statement.
 
+    :param parameters: of the downstream URI.
     :raises AssertionError: with the end of its log, if it ends, or takes too long.
     """
     target.prepare()
     log, output = folder / "consumer.log", folder / "output"
-    options = ["-downstream-uri", target.sink_uri, "-log-file", str(log), "-tz", "UTC"]
+    options = ["-downstream-uri", target.sink_uri(parameters), "-log-file", str(log), "-tz", "UTC"]
     with (
         output.open("wb") as stream,
         subprocess.Popen([*command, *options], cwd=folder, stdout=stream, stderr=stream) as process,

@@ -75,13 +75,15 @@ Cases: TypeAlias = dict[str, Case]
 # Protocols and the parameters of their sink URIs.
 
 PROTOCOLS = {name: name for name in ("open-protocol", "canal-json", "debezium", "craft", "simple", "avro")}
+CLASSIC = {name: name for name in ("maxwell", "canal")}
+"""The protocols that only the classic architecture has."""
 EXTENDED = {
     "canal-json-tidb": "canal-json&enable-tidb-extension=true",
     "debezium-ddl": "debezium&enable-tidb-extension=true&output-ddl=true",
     "simple-avro": "simple&encoding-format=avro",
     "avro-watermark": "avro&enable-tidb-extension=true&avro-enable-watermark=true",
 }
-EVERY = PROTOCOLS | EXTENDED
+EVERY = PROTOCOLS | EXTENDED | CLASSIC
 WITH_RESOLVED = ("open-protocol", "canal-json-tidb", "debezium-ddl", "craft", "simple", "avro-watermark")
 """Each protocol in a form that has all of its messages."""
 
@@ -122,7 +124,7 @@ def _of_shipped(scenario: str, protocol: str, parameters: str = "") -> Case:
 def _shipped_cases() -> Cases:
     cases = {f"{name}/own": Case(scenario=name) for name in SHIPPED if name not in TAKES_LONG}
     for name in SHIPPED:
-        for protocol in EVERY if name in IN_ALL_FORMS else PROTOCOLS:
+        for protocol in EVERY if name in IN_ALL_FORMS else PROTOCOLS | CLASSIC:
             cases[f"{name}/{protocol}"] = _of_shipped(name, protocol)
     return cases | {
         f"new/{name}/{protocol}": _of_shipped(name, protocol, "&profile=new")
@@ -145,7 +147,7 @@ def _golden_cases() -> Cases:
         f"golden/{name}/{protocol}": _golden_case(name, protocol) for name in SCRIPTS for protocol in few
     }
     for name in SCRIPTS_IN_ALL_FORMS:
-        for protocol in ("craft", "simple-avro", "avro-watermark"):
+        for protocol in ("craft", "simple-avro", "avro-watermark", *CLASSIC):
             cases[f"golden/{name}/{protocol}"] = _golden_case(name, protocol)
         for protocol in (*few, "simple"):
             cases[f"new/golden/{name}/{protocol}"] = _golden_case(name, protocol, "&profile=new")

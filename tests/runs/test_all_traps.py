@@ -21,11 +21,11 @@ from ticdc_producer.runs.coverage import coverage
 
 OF_SQL = {name for name, trap in catalogue().items() if trap.mechanism == "scenario"}
 NOT_IN = {
-    "open-protocol": set(),
-    "craft": set(),
-    "canal-json&enable-tidb-extension=true": {"column-flags", "partitioned-table"},
+    "open-protocol": {"delete-without-value"},
+    "craft": {"delete-without-value"},
+    "canal-json&enable-tidb-extension=true": {"column-flags", "partitioned-table", "delete-without-value"},
     "debezium&output-ddl=true&enable-tidb-extension=true": {
-        "column-flags", "partitioned-table", "decimal-precision",
+        "column-flags", "partitioned-table", "decimal-precision", "delete-without-value",
     },
     "avro&enable-tidb-extension=true&avro-enable-watermark=true": {
         "column-flags", "partitioned-table", "no-key-table", "delete-dispatch", "added-column-default",

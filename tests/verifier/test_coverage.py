@@ -28,7 +28,7 @@ RULES_OF_TABLES = [
     ExpectedDispatch(schema="bank", table="spread", rule="index-value"),
     *(ExpectedDispatch(schema="bank", table=name, rule="table") for name in ("accounts", "ledger")),
 ]
-TWO_PARTITIONS = ("idle-partition", "replay-partial")
+TWO_PARTITIONS = ("idle-partition", "replay-partial", "changed-dispatch-column")
 LARGEST, BEYOND = str(2**64 - 1), str(2**63)
 EVERY_BYTE = bytes(range(256))
 Values = Sequence[tuple[str, str | bytes | None]]
@@ -61,6 +61,8 @@ def deliveries() -> dict[str, Topic]:
     on("regrouped-batches").row(0, ts(3), after=account(3), **spread)
     on("regrouped-batches").row(0, ts(2), after=account(2), **spread)
     on("delete-dispatch").row(0, ts(2), before=account(2), **spread)
+    on("changed-dispatch-column").row(1, ts(2), before=account(1), after=account(1, balance=1))
+    on("delete-without-value").row(0, 0, before={"id": "1"})
     on("batch-boundaries").row(0, ts(2), after=account(2), events=2)
     on("batch-boundaries").row(0, ts(2), after=account(3), events=2, offset=3, index=1)
     on("handle-key-only").row(0, ts(2), after={"id": "2"}, flags=ACCOUNTS, handle_key_only=1)

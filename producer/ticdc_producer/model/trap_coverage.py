@@ -14,8 +14,8 @@ Need: TypeAlias = Literal[
     "resolved", "types", "flags", "table ids", "commit-ts", "old values", "decimals", "original names"
 ]  # fmt: skip
 View: TypeAlias = Literal[
-    "cell", "event", "island", "partition", "message", "row", "known-row", "row-commit", "moved-row",
-    "swapped-keys", "ddl", "ddls-of-commit", "ddls-of-topic", "table-columns", "table-ids",
+    "cell", "event", "island", "partition", "message", "row", "known-row", "row-commit", "row-key",
+    "moved-row", "swapped-keys", "ddl", "ddls-of-commit", "ddls-of-topic", "table-columns", "table-ids",
 ]  # fmt: skip
 
 VIEWS: Mapping[View, tuple[str, dict[str, str]]] = MappingProxyType(
@@ -59,6 +59,7 @@ VIEWS: Mapping[View, tuple[str, dict[str, str]]] = MappingProxyType(
             {"op": "", "filled": "its old image has a value that the row's previous event lacked"},
         ),
         "row-commit": ("the events of a row and commit-ts", {"deleted": "", "inserted": ""}),
+        "row-key": ("the events of a handle key", {"partitions": "number of partitions that have them"}),
         "moved-row": (
             "a row that a commit moved to another handle key",
             {"left": "the row of the old key was deleted"},

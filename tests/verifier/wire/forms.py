@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tests.protocols.simple_avro_schema import MESSAGE
-from tests.verifier.wire import avro_text, binary, craft_text, csv_text, json_text
+from tests.verifier.wire import avro_text, binary, craft_text, csv_text, json_text, proto_text
 from tests.verifier.wire.json_text import JSONArray, JSONObject
 from tests.verifier.wire.tree import Array, Fixed, Literal, Node, Object
 from ticdc_producer.protocols.avro.names import HEAD
@@ -86,6 +86,20 @@ CRAFT = Form(
     lambda key, value: _pair(key, craft_text.parsed(value or b"")),
     lambda root: (_two(root)[0], craft_text.written(_two(root)[1])),
 )
+
+
+CANAL = Form(
+    lambda key, value: _pair(key, proto_text.parsed(value or b"")),
+    lambda root: (_two(root)[0], proto_text.written(_two(root)[1])),
+)
+MAXWELL = Form(
+    lambda key, value: _pair(_json(key) if key and key[:1] == b"{" else key, _json_texts(value)),
+    lambda root: (_text(_two(root)[0]), b"".join(_text(node) or b"" for node in _two(root)[1].elements)),
+)
+
+
+def _json_texts(value: Part) -> Node:
+    return Array([*json_text.parsed_all(value or b"")])
 
 
 def _frames(data: Part) -> list[bytes]:

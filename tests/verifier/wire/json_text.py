@@ -26,6 +26,13 @@ def parsed(text: bytes) -> Node:
     return _node(next(tokens), tokens)
 
 
+def parsed_all(texts: bytes) -> Iterator[Node]:
+    """Yield the trees of compact JSON texts that follow each other."""
+    tokens = iter(_TOKEN.findall(texts.decode("latin-1")))
+    for token in tokens:
+        yield _node(token, tokens)
+
+
 def _node(token: str, tokens: Iterator[str]) -> Node:
     if token == "{":
         return JSONObject([*_members(tokens)])

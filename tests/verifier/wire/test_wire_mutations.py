@@ -24,6 +24,8 @@ TWINS = frozenset({"events[]", "value.events[]", "value[]"})
 """The events of a message, and the lines of a row in CSV, which at-least-once delivery may repeat."""
 FAST = frozenset({"open-protocol", "canal-json", "simple", "avro"})
 """Protocols with and without resolved events, and with and without eventless messages."""
+OF_PACKETS = frozenset(("added twin", f"value.head.{name}") for name in ("version", "type"))
+"""A field of Canal's packet that comes twice: the last one counts."""
 MAPS = frozenset({"value.data.*[]", "value.old.*[]"})
 """The columns of a row in Simple's Avro encoding, in random order."""
 
@@ -42,6 +44,8 @@ def documented(wire: Wire, protocol: str, mutant: Mutant) -> bool:
         return change not in OTHER_FORM
     if protocol == "simple in Avro" and path in MAPS:
         return change == "swapped"
+    if protocol == "canal" and (change == "in more bytes" or (change, path) in OF_PACKETS):
+        return True  # Protocol Buffers allow it
     return change in MEANINGLESS
 
 
@@ -84,9 +88,16 @@ def test_changes_that_are_not_found_are_documented(protocol: str) -> None:
         assert unexpected(topic, protocol, tried(topic, drawn)) == []
 
 
+TOPICS = [
+    (protocol, scenario)
+    for protocol in PROTOCOLS
+    for scenario in ("seed_t1", "all-traps")
+    if (protocol, scenario) != ("maxwell", "all-traps")  # TiCDC cannot send it: its encoder panics
+]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("scenario", ["seed_t1", "all-traps"])
-@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(("protocol", "scenario"), TOPICS)
 def test_every_change_of_every_path_that_is_not_found_is_documented(protocol: str, scenario: str) -> None:
     with wire_topic(scenario, protocol) as topic:
         assert topic.verdict(topic.messages).ok

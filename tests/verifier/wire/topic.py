@@ -31,9 +31,17 @@ PROTOCOLS: Mapping[str, str] = {
     "simple": "simple",
     "simple in Avro": "simple&encoding-format=avro",
     "avro": "avro&enable-tidb-extension=true&avro-enable-watermark=true",
+    "maxwell": "maxwell",
+    "canal": "canal",
 }
 """The sink URI's protocol and its options, by the name in the table of results."""
-_FORMS = {"open-protocol": forms.OPEN, "craft": forms.CRAFT, "simple in Avro": forms.SIMPLE_AVRO}
+_FORMS = {
+    "open-protocol": forms.OPEN,
+    "craft": forms.CRAFT,
+    "simple in Avro": forms.SIMPLE_AVRO,
+    "maxwell": forms.MAXWELL,
+    "canal": forms.CANAL,
+}
 
 Row = dict[str, Any]
 """A message (``shapes.MESSAGES``)."""

@@ -14,6 +14,7 @@ from ticdc_producer.faults.illegal_event import (
     removal,
 )
 from ticdc_producer.model.event import Kind, Op
+from ticdc_producer.model.parameter import Protocol
 from ticdc_producer.model.shapes import DELIVERY_KEY
 
 
@@ -178,10 +179,15 @@ class ChangedDuplicate(IllegalEventTrap):
         return Edit(group.differs(), changes, adds=True)
 
 
+_OF_IMAGES: tuple[Protocol, ...] = ("open-protocol", "craft", "canal-json", "debezium", "canal")
+"""The protocols that have whole old images, and name the columns of the key. Rows of Maxwell do not name it,
+those of Avro have no old image, and Simple has its schema in other messages."""
+
+
 class StaleBeforeImage(IllegalEventTrap):
     id = "stale-before-image"
     summary = "The old image of an update or delete differs from the row that the previous change left."
-    protocols = ("open-protocol", "craft", "canal-json", "debezium")
+    protocols = _OF_IMAGES
     issues = ("pingcap/tiflow#2758", "pingcap/tiflow#10803")
     violates = ("INV-OLD-IMAGE",)
     may_report = ("EXPECTED-EVENTS",)
@@ -216,7 +222,7 @@ class Unsplit(IllegalEventTrap):
     summary = (
         "An update that changes a key is sent as one event, although the changefeed splits such updates."
     )
-    protocols = ("open-protocol", "craft", "canal-json", "debezium")
+    protocols = _OF_IMAGES
     issues = ("pingcap/tiflow#11297", "pingcap/tiflow#6269", "pingcap/tiflow#11270")
     violates = ("INV-KEY-UPDATE-SPLIT",)
     may_report = (
@@ -249,7 +255,7 @@ class Unsplit(IllegalEventTrap):
 class SchemaDrift(IllegalEventTrap):
     id = "schema-drift"
     summary = "A column's type, or the set of columns, changes between two rows without a DDL."
-    protocols = ("open-protocol", "craft", "canal-json", "debezium")
+    protocols = _OF_IMAGES
     issues = ("pingcap/tiflow#12107", "pingcap/ticdc#6165")
     violates = ("INV-SCHEMA",)
     may_report = ("INV-OLD-IMAGE", "EXPECTED-EVENTS")

@@ -45,7 +45,7 @@ class ColumnFlags(ScenarioTrap):
     summary = (
         "A column's flags mark handle key, unique key, unsigned, binary, nullable and generated columns."
     )
-    protocols = ("open-protocol", "craft")
+    protocols = ("open-protocol", "craft")  # the flags of the others are those of keys, or none
     issues = ("pingcap/ticdc#1227",)
     requires = (
         "columns with different flags, among them a unique key other than the handle key and a stored "

@@ -24,9 +24,15 @@ from ticdc_producer.faults.event_traps import (
 from ticdc_producer.faults.fault_plan import FaultPlan
 from ticdc_producer.faults.regroup import Regrouping, with_private_keys
 from ticdc_producer.model.event import Kind
+from ticdc_producer.model.parameter import OF_SEVERAL_ROWS
 from ticdc_producer.model.shapes import EventBatch
 from ticdc_producer.model.trap_coverage import seen_as
 from ticdc_producer.pipeline.row_images import Flags
+
+_RESOLVED_FALLBACK = (
+    'Panics: "partition resolved ts fallback". Newer builds ignore it with a warning (read in source).'
+)
+"""Source: ticdc ``cmd/kafka-consumer/writer.go``."""
 
 
 class DuplicateEvent(CopyTrap):
@@ -96,7 +102,7 @@ class ReplaySuffix(SegmentTrap):
     consumer_action = (
         "Drops events that are not newer than those it has applied, and remembers its largest resolved-ts."
     )
-    kafka_consumer = 'Panics: "partition resolved ts fallback".'
+    kafka_consumer = _RESOLVED_FALLBACK
     coverage = seen_as("island", "stale > 0 or tables > 1")
 
     def repeated(self, events: SegmentEvents) -> Flags:
@@ -164,7 +170,7 @@ class ResolvedFallback(SegmentTrap):
     may_report = ("INV-RESOLVED-MONO",)
     requires = "resolved events (Canal-JSON and Debezium with enable-tidb-extension=true), at least two"
     consumer_action = "Remembers the largest resolved-ts of each partition, and does not stop."
-    kafka_consumer = 'Panics: "partition resolved ts fallback".'
+    kafka_consumer = _RESOLVED_FALLBACK
     coverage = seen_as("event", "kind = 'resolved' and commit_ts < resolved_max", needs=("resolved",))
 
     def repeated(self, events: SegmentEvents) -> Flags:
@@ -201,8 +207,11 @@ class ResolvedLag(SegmentTrap):
 
 class BatchBoundaries(EditTrap):
     id = "batch-boundaries"
-    summary = "Messages hold between one row and max-batch-size rows, of one table or of several."
-    protocols = ("open-protocol", "craft")
+    summary = (
+        "Messages hold between one row and max-batch-size rows (maxwell, canal: 2048), of one table or of "
+        "several."
+    )
+    protocols = OF_SEVERAL_ROWS
     issues = ("pingcap/tiflow#1055", "pingcap/tiflow#4201", "pingcap/tiflow#1079")
     requires = "max-batch-size + 1 consecutive rows of one dispatch key"
     consumer_action = "Reads all events of a message, and does not rely on their number."
@@ -221,7 +230,7 @@ class RegroupedBatches(OrderTrap):
         "Rows of different dispatch keys are reordered within one round of the batcher, so the commit-ts of "
         "one table decreases in a partition."
     )
-    protocols = ("open-protocol", "craft")
+    protocols = OF_SEVERAL_ROWS
     issues = ("pingcap/ticdc#5508", "pingcap/tiflow#11829")
     may_report = ("INV-ORDER-TABLE", "INV-ORDER-KEY", "INV-TXN-DELETE-FIRST")
     requires = (
@@ -230,7 +239,7 @@ class RegroupedBatches(OrderTrap):
     consumer_action = "Sorts rows by commit-ts up to the resolved-ts before it applies them."
     kafka_consumer = (
         "Silently drops rows below the highest commit-ts that it received of their table in that partition: "
-        "387 rows of the scenario ddl-mix."
+        "387 rows of the scenario ddl-mix. Newer builds sort them before they write (read in source)."
     )
     occurrence = "a round of the batcher: up to 2048 rows between two resolved or DDL events"
     coverage = seen_as("event", "first_row and commit_ts < table_max and by_value")

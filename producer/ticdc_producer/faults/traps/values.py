@@ -55,6 +55,31 @@ class DeleteDispatch(ScenarioTrap):
     coverage = seen_as("event", "first_row and op = 'delete' and by_value", needs=("original names",))
 
 
+class ChangedDispatchColumn(ScenarioTrap):
+    id = "changed-dispatch-column"
+    summary = (
+        "The events of a row are in several partitions: what decides the partition is no key, and changes."
+    )
+    requires = (
+        "the dispatch rule columns with a column outside of the key, and an update of that column; or the "
+        "rule ts"
+    )
+    consumer_action = (
+        "Takes the order of a row's events from their commit-ts, up to the resolved-ts of every partition; "
+        "offsets of two partitions have no order."
+    )
+    coverage = seen_as("row-key", "partitions > 1")
+
+
+class DeleteWithoutValue(ScenarioTrap):
+    id = "delete-without-value"
+    protocols = ("avro",)  # in the others a delete has a value
+    summary = "A delete is a tombstone, a message without a value: its key alone says which row is gone."
+    requires = "a delete"
+    consumer_action = "Removes the row of the key, and neither skips nor rejects a message without a value."
+    coverage = seen_as("event", "kind = 'row' and op = 'delete' and commit_ts = 0")  # its key has none
+
+
 class NoKeyTable(ScenarioTrap):
     id = "no-key-table"
     protocols = WITHOUT_AVRO  # TiCDC refuses force-replicate with it

@@ -63,13 +63,16 @@ def entries(value: bytes) -> Iterator[Span]:
             yield _span(2, first, last)
 
 
-def event_bytes(_key: bytes | None, value: bytes | None) -> list[EventBytes]:
-    """Return the entry of each event of a packet; what cannot be divided is one event."""
+def event_bytes(key: bytes | None, value: bytes | None) -> list[EventBytes]:
+    """Return the entry of each event of a packet; what cannot be divided is one event.
+
+    :param key: TiCDC writes none.
+    """
     value = value or b""
     try:
-        return [(None, value[first:last]) for first, last in entries(value)]
+        return [(key, value[first:last]) for first, last in entries(value)]
     except DecodeError:
-        return [(None, value)]
+        return [(key, value)]
 
 
 class CanalDecoder:

@@ -58,6 +58,11 @@ class RowCommits(KeyedEvents):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RowKeys(KeyedEvents):
+    """Row events; ``key`` is that of table and handle key."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class KnownRows(RowCommits):
     """Row events; ``key`` is that of partition, table and handle key.
 
@@ -79,8 +84,14 @@ class MovedRows(KeyedEvents):
     upward: FlagColumn
 
 
-IMAGE, ROW_COMMIT, KNOWN_ROW, MOVED_ROW = "image", "row-commit", "known-row", "moved-row"
-KEY_ROWS: Mapping[str, type[KeyedEvents]] = {IMAGE: RowImages, ROW_COMMIT: RowCommits, KNOWN_ROW: KnownRows}
+IMAGE, ROW_COMMIT, ROW_KEY, KNOWN_ROW = "image", "row-commit", "row-key", "known-row"
+MOVED_ROW = "moved-row"
+KEY_ROWS: Mapping[str, type[KeyedEvents]] = {
+    IMAGE: RowImages,
+    ROW_COMMIT: RowCommits,
+    ROW_KEY: RowKeys,
+    KNOWN_ROW: KnownRows,
+}
 
 
 def handle_names(layout: EventLayout) -> list[str]:
@@ -99,6 +110,7 @@ class KeyRows:
         self._events, self._op, self._counts = EventColumns.part_of(events), events.op, counts
         self._tables = combined(text_hashes(events.schema), text_hashes(events.table))
         self._transactions = _transactions(self._events)
+        self._topics_and_tables = combined(text_hashes(events.topic), self._tables)
         self._partitions = combined(text_hashes(events.topic), self._tables, events.partition)
         self._has_value: Flags = old.values.is_valid().to_numpy(zero_copy_only=False)
         self._rows: defaultdict[str, list[KeyedEvents]] = defaultdict(list)
@@ -112,6 +124,9 @@ class KeyRows:
         if self._counts.needs("row-commit"):
             group = _group(key, self._transactions[layout.rows])
             self._rows[ROW_COMMIT].append(RowCommits.part_of(events, **group, op=op))
+        if self._counts.needs("row-key"):
+            group = _group(key, self._topics_and_tables[layout.rows])
+            self._rows[ROW_KEY].append(RowKeys.part_of(events, **group))
         if self._counts.needs("known-row"):
             names = pa.repeat(json.dumps([column.name for column in layout.columns]), len(op))
             group = _group(key, self._partitions[layout.rows])
@@ -190,6 +205,8 @@ def add_groups(counts: FeatureCounts, groups: Sides) -> Iterator[Tagged]:
     """Count the features of whole groups of the rows of ``KEY_ROWS``, and yield the rows that moved."""
     if groups[ROW_COMMIT].num_rows:
         _add_row_commits(counts, RowCommits.of(groups[ROW_COMMIT]))
+    if groups[ROW_KEY].num_rows:
+        _add_row_keys(counts, RowKeys.of(groups[ROW_KEY]))
     if groups[KNOWN_ROW].num_rows:
         _add_known_rows(counts, KnownRows.of(groups[KNOWN_ROW]))
     if groups[IMAGE].num_rows:
@@ -203,6 +220,17 @@ def _add_row_commits(counts: FeatureCounts, rows: RowCommits) -> None:
     flags = {"deleted": op == Op.DELETE, "inserted": op == Op.INSERT}
     columns = {name: pa.array(np.logical_or.reduceat(flag, starts)) for name, flag in flags.items()}
     counts.add("row-commit", ViewEvents.of_events(rows).take(order[starts]), columns)
+
+
+def _add_row_keys(counts: FeatureCounts, rows: RowKeys) -> None:
+    """Count in how many partitions the events of a handle key are."""
+    order, starts = _grouped(rows, rows.partition, rows.position)
+    partition = rows.partition[order]
+    begins = np.ones(len(order), bool)
+    begins[1:] = partition[1:] != partition[:-1]
+    begins[starts] = True
+    columns = {"partitions": pa.array(np.add.reduceat(begins.astype(np.int64), starts))}
+    counts.add("row-key", ViewEvents.of_events(rows).take(order[starts]), columns)
 
 
 def _add_known_rows(counts: FeatureCounts, rows: KnownRows) -> None:
