@@ -23,6 +23,8 @@ FAST = [
     ("debezium", "new", "", ("replay-one-table", "raw-key-update")),
     ("avro", "classic", "", ("duplicate-message", "replay-suffix")),
     ("craft", "classic", "", ("duplicate-event", "replay-suffix")),
+    ("maxwell", "classic", "", ("regrouped-batches", "batch-boundaries", "duplicate-event")),
+    ("canal", "classic", "", ("regrouped-batches", "batch-boundaries", "replay-suffix")),
 ]
 ALWAYS = {"idle-partition", "raw-key-update", "claim-check", "handle-key-only"}
 """Traps of the changefeed, which no occurrence is listed of."""
