@@ -25,7 +25,14 @@ from benchmarks.cpu_time import cpu_seconds
 from ticdc_producer import api
 from ticdc_producer.spark.session import spark_session
 
-WAYS = ("data", "frame", "scenario")
+KEYS = {
+    "plain": "id BIGINT PRIMARY KEY, code VARCHAR(20) NOT NULL",
+    "hidden": "id BIGINT, code VARCHAR(20) NOT NULL UNIQUE",
+    "unique": "id BIGINT PRIMARY KEY, code VARCHAR(20) NOT NULL UNIQUE",
+}
+"""The keys of a table: the ways ``hidden`` (no clustered key, so TiDB has hidden row ids) and ``unique`` (one
+more unique key) are compared with ``plain``."""
+WAYS = ("data", "frame", "scenario", *KEYS)
 _SMALL = 100_000
 _KINDS = 3  # changes of a row
 _ROWS_PER_TRANSACTION = 4
@@ -85,9 +92,23 @@ def scenario(spark: SparkSession, changes: int, _: Path) -> Callable[[], object]
     return lambda: api.run(steps, sink_uri=_URI, dry_run=True)
 
 
+def scenario_with_keys(keys: str) -> Callable[[SparkSession, int, Path], Callable[[], object]]:
+    """The run of a scenario with a DataFrame that has a column ``code``, on a table with some keys."""
+    table = f"CREATE TABLE test.t ({keys}, name VARCHAR(40), price DECIMAL(8,2), stock INT);"
+
+    def prepare(spark: SparkSession, changes: int, _: Path) -> Callable[[], object]:
+        code = sf.concat(sf.lit("c-"), sf.col("id").cast("string"))
+        frame = own_changes(spark, changes).withColumn("code", code)
+        steps = api.Scenario("data").sql(table).changes(frame, table="test.t", order="n")
+        return lambda: api.run(steps, sink_uri=_URI, dry_run=True)
+
+    return prepare
+
+
 def measured(way: str, changes: int, work: Path) -> dict[str, float | int | str]:
     """Measure one way in this process, after a small run of the same shape."""
-    prepare = {"data": data_step, "frame": data_frame, "scenario": scenario}[way]
+    of_keys = {name: scenario_with_keys(keys) for name, keys in KEYS.items()}
+    prepare = {"data": data_step, "frame": data_frame, "scenario": scenario, **of_keys}[way]
     spark = spark_session(rows=changes)
     prepare(spark, _SMALL - _SMALL % _KINDS, work)()
     large = prepare(spark, changes, work)

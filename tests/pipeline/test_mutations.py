@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pipeline.small_changes import Image, change, op_of
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.pipeline.delivery import commit
@@ -55,6 +57,13 @@ def test_further_updates_do_not_change_the_operation() -> None:
 
 def test_a_single_change_without_effect_is_removed() -> None:
     assert of_one_row((C, C)) == []
+
+
+def test_two_changes_of_a_row_at_one_position_are_refused() -> None:
+    """Their order is not known. Changes of different rows may have one position."""
+    assert len(net(change(b"j", None, B), change(b"k", None, A))) == 2
+    with pytest.raises(ScenarioError, match=r"two changes of the row \(1, a\) have the same position"):
+        net(change(b"j", None, B), change(b"k", None, A), change(b"k", None, A))
 
 
 def test_rows_are_collapsed_per_transaction_table_and_key() -> None:

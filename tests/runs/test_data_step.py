@@ -133,6 +133,25 @@ def test_a_value_that_its_column_does_not_take_is_bad_input(
     ]
 
 
+def test_errors_of_rows_name_the_step(spark: SparkSession, scenario: Path) -> None:
+    """Values, and two changes of a row at one position, with and without a column of old rows."""
+    orders = scenario.parent / "orders.csv"
+    orders.write_text(ORDERS.replace("0,0,i,1,7", "0,0,i,,7"))
+    with pytest.raises(ScenarioError, match=r"shop\.yaml:15: Column 'id' cannot be null"):
+        ticdc_producer.run(scenario, dry_run=True)
+    orders.write_text(ORDERS + "1,0,d,2,1\n")
+    with pytest.raises(ScenarioError, match=r"shop\.yaml:15: two changes have the same position"):
+        ticdc_producer.run(scenario, dry_run=True)
+    orders.write_text(ORDERS)
+    items = scenario.parent / "items.parquet"
+    rows = spark.read.parquet(str(items))
+    rows.union(rows.where("op = 'delete'")).write.parquet(str(scenario.parent / "twice.parquet"))
+    scenario.write_text(SCENARIO.replace("items.parquet", "twice.parquet"))
+    two = r"shop\.yaml:8: two changes of the row \(1, 3\.25\) have the same position"
+    with pytest.raises(ScenarioError, match=two):
+        ticdc_producer.run(scenario, dry_run=True)
+
+
 def _as_json(spark: SparkSession, folder: Path) -> str:
     orders = spark.read.csv(str(folder / "orders.csv"), header=True, schema=ORDER_TYPES)
     orders.write.json(str(folder / "orders"))

@@ -20,12 +20,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column_functions import first_of_groups
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import INTEGERS
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.shapes import ChangeBatch, MutationBatch
 from ticdc_producer.model.table import TableInfo
+from ticdc_producer.model.values.sql_value import display_value
 from ticdc_producer.pipeline.row_images import (
     Flags,
     Numbers,
@@ -203,15 +205,35 @@ def collapse(changes: ChangeBatch) -> MutationBatch:
         complete.
     :return: one row per mutation with its ``op``, without ``row_seq``, sorted by ``KEY``; changes without a
         net effect are removed.
+    :raises ScenarioError: for two changes of a row whose order is not known.
     """
     first = first_of_groups(changes, KEY)
     last = np.roll(first, -1)
     if (~first).any():
+        _check_order(changes, first)
         net = changes.filter(pa.array(last))
         net = _replaced(net, "before", changes.column("before").filter(pa.array(first)))
     else:
         net = changes
     return _without_unchanged(net_mutations(net))
+
+
+def _check_order(changes: ChangeBatch, first: Flags) -> None:
+    """Check that the changes of a transaction to one row have different positions.
+
+    :param first: whether a change is the first one of its transaction and row.
+    """
+    positions = numbers(changes.column("row_seq"))
+    same = np.flatnonzero(~first[1:] & (positions[1:] == positions[:-1]))
+    if not len(same):
+        return
+    change = int(same[0]) + 1
+    image = changes.column("after")[change].as_py() or changes.column("before")[change].as_py()
+    texts = ("NULL" if value is None else display_value(value.decode("utf-8", "replace")) for value in image)
+    row = ", ".join(texts)
+    ts = changes.column("commit_ts")[change].as_py()
+    what = f"two changes of the row ({row}) have the same position in their transaction, commit-ts {ts}"
+    raise ScenarioError(what, hint="a column with the position gives the order of the changes of one row")
 
 
 def net_mutations(changes: ChangeBatch) -> MutationBatch:

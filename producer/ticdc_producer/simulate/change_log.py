@@ -140,11 +140,18 @@ def shuffled_row_events(changes: Dataset, plan: StreamPlan, stack: ExitStack) ->
     :param changes: shape ``CHANGE_LOG``, in any order.
     :param stack: removes the data stored for them.
     """
-    committed = changes.map(partial(_committed, plan), _COMMITTED)
-    rows = _row_events(committed.shuffle(KEY, Order(IN_KEY_ORDER, in_key_order)), plan)
+    rows = row_events_by_key(changes, plan)
     if not (plan.sorts_again and plan.large_transactions):
         return rows
     return _in_go_sort_order(stack.enter_context(rows.cached()), plan)
+
+
+def row_events_by_key(changes: Dataset, plan: StreamPlan) -> Dataset:
+    """Return the row events of changes of which none is in a large transaction of SQL, as
+    ``shuffled_row_events``.
+    """
+    committed = changes.map(partial(_committed, plan), _COMMITTED)
+    return _row_events(committed.shuffle(KEY, Order(IN_KEY_ORDER, in_key_order)), plan)
 
 
 def row_events_by_row(changes: Dataset, plan: StreamPlan) -> Dataset:

@@ -14,10 +14,10 @@ from ticdc_producer.errors import ArgumentError
 from ticdc_producer.model.shapes import TABLE_ROWS
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.pipeline.event_stream import StreamPlan
-from ticdc_producer.scenario.data_steps import SourcePlan
+from ticdc_producer.scenario.data_steps import DataPlan, SourcePlan
 from ticdc_producer.scenario.generate.cells import Expressions
 from ticdc_producer.scenario.generate.plan import GeneratePlan
-from ticdc_producer.simulate.change_log import UpstreamSource, row_events_by_row
+from ticdc_producer.simulate.change_log import UpstreamSource, row_events_by_key, row_events_by_row
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.state import is_compared, replicated_rows
 
@@ -52,10 +52,15 @@ class DataChanges(UpstreamSource):
         return data_changes(_on_spark(engine, self.plan.what), self.plan)
 
     def row_events(self, engine: Engine, plan: StreamPlan) -> Dataset | None:
+        from ticdc_producer.scenario.dataframe.changes import located
         from ticdc_producer.scenario.dataframe.data import is_by_row
 
-        by_row = is_by_row(_on_spark(engine, self.plan.what), self.plan)
-        return row_events_by_row(self.changes(engine), plan) if by_row else None
+        if is_by_row(_on_spark(engine, self.plan.what), self.plan):
+            return row_events_by_row(self.changes(engine), plan)
+        if not isinstance(self.plan, DataPlan):
+            return None
+        # A shuffle of its own: two changes of a row at one position are an error of this step.
+        return located(row_events_by_key(self.changes(engine), plan), (self.plan.file, self.plan.line))
 
     def rows(self, engine: Engine, job: Job, commits: int | None) -> Iterator[tuple[TableInfo, Dataset]]:
         from ticdc_producer.scenario.dataframe.data import data_rows

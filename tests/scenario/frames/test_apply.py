@@ -159,6 +159,26 @@ def test_rows_are_found_by_any_key_and_collation() -> None:
     assert rows(changed(create, df)) == []
 
 
+@pytest.mark.parametrize("key", ["PRIMARY KEY", "PRIMARY KEY NONCLUSTERED"])
+def test_two_changes_of_a_row_at_one_position_are_refused(key: str) -> None:
+    """Without positions the rows of the frame are in order."""
+    create = f"CREATE TABLE t (id INT {key}, v VARCHAR(9))"
+    changes = frame((0, "i", 1, "a", 0), (0, "i", 2, "a", 0), (0, "d", 1, None, 0), (0, "i", 1, "b", 0),
+                    names="x op id v y")  # fmt: skip
+    assert sorted(rows(changed(create, changes.drop_columns("y")))) == [(b"1", b"b"), (b"2", b"a")]
+    scenario = Scenario("s").sql(create).changes(changes, table="t", order=("x", "y"))
+    with pytest.raises(ProducerError, match=r"row 0 changes the same row at the same position, 0, in row 2"):
+        rows(scenario)
+
+
+def test_a_row_that_leaves_its_key_has_a_position_there() -> None:
+    df = pa.table({"x": [0, 1, 1], "y": [0, 1, 1], "op": ["i", "u", "i"], "id": [1, 2, 1],
+                   "old": [None, {"id": 1}, None]})  # fmt: skip
+    scenario = Scenario("s").sql("CREATE TABLE t (id INT PRIMARY KEY)")
+    with pytest.raises(ProducerError, match="row 1 changes the same row at the same position, 1, in row 2"):
+        rows(scenario.changes(df, table="t", order=("x", "y"), before="old"))
+
+
 def test_rows_without_a_key_are_found_by_their_values() -> None:
     df = frame((0, "i", 1, None), (1, "i", 1, "a"), (2, "i", 1, "a"), (3, "d", 1, "a"), (4, "d", 1, None))
     assert rows(changed("CREATE TABLE t (id INT, v VARCHAR(9))", df)) == [(b"1", b"a")]
@@ -262,6 +282,9 @@ OF_ALL_TABLES: list[tuple[dict[str, list[Any]], str]] = [
     ({"statement": ["SET @a = 1"], "op": ["insert"]}, "either a statement or a row change"),
     ({"statment": ["x"]}, r"column 'statment' of the DataFrame is unknown \(did you mean 'statement'\?\)"),
     ({"commit_ts": [5], "statement": ["x"]}, "both txn and commit_ts"),
+    ({"txn": [0, 0], "seq": [3, 3], "table": ["t", "t"], "before": [None, '{"id": 8}'],
+      "after": ['{"id": 8}', None]},
+     "row 0 changes the same row at the same position, 3, in row 1"),
 ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeAlias
 from weakref import WeakKeyDictionary
 
 from pyspark.errors import AnalysisException
@@ -21,6 +22,9 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.dataframe.change_columns import partial_changes
 from ticdc_producer.scenario.dataframe.change_form import ChangeForm
 from ticdc_producer.scenario.dataframe.row_histories import RowHistories
+
+Place: TypeAlias = tuple[str, int]
+"""Scenario file and line of the step whose changes are read; empty and 0 if there is none."""
 
 
 def changes(
@@ -65,6 +69,7 @@ class FrameChanges:
 
     rows: DataFrame
     form: ChangeForm
+    place: Place = ("", 0)
 
     @property
     def is_by_row(self) -> bool:
@@ -76,9 +81,10 @@ class FrameChanges:
         """The change log (shape ``CHANGE_LOG``)."""
         rows = SparkDataset(self.rows, to_arrow_schema(self.rows.schema, timezone="UTC"))
         log = rows.map(partial(_partial, self.form), CHANGE_LOG)
-        if not self.is_by_row:
-            return log
-        return RowHistories(self.form.key, "previous", self.form.number).complete(log)
+        if self.is_by_row:
+            by_row = RowHistories(self.form.key, "previous", self.form.number)
+            log = by_row.complete(located(log, self.place))
+        return located(log, self.place)
 
     @property
     def numbers(self) -> DataFrame:
@@ -98,10 +104,28 @@ def changes_in(log: DataFrame) -> FrameChanges | None:
 
 
 def frame_changes(
-    df: DataFrame, table: TableInfo, *, op: str | Column, order: str | Sequence[str], before: str | None
+    df: DataFrame,
+    table: TableInfo,
+    *,
+    op: str | Column,
+    order: str | Sequence[str],
+    before: str | None,
+    place: Place = ("", 0),
 ) -> FrameChanges:
     """Return the changes of a DataFrame, see ``changes``."""
-    return FrameChanges(*_with_form(df, table, op, order, before))
+    return FrameChanges(*_with_form(df, table, op, order, before), place)
+
+
+def located(rows: Dataset, place: Place) -> Dataset:
+    """Return the same dataset, whose errors have a place."""
+    return rows.map(partial(_located, place), rows.schema)
+
+
+def _located(place: Place, batches: Batches) -> Batches:
+    try:
+        yield from batches
+    except ScenarioError as error:
+        raise error.at(*place) from None
 
 
 def _partial(form: ChangeForm, batches: Batches) -> Batches:

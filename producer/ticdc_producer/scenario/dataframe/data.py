@@ -106,7 +106,10 @@ def data_changes(engine: SparkEngine, plan: SourcePlan) -> Dataset:
     else:
         with _located(plan):
             frame = _loaded(engine.spark, plan)
-            log = frame_changes(frame, plan.table, op=plan.op, order=plan.order, before=plan.before).log
+            place = plan.file, plan.line
+            log = frame_changes(
+                frame, plan.table, op=plan.op, order=plan.order, before=plan.before, place=place
+            ).log
     return log.map(partial(_in_history, plan), CHANGE_LOG)
 
 
@@ -129,7 +132,8 @@ def _in_history(plan: DataPlan | LogPlan, batches: Batches) -> Batches:
         if isinstance(plan, DataPlan) and (pc.max(numbers).as_py() or 0) >= plan.transactions:
             what = f"{plan.order[0]!r} is not below {plan.transactions}, the step's transactions"
             value = str(pc.max(numbers))
-            raise ScenarioError(f"{what}: {value!r}", column=plan.order[0], value=value)
+            error = ScenarioError(f"{what}: {value!r}", column=plan.order[0], value=value)
+            raise error.at(plan.file, plan.line)
         yield batch.set_column(index, CHANGE_LOG.field(index), pc.add(numbers, plan.first_commit))
 
 

@@ -41,14 +41,19 @@ class RowHistories:
     number: str
 
     def complete(self, changes: Dataset) -> Dataset:
-        """Return complete changes (shape ``CHANGE_LOG``), those of a row together, in ``IN_ORDER``.
+        """Return complete changes (shape ``CHANGE_LOG``).
+
+        Where old images are in other rows, the changes of a row are together, in ``IN_ORDER``. Given old
+        images need no other rows: the pipeline, which groups by key, checks the positions.
 
         :param changes: a partial change log, in any order.
         """
+        if self.old_rows == "given":
+            return changes
         by_row = changes.shuffle(ROW, Order(IN_ORDER))
         if self.old_rows == "previous":
             return by_row.map(self._following, CHANGE_LOG)
-        return by_row.map_groups(self._checked, (*ROW, "commit_seq"), CHANGE_LOG)
+        return by_row.map_groups(self._paired, (*ROW, "commit_seq"), CHANGE_LOG)
 
     def _following(self, batches: Batches) -> Batches:
         """Complete batches that follow each other: of those before, one change is enough."""
@@ -58,13 +63,13 @@ class RowHistories:
                 yield self._with_previous(batch, last)
                 last = batch.slice(batch.num_rows - 1)
 
-    def _checked(self, changes: ChangeBatch) -> ChangeBatch:
-        """Return the complete changes of whole transactions, whose rows have all old images.
+    def _paired(self, changes: ChangeBatch) -> ChangeBatch:
+        """Return the complete changes of whole transactions, in which an update is two rows.
 
         :raises ScenarioError: for changes of a row that contradict each other.
         """
         self._check_positions(changes, first_of_groups(changes, IN_ORDER))
-        return self._joined(changes) if self.old_rows == "preimages" else changes
+        return self._joined(changes)
 
     def _check_positions(self, changes: ChangeBatch, different: Flags) -> None:
         if not different.all():

@@ -17,6 +17,7 @@ from ticdc_producer.hints import nearest
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import MySQLType
+from ticdc_producer.model.row_key import index_key
 from ticdc_producer.model.values.coerce import PythonValue, read, sql_value
 from ticdc_producer.model.values.sql_value import SQLValue, value_error
 from ticdc_producer.scenario.data_steps import Changes
@@ -53,6 +54,7 @@ class _Step:
     """A ``changes`` step that runs.
 
     :ivar origins: numbers of the rows of the frame that wrote the stored rows, by their locations.
+    :ivar _positions: numbers of the rows of the open transaction, by table, key and position.
     """
 
     session: Session
@@ -62,6 +64,7 @@ class _Step:
     origins: dict[RowLocation, int] = field(default_factory=dict)
     _tables: dict[tuple[str, str], Table] = field(default_factory=dict)
     _unchecked: set[str] = field(default_factory=set)
+    _positions: dict[tuple[str, bytes, int], int] = field(default_factory=dict)
 
     @property
     def warnings(self) -> list[str]:
@@ -83,6 +86,7 @@ class _Step:
                 self.pin(transaction.commit_ts)
         row = transaction.rows[0]
         self._tables.clear()  # a statement may have replaced a table
+        self._positions.clear()
         if len(transaction.rows) == 1 and row.statement is not None:
             with self._described(row):
                 self.session.run(row.statement, line=self.line)
@@ -115,15 +119,16 @@ class _Step:
         after = None if row.after is None else _given(table, row.after, row, writer)
         if row.op == Op.INSERT:
             with self._with_other_row(table):
-                self._note(writer.insert(table, after or {}), row)
+                self._note(table, writer.insert(table, after or {}), row)
             return
         old = self._old(writer, table, row, after or {})
+        self._check_position(table, old, row)
         self.origins.pop(old.location, None)
         if row.op == Op.DELETE:
             writer.delete(table, old)
             return
         with self._with_other_row(table):
-            self._note(writer.update(table, old, after or {}) or old, row)
+            self._note(table, writer.update(table, old, after or {}) or old, row)
 
     def _table(self, row: FrameRow) -> Table:
         name = row.schema, row.table
@@ -133,8 +138,24 @@ class _Step:
                 self._unchecked.add(table.info.qualified_name)
         return self._tables[name]
 
-    def _note(self, row: Row, origin: FrameRow) -> None:
+    def _note(self, table: Table, row: Row, origin: FrameRow) -> None:
+        self._check_position(table, row, origin)
         self.origins[row.location] = origin.number
+
+    def _check_position(self, table: Table, row: Row, origin: FrameRow) -> None:
+        """Check that no other row of the frame changes a row at the same position of the transaction.
+
+        :param row: before or after the change.
+        """
+        if origin.position is None:
+            return
+        index = table.info.clustered_key or table.info.handle_index
+        key = None if index is None else index_key(table.info.columns, index, table.read(row))
+        position = table.info.qualified_name, key or row.location[1], origin.position
+        other = self._positions.setdefault(position, origin.number)
+        if other != origin.number:
+            what = f"row {other} changes the same row at the same position, {origin.position}"
+            raise ScenarioError(what, hint="the positions give the order of the changes of one row")
 
     def _old(self, writer: RowWriter, table: Table, row: FrameRow, after: Given) -> Row:
         """Return the stored row that a row of the frame changes.

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from ticdc_producer.engine import SMALL_BYTES, SMALL_EVENTS
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.frames.plain_table import plain_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -33,7 +34,7 @@ class Frame(ABC):
         """The rows in their order; None if they are too many for this process."""
         table = self._few_rows()
         small = table is not None and table.num_rows <= SMALL_EVENTS and table.nbytes <= SMALL_BYTES
-        return _normalized(table) if table is not None and small else None
+        return plain_table(table) if table is not None and small else None
 
     @abstractmethod
     def _few_rows(self) -> pa.Table | None:
@@ -93,10 +94,10 @@ class ArrowFrame(GivenFrame):
         return None if name is None else _integer(pc.max(self._table.column(name)).as_py())
 
     def spark_frame(self, spark: SparkSession, /) -> DataFrame:
-        return spark.createDataFrame(_normalized(self._table))
+        return spark.createDataFrame(plain_table(self._table))
 
     def _write_large(self, path: Path) -> None:
-        _write_table(_normalized(self._table), path)
+        _write_table(plain_table(self._table), path)
 
 
 class SparkFrame(GivenFrame):
@@ -209,54 +210,3 @@ def _write_table(table: pa.Table, path: Path) -> None:
     from pyarrow import parquet
 
     parquet.write_table(table, path)
-
-
-def _normalized(table: pa.Table) -> pa.Table:
-    """Return a table in one chunk, without the metadata of its library, and with plain types.
-
-    :raises ScenarioError: for a time with more digits than TiDB's types have, and for a type without values
-        of TiDB.
-    """
-    schema = pa.schema([pa.field(field.name, _plain_type(field.type)) for field in table.schema])
-    try:
-        columns = [_with_plain_dictionary(column) for column in table.columns]
-        return pa.table(columns, table.column_names).cast(schema).combine_chunks()
-    except pa.ArrowNotImplementedError as error:
-        raise ScenarioError(f"the DataFrame has a column that cannot be read: {error}") from None
-    except pa.ArrowInvalid as error:
-        what = f"a time has more than 6 fractional digits: {error}"
-        raise ScenarioError(what, hint="round it to microseconds") from None
-
-
-def _plain_type(kind: pa.DataType) -> pa.DataType:
-    """Return a type with microseconds in place of nanoseconds, and without views and dictionaries, at every
-    depth of structs.
-    """
-    if pa.types.is_timestamp(kind) and kind.unit == "ns":
-        return pa.timestamp("us", kind.tz)
-    if pa.types.is_time64(kind) and kind.unit == "ns":
-        return pa.time64("us")
-    if pa.types.is_duration(kind) and kind.unit == "ns":
-        return pa.duration("us")
-    if pa.types.is_string_view(kind):
-        return pa.string()
-    if pa.types.is_binary_view(kind):
-        return pa.binary()
-    if pa.types.is_dictionary(kind):
-        return _plain_type(kind.value_type)
-    if pa.types.is_struct(kind):
-        fields = [kind.field(number) for number in range(kind.num_fields)]
-        return pa.struct([pa.field(field.name, _plain_type(field.type)) for field in fields])
-    return kind
-
-
-def _with_plain_dictionary(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return a column whose dictionary has no views: Arrow cannot decode those of Polars."""
-    if not pa.types.is_dictionary(column.type):
-        return column
-    values = _plain_type(column.type.value_type)
-    chunks = [
-        pa.DictionaryArray.from_arrays(chunk.indices, chunk.dictionary.cast(values))
-        for chunk in column.chunks
-    ]
-    return pa.chunked_array(chunks, pa.dictionary(column.type.index_type, values))

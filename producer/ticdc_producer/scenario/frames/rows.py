@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 
 from ticdc_producer.errors import ScenarioError
-from ticdc_producer.hints import nearest
 from ticdc_producer.model.event import OP_OF_LABEL, Op
 from ticdc_producer.scenario.data_steps import Changes
+from ticdc_producer.scenario.frames.columns import FrameColumns
 from ticdc_producer.scenario.generate.table_spec import MOST_EVENTS
 
 Values: TypeAlias = Mapping[str, object]
@@ -30,6 +30,7 @@ class FrameRow:
     """One row of a frame: a statement, or a row change.
 
     :param number: its number in the frame, from 0.
+    :param position: its position in the transaction; None: the frame has the rows in order.
     :param schema: empty for the current database.
     :param before: values that the changed row has before; None: they are not given.
     :param after: values that the row has after the change; of a delete without ``before`` those of the row.
@@ -37,6 +38,7 @@ class FrameRow:
     """
 
     number: int
+    position: int | None = None
     statement: str | None = None
     op: Op = Op.INSERT
     schema: str = ""
@@ -96,9 +98,9 @@ def transactions_of(spec: Changes, table: pa.Table) -> Iterator[FrameTransaction
 def _of_one_table(
     spec: Changes, name: str, order: Sequence[str], table: pa.Table
 ) -> Iterator[FrameTransaction]:
-    columns = _Columns(table)
+    columns = FrameColumns(table)
     numbers = columns.integers(order[0])
-    positions = columns.integers(order[1]) if len(order) > 1 else [0] * table.num_rows
+    positions = columns.integers(order[1]) if len(order) > 1 else None
     ops, others = columns.texts(spec.op), frozenset(column.lower() for column in (*order, spec.op))
     before = columns.values(spec.before) if spec.before is not None else None
     old_name = (spec.before or "").lower()
@@ -116,6 +118,7 @@ def _of_one_table(
         deleted = op == Op.DELETE and before is not None
         return FrameRow(
             number=number,
+            position=None if positions is None else positions[number],
             op=op,
             schema=schema,
             table=plain_name,
@@ -124,8 +127,7 @@ def _of_one_table(
             others=others,
         )
 
-    ordered = sorted(range(table.num_rows), key=lambda number: (numbers[number], positions[number]))
-    for commit, members in groupby(ordered, key=lambda number: numbers[number]):
+    for commit, members in _by_transaction(numbers, positions):
         rows = [row(number) for number in members]
         if not 0 <= commit < MOST_EVENTS:
             what = f"{order[0]!r} counts transactions from 0 to {MOST_EVENTS - 1}, and is {commit}"
@@ -134,22 +136,31 @@ def _of_one_table(
 
 
 def _of_all_tables(table: pa.Table) -> Iterator[FrameTransaction]:
-    columns = _Columns(table)
+    columns = FrameColumns(table)
     columns.check_names(COLUMNS)
     by_ts = columns.has("commit_ts")
     if by_ts == columns.has("txn"):
         what = "the DataFrame has both txn and commit_ts" if by_ts else "the DataFrame has no column txn"
         raise ScenarioError(what, column="txn", hint="txn or commit_ts says which rows commit together")
     numbers = columns.integers("commit_ts" if by_ts else "txn")
-    positions = columns.integers("seq") if columns.has("seq") else [0] * table.num_rows
+    positions = columns.integers("seq") if columns.has("seq") else None
     cells = {name: columns.values(name) for name in COLUMNS if columns.has(name)}
-    ordered = sorted(range(table.num_rows), key=lambda number: (numbers[number], positions[number]))
-    for commit, members in groupby(ordered, key=lambda number: numbers[number]):
+    for commit, members in _by_transaction(numbers, positions):
         rows = [_row(number, {name: cells[name][number] for name in cells}) for number in members]
         yield FrameTransaction(rows, commit_ts=commit if by_ts else None)
 
 
-def _row(number: int, cells: Values) -> FrameRow:
+def _by_transaction(
+    numbers: Sequence[int], positions: Sequence[int] | None
+) -> Iterator[tuple[int, Iterator[int]]]:
+    """Yield the number of each transaction, and its rows by their position, else as the frame has them."""
+    ordered = sorted(
+        range(len(numbers)), key=lambda row: (numbers[row], 0 if positions is None else positions[row])
+    )
+    return groupby(ordered, key=lambda row: numbers[row])
+
+
+def _row(number: int, cells: Mapping[str, Any]) -> FrameRow:
     """Return a row of a frame that has no table of its own."""
     content = text_of({name: value for name, value in cells.items() if value is not None})
     statement = cells.get("statement")
@@ -165,7 +176,13 @@ def _row(number: int, cells: Values) -> FrameRow:
         raise _row_error("the row has neither a statement nor a table", number, content)
     op = _op_of(cells.get("op"), before, after, number, content)
     return FrameRow(
-        number=number, op=op, schema=str(cells.get("schema") or ""), table=table, before=before, after=after
+        number=number,
+        position=cells.get("seq"),
+        op=op,
+        schema=str(cells.get("schema") or ""),
+        table=table,
+        before=before,
+        after=after,
     )
 
 
@@ -222,51 +239,3 @@ def _exact(cell: Any) -> Any:
 
 def _row_error(what: str, number: int, content: str) -> ScenarioError:
     return ScenarioError(f"{what}, in row {number}{': ' if content else ''}{content}")
-
-
-class _Columns:
-    """The columns of a frame by their names without case."""
-
-    def __init__(self, table: pa.Table) -> None:
-        self._table = table
-        self._names: dict[str, str] = {}
-        for name in table.column_names:
-            if name.lower() in self._names:
-                raise ScenarioError(f"column {name!r} is not unique", column=name)
-            self._names[name.lower()] = name
-
-    def has(self, name: str) -> bool:
-        return name.lower() in self._names
-
-    def check_names(self, known: Sequence[str]) -> None:
-        """Refuse a column that is none of the known ones."""
-        for lower, name in self._names.items():
-            if lower not in known:
-                what = f"column {name!r} of the DataFrame is unknown"
-                raise ScenarioError(what, column=name, hint=nearest(name, known))
-
-    def values(self, name: str) -> list[Any]:
-        if not self.has(name):
-            what = f"the DataFrame has no column {name!r}"
-            raise ScenarioError(what, column=name, hint=nearest(name, self._table.column_names))
-        values: list[Any] = self._table.column(self._names[name.lower()]).to_pylist()
-        return values
-
-    def texts(self, name: str) -> list[Any]:
-        values, kind = self.values(name), self._table.schema.field(self._names[name.lower()]).type
-        if not (_is_text(kind) or pa.types.is_null(kind)):
-            raise ScenarioError(f"the operation must be text, not {kind}", column=name)
-        return values
-
-    def integers(self, name: str) -> list[int]:
-        """Return the numbers of a column; NULL is refused."""
-        values, kind = self.values(name), self._table.schema.field(self._names[name.lower()]).type
-        if not pa.types.is_integer(kind):
-            raise ScenarioError(f"order column {name!r} must be an integer column, not {kind}", column=name)
-        if None in values:
-            raise ScenarioError(f"{name!r} is NULL, in row {values.index(None)}", column=name)
-        return values
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
