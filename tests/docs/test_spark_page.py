@@ -16,7 +16,7 @@ BROKER, TOPIC = "localhost:9092", "orders"
 
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_blocks_run(spark: SparkSession, kafka: EmbeddedKafka, tmp_path: Path, whole: bool) -> None:
-    """All but the one that needs Delta; in the fast tier those that read and write a topic in a batch.
+    """All; in the fast tier those that read and write a topic in a batch.
 
     Spark's paths are relative to the folder in which it was started.
     """
@@ -25,11 +25,11 @@ def test_the_blocks_run(spark: SparkSession, kafka: EmbeddedKafka, tmp_path: Pat
     ticdc_producer.run("bank", sink_uri=uri, replace=True)  # other tests share the broker
     items = spark.sql("SELECT 1L AS id, CAST(1.5 AS DECIMAL(8, 2)) AS price, 'insert' AS op")
     names: dict[str, object] = {"items": items}
-    page = [block for block in blocks("spark.md", "python") if "delta" not in block]
-    assert len(page) == 6
+    page = blocks("spark.md", "python")
+    assert len(page) == 7
     if not whole:
         page = [block for block in page if "writeStream" not in block and "scenario=" not in block]
-        assert len(page) == 3
+        assert len(page) == 4
     for block in page:
         exec(block.replace(BROKER, kafka.bootstrap).replace('"accounts/', f'"{tmp_path}/'), names)
     assert names["accounts"].count() == 100  # type: ignore[attr-defined]

@@ -23,7 +23,7 @@ from ticdc_producer.scenario.dataframe.change_columns import partial_changes
 from ticdc_producer.scenario.dataframe.change_form import ChangeForm
 from ticdc_producer.scenario.dataframe.row_histories import RowHistories
 
-Place: TypeAlias = tuple[str, int]
+Location: TypeAlias = tuple[str, int]
 """Scenario file and line of the step whose changes are read; empty and 0 if there is none."""
 
 
@@ -69,7 +69,7 @@ class FrameChanges:
 
     rows: DataFrame
     form: ChangeForm
-    place: Place = ("", 0)
+    location: Location = ("", 0)
 
     @property
     def is_by_row(self) -> bool:
@@ -83,8 +83,8 @@ class FrameChanges:
         log = rows.map(partial(_partial, self.form), CHANGE_LOG)
         if self.is_by_row:
             by_row = RowHistories(self.form.key, "previous", self.form.number)
-            log = by_row.complete(located(log, self.place))
-        return located(log, self.place)
+            log = by_row.complete(located(log, self.location))
+        return located(log, self.location)
 
     @property
     def numbers(self) -> DataFrame:
@@ -110,22 +110,22 @@ def frame_changes(
     op: str | Column,
     order: str | Sequence[str],
     before: str | None,
-    place: Place = ("", 0),
+    location: Location = ("", 0),
 ) -> FrameChanges:
     """Return the changes of a DataFrame, see ``changes``."""
-    return FrameChanges(*_with_form(df, table, op, order, before), place)
+    return FrameChanges(*_with_form(df, table, op, order, before), location)
 
 
-def located(rows: Dataset, place: Place) -> Dataset:
-    """Return the same dataset, whose errors have a place."""
-    return rows.map(partial(_located, place), rows.schema)
+def located(rows: Dataset, location: Location) -> Dataset:
+    """Return the same dataset, whose errors have a location."""
+    return rows.map(partial(_located, location), rows.schema)
 
 
-def _located(place: Place, batches: Batches) -> Batches:
+def _located(location: Location, batches: Batches) -> Batches:
     try:
         yield from batches
     except ScenarioError as error:
-        raise error.at(*place) from None
+        raise error.at(*location) from None
 
 
 def _partial(form: ChangeForm, batches: Batches) -> Batches:

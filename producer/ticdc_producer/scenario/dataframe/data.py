@@ -106,9 +106,9 @@ def data_changes(engine: SparkEngine, plan: SourcePlan) -> Dataset:
     else:
         with _located(plan):
             frame = _loaded(engine.spark, plan)
-            place = plan.file, plan.line
+            location = plan.file, plan.line
             log = frame_changes(
-                frame, plan.table, op=plan.op, order=plan.order, before=plan.before, place=place
+                frame, plan.table, op=plan.op, order=plan.order, before=plan.before, location=location
             ).log
     return log.map(partial(_in_history, plan), CHANGE_LOG)
 
