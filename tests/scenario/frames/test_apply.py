@@ -171,7 +171,7 @@ def test_two_changes_of_a_row_at_one_position_are_refused(key: str) -> None:
         rows(scenario)
 
 
-def test_a_row_that_leaves_its_key_has_a_position_there() -> None:
+def test_the_former_key_of_a_row_has_its_position() -> None:
     df = pa.table({"x": [0, 1, 1], "y": [0, 1, 1], "op": ["i", "u", "i"], "id": [1, 2, 1],
                    "old": [None, {"id": 1}, None]})  # fmt: skip
     scenario = Scenario("s").sql("CREATE TABLE t (id INT PRIMARY KEY)")
