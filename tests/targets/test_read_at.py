@@ -1,12 +1,16 @@
-"""Single messages of a partition, read at their offsets."""
+"""Messages of a partition: single ones at their offsets, and the batches of a range."""
 
 from __future__ import annotations
 
+import pyarrow as pa
 from confluent_kafka import Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.kafka.embedded import EmbeddedKafka
-from ticdc_producer.targets.kafka.read import read_at
+from ticdc_producer.model.shapes import MESSAGES
+from ticdc_producer.targets.kafka.read import OffsetRange, range_rows, read, read_at
+from ticdc_producer.targets.record_batches import record_batches
 
 
 def test_the_messages_are_those_at_the_offsets(kafka: EmbeddedKafka) -> None:
@@ -32,3 +36,20 @@ def test_offsets_without_a_message_are_left_out(kafka: EmbeddedKafka) -> None:
         producer.commit_transaction()
     found = [(one.offset, one.value) for one in read_at(kafka.bootstrap, "read-at-gap", 0, [0, 1, 2])]
     assert found == [(0, b"a"), (2, b"b")]
+
+
+def test_the_batches_of_a_range_are_its_messages(kafka: EmbeddedKafka) -> None:
+    settings = {"bootstrap.servers": kafka.bootstrap}
+    admin, producer = AdminClient(settings), Producer(settings)
+    admin.create_topics([NewTopic("read-range", num_partitions=1)])["read-range"].result()
+    for number in range(12_000):
+        key, value = (None if number % part == 0 else str(number).encode() for part in (3, 5))
+        headers = [("h", b"1"), ("h", b"2")] if number % 7 == 0 else None
+        producer.produce("read-range", key=key, value=value, partition=0, headers=headers)
+    producer.flush()
+    part = OffsetRange(topic="read-range", partition=0, start=5, end=11_000)
+    batches = [*range_rows(LocalEngine(), kafka.bootstrap, [part]).batches()]
+    assert len(batches) > 1
+    records = pa.Table.from_batches(record_batches(read(kafka.bootstrap, part)), MESSAGES)
+    assert pa.Table.from_batches(batches, MESSAGES).combine_chunks().equals(records.combine_chunks())
+    assert records.column("offset").to_pylist() == [*range(5, 11_000)]

@@ -5,7 +5,7 @@ A part decodes a piece of a partition, so it gets the table schemas of all parts
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ticdc_producer.targets.golden.read import MessageLine
 
 
-_ROWS, _BYTES = 8192, 16 << 20
+BATCH_ROWS, BATCH_BYTES = 8192, 16 << 20
 """A batch of messages ends with the message that reaches one of them."""
 _PLAIN = ("topic", "partition", "offset", "key", "value")
 
@@ -37,19 +37,26 @@ def record_batches(records: Iterable[Record | MessageLine]) -> Iterator[pa.Recor
     :return: shape ``MESSAGES``, in the same order; ``timestamp`` is 0 if it is unknown, ``events`` is NULL.
     """
     for chunk in _chunks(records):
-        columns: dict[str, list[Any]] = {name: [*map(attrgetter(name), chunk)] for name in _PLAIN}
+        columns: dict[str, Sequence[Any]] = {name: [*map(attrgetter(name), chunk)] for name in _PLAIN}
         columns["timestamp"] = [record.timestamp or 0 for record in chunk]
         columns["type"] = [record.type or None for record in chunk]
-        columns["events"] = [None] * len(chunk)
-        yield pa.RecordBatch.from_arrays(
-            [
-                _header_lists([record.headers or () for record in chunk])
-                if name == "headers"
-                else pa.array(columns[name], shapes.MESSAGES.field(name).type)
-                for name in shapes.MESSAGES.names
-            ],
-            schema=shapes.MESSAGES,
-        )
+        columns["headers"] = [record.headers or () for record in chunk]
+        yield message_batch(columns)
+
+
+def message_batch(columns: Mapping[str, Sequence[Any]]) -> pa.RecordBatch:
+    """Convert columns of messages to an Arrow batch (shape ``MESSAGES``).
+
+    :param columns: by name; the columns that are absent are NULL.
+    """
+    absent = [None] * len(columns["value"])
+    arrays = [
+        _header_lists(columns[field.name])
+        if field.name == "headers"
+        else pa.array(columns.get(field.name, absent), field.type)
+        for field in shapes.MESSAGES
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=shapes.MESSAGES)
 
 
 def _chunks(records: Iterable[Record | MessageLine]) -> Iterator[list[Record | MessageLine]]:
@@ -58,7 +65,7 @@ def _chunks(records: Iterable[Record | MessageLine]) -> Iterator[list[Record | M
     for record in records:
         chunk.append(record)
         size += len(record.key or b"") + len(record.value or b"")
-        if len(chunk) == _ROWS or size >= _BYTES:
+        if len(chunk) == BATCH_ROWS or size >= BATCH_BYTES:
             yield chunk
             chunk, size = [], 0
     if chunk:

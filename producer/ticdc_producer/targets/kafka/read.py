@@ -8,6 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+import pyarrow as pa
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine
@@ -16,7 +17,7 @@ from ticdc_producer.kafka.client import OUTAGE_TIMEOUT_S, Brokers, Properties, c
 from ticdc_producer.kafka.client_errors import broker_error
 from ticdc_producer.model.event import Record
 from ticdc_producer.model.shapes import MESSAGES
-from ticdc_producer.targets.record_batches import record_batches
+from ticdc_producer.targets.record_batches import BATCH_BYTES, BATCH_ROWS, message_batch, record_batches
 
 _BATCH = 500
 _POLL_SECONDS = 1
@@ -59,17 +60,23 @@ def read(brokers: Brokers, part: OffsetRange) -> Iterator[Record]:
 
     :raises BrokerError: if the broker stops answering before the end is reached.
     """
+    for messages in _consumed(brokers, part):
+        yield from map(_record, messages)
+
+
+def _consumed(brokers: Brokers, part: OffsetRange) -> Iterator[list[Any]]:
+    """Yield the client's messages of one range, in order, as many at once as have arrived."""
     if part.start >= part.end:
         return
     consumer = Consumer(_properties(brokers))
     try:
         consumer.assign([TopicPartition(part.topic, part.partition, part.start)])
         while True:
-            for record in _next(consumer, brokers):
-                if record.offset < part.end:
-                    yield record
-                if record.offset >= part.end - 1:
-                    return
+            messages = _next(consumer, brokers)
+            if messages[-1].offset() >= part.end - 1:
+                yield [message for message in messages if message.offset() < part.end]
+                return
+            yield messages
     finally:
         consumer.close()
 
@@ -84,15 +91,15 @@ def read_at(brokers: Brokers, topic: str, partition: int, offsets: Sequence[int]
     try:
         for offset in offsets:
             consumer.assign([TopicPartition(topic, partition, offset)])
-            record = _next(consumer, brokers)[0]
+            record = _record(_next(consumer, brokers)[0])
             if record.offset == offset:
                 yield record
     finally:
         consumer.close()
 
 
-def _next(consumer: Consumer, brokers: Brokers) -> list[Record]:
-    """Return the messages that have arrived, at least one."""
+def _next(consumer: Consumer, brokers: Brokers) -> list[Any]:
+    """Return the client's messages that have arrived, at least one."""
     try:
         # Short calls, because Python handles an interrupt between two of them.
         polls = (consumer.poll(_POLL_SECONDS) for _ in range(OUTAGE_TIMEOUT_S // _POLL_SECONDS))
@@ -106,7 +113,7 @@ def _next(consumer: Consumer, brokers: Brokers) -> list[Record]:
     for message in messages:
         if (rejected := message.error()) is not None:
             raise broker_error(brokers, KafkaException(rejected))
-    return [_record(message) for message in messages]
+    return messages
 
 
 def _record(message: Any) -> Record:  # the client's type hints allow None where an error is excluded
@@ -143,7 +150,37 @@ def topic_rows(engine: Engine, brokers: Brokers, ranges: Sequence[OffsetRange]) 
 
 def range_rows(engine: Engine, brokers: Brokers, parts: Sequence[OffsetRange]) -> Dataset:
     """Return the messages of the offset ranges (shape ``MESSAGES``), a part per range."""
-    return engine.of_parts(len(parts), lambda part: record_batches(read(brokers, parts[part])), MESSAGES)
+    return engine.of_parts(len(parts), lambda part: _range_batches(brokers, parts[part]), MESSAGES)
+
+
+def _range_batches(brokers: Brokers, part: OffsetRange) -> Batches:
+    """Yield the messages of one range, in order; no object is made for a single message."""
+    arrived: list[Any] = []
+    size = 0
+    for messages in _consumed(brokers, part):
+        arrived += messages
+        size += sum(map(len, messages))
+        if len(arrived) >= BATCH_ROWS - _BATCH or size >= BATCH_BYTES:
+            yield _batch(part, arrived)
+            arrived, size = [], 0
+    if arrived:
+        yield _batch(part, arrived)
+
+
+def _batch(part: OffsetRange, messages: Sequence[Any]) -> pa.RecordBatch:
+    """Return messages of a range as a batch."""
+    rows = len(messages)
+    return message_batch(
+        {
+            "topic": [part.topic] * rows,
+            "partition": [part.partition] * rows,
+            "offset": [message.offset() for message in messages],
+            "key": [message.key() for message in messages],
+            "value": [message.value() for message in messages],
+            "headers": [message.headers() or () for message in messages],
+            "timestamp": [message.timestamp()[1] for message in messages],
+        }
+    )
 
 
 def rows_at_offsets(engine: Engine, brokers: Brokers, offsets: Sequence[tuple[str, int, int]]) -> Dataset:
