@@ -89,9 +89,14 @@ def row_function(
     kind = options.values["rows"]
     if kind == "messages":
         return selected(columns, MESSAGES)
-    steps = [read.decoder, undamaged(on_error(options))]
-    if options.values["duplicates"] == "drop":
+    drop = options.values["duplicates"] == "drop"
+    if drop:
         _check_resolved(read)
+    if kind == "changes" and not drop:
+        changes, events_of = _changes(options, read, columns), read.events_decoder
+        return lambda batches: changes.changes(events_of(batches))
+    steps = [read.decoder, undamaged(on_error(options))]
+    if drop:
         steps.append(without_duplicates(before))
     steps.append(_last_step(options, read, columns))
 

@@ -72,6 +72,9 @@ class Failing:
         yield ResolvedEvent(commit_ts=1)
         raise ZeroDivisionError("by zero")
 
+    def rows(self, messages):
+        raise ZeroDivisionError("by zero")
+
 class Strange:
     def events(self, key, value):
         yield 1
@@ -89,7 +92,10 @@ good = spec(
     ddl_partitions="first",
     signature=Signature(matches=lambda key, value: value[1:2] == b"{", description="a level"),
 )
-failing = spec("failing", lambda options, _: Failing(), lambda options, _: Failing())
+failing = spec(
+    "failing", lambda options, _: Failing(), lambda options, _: Failing(),
+    batch_decoder=lambda options, _: Failing(),
+)
 strange = spec("strange", lambda options, _: Encoder(options), lambda options, _: Strange())
 refusing = spec("refusing", lambda options, _: options["no such option"], None)
 misnamed = spec("good", None, None)
@@ -200,6 +206,10 @@ def test_errors_in_a_plugin_are_plugin_errors(installed: str) -> None:
     assert next(events) == ResolvedEvent(commit_ts=1)
     with pytest.raises(PluginError, match="ZeroDivisionError: by zero"):
         next(events)
+    rows_decoder = registry.batch_decoder(f"{installed}-failing", {})
+    assert rows_decoder is not None
+    with pytest.raises(PluginError, match="ZeroDivisionError: by zero"):
+        rows_decoder.rows([(None, b"")])
     with pytest.raises(PluginError, match="its decoder must return events, not int"):
         next(registry.decoder(f"{installed}-strange", {}).events(None, b""))
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ticdc_producer.model.shapes import DECODED
-from ticdc_producer.targets.decode import batch_of_columns
+from ticdc_producer.targets.decoded_events import batch_of_columns
 
 DESCRIBED = [
     [{"name": "id", "type": "BIGINT", "flag": 11}, {"name": "note", "type": "TEXT", "flag": 64}],

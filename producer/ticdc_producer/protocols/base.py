@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from ticdc_producer.model.event import DDLEvent, Event, Message, Op
+from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Message, Op
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.table import TableInfo
 
@@ -107,5 +107,50 @@ class Decoder(Protocol):
         """Yield the events of one message, in order.
 
         :raises DecodeError: if this is not a message of the protocol.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodedRows:
+    """Row events, each the only event of its message, as columns.
+
+    They have the same table, operation and columns, and their images have the same names.
+
+    :param columns: in the order of the messages.
+    :param handle_key_only: whether the rows were too large, and the messages contain only their handle key.
+    :param messages: numbers of the messages, ascending (int64).
+    :param commit_ts: TSO (int64).
+    :param table_id: physical table ids if the messages contain them, else 0 (int64).
+    :param before: old images: by name, in the order of the messages, an array of canonical texts (binary);
+        None without old images.
+    :param after: new images, in the same form.
+    """
+
+    schema: str
+    table: str
+    op: Op
+    columns: tuple[EventColumn, ...]
+    handle_key_only: bool
+    messages: pa.Array
+    commit_ts: pa.Array
+    table_id: pa.Array
+    before: Mapping[str, pa.Array] | None
+    after: Mapping[str, pa.Array] | None
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+
+class BatchDecoder(Protocol):
+    """Row events of many messages at once, for protocols whose messages have one row."""
+
+    def rows(self, messages: Iterable[tuple[bytes | None, bytes | None]]) -> Sequence[DecodedRows]:
+        """Decode the messages that are rows.
+
+        A message in none of the results is decoded by the protocol's ``Decoder``: other events, damaged
+        messages, and messages that refer to a claim-check object.
+
+        :param messages: keys and values.
         """
         ...

@@ -10,7 +10,7 @@ protocol. No message matches two of the built-in protocols.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -25,7 +25,7 @@ from ticdc_producer.model.event import DDLEvent, Event, Message, ResolvedEvent, 
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.spec import SPEC as AVRO
-from ticdc_producer.protocols.base import Decoder, Encoder
+from ticdc_producer.protocols.base import BatchDecoder, Decoder, Encoder
 from ticdc_producer.protocols.canal.spec import SPEC as CANAL
 from ticdc_producer.protocols.canal_json.spec import SPEC as CANAL_JSON
 from ticdc_producer.protocols.craft.spec import SPEC as CRAFT
@@ -38,7 +38,7 @@ from ticdc_producer.protocols.spec import FileFormat, Options, ProtocolSpec, Sig
 from ticdc_producer.protocols.wire import WireDigests, row_of_file
 
 if TYPE_CHECKING:
-    from ticdc_producer.protocols.base import RowBatch
+    from ticdc_producer.protocols.base import DecodedRows, RowBatch
     from ticdc_producer.protocols.encoded_rows import EncodedRows
     from ticdc_producer.protocols.message_batch import MessageBatch
 
@@ -92,6 +92,15 @@ def decoder(protocol: str, options: Options) -> Decoder:
     """
     spec = protocol_spec(protocol)
     return spec.decoder(spec.typed(options), options)
+
+
+def batch_decoder(protocol: str, options: Options) -> BatchDecoder | None:
+    """Return what decodes the rows of many messages at once; None if the protocol has no such decoder.
+
+    :raises ChangefeedError: as ``decoder``.
+    """
+    spec = protocol_spec(protocol)
+    return None if spec.batch_decoder is None else spec.batch_decoder(spec.typed(options), options)
 
 
 def wire_digests(
@@ -202,7 +211,15 @@ def _guarded(spec: ProtocolSpec, source: _Source) -> ProtocolSpec:
             matches=lambda key, value: source.run(lambda: matches(key, value)),
             description=signature.description,
         )
-    return replace(spec, encoder=encoder, decoder=decoder, signature=signature)
+    rows_decoder = _guarded_batch_decoder(spec, source)
+    return replace(spec, encoder=encoder, decoder=decoder, batch_decoder=rows_decoder, signature=signature)
+
+
+def _guarded_batch_decoder(spec: ProtocolSpec, source: _Source) -> Callable[..., BatchDecoder] | None:
+    create = spec.batch_decoder
+    if create is None:
+        return None
+    return lambda options, inputs: _BatchDecoder(source, source.run(lambda: create(options, inputs)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,3 +289,12 @@ class _Decoder:
             if not isinstance(event, RowEvent | DDLEvent | ResolvedEvent):
                 raise self.source.error(f"its decoder must return events, not {type(event).__name__}")
             yield event
+
+
+@dataclass(frozen=True, slots=True)
+class _BatchDecoder:
+    source: _Source
+    wrapped: BatchDecoder
+
+    def rows(self, messages: Iterable[tuple[bytes | None, bytes | None]]) -> Sequence[DecodedRows]:
+        return self.source.run(lambda: self.wrapped.rows(messages))

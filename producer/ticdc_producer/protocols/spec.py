@@ -12,7 +12,7 @@ from ticdc_producer.hints import nearest
 from ticdc_producer.model.option_type import Plain
 from ticdc_producer.model.parameter import Parameter, Profile, SinkKind
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.protocols.base import Decoder, Encoder
+from ticdc_producer.protocols.base import BatchDecoder, Decoder, Encoder
 from ticdc_producer.protocols.wire import WireFormat
 
 if TYPE_CHECKING:  # not every command reads Arrow columns
@@ -167,6 +167,8 @@ class ProtocolSpec:
     :param defaults: parameter name to default, for defaults that differ from those of other protocols.
     :param encoder: creates the encoder of one partition from the options and ``INPUTS``.
     :param decoder: creates a decoder from the same arguments.
+    :param batch_decoder: creates what decodes the rows of many messages at once, to the same events; None:
+        each message is decoded alone.
     :param sinks: the sinks to which TiCDC writes the protocol.
     :param profiles: the TiCDC programs that support it.
     :param ddl_partitions: whether DDLs go to every partition of their topic or to partition 0 only.
@@ -199,6 +201,7 @@ class ProtocolSpec:
     options: type[object]
     encoder: Callable[..., Encoder]
     decoder: Callable[..., Decoder]
+    batch_decoder: Callable[..., BatchDecoder] | None = None
     aliases: tuple[str, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     section: str = ""

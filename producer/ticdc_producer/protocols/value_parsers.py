@@ -48,6 +48,11 @@ DECIMALS = frozenset(
 )
 
 
+def pattern_of(content: bytes) -> bytes:
+    """Return a text with 0 in place of each digit."""
+    return content.translate(_ZEROS)
+
+
 def matches_pattern(content: bytes, patterns: frozenset[bytes]) -> bool:
     """Return whether a text matches one of the patterns above, in which 0 means any digit."""
     return content.translate(_ZEROS) in patterns
@@ -115,11 +120,11 @@ def _parser_of(code: MySQLType, binary: bool, unsigned: bool) -> Parser:
         return _integer_parser(*integer_range(code, unsigned=unsigned))
     if code in FLOATS:
         return _float_parser(code)
-    if code in _FAST_PATTERNS:
-        return _fast_parser(_FAST_PATTERNS[code], partial(_parse_text, *_PATTERNS[code]))
+    if code in FAST_PATTERNS:
+        return _fast_parser(FAST_PATTERNS[code], partial(_parse_text, *_PATTERNS[code]))
     if code in _PATTERNS:
         return partial(_parse_text, *_PATTERNS[code])
-    return _bytes if binary and code in STRINGS | LOBS else str.encode
+    return latin_bytes if binary and code in STRINGS | LOBS else str.encode
 
 
 _ZERO = ord("0")
@@ -192,9 +197,10 @@ def _float(code: MySQLType, text: str) -> bytes:
 _PATTERNS = {
     code: (re.compile(spec.form.pattern), spec.form.expected) for code, spec in TYPES.items() if spec.form
 }
-_FAST_PATTERNS = {
+FAST_PATTERNS = {
     T.NEW_DECIMAL: DECIMALS, T.DATE: DATES, T.DATETIME: DATETIMES, T.TIMESTAMP: DATETIMES, T.DURATION: TIMES,
 }  # fmt: skip
+"""The patterns of texts that the parser of a type returns unchanged."""
 
 
 def _fast_parser(patterns: frozenset[bytes], fallback: Parser) -> Parser:
@@ -211,7 +217,8 @@ def _parse_text(pattern: re.Pattern[str], expected: str, text: str) -> bytes:
     return text.encode()
 
 
-def _bytes(text: str) -> bytes:
+def latin_bytes(text: str) -> bytes:
+    """Return the bytes of a text with a character per byte; the parser of byte strings."""
     try:
         return text.encode("latin-1")
     except UnicodeEncodeError:

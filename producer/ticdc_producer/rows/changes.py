@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Self
@@ -27,18 +27,17 @@ from ticdc_producer.rows.columns import (
     damage_error,
     rejected_value,
 )
+from ticdc_producer.rows.image_columns import DELETE, image_columns
 from ticdc_producer.rows.origin import Origin
-from ticdc_producer.verifier.event_layouts import Descriptions, EventLayout, Images, group_by_layout
-from ticdc_producer.verifier.fingerprint import Flags, Numbers
+from ticdc_producer.targets.decoded_events import DecodedEvents
 
 CHANGE_TYPES = ("insert", "delete", "update_preimage", "update_postimage")
+"""In the order of the kinds of images (``image_columns``)."""
 TYPE, VERSION, TIMESTAMP, ERROR = "_change_type", "_commit_version", "_commit_timestamp", "_error"
 OF_CHANGES = pa.schema([(TYPE, pa.string()), (VERSION, pa.int64()), (TIMESTAMP, pa.timestamp("us", "UTC"))])
 """The columns of Spark's change data capture, after those of the table."""
 OF_ERRORS = pa.schema([(ERROR, pa.string())])
-_INSERT, _DELETE, _BEFORE, _AFTER, _DAMAGED = range(5)
-_OPS = pa.array(["insert", "delete", "", "update"])
-"""The operation of an event, at the number of its change; of an update, at that of its new row."""
+_DAMAGED = len(CHANGE_TYPES)
 _ONLY_KEY = "the message has the handle key alone, because the row was too large for it"
 
 
@@ -50,7 +49,7 @@ def sends_base64(fidelity: Fidelity) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangeReader:
-    """The function from events (shape ``DECODED``) to the changes of one table.
+    """The function from events (shape ``DECODED``, or ``DecodedEvents``) to the changes of one table.
 
     :param schema, table: the table.
     :param columns: the columns of the changes, with their types.
@@ -109,9 +108,13 @@ class ChangeReader:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the changes of each batch that has any."""
-        for batch in batches:
-            changes = _Changes(batch, self)
-            if len(changes.events):
+        return self.changes(map(DecodedEvents.of_batch, batches))
+
+    def changes(self, parts: Iterator[DecodedEvents]) -> Iterator[pa.RecordBatch]:
+        """Yield the changes of each part of the events that has any."""
+        for events in parts:
+            changes = _Changes(events, self)
+            if len(changes.kinds):
                 yield changes.batch()
 
     def rows(self, images: pa.MapArray) -> pa.RecordBatch:
@@ -136,29 +139,20 @@ class ChangeReader:
 
 
 class _Changes:
-    """The changes of one batch of events.
+    """The changes in some events, image by image; ``batch`` brings them into the order of the events.
 
-    :ivar events: of each change, the row of its event.
     :ivar kinds: of each change, its number in ``CHANGE_TYPES``, or ``_DAMAGED``.
     """
 
-    def __init__(self, batch: pa.RecordBatch, reader: ChangeReader) -> None:
-        self._batch, self._reader = batch, reader
-        self._old, self._new = Images(batch.column("before")), Images(batch.column("after"))
-        self._layouts = [
-            layout
-            for layout in group_by_layout(batch, self._old, self._new, Descriptions(batch.column("columns")))
-            if (layout.schema, layout.table) == (reader.schema, reader.table)
-        ]
-        rows = np.concatenate([np.empty(0, np.int64), *(layout.rows for layout in self._layouts)])
-        ops = batch.column("op").take(pa.array(rows))
-        kinds = pc.index_in(ops, value_set=_OPS).to_numpy(zero_copy_only=False).astype(np.int64)
-        before = rows[(kinds == _AFTER) & self._old.lists.present[rows]]
-        damaged = np.flatnonzero(damage(batch, reader.on_error))
-        events = np.concatenate([rows, before, damaged])
-        kinds = np.concatenate([kinds, np.full(len(before), _BEFORE), np.full(len(damaged), _DAMAGED)])
-        order = np.lexsort((kinds, events))
-        self.events, self.kinds = events[order], kinds[order]
+    def __init__(self, events: DecodedEvents, reader: ChangeReader) -> None:
+        self._events, self._reader = events, reader
+        self._images = [*image_columns(events, reader.schema, reader.table)]
+        damaged = events.numbers[-1][damage(events.others, reader.on_error)]
+        sizes = [*(len(images.events) for images in self._images), len(damaged)]
+        self._numbers = np.concatenate([*(images.events for images in self._images), damaged])
+        self.kinds = np.repeat([*(images.kind for images in self._images), _DAMAGED], sizes)
+        self._damaged = len(damaged)
+        self._order = np.lexsort((self.kinds, self._numbers))
 
     def batch(self) -> pa.RecordBatch:
         """Return the changes in the reader's columns.
@@ -168,73 +162,62 @@ class _Changes:
         errors: dict[int, str] = {}
         self._reject_keys(errors)
         cells = {name: self._typed(name, errors) for name in self._reader.conversions}
-        commit_ts = self._batch.column("commit_ts").take(pa.array(self.events))
+        commit_ts = self._joined([images.commit_ts for images in self._images], pa.int64())
         known = pc.if_else(pc.equal(commit_ts, 0), None, commit_ts)
-        types = pa.array([*CHANGE_TYPES, None], pa.string())
-        cells[TYPE] = types.take(pa.array(self.kinds))
+        cells[TYPE] = pa.array([*CHANGE_TYPES, None], pa.string()).take(pa.array(self.kinds))
         cells[VERSION] = known
         cells[TIMESTAMP] = _times(known)
         if ERROR in self._reader.columns.names:
             cells[ERROR] = self._errors(errors)
         schema = self._reader.columns
-        return pa.RecordBatch.from_arrays([cells[name] for name in schema.names], schema=schema)
+        changes = pa.RecordBatch.from_arrays([cells[name] for name in schema.names], schema=schema)
+        return changes.take(pa.array(self._order))
 
     def _typed(self, name: str, errors: dict[int, str]) -> pa.Array:
         """Return the values of a column; those that its type cannot hold are added to the errors."""
-        values = self._values.take(self._positions(name))
+        of_images = [images.values.get(name) for images in self._images]
+        absent = (pa.nulls(len(images.events), pa.binary()) for images in self._images)
+        pairs = zip(of_images, absent, strict=True)
+        values = self._joined([nulls if cells is None else cells for cells, nulls in pairs], pa.binary())
         typed = converted(values, self._reader.conversions[name])
-        for change in typed.rejected:
+        for change in self._in_order(typed.rejected):
             self._reject(change, self._reader.unfit(name, values[change].as_py()), errors)
         return typed.values
 
-    @cached_property
-    def _values(self) -> pa.Array:
-        """The values of all old images, and those of all new images."""
-        return pa.concat_arrays([self._old.values, self._new.values])
+    def _joined(self, of_images: list[pa.Array], kind: pa.DataType) -> pa.Array:
+        """Return a value per change: those of all images, and NULL for damaged messages."""
+        return pa.concat_arrays([*of_images, pa.nulls(self._damaged, kind)])
 
-    def _positions(self, name: str) -> pa.Array:
-        """Return where the values of a column are; NULL where an image does not have the column."""
-        old, new = self._side_positions(name, old=True), self._side_positions(name, old=False)
-        old, new = old[self.events], new[self.events]
-        # An old image may have only the columns that changed.
-        old = np.where((self.kinds == _BEFORE) & (old < 0), new, old)
-        positions = np.where((self.kinds == _DELETE) | (self.kinds == _BEFORE), old, new)
-        absent = (positions < 0) | (self.kinds == _DAMAGED)
-        return pa.array(positions, mask=absent)
-
-    def _side_positions(self, name: str, *, old: bool) -> Numbers:
-        """Return the position of a column's value for each event; -1 without it."""
-        positions = np.full(self._batch.num_rows, -1, np.int64)
-        for layout in self._layouts:
-            names, start = _side(layout, old=old)
-            if name in names:
-                positions[layout.rows] = start[layout.rows] + names[name]
-        return positions if old else np.where(positions < 0, -1, positions + len(self._old.values))
+    def _in_order(self, changes: Collection[int]) -> Iterable[int]:
+        """Return some changes in the order of the events."""
+        if len(changes) < 2:
+            return changes
+        chosen = np.isin(self._order, [*changes])
+        ordered: list[int] = self._order[chosen].tolist()
+        return ordered
 
     def _reject_keys(self, errors: dict[int, str]) -> None:
         """Reject changes of which the message has only the handle key; a delete needs no more."""
-        only_key = pc.fill_null(self._batch.column("handle_key_only"), 0).to_numpy(zero_copy_only=False)
-        rejected: Flags = (only_key[self.events] != 0) & (self.kinds != _DELETE)
-        for change in np.flatnonzero(rejected).tolist():
+        start = 0
+        rejected: list[int] = []
+        for images in self._images:
+            if images.handle_key_only and images.kind != DELETE:
+                rejected += range(start, start + len(images.events))
+            start += len(images.events)
+        for change in self._in_order(rejected):
             self._reject(change, _ONLY_KEY, errors)
 
     def _reject(self, change: int, what: str, errors: dict[int, str]) -> None:
-        error = rejected_value(self._batch, int(self.events[change]), what, self._reader.hint)
+        error = rejected_value(self._events.batch, int(self._numbers[change]), what, self._reader.hint)
         if self._reader.on_error == "fail":
             raise error
         errors.setdefault(change, str(error))
 
     def _errors(self, errors: Mapping[int, str]) -> pa.Array:
-        texts: list[str | None] = [errors.get(change) for change in range(len(self.events))]
+        texts: list[str | None] = [errors.get(change) for change in range(len(self.kinds))]
         for change in np.flatnonzero(self.kinds == _DAMAGED).tolist():
-            texts[change] = str(damage_error(self._batch, int(self.events[change])))
+            texts[change] = str(damage_error(self._events.batch, int(self._numbers[change])))
         return pa.array(texts, pa.string())
-
-
-def _side(layout: EventLayout, *, old: bool) -> tuple[Mapping[str, int], Numbers]:
-    if old:
-        return layout.before, layout.old_images.lists.starts
-    return layout.after, layout.new_images.lists.starts
 
 
 def _times(commit_ts: pa.Array) -> pa.Array:

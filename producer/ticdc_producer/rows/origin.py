@@ -19,7 +19,7 @@ from ticdc_producer.model.shapes import DECODED, MESSAGES, BatchFunction
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.registry import fidelity
 from ticdc_producer.protocols.spec import Options
-from ticdc_producer.targets.decode import event_decoder
+from ticdc_producer.targets.decode import EventsFunction, event_decoder, events_decoder
 from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.targets.golden.parquet import message_groups, parquet_parts, read_group
 from ticdc_producer.targets.golden.write import MESSAGE_FILES
@@ -77,14 +77,23 @@ class Origin:
 
     @cached_property
     def decoder(self) -> BatchFunction:
-        """The function from messages to events.
+        """The function from messages to events (shape ``DECODED``)."""
+        return event_decoder(self.changefeed.protocol, self._decoder_options, self.claims)
+
+    @property
+    def events_decoder(self) -> EventsFunction:
+        """The function from messages to the same events, of which rows may be columns."""
+        return events_decoder(self.changefeed.protocol, self._decoder_options, self.claims)
+
+    @cached_property
+    def _decoder_options(self) -> Options:
+        """The options of the decoder.
 
         In some protocols the schemas of tables are messages of their own; then all messages are read once.
         """
-        options = self.options
-        if TABLE_DESCRIPTIONS not in options:
-            options = with_table_schemas(self.messages, self.changefeed.protocol, options)
-        return event_decoder(self.changefeed.protocol, options, self.claims)
+        if TABLE_DESCRIPTIONS in self.options:
+            return self.options
+        return with_table_schemas(self.messages, self.changefeed.protocol, self.options)
 
     @property
     def events(self) -> LocalDataset:

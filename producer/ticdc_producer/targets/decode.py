@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any, TypeAlias, cast
@@ -18,20 +18,23 @@ from ticdc_producer.model.event import (
     ClaimObject,
     DDLEvent,
     Event,
-    EventColumn,
     Record,
     RowEvent,
-    Value,
 )
 from ticdc_producer.model.event_line import DecodedRow
-from ticdc_producer.model.shapes import DECODED, WIRE, BatchFunction, DecodedBatch, StoredMessageBatch
+from ticdc_producer.model.shapes import DECODED, WIRE, BatchFunction, StoredMessageBatch
 from ticdc_producer.protocols import registry
-from ticdc_producer.protocols.arrow_text import lengths
-from ticdc_producer.protocols.base import Decoder
+from ticdc_producer.protocols.base import BatchDecoder, Decoder
 from ticdc_producer.protocols.registry import detect_protocol, signatures
 from ticdc_producer.protocols.spec import Options, ProtocolSpec
 from ticdc_producer.protocols.wire import Contents, WireDigests, contents
 from ticdc_producer.targets.claims import claimed_contents, with_claim_check
+from ticdc_producer.targets.decoded_events import (
+    DecodedEvents,
+    batch_of_columns,
+    described,
+    of_messages,
+)
 
 COLUMNS = (
     "topic", "partition", "offset", "index", "events", "size", "kind", "commit_ts", "schema", "table",
@@ -139,14 +142,8 @@ def _attribute(name: str) -> _Field:
 def _all_described(events: Sequence[RowEvent]) -> Iterable[list[dict[str, Any]]]:
     """Yield the column descriptions of rows; a decoder gives the rows of one table the same columns."""
     distinct = {id(columns): columns for columns in map(attrgetter("columns"), events)}
-    described = {number: _described(columns) for number, columns in distinct.items()}
-    return (described[id(event.columns)] for event in events)
-
-
-@lru_cache(maxsize=256)
-def _described(columns: tuple[EventColumn, ...]) -> list[dict[str, Any]]:
-    """Return column descriptions, created once for all rows of a table. Do not modify the result."""
-    return [{"name": column.name, "type": column.type, "flag": column.flag} for column in columns]
+    descriptions = {number: described(columns) for number, columns in distinct.items()}
+    return (descriptions[id(event.columns)] for event in events)
 
 
 _FIELDS: Mapping[str, Mapping[str, _Field]] = {
@@ -219,56 +216,11 @@ def _error(what: str, record: Record, hint: str) -> RecognitionError:
     ).about("protocol")
 
 
-_IMAGE = DECODED.field("before").type
-_COLUMNS = DECODED.field("columns").type
-Cells: TypeAlias = Sequence[object] | pa.Array
-
-
-def batch_of_columns(columns: Mapping[str, Cells], schema: pa.Schema) -> pa.RecordBatch:
-    """Convert columns to an Arrow batch.
-
-    :param columns: by name; the descriptions of a row's columns are dicts, its images map names to values.
-    :param schema: columns of the shape ``DECODED``.
-    """
-    arrays = [_NESTED.get(field.name, _plain(field.type))(columns[field.name]) for field in schema]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-
-def _plain(kind: pa.DataType) -> Callable[[Cells], pa.Array]:
-    return lambda cells: cells if isinstance(cells, pa.Array) else pa.array(cells, kind)
-
-
-def _descriptions(cells: Cells) -> pa.Array:
-    """Convert the column descriptions; rows of one table share one list, which is converted once."""
-    numbers: dict[int, int] = {}
-    indexes = [None if cell is None else numbers.setdefault(id(cell), len(numbers)) for cell in cells]
-    distinct = {id(cell): cell for cell in cells if cell is not None}
-    return pa.array([distinct[number] for number in numbers], _COLUMNS).take(pa.array(indexes, pa.int32()))
-
-
-def _images(cells: Cells) -> pa.Array:
-    """Convert row images: concatenated names and values, and the start of each row."""
-    absent = np.array([image is None for image in cells], np.bool_)
-    images = [cast("Mapping[str, Value]", image) for image in cells if image is not None]
-    starts = np.zeros(len(cells) + 1, np.int32)
-    starts[1:][~absent] = [*map(len, images)]
-    names = [*chain.from_iterable(images)]
-    values = [*chain.from_iterable(image.values() for image in images)]
-    return pa.MapArray.from_arrays(
-        pa.array(np.cumsum(starts, dtype=np.int32), mask=np.append(absent, False)),
-        pa.array(names, pa.string()),
-        pa.array(values, pa.binary()),
-    )
-
-
-_NESTED: Mapping[str, Callable[[Cells], pa.Array]] = {
-    "columns": _descriptions,
-    "before": _images,
-    "after": _images,
-}
-
-
 _CHUNK = 8192
+
+
+EventsFunction: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[DecodedEvents]]
+"""Decodes messages (shape ``MESSAGES``), in their order."""
 
 
 def event_decoder(
@@ -284,21 +236,56 @@ def event_decoder(
         only the handle key of their message.
     :param wire: computes the digests of the events, which are then in the shape ``DECODED_WIRE``.
     """
+    events_of = events_decoder(protocol, options, claims)
 
     def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        decoder = with_claim_check(registry.decoder(protocol, options), claims)
         content = claimed_contents(claims)
-        for batch in batches:
-            for start in range(0, batch.num_rows, _CHUNK):
-                messages = batch.slice(start, _CHUNK)
-                keys, values = (messages.column(name).to_pylist() for name in ("key", "value"))
-                events, counts = _decoded_batch(messages, keys, values, decoder)
-                if wire is not None:
-                    digests = wire.of_messages(keys, values, counts, content)
-                    events = events.append_column(WIRE, pa.array(digests))
-                yield events
+        for events in events_of(batches):
+            if wire is None:
+                yield events.batch
+            else:
+                keys, values = (events.messages.column(name).to_pylist() for name in ("key", "value"))
+                digests = wire.of_messages(keys, values, events.counts.tolist(), content)
+                yield events.batch.append_column(WIRE, pa.array(digests))
 
     return decode
+
+
+def events_decoder(protocol: str, options: Options, claims: str = "") -> EventsFunction:
+    """Return a function from messages to the same events as ``event_decoder``.
+
+    Rows that the protocol decodes to columns remain columns.
+    """
+
+    def decode(batches: Iterator[pa.RecordBatch]) -> Iterator[DecodedEvents]:
+        decoder = with_claim_check(registry.decoder(protocol, options), claims)
+        rows_decoder = registry.batch_decoder(protocol, options)
+        for batch in batches:
+            for start in range(0, batch.num_rows, _CHUNK):
+                yield decoded_events(batch.slice(start, _CHUNK), decoder, rows_decoder)
+
+    return decode
+
+
+def decoded_events(
+    messages: StoredMessageBatch, decoder: Decoder, rows_decoder: BatchDecoder | None
+) -> DecodedEvents:
+    """Return the events of a few messages (shape ``MESSAGES``).
+
+    :param rows_decoder: decodes rows to columns; None: the decoder decodes all messages.
+    """
+    contents = [*zip(*(messages.column(name).to_pylist() for name in ("key", "value")), strict=True)]
+    rows = [] if rows_decoder is None else rows_decoder.rows(contents)
+    counts = np.zeros(len(contents), np.int64)
+    for group in rows:
+        counts[group.messages.to_numpy()] = 1
+    others = np.flatnonzero(counts == 0)
+    of_others, of_events = event_columns((contents[number] for number in others.tolist()), decoder)
+    counts[others] = of_others
+    columns = {**of_events, **of_messages(messages, np.repeat(others, of_others))}
+    return DecodedEvents(
+        messages=messages, counts=counts, rows=rows, others=batch_of_columns(columns, DECODED)
+    )
 
 
 def canonical_forms(
@@ -333,20 +320,3 @@ def eventless_digests(
     keys, values = (messages.column(name).take(rows).to_pylist() for name in ("key", "value"))
     numbers = rows.to_pylist()
     return [(numbers[index], digest) for index, digest in wire.eventless(keys, values)]
-
-
-def _decoded_batch(
-    messages: StoredMessageBatch,
-    keys: Sequence[bytes | None],
-    values: Sequence[bytes | None],
-    decoder: Decoder,
-) -> tuple[DecodedBatch, list[int]]:
-    """Return the events of a few messages, and the number of each message's events."""
-    key, value = messages.column("key"), messages.column("value")
-    counts, columns = event_columns(zip(keys, values, strict=True), decoder)
-    of_event = pa.array(np.repeat(np.arange(messages.num_rows), counts))
-    of_messages = {name: messages.column(name) for name in ("topic", "partition", "offset")}
-    of_messages["size"] = pa.array(lengths(key) + lengths(value))
-    columns |= {name: column.take(of_event) for name, column in of_messages.items()}
-    events: DecodedBatch = batch_of_columns(columns, DECODED)
-    return events, counts

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Iterable, Iterator
-from itertools import repeat
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Image, Op, ResolvedEvent, RowEvent, Value
@@ -62,21 +62,34 @@ _NO_EXTENSION = Extension()
 _, _UPDATE, _DELETE = Op  # access to a member through its class is slow
 
 
-def row_events(message: CanalJSONEnvelope, columns: Columns) -> Iterator[RowEvent]:
-    """Yield the row events of a message.
+RowHead: TypeAlias = tuple[Op, int, int, int, Sequence[RowJSON | None]]
+"""What the rows of a message share: operation, commit-ts, table id and row id; and the old row of each."""
 
-    :raises DecodeError: if the rows, their columns or values do not fit together.
+
+def row_head(message: CanalJSONEnvelope, columns: Columns) -> RowHead:
+    """Return what the rows of a message share.
+
+    :raises DecodeError: if the message has no rows, or its members do not fit together.
     """
-    op, tidb = OPS[message.type], message.tidb or _NO_EXTENSION
-    table_id, row_id = row_ids(tidb.rowkey) if tidb.rowkey else NO_IDS
+    op, tidb = OPS[message.type], message.tidb
+    table_id, row_id = row_ids(tidb.rowkey) if tidb is not None and tidb.rowkey else NO_IDS
     if not message.data:
         raise DecodeError("CANAL-ROW-EMPTY", "a row in data", part="value", byte=0)
     old = _old_rows(message.data, message.old, op)
     if columns.fault is not None:
         raise _error(columns.fault, columns.fault.expected)
-    commit_ts = _commit_ts(message)
-    for row, old_row in zip(message.data, old, strict=False):
-        row_columns, image = _columns(row, columns), _image(row, columns)
+    return op, _commit_ts(message), table_id, row_id, old
+
+
+def row_events(message: CanalJSONEnvelope, columns: Columns) -> Iterator[RowEvent]:
+    """Yield the row events of a message.
+
+    :raises DecodeError: if the rows, their columns or values do not fit together.
+    """
+    op, commit_ts, table_id, row_id, old = row_head(message, columns)
+    tidb = message.tidb or _NO_EXTENSION
+    for row, old_row in zip(message.data or (), old, strict=True):
+        row_columns, image = columns_of_row(row, columns), _image(row, columns)
         yield RowEvent(
             commit_ts=commit_ts,
             schema=message.database,
@@ -92,8 +105,11 @@ def row_events(message: CanalJSONEnvelope, columns: Columns) -> Iterator[RowEven
         )
 
 
-def _columns(row: RowJSON, columns: Columns) -> tuple[EventColumn, ...]:
-    """Return the columns of a row, in the row's own order."""
+def columns_of_row(row: RowJSON, columns: Columns) -> tuple[EventColumn, ...]:
+    """Return the columns of a row, in the row's own order.
+
+    :raises DecodeError: if the row has other columns than the message describes.
+    """
     names = tuple(row)
     if names == columns.names and columns.same_sql_types:
         return columns.columns
@@ -106,7 +122,7 @@ def _columns(row: RowJSON, columns: Columns) -> tuple[EventColumn, ...]:
     raise DecodeError("CANAL-COLUMN", expected, part="value", byte=0)
 
 
-def _old_rows(new: list[RowJSON], old: list[RowJSON | None] | None, op: Op) -> Iterable[RowJSON | None]:
+def _old_rows(new: list[RowJSON], old: list[RowJSON | None] | None, op: Op) -> Sequence[RowJSON | None]:
     """Return the old row of each new row, None where there is none.
 
     Only updates have old rows. Deletes before v5.4.0 repeat the new row, and inserts of v5.1 to v5.3 have a
@@ -117,7 +133,7 @@ def _old_rows(new: list[RowJSON], old: list[RowJSON | None] | None, op: Op) -> I
             return old
         expected = f"as many rows in old as in data, {len(new)}"
     elif not old or old == (new if op is _DELETE else [None] * len(new)):
-        return repeat(None)
+        return [None] * len(new)
     else:
         expected = (
             "old null in a delete, or the same as data" if op is _DELETE else "no old rows in an insert"
@@ -194,7 +210,8 @@ def _ddl(message: CanalJSONEnvelope) -> DDLEvent:
 def _watermark(message: CanalJSONEnvelope) -> ResolvedEvent:
     if message.tidb is None or not message.tidb.watermark_ts:
         raise DecodeError("CANAL-WATERMARK", "a watermarkTs in _tidb", part="value", byte=0)
-    _check_time(message, message.tidb.watermark_ts, "watermarkTs")
+    if message.es != physical(message.tidb.watermark_ts):
+        raise _wrong_time("watermarkTs")
     return ResolvedEvent(commit_ts=message.tidb.watermark_ts)
 
 
@@ -203,12 +220,13 @@ def _commit_ts(message: CanalJSONEnvelope) -> int:
 
     :raises DecodeError: if ``es`` is not the millisecond of the commit-ts.
     """
-    if message.tidb is None or not message.tidb.commit_ts:
+    tidb = message.tidb
+    if tidb is None or not tidb.commit_ts:
         return compose(message.es)
-    _check_time(message, message.tidb.commit_ts, "commitTs")
-    return message.tidb.commit_ts
+    if message.es != physical(tidb.commit_ts):
+        raise _wrong_time("commitTs")
+    return tidb.commit_ts
 
 
-def _check_time(message: CanalJSONEnvelope, ts: int, member: str) -> None:
-    if message.es != physical(ts):
-        raise DecodeError("CANAL-TIME", f"the milliseconds of {member} in es", part="value", byte=0)
+def _wrong_time(member: str) -> DecodeError:
+    return DecodeError("CANAL-TIME", f"the milliseconds of {member} in es", part="value", byte=0)

@@ -55,9 +55,10 @@ class Columns:
     """The columns of a message, in the order of ``mysqlType``.
 
     :param fault: an invalid description; it matters only in messages of rows.
+    :param identity: equal for messages that describe the same columns, whatever their order.
     """
 
-    __slots__ = ("_texts", "columns", "fault", "names", "parsers", "same_sql_types")
+    __slots__ = ("_texts", "columns", "fault", "identity", "names", "parsers", "same_sql_types")
 
     def __init__(self, texts: Texts, description: ColumnsJSON) -> None:
         self._texts = tuple(map(msgspec.Raw, texts))
@@ -66,6 +67,7 @@ class Columns:
         self.columns = tuple([EventColumn(n, types[n], _PRIMARY if n in keys else 0) for n in types])
         self.parsers: Mapping[str, Parser] = {}
         self.same_sql_types = (description.sql_type or types).keys() == types.keys()
+        self.identity = frozenset(self.columns), self.same_sql_types
         self.fault = self._set_parsers(
             types, keys, (description.sql_type or {}) if self.same_sql_types else {}
         )
@@ -143,7 +145,7 @@ RowJSON: TypeAlias = dict[str, str | None]
 _NULL = msgspec.Raw(b"null")
 
 
-class Extension(msgspec.Struct, rename="camel"):
+class Extension(msgspec.Struct, rename="camel", gc=False):
     """``_tidb``; a commit-ts or watermark of 0 means that it is absent."""
 
     commit_ts: TSO = 0
@@ -153,7 +155,7 @@ class Extension(msgspec.Struct, rename="camel"):
     rowkey: str | None = None
 
 
-class CanalJSONEnvelope(msgspec.Struct, rename="camel"):
+class CanalJSONEnvelope(msgspec.Struct, rename="camel", gc=False):
     """One message object; ``ts`` and ``id`` do not describe the event and are ignored.
 
     The description of the columns repeats from message to message and stays JSON here (``Columns``).

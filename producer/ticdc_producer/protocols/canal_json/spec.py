@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from ticdc_producer.model.option_type import Boolean
 from ticdc_producer.model.parameter import Parameter, SinkKind, own_parameter
-from ticdc_producer.protocols.base import Decoder, Encoder
+from ticdc_producer.protocols.base import BatchDecoder, Decoder, Encoder
 from ticdc_producer.protocols.canal_json.options import CanalJSONOptions
 from ticdc_producer.protocols.spec import (
     BenchmarkLine,
@@ -33,6 +33,13 @@ def _decoder(options: CanalJSONOptions, _: Options) -> Decoder:
     from ticdc_producer.protocols.compression import decompressed_limit
 
     return CanalJSONDecoder(decompressed_limit(options.max_message_bytes))
+
+
+def _batch_decoder(options: CanalJSONOptions, _: Options) -> BatchDecoder:
+    from ticdc_producer.protocols.canal_json.batch_decoder import CanalJSONBatchDecoder
+    from ticdc_producer.protocols.compression import decompressed_limit
+
+    return CanalJSONBatchDecoder(decompressed_limit(options.max_message_bytes))
 
 
 def _matches(_: bytes, value: bytes) -> bool:
@@ -81,6 +88,7 @@ SPEC = ProtocolSpec(
     options=CanalJSONOptions,
     encoder=_encoder,
     decoder=_decoder,
+    batch_decoder=_batch_decoder,
     parameters=(
         Parameter(
             name="content-compatible",

@@ -18,7 +18,7 @@ import pyarrow as pa
 from ticdc_producer.model.event import MAX_EVENTS, Value
 from ticdc_producer.model.fidelity import ValueProjection
 from ticdc_producer.model.shapes import EXPECTED_EVENTS
-from ticdc_producer.targets.decode import batch_of_columns
+from ticdc_producer.targets.decoded_events import batch_of_columns
 from ticdc_producer.targets.golden.read import Int, Long, Offset, Text, parsed_lines
 
 EVENTS, EVENT_FILES, FAULTS = "events.jsonl", "events.parquet", "faults.jsonl"

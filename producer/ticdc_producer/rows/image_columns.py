@@ -1,0 +1,110 @@
+"""The row images of one table in decoded events, as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ticdc_producer.model.event import EventColumn, Op
+from ticdc_producer.model.shapes import DecodedBatch
+from ticdc_producer.protocols.base import DecodedRows
+from ticdc_producer.targets.decoded_events import DecodedEvents
+from ticdc_producer.verifier.event_layouts import Descriptions, EventLayout, Images, group_by_layout
+from ticdc_producer.verifier.fingerprint import Numbers
+
+INSERT, DELETE, BEFORE, AFTER = range(4)
+"""The kinds of images: of an insert, of a delete, and the old and the new one of an update."""
+_OPS = pa.array([op.label for op in Op])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageColumns:
+    """Images of one kind that have the same columns.
+
+    :param events: the numbers of their events.
+    :param commit_ts: TSO (int64).
+    :param handle_key_only: whether the messages contain only the handle key, because the rows were too large.
+    :param values: by column, as canonical texts (binary). An old image of an update that has only the changed
+        columns is completed with those of the new image.
+    """
+
+    events: Numbers
+    kind: int
+    commit_ts: pa.Array
+    handle_key_only: bool
+    values: Mapping[str, pa.Array]
+
+
+def image_columns(events: DecodedEvents, schema: str, table: str) -> Iterator[ImageColumns]:
+    """Yield the images of a table."""
+    *of_rows, of_others = events.numbers
+    for numbers, rows in zip(of_rows, events.rows, strict=True):
+        if (rows.schema, rows.table) == (schema, table):
+            yield from _images(numbers, rows)
+    for layout in _layouts(events.others):
+        if (layout.schema, layout.table) == (schema, table):
+            for rows in _rows(events.others, layout):
+                yield from _images(of_others[rows.messages.to_numpy()], rows)
+
+
+def _images(numbers: Numbers, rows: DecodedRows) -> Iterator[ImageColumns]:
+    """Yield the images of row events with these numbers."""
+    before, after = rows.before, rows.after or {}
+    kinds: dict[int, Mapping[str, pa.Array]] = {}
+    if rows.op is Op.INSERT:
+        kinds[INSERT] = after
+    elif rows.op is Op.DELETE:
+        kinds[DELETE] = before or {}
+    else:
+        kinds[AFTER] = after
+        if before is not None:
+            kinds[BEFORE] = {**after, **before}
+    for kind, values in kinds.items():
+        yield ImageColumns(
+            events=numbers,
+            kind=kind,
+            commit_ts=rows.commit_ts,
+            handle_key_only=rows.handle_key_only,
+            values=values,
+        )
+
+
+def _layouts(batch: DecodedBatch) -> Iterator[EventLayout]:
+    old, new = Images(batch.column("before")), Images(batch.column("after"))
+    return group_by_layout(batch, old, new, Descriptions(batch.column("columns")))
+
+
+def _rows(batch: DecodedBatch, layout: EventLayout) -> Iterator[DecodedRows]:
+    """Yield the rows of a layout as columns, by operation; their messages are rows of the batch."""
+    rows = pa.array(layout.rows)
+    ops = pc.index_in(batch.column("op").take(rows), value_set=_OPS).to_numpy(zero_copy_only=False)
+    only_key = pc.equal(batch.column("handle_key_only").take(rows), 1).to_numpy(zero_copy_only=False)
+    codes = 2 * ops + only_key
+    for code in np.flatnonzero(np.bincount(codes)).tolist():
+        op, flag = divmod(code, 2)
+        numbers = layout.rows[codes == code]
+        events = pa.array(numbers)
+        yield DecodedRows(
+            schema=layout.schema,
+            table=layout.table,
+            op=[*Op][op],
+            columns=tuple(EventColumn(column.name, column.type, column.flag) for column in layout.columns),
+            handle_key_only=bool(flag),
+            messages=events,
+            commit_ts=batch.column("commit_ts").take(events),
+            table_id=batch.column("table_id").take(events),
+            before=_values(layout.old_images, layout.before, numbers),
+            after=_values(layout.new_images, layout.after, numbers),
+        )
+
+
+def _values(images: Images, positions: Mapping[str, int], rows: Numbers) -> dict[str, pa.Array] | None:
+    """Return the values of some images by column; None without images."""
+    if not images.lists.present[rows[0]]:
+        return None
+    starts = images.lists.starts[rows]
+    return {name: images.values.take(pa.array(starts + position)) for name, position in positions.items()}

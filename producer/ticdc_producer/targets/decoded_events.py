@@ -1,0 +1,206 @@
+"""The events of messages as Arrow batches of the shape ``DECODED``, and as columns of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import chain
+from typing import Any, Literal, Self, TypeAlias, cast
+
+import numpy as np
+import pyarrow as pa
+
+from ticdc_producer.model.event import EventColumn, Kind, Value
+from ticdc_producer.model.shapes import DECODED, DecodedBatch, StoredMessageBatch
+from ticdc_producer.protocols.arrow_text import Numbers, lengths
+from ticdc_producer.protocols.base import DecodedRows
+
+_IMAGE = DECODED.field("before").type
+_COLUMNS = DECODED.field("columns").type
+Cells: TypeAlias = Sequence[object] | pa.Array
+
+
+def batch_of_columns(columns: Mapping[str, Cells], schema: pa.Schema) -> pa.RecordBatch:
+    """Convert columns to an Arrow batch.
+
+    :param columns: by name; the descriptions of a row's columns are dicts, its images map names to values.
+    :param schema: columns of the shape ``DECODED``.
+    """
+    arrays = [_NESTED.get(field.name, _plain(field.type))(columns[field.name]) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _plain(kind: pa.DataType) -> Callable[[Cells], pa.Array]:
+    return lambda cells: cells if isinstance(cells, pa.Array) else pa.array(cells, kind)
+
+
+def _descriptions(cells: Cells) -> pa.Array:
+    """Convert the column descriptions; rows of one table share one list, which is converted once."""
+    numbers: dict[int, int] = {}
+    indexes = [None if cell is None else numbers.setdefault(id(cell), len(numbers)) for cell in cells]
+    distinct = {id(cell): cell for cell in cells if cell is not None}
+    return pa.array([distinct[number] for number in numbers], _COLUMNS).take(pa.array(indexes, pa.int32()))
+
+
+def _images(cells: Cells) -> pa.Array:
+    """Convert row images: concatenated names and values, and the start of each row."""
+    absent = np.array([image is None for image in cells], np.bool_)
+    images = [cast("Mapping[str, Value]", image) for image in cells if image is not None]
+    starts = np.zeros(len(cells) + 1, np.int32)
+    starts[1:][~absent] = [*map(len, images)]
+    names = [*chain.from_iterable(images)]
+    values = [*chain.from_iterable(image.values() for image in images)]
+    return pa.MapArray.from_arrays(
+        pa.array(np.cumsum(starts, dtype=np.int32), mask=np.append(absent, False)),
+        pa.array(names, pa.string()),
+        pa.array(values, pa.binary()),
+    )
+
+
+_NESTED: Mapping[str, Callable[[Cells], pa.Array]] = {
+    "columns": _descriptions,
+    "before": _images,
+    "after": _images,
+}
+
+
+@lru_cache(maxsize=256)
+def described(columns: tuple[EventColumn, ...]) -> list[dict[str, Any]]:
+    """Return column descriptions, created once for all rows of a table. Do not modify the result."""
+    return [{"name": column.name, "type": column.type, "flag": column.flag} for column in columns]
+
+
+_FLAT = pa.schema([field for field in DECODED if field.name not in _NESTED])
+
+
+def of_messages(messages: StoredMessageBatch, numbers: Numbers) -> dict[str, Cells]:
+    """Return the columns of events that say where they are.
+
+    :param numbers: the number of each event's message.
+    """
+    rows = pa.array(numbers)
+    columns = {name: messages.column(name).take(rows) for name in ("topic", "partition", "offset")}
+    sizes = lengths(messages.column("key")) + lengths(messages.column("value"))
+    return {**columns, "size": pa.array(sizes[numbers])}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecodedEvents:
+    """The events of a few messages, in their order.
+
+    :param messages: shape ``MESSAGES``.
+    :param counts: the number of events of each message.
+    :param rows: events as columns of their tables.
+    :param others: the events of all other messages (shape ``DECODED``).
+    """
+
+    messages: pa.RecordBatch
+    counts: Numbers
+    rows: Sequence[DecodedRows]
+    others: DecodedBatch
+
+    @classmethod
+    def of_batch(cls, batch: DecodedBatch) -> Self:
+        """Return events (shape ``DECODED``) of which none are columns."""
+        return cls(messages=batch, counts=np.ones(batch.num_rows, np.int64), rows=(), others=batch)
+
+    @cached_property
+    def batch(self) -> DecodedBatch:
+        """All events (shape ``DECODED``)."""
+        return _joined(self) if self.rows else self.others
+
+    @cached_property
+    def numbers(self) -> Sequence[Numbers]:
+        """The numbers of the events in ``batch``: of each element of ``rows``, and at last of ``others``."""
+        starts = np.cumsum(self.counts) - self.counts
+        of_rows = [group.messages.to_numpy() for group in self.rows]
+        single = np.zeros(len(self.counts), np.bool_)
+        for messages in of_rows:
+            single[messages] = True
+        events = np.flatnonzero(np.repeat(~single, self.counts))
+        return [*(starts[messages] for messages in of_rows), events]
+
+
+def _joined(events: DecodedEvents) -> DecodedBatch:
+    """Return all events as a batch."""
+    order = _inverse(np.concatenate(events.numbers))
+    flat = [_flat(events.messages, group) for group in events.rows]
+    columns = pa.concat_batches([*flat, events.others.select(_FLAT.names)]).take(pa.array(order))
+    sizes = [*map(len, events.rows)]
+    descriptions = pa.concat_arrays([
+        pa.array([described(group.columns) for group in events.rows], _COLUMNS),
+        events.others.column("columns"),
+    ])  # fmt: skip
+    codes = np.repeat(np.arange(len(sizes)), sizes)
+    codes = np.concatenate([codes, len(sizes) + np.arange(events.others.num_rows)])[order]
+    nested = {
+        "columns": descriptions.take(pa.array(codes)),
+        "before": _joined_images(events, "before"),
+        "after": _joined_images(events, "after"),
+    }
+    arrays = [nested[name] if name in nested else columns.column(name) for name in DECODED.names]
+    batch: DecodedBatch = pa.RecordBatch.from_arrays(arrays, schema=DECODED)
+    return batch
+
+
+def _inverse(numbers: Numbers) -> Numbers:
+    """Return the index of each number from 0 on."""
+    indexes = np.empty(len(numbers), np.int64)
+    indexes[numbers] = np.arange(len(numbers))
+    return indexes
+
+
+def _flat(messages: StoredMessageBatch, rows: DecodedRows) -> pa.RecordBatch:
+    """Return rows without their column descriptions and images."""
+    columns = {
+        **of_messages(messages, rows.messages.to_numpy()),
+        "commit_ts": rows.commit_ts,
+        "table_id": rows.table_id,
+    }
+    of_all = {
+        "index": 0, "events": 1, "kind": Kind.ROW.label, "schema": rows.schema, "table": rows.table,
+        "op": rows.op.label, "handle_key_only": int(rows.handle_key_only),
+    }  # fmt: skip
+    arrays = [
+        columns[field.name]
+        if field.name in columns
+        else pa.repeat(pa.scalar(of_all.get(field.name), field.type), len(rows))
+        for field in _FLAT
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=_FLAT)
+
+
+def _joined_images(events: DecodedEvents, side: Literal["before", "after"]) -> pa.MapArray:
+    """Return the old or the new images of all events."""
+    others = events.others.column(side)
+    *of_rows, of_others = events.numbers
+    images: list[Mapping[str, pa.Array] | None] = [getattr(rows, side) for rows in events.rows]
+    sizes = np.zeros(int(events.counts.sum()), np.int64)
+    present = np.zeros(len(sizes), np.bool_)
+    present[of_others] = others.is_valid().to_numpy(zero_copy_only=False)
+    widths = np.where(present[of_others], np.diff(others.offsets.to_numpy(zero_copy_only=False)), 0)
+    sizes[of_others] = widths
+    for numbers, image in zip(of_rows, images, strict=True):
+        if image is not None:
+            present[numbers], sizes[numbers] = True, len(image)
+    bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
+    names = {
+        name: code for code, name in enumerate(dict.fromkeys(chain.from_iterable(i or () for i in images)))
+    }
+    cells = [
+        (bounds[numbers] + index, np.full(len(numbers), names[name]), values)
+        for numbers, image in zip(of_rows, images, strict=True)
+        for index, (name, values) in enumerate((image or {}).items())
+    ]
+    within = np.arange(int(widths.sum())) - np.repeat(np.cumsum(widths) - widths, widths)
+    positions = np.repeat(bounds[of_others], widths) + within
+    cells.append((positions, len(names) + np.arange(len(within)), others.items))
+    order = _inverse(np.concatenate([positions for positions, _, _ in cells]))
+    codes = np.concatenate([codes for _, codes, _ in cells])
+    texts = pa.concat_arrays([pa.array([*names], pa.string()), others.keys])
+    return pa.MapArray.from_arrays(
+        pa.array(bounds.astype(np.int32), mask=np.append(~present, False)),
+        texts.take(pa.array(codes[order])),
+        pa.concat_arrays([values for _, _, values in cells]).take(pa.array(order)),
+    )

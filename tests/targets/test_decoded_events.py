@@ -1,0 +1,126 @@
+"""Rows that a protocol decodes to columns are those that its decoder returns message by message."""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64decode
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.golden_events import GOLDEN
+from tests.protocols.encoding import alone, framed, one_by_one
+from tests.protocols.golden_messages import Compared, encode_rows
+from tests.protocols.random_codecs import CODECS
+from tests.protocols.random_tables import History, histories
+from ticdc_producer.model.event import Message, Record
+from ticdc_producer.protocols.canal_json.batch_decoder import CanalJSONBatchDecoder
+from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
+from ticdc_producer.protocols.registry import BUILT_IN
+from ticdc_producer.rows.changes import OF_CHANGES, OF_ERRORS, ChangeReader
+from ticdc_producer.rows.columns import type_of_name
+from ticdc_producer.targets.decode import decoded_events
+from ticdc_producer.targets.decoded_events import DecodedEvents
+from ticdc_producer.targets.record_batches import record_batches
+from ticdc_producer.testing.strategies import damaged
+
+DECODER = CanalJSONDecoder()
+FILES = sorted(
+    path
+    for path in GOLDEN.rglob("*.jsonl")
+    if re.search(r"\.(new-)?canal-json(\.[^/]*)?\.jsonl$", path.name) and ".claims." not in path.name
+)
+
+
+def _values(file: Path) -> list[bytes]:
+    """The values of golden messages, or the claim-check objects."""
+    lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    texts = [line.get("value") or line.get("content") for line in lines]
+    return [b64decode(text) for text in texts if text]
+
+
+def _both_ways(messages: list[tuple[bytes | None, bytes | None]]) -> tuple[DecodedEvents, pa.RecordBatch]:
+    """The events with as many columns as possible, and as the decoder returns them."""
+    records = [
+        Record(topic="t", partition=1, offset=7 + number, key=key, value=value)
+        for number, (key, value) in enumerate(messages)
+    ]
+    (batch,) = record_batches(records)
+    columns = decoded_events(batch, DECODER, CanalJSONBatchDecoder(least=1))
+    return columns, decoded_events(batch, DECODER, None).batch
+
+
+def _check(columns: DecodedEvents, events: pa.RecordBatch) -> None:
+    assert columns.batch.equals(events)
+    columns.batch.validate(full=True)
+    rows = events.filter(pc.equal(events.column("kind"), "row"))
+    names = {(row["schema"], row["table"]) for row in rows.select(["schema", "table"]).to_pylist()}
+    for schema, table in sorted(names):
+        of_table = rows.filter(
+            pc.and_(pc.equal(rows.column("schema"), schema), pc.equal(rows.column("table"), table))
+        )
+        reader = _reader(schema, table, of_table.column("columns").to_pylist())
+        _check_changes([*reader.changes(iter([columns]))], [*reader(iter([events]))])
+
+
+def _check_changes(columns: list[pa.RecordBatch], events: list[pa.RecordBatch]) -> None:
+    assert len(columns) == len(events)
+    for mine, other in zip(columns, events, strict=True):
+        assert mine.equals(other)
+        mine.validate(full=True)
+
+
+def _reader(schema: str, table: str, described: list[list[dict[str, Any]]]) -> ChangeReader:
+    types = {column["name"]: column["type"] for columns in described for column in columns}
+    fields = [pa.field(name, type_of_name(kind)) for name, kind in types.items()]
+    return ChangeReader(
+        schema=schema,
+        table=table,
+        columns=pa.schema([*fields, *OF_CHANGES, *OF_ERRORS]),
+        zone="UTC",
+        on_error="rows",
+    )
+
+
+@pytest.mark.parametrize("file", FILES, ids=[path.name for path in FILES])
+def test_golden_rows_are_those_of_the_decoder(file: Path, compared: Compared) -> None:
+    columns, events = _both_ways([(None, value) for value in _values(file)])
+    _check(columns, events)
+    rows = pc.sum(pc.equal(events.column("kind"), "row")).as_py() or 0
+    assert sum(map(len, columns.rows)) == rows or "claim-check" in file.name
+    compared("rows as columns", sum(map(len, columns.rows)))
+
+
+@given(histories(), CODECS["canal-json"].options, st.data())
+def test_random_rows_are_those_of_the_decoder(history: History, options: Any, data: st.DataObject) -> None:
+    """Messages with claim-check objects, and damaged ones, are left to the decoder."""
+    encoder = CODECS["canal-json"].encoder(options)
+    rows = [row for row in one_by_one(encode_rows(encoder, history.rows)) if row.refusal is None]
+    messages: list[Message] = framed(encoder, alone(rows)) if rows else []
+    messages += [message for message in [encoder.resolved(1 << 20)] if message is not None]
+    values = [message.value or b"" for message in messages]
+    damage = data.draw(st.lists(st.sampled_from(values), max_size=3)) if values else []
+    values += [data.draw(damaged(value)) for value in damage]
+    if values:
+        _check(*_both_ways([(None, value) for value in data.draw(st.permutations(values))]))
+
+
+def test_few_rows_of_a_table_are_left_to_the_decoder() -> None:
+    """The columns of each group of rows cost time of their own."""
+    file = next(path for path in FILES if path.name == "seed_t1.canal-json.jsonl")
+    values = [(None, value) for value in _values(file)]
+    assert CanalJSONBatchDecoder().rows(values) == []
+    assert sum(map(len, CanalJSONBatchDecoder().rows(values * 16))) == 16 * sum(
+        map(len, CanalJSONBatchDecoder(least=1).rows(values))
+    )
+
+
+def test_canal_json_has_a_batch_decoder() -> None:
+    """The other protocols are decoded message by message."""
+    assert [name for name, spec in BUILT_IN.items() if spec.batch_decoder is not None] == ["canal-json"]
