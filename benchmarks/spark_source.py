@@ -1,9 +1,10 @@
 """``spark.read.format("ticdc")`` with ``rows=changes``, compared with a loop that consumes and decodes.
 
-``run --only messages`` fills a topic of the embedded broker with changes of one table in Canal-JSON. The
-query reads the changes, and Spark's sink ``noop`` drops them. The loop consumes all messages with one
-consumer, and decodes each as ``bench decode`` does, in this process; it makes no rows. The CPU time of the
-query is that of all processes but the broker. The session runs already.
+``run --only messages`` fills a topic of the embedded broker with changes of one table in Canal-JSON. The loop
+consumes all messages with one consumer, and decodes each as ``bench decode`` does; it makes no rows. The
+reader of the data source reads the typed changes in this process, batch by batch. The query reads them in
+Spark, and Spark's sink ``noop`` drops them. The three take turns. The CPU time of the query is that of all
+processes but the broker. The session runs already.
 
     python -m benchmarks.spark_source --transactions 1000000
 """
@@ -11,10 +12,12 @@ query is that of all processes but the broker. The session runs already.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from time import process_time
 from typing import Any
@@ -23,6 +26,7 @@ from confluent_kafka import Consumer, TopicPartition
 from pyspark.sql import SparkSession
 
 from benchmarks.cpu_time import cpu_seconds
+from pyspark_ticdc.reader import TicdcReader, schema
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.protocols import registry
 from ticdc_producer.runs.run import run
@@ -72,34 +76,48 @@ def _loop(bootstrap: str) -> int:
     return number
 
 
+def _options(bootstrap: str) -> dict[str, str]:
+    return {"rows": "changes", "table": TABLE, "sink-uri": f"kafka://{bootstrap}/{TOPIC}?{_PARAMETERS}"}
+
+
+def _reader(bootstrap: str) -> None:
+    options = _options(bootstrap)
+    reader = TicdcReader(options, schema(options))
+    for partition in reader.partitions():
+        deque(reader.read(partition), 0)
+
+
 def _query(spark: SparkSession, bootstrap: str) -> None:
-    options = {"rows": "changes", "table": TABLE, "sink-uri": f"kafka://{bootstrap}/{TOPIC}?{_PARAMETERS}"}
-    frame = spark.read.format("ticdc").options(**options).load()
+    frame = spark.read.format("ticdc").options(**_options(bootstrap)).load()
     frame.write.format("noop").mode("overwrite").save()
 
 
 def measure(transactions: int, rounds: int) -> dict[str, object]:
-    """Measure both ways, one after the other."""
+    """Measure the three ways in turns, and return medians of the CPU time."""
     spark = spark_session("local[2]")
+    gc.set_threshold(100_000)  # as in the workers of this session
     with TemporaryDirectory() as work, EmbeddedKafka() as broker:
         file = Path(work, "source.yaml")
         file.write_text(_SCENARIO.format(transactions=transactions))
         run(file, sink_uri=f"kafka://{broker.bootstrap}/{TOPIC}?{_PARAMETERS}", messages_only=True)
         spark.read.format("ticdc").option("scenario", "seed_t1").load().count()
-        results: dict[str, list[float]] = {"loop": [], "query": []}
+        results: dict[str, list[float]] = {"loop": [], "reader": [], "query": []}
         messages = 0
         for _ in range(rounds):
             before = process_time()
             messages = _loop(broker.bootstrap)
             results["loop"].append(process_time() - before)
+            before = process_time()
+            _reader(broker.bootstrap)
+            results["reader"].append(process_time() - before)
             before = cpu_seconds(without=broker.pid)
             _query(spark, broker.bootstrap)
             results["query"].append(cpu_seconds(without=broker.pid) - before)
-    best = {name: min(seconds) for name, seconds in results.items()}
+    middle = {name: median(seconds) for name, seconds in results.items()}
     return {
         "messages": messages,
-        "us_per_message": {name: round(seconds / messages * 1e6, 2) for name, seconds in best.items()},
-        "ratio": round(best["query"] / best["loop"], 2),
+        "us_per_message": {name: round(seconds / messages * 1e6, 2) for name, seconds in middle.items()},
+        "ratios": {name: round(middle[name] / middle["loop"], 2) for name in ("reader", "query")},
         "bound": BOUND,
     }
 
@@ -107,6 +125,6 @@ def measure(transactions: int, rounds: int) -> dict[str, object]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--transactions", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     print(json.dumps(measure(options.transactions, options.rounds), indent=2))
