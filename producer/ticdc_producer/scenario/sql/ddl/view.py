@@ -16,10 +16,12 @@ from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.scenario.sql.ddl.context import DDLContext, quoted
 from ticdc_producer.scenario.sql.query.context import StatementContext
+from ticdc_producer.scenario.sql.restore.view_query import stored_query
 from ticdc_producer.scenario.sql.session.session_settings import SessionValues
 from ticdc_producer.scenario.sql.store.cluster import TiDBCluster
 from ticdc_producer.scenario.sql.syntax.statement import DropObjects
 from ticdc_producer.scenario.sql.syntax.view import CreateView
+from ticdc_producer.scenario.sql.text.cursor import SourceText
 from ticdc_producer.scenario.sql.text.dialect import parse_dml
 
 
@@ -47,7 +49,28 @@ def create_view(node: CreateView, context: DDLContext) -> None:
     database.view_queries.pop(name.lower(), None)
     if selected is not None:
         database.view_queries[name.lower()] = selected
-    context.job(Action.CREATE_VIEW, after=view)
+    context.job(Action.CREATE_VIEW, after=view, query=_replaced_query(query, database.name, context))
+
+
+def _replaced_query(query: SourceText, schema: str, context: DDLContext) -> str:
+    """Return the text of CREATE VIEW with TiDB's SELECT, where TiCDC new architecture sends it; else empty.
+
+    :param schema: the database of the view.
+    """
+    cluster, statement = context.cluster, query.statement
+    if cluster.profile != "new":
+        return ""
+
+    def columns(schema: str, name: str) -> list[str] | None:
+        known = cluster.databases.get(schema.lower())
+        table = None if known is None else known.tables.get(name.lower())
+        return None if table is None else [column.name for column in table.info.columns if not column.hidden]
+
+    stored = stored_query(query, context.database, schema, columns)
+    if stored is None:
+        return ""
+    first, last = statement.tokens[query.start], statement.tokens[query.end - 1]
+    return f"{statement.text[: first.start]}{stored}{statement.text[last.end + 1 :]}"
 
 
 def _checked_query(text: str, line: int, context: DDLContext) -> exp.Expr | None:

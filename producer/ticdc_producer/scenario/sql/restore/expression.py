@@ -11,13 +11,9 @@ from ticdc_producer.scenario.sql.restore import functions, query
 from ticdc_producer.scenario.sql.restore.grammar import production, read_expressions
 from ticdc_producer.scenario.sql.restore.interval import is_unit, read_interval
 from ticdc_producer.scenario.sql.restore.literal import read_literal
-from ticdc_producer.scenario.sql.restore.names import (
-    quote_string,
-    read_column_name,
-    string_with_charset,
-)
+from ticdc_producer.scenario.sql.restore.names import column_text, quote_string, string_with_charset
 from ticdc_producer.scenario.sql.restore.subquery_lookahead import starts_subquery
-from ticdc_producer.scenario.sql.syntax.names import read_collation
+from ticdc_producer.scenario.sql.syntax.names import read_collation, read_column_name
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 from ticdc_producer.scenario.sql.text.dialect import TokenType
 
@@ -265,7 +261,10 @@ def _column(cursor: Cursor) -> str:
         raise cursor.unsupported("a variable")
     if cursor.word() in _NOT_COLUMNS:
         raise cursor.error("expected an expression")
-    text = read_column_name(cursor)
+    start, names = cursor.position, read_column_name(cursor)
+    text = column_text(names)
+    if cursor.word() != "(":
+        cursor.note("column", start, *names)
     if cursor.accept("->"):
         return f"JSON_EXTRACT({text}, {_json_path(cursor)})"
     if cursor.accept("->>"):

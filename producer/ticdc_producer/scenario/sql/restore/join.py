@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ticdc_producer.scenario.sql.restore import grammar
-from ticdc_producer.scenario.sql.restore.names import quote_name, read_name, read_table_name
+from ticdc_producer.scenario.sql.restore.names import quote_name, read_name, table_text
 from ticdc_producer.scenario.sql.restore.subquery_lookahead import starts_subquery
-from ticdc_producer.scenario.sql.syntax.names import read_bracketed_list, read_list
+from ticdc_producer.scenario.sql.syntax.names import read_bracketed_list, read_list, read_table_name
 from ticdc_producer.scenario.sql.text.cursor import Cursor
 
 _AFTER_TABLE = frozenset({
@@ -90,6 +90,7 @@ def _table_reference(cursor: Cursor) -> Join | TableFactor:
         if kind is None:
             break
         if kind.startswith(" NATURAL"):
+            cursor.note("merged columns", cursor.position)
             last = Join(last, _table_factor(cursor), kind)
         elif kind == " STRAIGHT":
             right = _table_factor(cursor)
@@ -145,15 +146,19 @@ def _condition(cursor: Cursor) -> str:
     if cursor.accept("ON"):
         return " ON " + grammar.read_expression(cursor)
     if cursor.accept("USING"):
+        cursor.note("merged columns", cursor.position)
         return f" USING ({','.join(read_bracketed_list(cursor, read_name))})"
     return ""
 
 
 def _table_factor(cursor: Cursor) -> Join | TableFactor:
     if starts_subquery(cursor):
+        start = cursor.position
         text = grammar.read_subquery(cursor)
         cursor.accept("AS")
-        return TableFactor(f"{text} AS {read_name(cursor)}", derived=True)
+        alias = cursor.identifier()
+        cursor.note("derived table", start, alias)
+        return TableFactor(f"{text} AS {quote_name(alias)}", derived=True)
     if cursor.accept("("):
         inside = replace(_tables(cursor), in_brackets=True)
         cursor.expect(")")
@@ -164,13 +169,16 @@ def _table_factor(cursor: Cursor) -> Join | TableFactor:
 
 
 def _table(cursor: Cursor) -> TableFactor:
-    text = read_table_name(cursor)
+    start, table, alias = cursor.position, read_table_name(cursor), ""
+    text = table_text(table)
     if cursor.accept("PARTITION"):
         text += f" PARTITION({', '.join(read_bracketed_list(cursor, read_name))})"
     if cursor.word() == "TABLESAMPLE" or (cursor.word() == "AS" and cursor.word(1) == "OF"):
         raise cursor.unsupported("AS OF TIMESTAMP or TABLESAMPLE")
     if cursor.accept("AS") or not (cursor.at_end or cursor.word() in _AFTER_TABLE):
-        text += " AS " + (quote_name(cursor.string()) if cursor.is_string() else read_name(cursor))
+        alias = cursor.string() if cursor.is_string() else cursor.identifier()
+        text += f" AS {quote_name(alias)}"
+    cursor.note("table", start, table.schema, table.name, alias)
     while word := cursor.accept_any("USE", "IGNORE", "FORCE"):
         text += f" {word} {_index_hint(cursor)}"
     return TableFactor(text)

@@ -74,7 +74,10 @@ def _with(cursor: Cursor) -> str:
 
 
 def _common_table(cursor: Cursor) -> str:
-    text = read_name(cursor)
+    start = cursor.position
+    name = cursor.identifier()
+    cursor.note("common table", start, name)
+    text = quote_name(name)
     if cursor.word() == "(":
         text += f" ({', '.join(read_bracketed_list(cursor, read_name))})"
     cursor.expect("AS")
@@ -91,18 +94,28 @@ def _term(cursor: Cursor) -> str:
 
 def _select(cursor: Cursor) -> str:
     _reject_hints(cursor)
+    cursor.note("SELECT", cursor.position)
     cursor.expect("SELECT")
     text = "SELECT " + _options(cursor) + ",".join(read_list(cursor, _field))
     text += _from(cursor)
     if cursor.accept("GROUP"):
         cursor.expect("BY")
-        text += " GROUP BY " + ",".join(read_list(cursor, read_order_item))
+        text += " GROUP BY " + ",".join(read_list(cursor, _group_item))
         text += " WITH ROLLUP" * cursor.accept("WITH", "ROLLUP")
     if cursor.accept("HAVING"):
         text += " HAVING " + grammar.read_expression(cursor)
     if cursor.accept("WINDOW"):
         text += " WINDOW " + ",".join(read_list(cursor, window.read_named_window))
-    return text + _order_and_limit(cursor)
+    text += _order_and_limit(cursor)
+    cursor.note("end of SELECT", cursor.position)
+    return text
+
+
+def _group_item(cursor: Cursor) -> str:
+    start = cursor.position
+    text = read_order_item(cursor)
+    cursor.note("group", start)
+    return text
 
 
 def _reject_hints(cursor: Cursor) -> None:
@@ -133,12 +146,15 @@ def _from(cursor: Cursor) -> str:
 
 
 def _field(cursor: Cursor) -> str:
-    star = _star(cursor)
-    if star:
-        return star
-    text = grammar.read_expression(cursor)
-    if cursor.accept("AS") or not (cursor.at_end or cursor.word() in _AFTER_FIELDS):
-        return f"{text} AS {quote_name(cursor.string()) if cursor.is_string() else read_name(cursor)}"
+    start, alias = cursor.position, ""
+    text = _star(cursor)
+    if not text:
+        text = grammar.read_expression(cursor)
+        cursor.note("field expression", start)
+        if cursor.accept("AS") or not (cursor.at_end or cursor.word() in _AFTER_FIELDS):
+            alias = cursor.string() if cursor.is_string() else cursor.identifier()
+            text += f" AS {quote_name(alias)}"
+    cursor.note("field", start, alias)
     return text
 
 
@@ -146,10 +162,11 @@ def _star(cursor: Cursor) -> str:
     """Read ``*``, ``table.*`` or ``database.table.*``; empty for anything else."""
     for dots in range(3):
         if cursor.word(2 * dots) == "*" and all(cursor.word(2 * dot + 1) == "." for dot in range(dots)):
-            qualifiers = []
+            start, qualifiers = cursor.position, list[str]()
             for _ in range(dots):
-                qualifiers.append(read_name(cursor))
+                qualifiers.append(cursor.identifier())
                 cursor.expect(".")
             cursor.expect("*")
-            return ".".join([*qualifiers, "*"])
+            cursor.note("star", start, *qualifiers)
+            return ".".join([*map(quote_name, qualifiers), "*"])
     return ""

@@ -59,6 +59,14 @@ class Cursor:
             if not self.accept(word):
                 raise self.error(f"expected {word}")
 
+    def note(self, kind: str, start: int, *values: str) -> None:
+        """Do nothing. Cursors that record the parts of a query override it.
+
+        :param kind: of the part that was read up to the current word.
+        :param start: index of its first word.
+        :param values: names in it.
+        """
+
     def identifier(self, what: str = "a name") -> str:
         """Read a name, quoted or not.
 
