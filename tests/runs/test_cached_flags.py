@@ -89,6 +89,55 @@ def test_new_partitions_have_new_flags(tmp_path: Path) -> None:
         assert _flags(tmp_path, f"{altered} {part}; insert into t values (7, 7, 'x', 7)")["n"] == 65
 
 
+EXCHANGED = """
+create table t (id int primary key, v int unsigned)
+  partition by range (id) (partition p values less than (10), partition q values less than (20));
+create table n (id int primary key, v int unsigned);
+insert into n values (1, 1);
+alter table t exchange partition p with table n;
+"""
+
+
+def test_an_exchanged_partition_keeps_the_flags_of_the_table(tmp_path: Path) -> None:
+    altered = f"{EXCHANGED} alter table t add column b bit(1), add index (v);"
+    assert _flags(tmp_path, f"{altered} insert into t values (2, 2, b'1')") == {"id": 11, "v": 193, "b": 0}
+    assert _flags(tmp_path, f"{altered} insert into t values (12, 2, b'1')") == {"id": 11, "v": 225, "b": 193}
+
+
+def test_an_exchanged_table_keeps_the_flags_of_the_partition_until_its_next_ddl(tmp_path: Path) -> None:
+    script = """
+    create table t (id int primary key) partition by range (id) (partition p values less than (10));
+    insert into t values (1); alter table t add column b bit(1);
+    create table n (id int primary key, b bit(1)); alter table t exchange partition p with table n;
+    """
+    assert _flags(tmp_path, f"{script} insert into n values (2, b'1')") == {"id": 11, "b": 0}
+    assert _flags(tmp_path, f"{script} alter table n comment 'x'; insert into n values (2, b'1')")["b"] == 193
+
+
+def test_a_row_that_moves_has_the_flags_of_both_partitions(tmp_path: Path) -> None:
+    script = """
+    create table t (id int primary key, v int unsigned)
+      partition by range (id) (partition p values less than (10), partition q values less than (20));
+    insert into t values (1, 1); alter table t add column b bit(1), add index (v);
+    update t set id = 12 where id = 1;
+    """
+    _, (_, left), (_, arrived) = messages_of(tmp_path, script, f"{OPTIONS}&profile=new", "row")
+    images = json.loads(left[8:])["d"], json.loads(arrived[8:])["u"]
+    assert [[image[name]["f"] for name in ("id", "v", "b")] for image in images] == [
+        [11, 193, 0],
+        [11, 225, 193],
+    ]
+
+
+def test_rows_without_an_event_do_not_decide(tmp_path: Path) -> None:
+    script = """
+    create table t (id int primary key) partition by hash (id) partitions 1;
+    begin; insert into t values (1); delete from t; commit;
+    alter table t add column b bit(1); insert into t values (1, b'1');
+    """
+    assert _flags(tmp_path, script) == {"id": 11, "b": 193}
+
+
 def test_a_column_keeps_its_mark_of_the_handle_key(tmp_path: Path) -> None:
     script = (
         "create table t (a int, b int not null, unique key (b)) partition by hash (b) partitions 1;"

@@ -1,32 +1,22 @@
-"""Time stamps and cached flags of the versions of a table, and the texts of DDL events.
+"""Time stamps of the versions of a table, and the texts of DDL events.
 
 TiDB's ``UpdateTS`` is the schema version that rows of the Simple protocol carry. A DDL that changes a table
 sets it to the TSO before its commit-ts. RENAME TABLE, TRUNCATE TABLE and EXCHANGE PARTITION do not change it.
-Source: tidb ``pkg/ddl`` (``updateVersionAndTableInfo``).
-
-TiCDC new architecture's Open Protocol encoder keeps the flags of a table's columns by name, under the table's
-physical id, from the first row on, and sends them although the table has changed since. A DDL removes the
-entry of the table's own id. The ids of partitions stay: after an ALTER their rows have the flags from before,
-and 0 for a column whose name is new. Source: ticdc ``columnFlagsCache``.
-
-Source: ticdc ``pkg/common/event/ddl_event.go``, ``logservice/schemastore`` (persist storage DDL handlers).
+Source: tidb ``pkg/ddl`` (``updateVersionAndTableInfo``); ticdc ``pkg/common/event/ddl_event.go``,
+``logservice/schemastore`` (persist storage DDL handlers).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 
-import msgspec
-
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
 from ticdc_producer.model.catalog import DISCARDED, Action, Catalog, DDLJob
-from ticdc_producer.model.column import written_flag
 from ticdc_producer.model.parameter import Profile
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
-from ticdc_producer.scenario.history import Change
 from ticdc_producer.scenario.sql.ddl.context import quoted
 
 _EXCHANGE = Action.EXCHANGE_TABLE_PARTITION
@@ -68,49 +58,6 @@ def _name_after_exchange(
     """
     source = catalog.tables[job.version_after] if profile == "new" else table
     return source.schema, source.name
-
-
-def with_cached_flags(catalog: Catalog, changes: Sequence[Change]) -> tuple[Catalog, list[Change]]:
-    """Add table versions that differ only in their flags, and refer the rows that have such flags to them.
-
-    :param changes: in the order of their commits.
-    """
-    tables, new_changes = list(catalog.tables), list[Change]()
-    cache: dict[int, Mapping[str, int]] = {}
-    variants: dict[tuple[int, tuple[int, ...]], int] = {}
-    for event in _in_order(catalog.ddls, changes):
-        if isinstance(event, DDLJob):
-            after, before = catalog.tables_of(event)
-            for table in filter(None, (after, before)):
-                cache.pop(table.table_id, None)
-            continue
-        table = catalog.tables[event.table_version]
-        current = _written(table)
-        known = cache.setdefault(event.table_id, current)
-        flags = tuple(known.get(column.name, 0) for column in table.columns)
-        if flags != tuple(current.values()):
-            variant = variants.setdefault((table.version, flags), len(tables))
-            if variant == len(tables):
-                tables.append(replace(table, version=variant, cached_flags=flags))
-            event = msgspec.structs.replace(event, table_version=variant)
-        new_changes.append(event)
-    return replace(catalog, tables=tuple(tables)), new_changes
-
-
-def _written(table: TableInfo) -> dict[str, int]:
-    flags = zip(table.columns, table.flags, strict=True)
-    return {column.name: written_flag(column, flag, table.profile) for column, flag in flags}
-
-
-def _in_order(ddls: Sequence[DDLJob], changes: Sequence[Change]) -> Iterator[DDLJob | Change]:
-    """Yield the DDLs that are sent and the row changes, in the order of their commits."""
-    pending = iter([ddl for ddl in ddls if ddl.sent])
-    ddl = next(pending, None)
-    for change in changes:
-        while ddl is not None and ddl.commit_seq < change.commit_seq:
-            yield ddl
-            ddl = next(pending, None)
-        yield change
 
 
 def new_arch_ddl(catalog: Catalog, *, rebuilt: bool) -> Catalog:

@@ -28,11 +28,12 @@ from ticdc_producer.protocols.avro.schemas import assign_ids
 from ticdc_producer.protocols.base import Encoder
 from ticdc_producer.protocols.spec import Schema, SchemaIDs
 from ticdc_producer.protocols.wire import WireDigests
+from ticdc_producer.scenario.cached_flags import with_cached_flags
 from ticdc_producer.scenario.execute import check_commits, clock_of, commits_until, execute
 from ticdc_producer.scenario.history import CheckSize, History, State
 from ticdc_producer.scenario.load import ScenarioFile, ScenarioSource, load_scenario
 from ticdc_producer.scenario.sql.dml.statement_cache import StatementCache
-from ticdc_producer.scenario.table_versions import rewrite_ddl_text, with_cached_flags, with_update_ts
+from ticdc_producer.scenario.table_versions import rewrite_ddl_text, with_update_ts
 from ticdc_producer.simulate.scenario_changefeed import check_protocol, locate_rule_errors, with_traps
 from ticdc_producer.simulate.schemas import registered, schemas_of
 from ticdc_producer.targets.encode import EncodePlan
