@@ -39,6 +39,11 @@ FILES = {
     ),
     "no atomicity": (KAFKA, "[sink]\ntransaction-atomicity = ''"),
     "atomicity of tables in a storage": (STORAGE, "[sink]\ntransaction-atomicity = 'table'"),
+    "tables across nodes": (STORAGE, "[scheduler]\nenable-table-across-nodes = true"),
+    "table ids as paths": (
+        f"{STORAGE}&profile=new",
+        "[sink.cloud-storage-config]\nuse-table-id-as-path = true",
+    ),
     "an empty terminator of topics": (KAFKA, "[sink]\nterminator = ''"),
     "start-ts of Debezium": (
         "kafka://h:1/t?protocol=debezium&profile=new",
@@ -61,7 +66,8 @@ def test_files_are_accepted_without_a_word(name: str) -> None:
     uri, text = FILES[name]
     changefeed = resolve(uri, parse_changefeed_toml(text, "changefeed.toml"))
     assert changefeed.warnings == ()
-    assert resolve(uri, parse_changefeed_toml(changefeed_toml(changefeed), "written.toml")) == changefeed
+    again = resolve(uri, parse_changefeed_toml(changefeed_toml(changefeed), "written.toml"))
+    assert again == changefeed.model_copy(update={"sets_partition_num": again.sets_partition_num})
 
 
 def test_include_start_ts_is_the_parameter_of_the_uri() -> None:
@@ -69,6 +75,19 @@ def test_include_start_ts_is_the_parameter_of_the_uri() -> None:
     content = {"sink": {"debezium": {"include-start-ts": True}}}
     assert resolve(uri, content) == resolve(f"{uri}&debezium-include-start-ts=true")
     assert resolve(f"{uri}&debezium-include-start-ts=false", content) == resolve(uri)
+
+
+@pytest.mark.parametrize(
+    ("uri", "text"),
+    [
+        (KAFKA, "[sink.debezium]\ninclude-start-ts = false\noutput-old-value = true"),
+        (f"{KAFKA}&debezium-include-start-ts=false", ""),
+        (f"{KAFKA}&debezium-include-start-ts=false", "[sink.debezium]\ninclude-start-ts = true"),
+        ("kafka://h:1/t?protocol=simple", "[sink.csv]\ndelimiter = ';'"),
+    ],
+)
+def test_options_of_other_protocols_that_ticdc_accepts(uri: str, text: str) -> None:
+    assert resolve(uri, parse_changefeed_toml(text, "changefeed.toml")) == resolve(uri.partition("&")[0])
 
 
 @pytest.mark.parametrize(
@@ -92,6 +111,13 @@ def test_keys_without_effect_are_reported(text: str, word: str) -> None:
     [
         (KAFKA, "[sink]\ntransaction-atomicity = 'table'", "table level atomicity is not supported by kafka"),
         (KAFKA, "performance-mode = 'fast'", "'fast' is not known"),
+        (STORAGE, "[scheduler]\nenable-table-across-nodes = 1", "1 is not valid: allowed are true and false"),
+        (f"{STORAGE}&use-table-id-as-path=true", "", "profile classic has no option use-table-id-as-path"),
+        (
+            f"{STORAGE}&profile=new&use-table-id-as-path=true",
+            "[sink.cloud-storage-config]\nuse-table-id-as-path = false",
+            "the sink URI and the changefeed file have different values",
+        ),
         (KAFKA, "event-collector-batch-count = 8193", "a whole number from 0 to 8192"),
         (KAFKA, "bdr-mode = true", "true is not supported: rows that come back from another cluster"),
         (KAFKA, "enable-active-active = true", "true is not supported"),
@@ -103,6 +129,9 @@ def test_keys_without_effect_are_reported(text: str, word: str) -> None:
             "does not support schema",
         ),
         ("kafka:///t?protocol=debezium", "[sink.debezium]\ninclude-start-ts = true", "set profile=new"),
+        (KAFKA, "[sink.debezium]\ninclude-start-ts = true", "has no option debezium-include-start-ts"),
+        (STORAGE, "[sink.debezium]\ninclude-start-ts = true", "has no option debezium-include-start-ts"),
+        (f"{KAFKA}&profile=new&debezium-include-start-ts=true", "", "no option debezium-include-start-ts"),
     ],
 )
 def test_what_ticdc_or_this_tool_does_not_accept(uri: str, text: str, message: str) -> None:

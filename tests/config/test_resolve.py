@@ -56,6 +56,7 @@ def test_defaults() -> None:
         "encoding-format": "json",
         "send-bootstrap-interval-in-sec": 120,
         "send-bootstrap-in-msg-count": 10_000,
+        "send-bootstrap-to-all-partition": True,
         "avro-decimal-handling-mode": "precise",
         "avro-bigint-unsigned-handling-mode": "long",
         "avro-enable-watermark": False,
@@ -358,7 +359,7 @@ def test_a_file_has_the_same_connection_options_as_the_uri(option: Parameter) ->
 
 _STRUCTURES = {
     "sink_uri", "dispatchers", "filter", "column_selectors", "client", "schema_registry", "warnings",
-    "plugin_options",
+    "plugin_options", "sets_partition_num", "topic_partitions",
 }  # fmt: skip
 
 
@@ -445,7 +446,6 @@ def test_large_messages_are_handled_where_all_conditions_hold() -> None:
     ("config", "parameter"),
     [
         ({"integrity": {"integrity-check-level": "correctness"}}, "integrity"),
-        ({"sink": {"send-bootstrap-to-all-partition": False}}, "send-bootstrap-to-all-partition"),
         ({"sink": {"send-all-bootstrap-at-start": True}}, "send-all-bootstrap-at-start"),
     ],
 )
@@ -458,10 +458,32 @@ def test_options_that_would_change_simple_messages_are_refused_only_with_simple(
     assert error.value.parameter == parameter
 
 
-@pytest.mark.parametrize(("partitions", "to_all"), [(3, True), (1, False), (1, True)])
-def test_simple_accepts_where_it_sends_schemas(partitions: int, to_all: bool) -> None:
-    content = {"sink": {"send-bootstrap-to-all-partition": to_all}}
-    assert resolve(f"kafka:///t?protocol=simple&partition-num={partitions}", content)
+@pytest.mark.parametrize(
+    ("query", "existing", "partitions", "warned"),
+    [
+        ("", {}, [3, 3], False),
+        ("", {"t": 5}, [5, 5], False),
+        ("", {"t": 5, "u": 2}, [5, 2], False),
+        ("", {"u": 2}, [3, 2], False),
+        ("?partition-num=4", {"t": 5, "u": 2}, [4, 2], True),
+        ("?partition-num=4", {"t": 4}, [4, 4], False),
+        ("?partition-num=4", {"t": 3}, [4, 4], False),
+    ],
+)
+def test_the_partitions_of_topics_that_exist(
+    query: str, existing: dict[str, int], partitions: list[int], warned: bool
+) -> None:
+    changefeed = resolve(f"kafka://h:1/t{query}").with_topics(existing)
+    assert [changefeed.partitions_of(topic) for topic in ("t", "u")] == partitions
+    assert Changefeed.from_manifest(changefeed.as_manifest()).topic_partitions == changefeed.topic_partitions
+    assert bool(changefeed.warnings) == warned
+
+
+@pytest.mark.parametrize(("protocol", "in_first"), [("simple", True), ("canal-json", False)])
+def test_schemas_in_the_first_partition_are_those_of_simple(protocol: str, in_first: bool) -> None:
+    content = {"sink": {"send-bootstrap-to-all-partition": False}}
+    assert resolve(f"kafka:///t?protocol={protocol}", content).describes_in_first == in_first
+    assert not resolve(f"kafka:///t?protocol={protocol}").describes_in_first
 
 
 def test_simple_accepts_integrity_check_level_none() -> None:

@@ -18,6 +18,7 @@ from ticdc_producer.faults.plan import plan_faults
 from ticdc_producer.faults.trap import TrapSetting
 from ticdc_producer.model.event import Message, RowEvent
 from ticdc_producer.model.tso import CommitClock
+from ticdc_producer.pipeline.delivery import TopicPartitions
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
 
@@ -69,7 +70,9 @@ def faulty(
 ) -> tuple[list[Message], list[dict[str, Any]]]:
     plan = plan_faults(settings, seed=5, clock=CLOCK, commits=MESSAGES, ddl_ts=())
     options = _options(protocol)
-    stage = MessageFaults(plan=plan, topics=("t",), partitions=1, protocol=protocol, options=options)
+    stage = MessageFaults(
+        plan=plan, partitions=TopicPartitions(("t",), (1,)), protocol=protocol, options=options
+    )
     notes: list[dict[str, Any]] = []
     sent = [
         message

@@ -120,7 +120,7 @@ def test_a_resolved_ts_is_regular_if_a_regular_event_has_it(plan: ResolvedPlan, 
     assert not any(plan.is_regular(ts) for ts in plan.single(commits))
 
 
-TOPICS = TopicPartitions(("a", "b"), 2)
+TOPICS = TopicPartitions(("a", "b"), (2, 2))
 ACTIVE = (ActiveTopic(topic="a", since=0), ActiveTopic(topic="b", since=at(300)))
 
 

@@ -116,7 +116,7 @@ def test_partition_and_key_under_every_rule_and_count(tmp_path: Path, path: Path
     for rules_of in _rounds(job.history.catalog.tables, versions, results):
         wanted = [result[rules_of[v][0]] for v, result in zip(versions, results, strict=True)]
         for count in COUNTS:
-            events = dispatch(rows, _routes(job, rules_of), TopicPartitions((TOPIC,), count))
+            events = dispatch(rows, _routes(job, rules_of), TopicPartitions((TOPIC,), (count,)))
             assert events["dispatch_key"].to_pylist() == [one["key"] for one in wanted], rules_of
             assert events["partition"].to_pylist() == [one["partition"][str(count)] for one in wanted]
 
@@ -154,7 +154,7 @@ def test_many_rows_are_dispatched_as_single_rows_are(
             "after": images([after for _, _, (_, after) in drawn]),
         }
     )
-    events = dispatch(changes, ROUTES, TopicPartitions(("a", "b"), count))
+    events = dispatch(changes, ROUTES, TopicPartitions(("a", "b"), (count, count)))
     assert events.schema == EVENT_STREAM
     wanted = []
     for version, ts, (before, after) in drawn:

@@ -19,10 +19,13 @@ from ticdc_producer.model.column import ColumnInfo, IndexInfo
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.storage_files import (
+    DataName,
     SchemaFile,
     data_name,
-    data_number,
+    dispatcher_id,
+    index_path,
     metadata,
+    parse_data_name,
     read_schema_file,
     schema_file,
     schema_name,
@@ -165,8 +168,14 @@ _TYPES = {
 def test_names_of_data_files() -> None:
     assert data_name(1, 20, ".csv") == "CDC00000000000000000001.csv"
     assert data_name(12, 6, ".json") == "CDC000012.json"
-    assert data_number("CDC000012.json") == 12
-    assert data_number("CDC.index") is None
+    assert data_name(12, 6, ".json", "42") == "CDC_42_000012.json"
+    assert parse_data_name("CDC000012.json") == DataName("", 12)
+    assert parse_data_name("CDC_42_000012.json") == DataName("42", 12)
+    assert parse_data_name("CDC_6b1c-9f_x_000012.csv") == DataName("6b1c-9f_x", 12)
+    for name in ("CDC.index", "CDC_000012.json", "CDC__000012.json"):
+        assert parse_data_name(name) is None
+    assert [index_path(), index_path("42")] == ["meta/CDC.index", "meta/CDC_42.index"]
+    assert dispatcher_id("d/t").isdecimal()
     parsed = schema_name("schema_100_0785427252.json")
     assert parsed is not None
     assert (parsed.version, parsed.checksum) == (100, 785427252)

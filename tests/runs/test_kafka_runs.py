@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,6 +32,10 @@ CREATE TABLE test.a (id INT PRIMARY KEY, v VARCHAR(20));
 INSERT INTO test.a VALUES (1,'x'),(2,'y'),(3,'z');
 UPDATE test.a SET v = 'w' WHERE id = 2;
 """
+MANY_ROWS = "CREATE TABLE test.a (id INT PRIMARY KEY); INSERT INTO test.a VALUES " + ", ".join(
+    f"({number})" for number in range(40)
+)
+MANY_ROWS += ";\n"
 
 
 def _uri(kafka: EmbeddedKafka, topic: str, partitions: int = 2) -> str:
@@ -102,6 +107,9 @@ def test_a_topic_with_more_partitions_gets_messages_in_the_first_ones(
     )
     report = ticdc_producer.run(script, sink_uri=_uri(kafka, "five", 2))
     assert report.ok
+    assert report.warnings == (
+        "partition-num=2: the other partitions of the topic, which has 5, get no messages",
+    )
     assert ticdc_producer.run(script, sink_uri=_uri(kafka, "other", 2)).ok
     five = _read(kafka, "five")
     assert [[message[1] for message in five[n]] for n in (0, 1)] == [
@@ -112,16 +120,54 @@ def test_a_topic_with_more_partitions_gets_messages_in_the_first_ones(
     assert not ticdc_producer.verify(sink_uri=_uri(kafka, "five", 5), scenario=script).ok
 
 
-def test_an_expressions_topic_with_more_partitions_is_refused(
-    spark: SparkSession, kafka: EmbeddedKafka, script: Path
+def _create(kafka: EmbeddedKafka, script: Path, partitions: Mapping[str, int]) -> None:
+    for topic, count in partitions.items():
+        changefeed = prepare(script, sink_uri=_uri(kafka, topic, count)).changefeed
+        Topics(kafka.bootstrap).prepare(changefeed, [topic], append=False)
+
+
+def _filled(kafka: EmbeddedKafka, topic: str) -> list[int]:
+    """The partitions with rows."""
+    return [n for n, messages in _read(kafka, topic).items() if any(b'"u":' in m[1] for m in messages)]
+
+
+BY_KEY = {"matcher": ["test.*"], "partition": "index-value"}
+
+
+def test_a_topics_own_partitions_are_used_without_partition_num(
+    spark: SparkSession, kafka: EmbeddedKafka, tmp_path: Path
 ) -> None:
-    changefeed = prepare(script, sink_uri=_uri(kafka, "more", 3)).changefeed
-    Topics(kafka.bootstrap).prepare(changefeed, ["more_test"], append=False)
-    rule = {"matcher": ["test.*"], "topic": "more_{schema}"}
-    with pytest.raises(TopicError, match="the topic has 3 partitions") as refused:
-        ticdc_producer.run(script, sink_uri=_uri(kafka, "more"), config={"sink": {"dispatchers": [rule]}})
-    assert refused.value.topic == "more_test"
-    assert "more" not in Topics(kafka.bootstrap).existing()
+    script = tmp_path / "rows.sql"
+    script.write_text(MANY_ROWS)
+    _create(kafka, script, {"own": 5})
+    uri, config = f"kafka://{kafka.bootstrap}/own?protocol=open-protocol", {"sink": {"dispatchers": [BY_KEY]}}
+    report = ticdc_producer.run(script, sink_uri=uri, config=config, out=tmp_path / "out")
+    assert report.ok
+    assert _filled(kafka, "own") == [0, 1, 2, 3, 4]
+    for query in ("", "&partition-num=5"):
+        assert ticdc_producer.verify(sink_uri=uri + query, scenario=script, config=config).ok
+    assert ticdc_producer.verify(folder=tmp_path / "out").ok
+    assert ticdc_producer.run(script, sink_uri=uri, config=config, append=True).ok
+    with pytest.raises(TopicError, match="5 partitions, but the changefeed has partition-num=6"):
+        ticdc_producer.run(script, sink_uri=f"{uri}&partition-num=6", config=config, append=True)
+
+
+def test_topics_of_an_expression_have_their_own_partitions(
+    spark: SparkSession, kafka: EmbeddedKafka, tmp_path: Path
+) -> None:
+    script = tmp_path / "rows.sql"
+    script.write_text(MANY_ROWS + MANY_ROWS.replace("test.a", "test.b"))
+    _create(kafka, script, {"each_a": 4, "each": 1})
+    rule = {**BY_KEY, "topic": "each_{table}"}
+    uri, config = _uri(kafka, "each", 1), {"sink": {"dispatchers": [rule]}}
+    report = ticdc_producer.run(script, sink_uri=uri, config=config, out=tmp_path / "out")
+    assert report.ok
+    assert [len(_read(kafka, topic)) for topic in ("each", "each_a", "each_b")] == [1, 4, 1]
+    assert _filled(kafka, "each_a") == [0, 1, 2, 3]
+    assert ticdc_producer.verify(sink_uri=uri, scenario=script, config=config).ok
+    bare = f"kafka://{kafka.bootstrap}/each?protocol=open-protocol"
+    assert ticdc_producer.verify(sink_uri=bare, scenario=script, config=config).ok
+    assert ticdc_producer.verify(folder=tmp_path / "out", scenario=script).ok
 
 
 @pytest.mark.slow

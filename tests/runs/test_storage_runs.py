@@ -79,6 +79,66 @@ def test_canal_json_files_hold_ticdcs_bytes_in_ticdcs_tree(tmp_path: Path, spark
     assert tree["metadata"] == b'{"checkpoint-ts":%d}' % last
 
 
+ACROSS_NODES = "changefeed.scheduler={enable-table-across-nodes: true}"
+PARTITIONED = """
+CREATE DATABASE d;
+CREATE TABLE d.t (id INT PRIMARY KEY) PARTITION BY HASH (id) PARTITIONS 2;
+INSERT INTO d.t VALUES (1), (2), (3);
+CREATE TABLE d.u (id INT PRIMARY KEY, v INT);
+INSERT INTO d.u VALUES (1, 1);
+ALTER TABLE d.u DROP COLUMN v;
+INSERT INTO d.u VALUES (2);
+"""
+
+
+def _written(folder: Path, query: str, *overrides: str) -> tuple[str, Path]:
+    """Run a script; return the sink URI and the script."""
+    script, uri = folder / "script.sql", f"file://{folder}/out?{query}"
+    script.write_text(PARTITIONED)
+    report = ticdc_producer.run(script, sink_uri=uri, overrides=overrides)
+    assert report.ok, report.to_json()
+    return uri, script
+
+
+def test_names_of_files_contain_the_dispatcher(tmp_path: Path) -> None:
+    uri, script = _written(tmp_path, "protocol=csv&profile=new", ACROSS_NODES)
+    tree = _tree(tmp_path / "out")
+    by_dispatcher: dict[str, set[str]] = {}
+    for path in tree:
+        directory, _, name = path.rpartition("/")
+        if name.endswith(".csv"):
+            _, dispatcher, number = name.removesuffix(".csv").split("_")
+            assert (len(number), dispatcher.isdecimal()) == (20, True)
+            assert tree[f"{directory}/meta/CDC_{dispatcher}.index"] == f"{name}\n".encode()
+            _, table, _, *partition, _ = directory.split("/")
+            by_dispatcher.setdefault(dispatcher, set()).add("/".join([table, *partition]))
+    assert sorted(len(tables) for tables in by_dispatcher.values()) == [1, 1, 1]
+    verdict = ticdc_producer.verify(sink_uri=uri, scenario=script)
+    assert verdict.ok
+    assert sum(1 for _ in ticdc_producer.decode(sink_uri=uri)) == 5
+
+
+def test_classic_has_no_dispatchers(tmp_path: Path) -> None:
+    _written(tmp_path, "protocol=csv", ACROSS_NODES)
+    assert not [path for path in _tree(tmp_path / "out") if "CDC_" in path]
+
+
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_directories_by_table_id(tmp_path: Path, engine: EngineOption) -> None:
+    uri, script = _written(tmp_path, "protocol=canal-json&profile=new&use-table-id-as-path=true")
+    tree = _tree(tmp_path / "out")
+    rows = [path.split("/") for path in tree if path.endswith("1.json") and "/meta/" not in path]
+    tables = {table for table, *_ in rows}
+    assert len(tables) == 3
+    assert all(len(parts) == 4 for parts in rows)
+    assert not [path for path in tree if path.startswith("d/")]
+    described = {path.split("/")[0] for path in tree if "/meta/schema_" in path}
+    assert tables < described
+    assert len(described) == 4
+    assert ticdc_producer.verify(sink_uri=uri, scenario=script, engine=engine).ok
+    assert sum(1 for _ in ticdc_producer.decode(sink_uri=uri)) == 5
+
+
 def test_options_of_the_layout(tmp_path: Path) -> None:
     sink = "changefeed.sink"
     overrides = [

@@ -20,14 +20,14 @@ def test_a_record_that_was_stored_in_part_is_not_the_last_one(kafka: EmbeddedKaf
     for future in admin.create_topics([NewTopic(TOPIC, num_partitions=2)]).values():
         future.result()
     records = BatchRecords(kafka.bootstrap, "test")
-    assert records.load([TOPIC], 2) is None
+    assert records.load({TOPIC: 2}) is None
     records.save(FIRST, STARTS)
-    assert records.load([TOPIC], 2) == (FIRST, STARTS)
+    assert records.load({TOPIC: 2}) == (FIRST, STARTS)
     complete, part = replace(FIRST, complete=True), (TOPIC, 1)
     records.save(complete, {part: STARTS[part]}, {part: ENDS[part]})
-    assert records.load([TOPIC], 2) == (FIRST, STARTS)
+    assert records.load({TOPIC: 2}) == (FIRST, STARTS)
     records.save(complete, STARTS, ENDS)
-    assert records.load([TOPIC], 2) == (complete, ENDS)
+    assert records.load({TOPIC: 2}) == (complete, ENDS)
     records.save(SECOND, {part: ENDS[part]})
-    assert records.load([TOPIC], 2) == (complete, ENDS)
-    assert BatchRecords(kafka.bootstrap, "other").load([TOPIC], 2) is None
+    assert records.load({TOPIC: 2}) == (complete, ENDS)
+    assert BatchRecords(kafka.bootstrap, "other").load({TOPIC: 2}) is None

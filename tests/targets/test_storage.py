@@ -114,6 +114,49 @@ def test_inconsistencies_are_reported(
     assert any(message in problem for problem in problems), problems
 
 
+def _of_dispatchers(*dispatchers: str) -> dict[str, bytes]:
+    """The metadata and schema files, and two files of each dispatcher in one directory."""
+    files = {path: FILES[path] for path in ("metadata", schema_path(OLD), schema_path(NEW))}
+    for number, name in enumerate(dispatchers):
+        for index in (1, 2):
+            files[f"d/t/100/{DAY}/CDC_{name}_{index:06}.csv"] = _row(10 * number + index)
+        files[f"d/t/100/{DAY}/meta/CDC_{name}.index"] = f"CDC_{name}_000002.csv\n".encode()
+    return files
+
+
+def test_files_of_dispatchers_are_read(tmp_path: Path) -> None:
+    """With ``enable-table-across-nodes`` names contain the id of the dispatcher."""
+    _folder(tmp_path, _of_dispatchers("42", "9c-1_x"))
+    lines = [*decode(sink_uri=f"file://{tmp_path}?protocol=csv")]
+    assert [line["after"]["id"] for line in lines] == [b"1", b"2", b"11", b"12"]
+    assert [line["offset"] >> 32 for line in lines] == [1, 2, 3, 4]
+    assert not list_storage(f"file://{tmp_path}", "csv").problems
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_without(f"d/t/100/{DAY}/CDC_42_000001.csv"), "files are missing or duplicated: [1]"),
+        (_without(f"d/t/100/{DAY}/meta/CDC_7.index"), "meta/CDC_7.index: it is missing"),
+        (_with(f"d/t/100/{DAY}/meta/CDC_7.index", b"CDC000002.csv\n"), "the last file, CDC_7_000002.csv"),
+    ],
+)
+def test_files_are_counted_by_dispatcher(
+    tmp_path: Path, change: Callable[[dict[str, bytes]], None], message: str
+) -> None:
+    files = _of_dispatchers("42", "7")
+    change(files)
+    problems = [f"{one.path}: {one.what}" for one in _listing(_folder(tmp_path, files)).problems]
+    assert len(problems) == 1
+    assert message in problems[0]
+
+
+def test_files_of_which_none_can_be_read_are_an_error(tmp_path: Path) -> None:
+    _folder(tmp_path, {"118/100/CDC000001.csv": _row(1)})
+    with pytest.raises(FolderError, match=r"118/100/CDC000001\.csv: not a data file"):
+        list(decode(sink_uri=f"file://{tmp_path}?protocol=csv"))
+
+
 def test_a_folder_that_does_not_exist(tmp_path: Path) -> None:
     with pytest.raises(FolderError, match="no such folder"):
         list_storage(f"file://{tmp_path}/nowhere", "csv")

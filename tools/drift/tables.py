@@ -43,6 +43,14 @@ def file_keys() -> list[FileKey]:
 _IN_URI = "TiCDC reads it in the sink URI only"
 
 
+_IN_SECTIONS = {
+    option.file_key: FileKey(option.file_key, option.state, option.effect)
+    for option in PARAMETERS
+    if option.file_key
+}
+"""The keys that have an effect, also in a section whose other keys have none."""
+
+
 def _keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[FileKey]:
     for name, field in model.model_fields.items():
         path = prefix + (field.alias or name)
@@ -56,7 +64,10 @@ def _keys_of(model: type[BaseModel], prefix: str = "") -> Iterator[FileKey]:
             lost = KEYS_OF_NO_API.get(path) or ("" if option.file_key else _IN_URI)
             state, reason = (State.NO_EFFECT, lost) if lost else (option.state, option.effect)
             keys = option.value.keys if isinstance(option.value, UnusedSection) else ()
-            yield from (FileKey(full, state, reason) for full in [f"{path}.{key}" for key in keys] or [path])
+            if not keys:
+                yield FileKey(path, state, reason)
+            for full in (f"{path}.{key}" for key in keys):
+                yield _IN_SECTIONS.get(full, FileKey(full, state, reason))
 
 
 def uri_parameters() -> list[Parameter]:

@@ -29,6 +29,7 @@ from ticdc_producer.runs.targets.batches import (
     RequestedBatch,
     changefeed_identity,
 )
+from ticdc_producer.runs.targets.run_topics import for_existing_topics
 from ticdc_producer.runs.targets.target import Target
 from ticdc_producer.scenario.dataframe.row_histories import RowHistories
 from ticdc_producer.simulate.change_log import UpstreamLog, UpstreamSource, change_batch
@@ -72,10 +73,17 @@ class BatchWriter:
 
     @cached_property
     def changefeed(self) -> Changefeed:
-        """The changefeed of the query.
+        """The changefeed of the query, for the partitions of topics that exist.
 
         :raises ProducerError: for options that are rejected, and for a stream to another target than topics.
         """
+        changefeed = self._given_changefeed()
+        if self._out is not None or changefeed.sink_uri.kind is SinkKind.STORAGE:
+            return changefeed
+        job = self._job_of(changefeed, None, first=False)
+        return for_existing_topics(job).changefeed
+
+    def _given_changefeed(self) -> Changefeed:
         changefeed = changefeed_to_write(self.plan.options)
         if self.query and (self._out is not None or changefeed.sink_uri.kind is not SinkKind.KAFKA):
             what = "a stream writes topics: a folder is complete once and has no batches"
@@ -106,10 +114,10 @@ class BatchWriter:
         return BatchRecords(self.changefeed.brokers, identity)
 
     @property
-    def _partitions(self) -> tuple[Sequence[str], int]:
-        """The topics that every batch has, and their number of partitions."""
+    def _partitions(self) -> dict[str, int]:
+        """The topics that every batch has, and their numbers of partitions."""
         topics = self._job(None, first=False).stream.topic_partitions.topics
-        return topics, self.changefeed.partition_num
+        return {topic: self.changefeed.partitions_of(topic) for topic in topics}
 
     def check(self, *, overwrite: bool) -> None:
         """Check the target, as far as it is possible before there are rows.
@@ -118,9 +126,9 @@ class BatchWriter:
         """
         if self._is_written_once:
             checked_targets(self._job(None), self._run_options(overwrite=overwrite))
-        elif self._records.load(*self._partitions) is None or overwrite:
-            topics, _ = self._partitions
-            Topics(self.changefeed.brokers).check(self.changefeed, topics, append=False, replace=overwrite)
+        elif self._records.load(self._partitions) is None or overwrite:
+            topics = Topics(self.changefeed.brokers)
+            topics.check(self.changefeed, self._partitions, append=False, replace=overwrite)
 
     def write(self, staged: Sequence[StagedRows], *, overwrite: bool = False, number: int = 0) -> None:
         """Write a batch.
@@ -142,7 +150,7 @@ class BatchWriter:
         self._execute(job, span, staged, checked_targets(job, options), options)
 
     def _write_topics(self, staged: Sequence[StagedRows], *, overwrite: bool, number: int) -> None:
-        last = None if overwrite else self._records.load(*self._partitions)
+        last = None if overwrite else self._records.load(self._partitions)
         history = BatchHistory(last, self.changefeed.sink_uri.topic)
         digest = sum(part.digest for part in staged) % (1 << 64)
         appends = not self.query or bool(self._options.values["append"])
@@ -189,12 +197,15 @@ class BatchWriter:
         :param span: its transactions; None: there are none.
         :param first: whether it sends the DDL of the tables.
         """
+        return self._job_of(self.changefeed, span, first=first)
+
+    def _job_of(self, changefeed: Changefeed, span: _Span | None, *, first: bool) -> Job:
         tables, clock = self.plan.tables, self.plan.clock
         return changes_job(
-            self.changefeed.sink_uri.topic,
+            changefeed.sink_uri.topic,
             tables,
             tables.commits if span is None else max(tables.commits, span.last + 1),
-            self.changefeed,
+            changefeed,
             clock,
             sends_ddls=first,
             # In a batch query with numbered transactions there is a resolved event after each of them.

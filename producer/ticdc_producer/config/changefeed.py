@@ -21,6 +21,9 @@ from ticdc_producer.protocols.spec import ProtocolSpec
 _NOT_OF_CODECS = {"sink_uri", "dispatchers", "warnings"}
 
 
+_UNUSED_PARTITIONS = "partition-num={}: the other partitions of the topic, which has {}, get no messages"
+
+
 def _kebab(field: str) -> str:
     return field.replace("_", "-")
 
@@ -38,6 +41,8 @@ class Changefeed(BaseModel):
         a manifest.
     :param plugin_options: parameters that only a protocol of another package has, by name.
     :param warnings: settings that TiCDC accepts and logs a warning about.
+    :param sets_partition_num: whether ``partition-num`` is set; otherwise a topic that exists decides.
+    :param topic_partitions: the number of partitions of topics that have another one than ``partition-num``.
     """
 
     model_config = ConfigDict(
@@ -71,6 +76,7 @@ class Changefeed(BaseModel):
     encoding_format: str
     send_bootstrap_interval_in_sec: int
     send_bootstrap_in_msg_count: int
+    send_bootstrap_to_all_partition: bool
     avro_decimal_handling_mode: str
     avro_bigint_unsigned_handling_mode: str
     avro_enable_watermark: bool
@@ -91,6 +97,8 @@ class Changefeed(BaseModel):
     file_size: int
     flush_interval: int | None
     output_column_id: bool
+    use_table_id_as_path: bool
+    enable_table_across_nodes: bool
     delimiter: str
     quote: str
     null: str
@@ -118,6 +126,37 @@ class Changefeed(BaseModel):
     schema_registry: str = Field(default="", exclude=True, repr=False)
     plugin_options: Mapping[str, Plain] = Field(default_factory=dict, exclude=True)
     warnings: tuple[str, ...] = ()
+    sets_partition_num: bool = Field(default=True, exclude=True)
+    topic_partitions: Mapping[str, int] = Field(default_factory=dict, exclude=True)
+
+    def with_topics(self, existing: Mapping[str, int]) -> Self:
+        """Return the changefeed with the numbers of partitions that TiCDC uses.
+
+        Of the sink URI's topic it uses the first ``partition-num`` partitions, or all if that is not set.
+        Topics that it creates get the same number. Of other topics that exist it uses all. Source: tiflow
+        ``pkg/sink/kafka/options.go`` (SetPartitionNum), ``cdc/sink/dmlsink/mq/manager``.
+
+        :param existing: numbers of partitions of the topics that exist, among those that are written.
+        """
+        own = existing.get(self.sink_uri.topic)
+        number = self.partition_num if own is None or self.sets_partition_num else own
+        others = {
+            topic: count
+            for topic, count in sorted(existing.items())
+            if topic != self.sink_uri.topic and count != number
+        }
+        unused = () if own is None or own <= number else (_UNUSED_PARTITIONS.format(number, own),)
+        return self.model_copy(
+            update={
+                "partition_num": number,
+                "topic_partitions": others,
+                "warnings": (*self.warnings, *unused),
+            }
+        )
+
+    def partitions_of(self, topic: str) -> int:
+        """Return the number of partitions of a topic that are written."""
+        return self.topic_partitions.get(topic, self.partition_num)
 
     @property
     def in_files(self) -> bool:
@@ -172,6 +211,11 @@ class Changefeed(BaseModel):
         return self.spec.ddl_partitions == "all"
 
     @property
+    def describes_in_first(self) -> bool:
+        """Whether partition 0 of a topic has the descriptions of the tables of all its partitions."""
+        return self.spec.describes_in_first(self.codec_options())
+
+    @property
     def batches_rows(self) -> bool:
         """Whether a message may have several rows; then rows of different dispatch keys are reordered.
 
@@ -203,6 +247,8 @@ class Changefeed(BaseModel):
             **self.plugin_options,
             "dispatchers": rules,
         }
+        if self.topic_partitions:
+            manifest["topic-partitions"] = dict(self.topic_partitions)
         if self.column_selectors:
             manifest["column-selectors"] = [
                 selector.model_dump(mode="json", by_alias=True) for selector in self.column_selectors

@@ -160,11 +160,17 @@ class CloudStorageSection(ConfigSection):
     file_size: int | None = _option("file-size")
     flush_concurrency: int | None = _option("flush-concurrency")
     output_column_id: bool | None = _option("output-column-id")
+    use_table_id_as_path: bool | None = _option("use-table-id-as-path")
     output_raw_change_event: bool | None = _option("output-raw-change-event")
     file_expiration_days: int | None = _option("file-expiration-days")
     file_cleanup_cron_spec: str | None = _option("file-cleanup-cron-spec")
     spool_disk_quota: int | None = _option("spool-disk-quota")
     spool_base_dir: str | None = _option("spool-base-dir")
+
+
+_OF_ALL_PROTOCOLS = {"debezium_include_start_ts"}
+"""Keys in the section of a protocol that TiCDC checks under each protocol (ticdc
+``pkg/sink/codec/common/config.go``, ``Validate``)."""
 
 
 class SinkSection(ConfigSection):
@@ -221,7 +227,8 @@ class SinkSection(ConfigSection):
                     hint=f"it belongs to {spec.name}; leave it out",
                 )
             if part is not None:
-                overrides[spec.section] = None
+                ignored = part.model_fields_set - _OF_ALL_PROTOCOLS
+                overrides[spec.section] = part.model_copy(update=dict.fromkeys(ignored))
         # Both sections have this key; each applies to its own kind of sink.
         other = "kafka_config" if kind is SinkKind.STORAGE else "cloud_storage_config"
         section = getattr(self, other)

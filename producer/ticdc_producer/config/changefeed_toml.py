@@ -116,7 +116,8 @@ _OLD_VALUES = "sink.open.output-old-value"
 def changefeed_toml(changefeed: Changefeed) -> str:
     """Return the changefeed file: options that are not defaults, dispatch rules, selectors and filter.
 
-    ``resolve(sink_uri_with_options(changefeed), …)`` with the parsed file returns an equal changefeed.
+    ``resolve(sink_uri_with_options(changefeed), …)`` with the parsed file returns an equal changefeed, except
+    that it sets ``partition-num``.
     """
     content: dict[str, Any] = {}
     for option in _applicable(changefeed):

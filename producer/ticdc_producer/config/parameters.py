@@ -136,7 +136,7 @@ _KAFKA = (
     Parameter(
         name="partition-num", value=IntRange(1, MAX_PARTITIONS), default=3, file_key=KAFKA + "partition-num",
         sinks=_ONLY_KAFKA,
-        effect="Partitions of each topic.",
+        effect="Partitions of topics that a run creates, and those that it uses of the sink URI's topic.",
     ),
     Parameter(
         name="replication-factor", value=IntRange(1, 32_767), default=1,

@@ -59,7 +59,9 @@ def resolve(
     uri = parse_sink_uri(next(named, default_sink_uri(name)))
     protocol = str(uri.parameters.get("protocol") or file.protocol or BY_NAME["protocol"].default)
     spec, kind = protocol_spec(protocol), uri.target.kind
-    given = {**file.options(protocol, kind), **uri.parameters}
+    of_file = file.options(protocol, kind)
+    _check_same(of_file, uri.parameters, kind)
+    given = {**of_file, **_of_scheduler(of_file), **uri.parameters}
     ignored, unused = _of_other_sinks(given, kind), _unused_registry(spec, given)
     options = {**_defaults(spec), **{name: given[name] for name in given if name not in (*ignored, *unused)}}
     _check_sink(spec, kind)
@@ -86,6 +88,7 @@ def resolve(
         column_selectors=file.column_selectors if _selects_columns(options, kind) else (),
         client={**_client_id(options), **properties},
         schema_registry=str(options["schema-registry"] or ""),
+        sets_partition_num="partition-num" in given,
         plugin_options={
             option.name: options[option.name] for option in spec.parameters if option.name not in BY_NAME
         },
@@ -101,6 +104,30 @@ def resolve(
     )
     spec.typed(changefeed.codec_options())  # rejects combinations of the codec's options
     return changefeed
+
+
+def _check_same(of_file: Mapping[str, Plain], of_uri: Mapping[str, Plain], kind: SinkKind) -> None:
+    """Reject two values of an option (ticdc ``pkg/config/sink.go``, CheckUseTableIDAsPathCompatibility)."""
+    name = "use-table-id-as-path"
+    values = {source[name] for source in (of_file, of_uri) if name in source}
+    if kind is SinkKind.STORAGE and len(values) > 1:
+        what = "the sink URI and the changefeed file have different values"
+        raise ChangefeedError(what, parameter=name, hint="leave one of them out")
+
+
+_ACROSS_NODES = "enable-table-across-nodes"
+
+
+def _of_scheduler(of_file: Mapping[str, Plain]) -> dict[str, Plain]:
+    """Return the key of the section ``scheduler`` that has an effect."""
+    scheduler: object = of_file.get("scheduler")
+    if not isinstance(scheduler, Mapping) or _ACROSS_NODES not in scheduler:
+        return {}
+    value = scheduler[_ACROSS_NODES]
+    if not isinstance(value, bool):
+        what = f"{value!r} is not valid: allowed are true and false"
+        raise ChangefeedError(what, parameter=f"scheduler.{_ACROSS_NODES}")
+    return {_ACROSS_NODES: value}
 
 
 def _of_other_sinks(given: Mapping[str, Plain], kind: SinkKind) -> list[str]:
@@ -237,7 +264,7 @@ def _check_protocol(spec: ProtocolSpec, options: Mapping[str, Plain]) -> None:
     """Reject options of other protocols that are set to something else than their default."""
     for option in (*PARAMETERS, *spec.parameters):
         is_set = option.state == State.HONOURED and options[option.name] != option.default
-        if is_set and not has_parameter(spec, option):
+        if is_set and not option.ignored_elsewhere and not has_parameter(spec, option):
             raise ChangefeedError(
                 f"protocol {spec.name} has no option {option.name}",
                 parameter=option.name,

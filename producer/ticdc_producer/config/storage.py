@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ticdc_producer.errors import ChangefeedError, StorageError
 from ticdc_producer.model.option_type import AnyText, Boolean, Choice, GoDuration, IntRange, OptionType, Plain
-from ticdc_producer.model.parameter import STORAGE, Parameter, SinkKind
+from ticdc_producer.model.parameter import STORAGE, Parameter, Profile, SinkKind
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -25,7 +25,14 @@ _MIB = 1 << 20
 
 
 def _of_storage(
-    name: str, value: OptionType, default: Plain, effect: str, *, file_key: str = "", in_uri: bool = False
+    name: str,
+    value: OptionType,
+    default: Plain,
+    effect: str,
+    *,
+    file_key: str = "",
+    in_uri: bool = False,
+    profiles: tuple[Profile, ...] = (),
 ) -> Parameter:
     return Parameter(
         name=name,
@@ -35,6 +42,7 @@ def _of_storage(
         in_uri=in_uri,
         file_key=file_key or f"sink.{name}",
         sinks=(SinkKind.STORAGE,),
+        profiles=profiles,
     )
 
 
@@ -66,6 +74,17 @@ OF_STORAGE = (
     _of_storage(
         "output-column-id", Boolean(), False, "Schema files contain the ids of columns.",
         file_key=STORAGE + "output-column-id",
+    ),
+    _of_storage(
+        "use-table-id-as-path", Boolean(), False,
+        "Directories are named after the physical ids of tables instead of databases and tables.",
+        file_key=STORAGE + "use-table-id-as-path", in_uri=True, profiles=("new",),
+    ),
+    _of_storage(
+        "enable-table-across-nodes", Boolean(), False,
+        "With profile=new the names of files contain the id of the dispatcher. One node is simulated, which "
+        "splits no table.",
+        file_key="scheduler.enable-table-across-nodes",
     ),
 )  # fmt: skip
 

@@ -112,9 +112,6 @@ _ELSEWHERE = (
     _ignored("active-active-progress-interval", Text(), _MYSQL, file_key="active-active-progress-interval"),
     _ignored("active-active-sync-stats-interval", Text(), _MYSQL,
             file_key="active-active-sync-stats-interval"),
-    _ignored("send-bootstrap-to-all-partition", Boolean(),
-            "an option of Simple: each partition with rows has schemas; false needs one partition",
-            file_key="sink.send-bootstrap-to-all-partition"),
     _ignored("send-all-bootstrap-at-start", Boolean(), _SIMPLE, file_key="sink.send-all-bootstrap-at-start"),
     _ignored("glue-schema-registry-config", _GLUE, "an option of Avro; refused with Avro",
             file_key=KAFKA + "glue-schema-registry-config"),
@@ -138,7 +135,6 @@ _OAUTH = "use -X sasl.mechanism=OAUTHBEARER and -X sasl.oauthbearer.…"
 _CREDENTIALS = (
     "the file system reads them from its environment, as s3fs AWS_ACCESS_KEY_ID and AWS_ENDPOINT_URL"
 )
-_BY_NAME = "files of a table are always in a directory named after the table"
 _ROUTES = "tables are sent under their own names"
 _UPDATES = "updates are not filtered by the columns that change"
 _OLD_VALUE = "TiCDC removed it in v7.4.0 (tiflow#9224): leave it out, or set output-old-value of the protocol"
@@ -171,7 +167,6 @@ REJECTED = (
             "credentials-file", "predefined-acl", "account-name", "account-key", "sas-token", "access-tier",
         )
     ),
-    _rejected("use-table-id-as-path", _BY_NAME, file_key=STORAGE + "use-table-id-as-path"),
     *(
         _rejected(name, _ROUTES, file_key=f"sink.dispatchers.{name}", in_uri=False)
         for name in ("target-schema", "target-table")

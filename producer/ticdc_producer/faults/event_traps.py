@@ -20,6 +20,7 @@ from ticdc_producer.faults.fault_plan import FaultPlan, seeded_hash, threshold
 from ticdc_producer.faults.trap import Trap
 from ticdc_producer.model.event import Kind, Op
 from ticdc_producer.model.shapes import EVENT_STREAM, Batch, EventBatch
+from ticdc_producer.pipeline.delivery import TopicPartitions
 from ticdc_producer.pipeline.row_images import Flags, Numbers, numbers, typed
 
 Columns: TypeAlias = dict[str, pa.Array | Numbers | int | str]
@@ -78,7 +79,6 @@ class SegmentEvents:
     :param events: shape ``EVENT_STREAM``.
     :param segments: the segment of each event.
     :param has: which events are in segments that have the trap.
-    :param partitions: number of partitions of a topic.
     :param moved: the table that was drawn for each segment whose trap concerns one table.
     """
 
@@ -86,7 +86,7 @@ class SegmentEvents:
     segments: Numbers
     has: Flags
     plan: FaultPlan
-    partitions: int
+    partitions: TopicPartitions
     moved: Mapping[int, int]
 
     def of_kind(self, kind: Kind) -> Flags:

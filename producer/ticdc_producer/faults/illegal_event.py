@@ -22,6 +22,7 @@ from ticdc_producer.faults.fault_plan import IllegalFault, seeded_hash
 from ticdc_producer.faults.trap import Trap
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import DELIVERY_KEY, EventBatch
+from ticdc_producer.pipeline.delivery import TopicPartitions
 from ticdc_producer.pipeline.row_images import Flags, column_values, same_values
 
 DROPPED = 0
@@ -55,12 +56,16 @@ class EventGroup:
     """The events of the segments of one fault.
 
     :param events: shape ``EVENT_STREAM``, in any order.
-    :param partitions: number of partitions of a topic.
     """
 
     events: EventBatch
     metadata: TableMetadata
-    partitions: int
+    partitions: TopicPartitions
+
+    @cached_property
+    def in_several(self) -> Flags:
+        """Whether the topic of each event has several partitions."""
+        return self.partitions.sizes(integers(self.events, "partition_index")) > 1
 
     @cached_property
     def neighbours(self) -> Neighbours:
@@ -128,9 +133,8 @@ def with_illegal_fault(
     :return: shape ``EVENT_STREAM``, unordered: the changed, added and removed events are the last ones.
     """
     events, edit = group.events, trap.edit(group)
-    if edit.several and group.partitions == 1:
-        return events
-    number = _drawn_event(events, edit.fits, fault, seed)
+    fits = edit.fits & group.in_several if edit.several else edit.fits
+    number = _drawn_event(events, fits, fault, seed)
     if number is None:
         return events
     parts = [replaced(events.slice(number, 1), {**edit.changes(number), "fault": trap.id})]

@@ -32,17 +32,17 @@ from ticdc_producer.faults.event_traps import (
 from ticdc_producer.faults.fault_plan import FaultPlan, seeded_hash, threshold
 from ticdc_producer.model.event import Kind
 from ticdc_producer.model.shapes import EventBatch
+from ticdc_producer.pipeline.delivery import TopicPartitions
 from ticdc_producer.pipeline.row_images import Flags, Numbers
 
 
 def legal_faults(
-    events: EventBatch, plan: FaultPlan, partitions: int, moved: Mapping[int, int]
+    events: EventBatch, plan: FaultPlan, partitions: TopicPartitions, moved: Mapping[int, int]
 ) -> EventBatch:
     """Inject the legal faults into events. Needs no other events.
 
     :param events: shape ``EVENT_STREAM``, in any order, without the segments that are reserved for illegal
         faults.
-    :param partitions: number of partitions of a topic.
     :param moved: by segment, the id of the table that ``moved_tables`` draws among all events.
     :return: the same shape, in no order, with the copies of repeated events.
     """
@@ -97,7 +97,7 @@ class _Segments:
 
     events: EventBatch
     plan: FaultPlan
-    partitions: int
+    partitions: TopicPartitions
     moved: Mapping[int, int]
 
     @cached_property

@@ -17,6 +17,7 @@ from ticdc_producer.faults.catalogue import trap, traps_of
 from ticdc_producer.faults.fault_plan import FaultPlan, IllegalFault, seeded_floats, seeded_integer
 from ticdc_producer.faults.message_traps import IllegalMessageTrap, MessageFacts, RepeatTrap, Replacement
 from ticdc_producer.model.event import Kind, Message, MessageNote
+from ticdc_producer.pipeline.delivery import TopicPartitions
 from ticdc_producer.protocols import registry
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64
 from ticdc_producer.protocols.message_batch import MessageBatch, from_messages
@@ -27,14 +28,13 @@ from ticdc_producer.protocols.spec import Options
 class MessageFaults:
     """Injects the faults of a plan into the messages of each partition; sent to the workers with the task.
 
-    :param topics: sorted topics, each with ``partitions`` partitions; they determine the partition index.
+    :param partitions: they determine the partition index.
     :param protocol: name of the codec, to check that damaged messages do not decode.
     :param options: options of the codec.
     """
 
     plan: FaultPlan
-    topics: tuple[str, ...]
-    partitions: int
+    partitions: TopicPartitions
     protocol: str
     options: Options
 
@@ -52,7 +52,7 @@ class MessageFaults:
             and ``event_ordinal`` where a message's first event does not follow the last event of the
             message before.
         """
-        index = self.topics.index(topic) * self.partitions + partition
+        index = self.partitions.of(topic)[partition]
         return _Partition(self, index, notes).altered(batches)
 
 
@@ -220,7 +220,7 @@ def _illegal_faults(
     faults: MessageFaults, partition_index: int
 ) -> list[tuple[IllegalFault, IllegalMessageTrap]]:
     """Return the illegal faults of one partition, with their traps."""
-    count = len(faults.topics) * faults.partitions
+    count = len(faults.partitions)
     return [
         (fault, illegal)
         for fault in faults.plan.illegal

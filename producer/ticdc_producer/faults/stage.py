@@ -18,7 +18,7 @@ from ticdc_producer.faults.legal import draws_table, legal_faults, moves_tables
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.column_functions import whole_groups
 from ticdc_producer.model.shapes import EventBatch
-from ticdc_producer.pipeline.delivery import in_delivery_order
+from ticdc_producer.pipeline.delivery import TopicPartitions, in_delivery_order
 from ticdc_producer.pipeline.row_images import Flags, Numbers
 
 _SEGMENT = "segment"
@@ -29,14 +29,13 @@ class EventFaults:
     """Injects the faults of a plan into an event stream.
 
     :param catalog: without the tables that ``with_drifted`` adds.
-    :param partitions: number of partitions of a topic.
     :param illegal: whether to inject illegal faults; without them the result is a stream that TiCDC might
         send.
     """
 
     plan: FaultPlan
     catalog: Catalog
-    partitions: int
+    partitions: TopicPartitions
     illegal: bool = True
 
     @property

@@ -58,6 +58,11 @@ class Kind(IntEnum):
         return self.name.lower()
 
 
+ROW_ELSEWHERE = 4
+"""In the event stream of a partition: the place of a row that another partition of the topic has. No message
+carries it (``pipeline.delivery.rows_elsewhere``)."""
+
+
 class EventColumn(msgspec.Struct, frozen=True):
     """The metadata of a column in a message.
 

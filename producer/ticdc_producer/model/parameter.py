@@ -61,6 +61,7 @@ class Parameter:
     :param in_uri: whether a sink URI may contain it.
     :param file_key: its dotted key in a changefeed file; empty if it has none.
     :param of_codec: only protocols whose codec has an option of this name support it; otherwise all do.
+    :param ignored_elsewhere: whether protocols that do not have it ignore it; otherwise they refuse it.
     :param profiles: the profiles that support it; empty for both.
     :param sinks: the sinks that support it; empty for both. In other sinks it has its default.
     :param of_client: it configures the connection to Kafka or the schema registry, and is never written to a
@@ -76,6 +77,7 @@ class Parameter:
     in_uri: bool = True
     file_key: str = ""
     of_codec: bool = False
+    ignored_elsewhere: bool = False
     profiles: tuple[Profile, ...] = ()
     sinks: tuple[SinkKind, ...] = ()
     of_client: bool = False

@@ -104,9 +104,11 @@ def uncomparable_unordered(
     if has_commit_ts(fidelity.commit_ts):
         return set()
     names = set()
-    for table in tables if changefeed.partition_num > 1 else ():
+    for table in tables:
         rule = router.rule_of(table.schema, table.name)
-        if rule.rule not in ("table", "index-value") or rule.index:
+        in_order = rule.rule in ("table", "index-value") and not rule.index
+        topic = router.ddl_topic("", "", table.schema, table.name)
+        if not in_order and changefeed.partitions_of(topic) > 1:
             names.add(table.qualified_name)
     return names
 

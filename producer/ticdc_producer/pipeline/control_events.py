@@ -212,8 +212,8 @@ def _control_events(
     zeros = np.zeros(rows, np.int64)
     given = {
         "partition_index": indexes,
-        "topic": topics.take(pa.array(indexes // topic_partitions.partitions)),
-        "partition": indexes % topic_partitions.partitions,
+        "topic": topics.take(pa.array(topic_partitions.topic_numbers(indexes))),
+        "partition": indexes - topic_partitions.first(indexes),
         "kind": zeros + int(kind),
         "kind_order": zeros + KIND_ORDER[kind],
         "restart_epoch": zeros,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +13,8 @@ import pyarrow.compute as pc
 
 from ticdc_producer.dispatch.row_hashes import partition_hashes
 from ticdc_producer.dispatch.rules import Route
-from ticdc_producer.model.event import Kind, Op
-from ticdc_producer.model.shapes import EVENT_STREAM, ChangeBatch, EventBatch, MutationBatch
+from ticdc_producer.model.event import ROW_ELSEWHERE, Kind, Op
+from ticdc_producer.model.shapes import DELIVERY_KEY, EVENT_STREAM, ChangeBatch, EventBatch, MutationBatch
 from ticdc_producer.model.tso import CommitClock
 from ticdc_producer.pipeline.row_images import Numbers, column_values, numbers, typed
 
@@ -115,25 +116,51 @@ def _descends(events: EventBatch, order: Numbers, rows: Numbers) -> npt.NDArray[
 
 @dataclass(frozen=True)
 class TopicPartitions:
-    """All topics of a run, each with the same number of partitions.
+    """All partitions of a run, which are numbered topic by topic.
 
     :param topics: sorted by name; they determine the order of the output.
+    :param counts: number of partitions of each topic.
+
+    >>> partitions = TopicPartitions(("a", "b"), (2, 3))
+    >>> len(partitions), partitions.of("b"), partitions.name(3)
+    (5, range(2, 5), ('b', 1))
+    >>> partitions.first(np.array([1, 2, 4])).tolist(), partitions.sizes(np.array([1, 2, 4])).tolist()
+    ([0, 2, 2], [2, 3, 3])
     """
 
     topics: tuple[str, ...]
-    partitions: int
+    counts: tuple[int, ...]
 
     def __len__(self) -> int:
-        return len(self.topics) * self.partitions
+        return sum(self.counts)
 
     def of(self, topic: str) -> range:
         """Return the partition indexes of one topic."""
-        first = self.topics.index(topic) * self.partitions
-        return range(first, first + self.partitions)
+        number = self.topics.index(topic)
+        return range(*self._bounds[number : number + 2].tolist())
 
     def name(self, partition_index: int) -> tuple[str, int]:
         """Return topic and partition of a partition index."""
-        return self.topics[partition_index // self.partitions], partition_index % self.partitions
+        number = int(self.topic_numbers(np.array([partition_index]))[0])
+        return self.topics[number], partition_index - int(self._bounds[number])
+
+    def topic_numbers(self, partition_indexes: Numbers) -> Numbers:
+        """Return the index of the topic of each partition index."""
+        numbers: Numbers = np.searchsorted(self._bounds, partition_indexes, side="right") - 1
+        return numbers
+
+    def first(self, partition_indexes: Numbers) -> Numbers:
+        """Return the index of partition 0 of the topic of each partition index."""
+        return self._bounds[self.topic_numbers(partition_indexes)]
+
+    def sizes(self, partition_indexes: Numbers) -> Numbers:
+        """Return the number of partitions of the topic of each partition index."""
+        return np.diff(self._bounds)[self.topic_numbers(partition_indexes)]
+
+    @cached_property
+    def _bounds(self) -> Numbers:
+        """The partition index at which each topic begins, and that at which the last one ends."""
+        return np.cumsum([0, *self.counts])
 
 
 def dispatch(
@@ -146,22 +173,22 @@ def dispatch(
     """
     rows = mutations.num_rows
     versions, commit_ts = (numbers(mutations.column(name)) for name in ("table_version", "commit_ts"))
-    topic = np.zeros(rows, np.int64)
-    partition = np.zeros(rows, np.int64)
+    first, partition = np.zeros((2, rows), np.int64)
     keys, order = [pa.array([], pa.string())], [np.zeros(0, np.int64)]
     for version in np.unique(versions).tolist():
         route, concerned = routes[version], np.flatnonzero(versions == version)
-        hashed = _hashes(mutations, route, concerned, commit_ts)
-        topic[concerned] = topic_partitions.topics.index(route.topic)
-        partition[concerned] = hashed % topic_partitions.partitions
+        hashed, indexes = _hashes(mutations, route, concerned, commit_ts), topic_partitions.of(route.topic)
+        first[concerned] = indexes.start
+        partition[concerned] = hashed % len(indexes)
         by_table = route.rule == "table"
         keys.append(
             pa.repeat(route.table_key, len(concerned)) if by_table else pa.array(hashed).cast(pa.string())
         )
         order.append(concerned)
+    topics = pa.array(topic_partitions.topics, pa.string())
     given = {
-        "partition_index": topic * topic_partitions.partitions + partition,
-        "topic": pa.array(topic_partitions.topics, pa.string()).take(pa.array(topic)),
+        "partition_index": first + partition,
+        "topic": topics.take(pa.array(topic_partitions.topic_numbers(first))),
         "partition": partition,
         "kind": np.full(rows, int(Kind.ROW)),
         "dispatch_key": pa.concat_arrays(keys).take(pa.array(np.argsort(np.concatenate(order)))),
@@ -169,6 +196,25 @@ def dispatch(
         **dict.fromkeys(("restart_epoch", "kind_order", "delivery_no"), np.zeros(rows, np.int64)),
     }
     return event_batch({**{name: mutations.column(name) for name in mutations.schema.names}, **given}, rows)
+
+
+def rows_elsewhere(events: EventBatch, topic_partitions: TopicPartitions) -> EventBatch:
+    """Return the places that the rows of other partitions have in partition 0 of their topic.
+
+    :param events: shape ``EVENT_STREAM``, in any order.
+    :return: the same shape; the kind is ``ROW_ELSEWHERE``, and the delivery key that of the row, which no
+        event of partition 0 has.
+    """
+    elsewhere = (numbers(events.column("kind")) == Kind.ROW) & (numbers(events.column("partition")) > 0)
+    rows = events.filter(pa.array(elsewhere))
+    count, copied = rows.num_rows, ("topic", "commit_ts", "table_version", "table_id", *DELIVERY_KEY)
+    first = topic_partitions.first(numbers(rows.column("partition_index")))
+    given = {
+        "partition_index": first,
+        "partition": np.zeros(count, np.int64),
+        "kind": np.full(count, ROW_ELSEWHERE),
+    }
+    return event_batch({**{name: rows.column(name) for name in copied}, **given}, count)
 
 
 def event_batch(columns: Mapping[str, pa.Array | Numbers], rows: int) -> EventBatch:

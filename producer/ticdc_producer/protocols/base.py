@@ -13,6 +13,7 @@ from ticdc_producer.model.table import TableInfo
 if TYPE_CHECKING:  # decoders need no Arrow, and are quick to load without it
     import pyarrow as pa
 
+    from ticdc_producer.protocols.arrow_text import Numbers
     from ticdc_producer.protocols.encoded_rows import EncodedRows
     from ticdc_producer.protocols.message_batch import MessageBatch
 
@@ -98,6 +99,21 @@ class Encoder(Protocol):
 
     @property
     def fidelity(self) -> Fidelity: ...
+
+
+class DescribingEncoder(Encoder, Protocol):
+    """An encoder whose messages about tables follow from the rows of other partitions, too."""
+
+    def descriptions(
+        self, tables: Sequence[TableInfo], numbers: Numbers, commit_ts: Numbers
+    ) -> Mapping[int, Message]:
+        """Return the messages that describe tables by the index of the row that each precedes, in row order.
+
+        :param tables: the tables by number.
+        :param numbers: table number of each of the next rows of the topic.
+        :param commit_ts: TSO of each row.
+        """
+        ...
 
 
 class Decoder(Protocol):

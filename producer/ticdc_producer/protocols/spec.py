@@ -188,6 +188,9 @@ class ProtocolSpec:
         messages do not describe their columns.
     :param describing: the rows of a column of message values that may describe table versions, found without
         a look at each value.
+    :param describes_in_first: whether, with these options of the codec, partition 0 of a topic has the
+        messages that describe tables, for the rows of all partitions. The encoder is then a
+        ``DescribingEncoder``.
     :param file_format: the form in which the storage sink writes it; None if it does not.
     :param log_lines: a message of a partition (number, key, value) as lines of a consumer's log, for the
         preview of a run.
@@ -220,6 +223,7 @@ class ProtocolSpec:
     signature: Signature | None = None
     described_versions: Callable[[bytes], frozenset[Hashable]] | None = None
     describing: Callable[[pa.Array], pa.Array] = _every_row
+    describes_in_first: Callable[[Options], bool] = lambda _: False
     file_format: FileFormat | None = None
     log_lines: Callable[[int, bytes, bytes], list[str]] | None = None
     benchmark: tuple[BenchmarkLine, ...] = ()

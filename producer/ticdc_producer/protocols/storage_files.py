@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from zlib import crc32
 
 import pyarrow as pa
@@ -235,9 +236,7 @@ def _error(expected: str) -> DecodeError:
 
 METADATA = "metadata"
 """The file that contains the commit-ts up to which all rows have been written."""
-INDEX = "meta/CDC.index"
-"""Path in a directory of data files; the file contains the name of the last data file."""
-_DATA = re.compile(r"CDC([0-9]{6,20})\.[a-z]{1,10}")
+_DATA = re.compile(r"CDC(?:_(.+)_)?([0-9]{6,20})\.[a-z]{1,10}")
 _SCHEMA = re.compile(r"schema_([0-9]{1,20})_([0-9]{10})\.json")
 
 
@@ -249,31 +248,59 @@ class SchemaName:
     checksum: int
 
 
-def schema_path(file: SchemaFile) -> str:
-    """Return ``SCHEMA/meta/…`` for DDL of a database, otherwise ``SCHEMA/TABLE/meta/…``."""
-    folder = f"{file.schema}/{file.table}" if file.table else file.schema
-    return f"{folder}/meta/schema_{file.version}_{file.checksum:010}.json"
+@dataclass(frozen=True, slots=True)
+class DataName:
+    """The parts of the name of a data file.
+
+    :param dispatcher: id of the dispatcher that wrote it; empty unless ``enable-table-across-nodes`` is on.
+    :param number: counted from 1 in each directory, for each dispatcher.
+    """
+
+    dispatcher: str
+    number: int
 
 
-def version_folder(schema: str, table: str, version: int) -> str:
-    """Return the directory of one table version's rows. Partitions and dates are directories in it."""
-    return f"{schema}/{table}/{version}"
+def schema_path(file: SchemaFile, folder: str = "") -> str:
+    """Return ``SCHEMA/meta/…`` for DDL of a database, otherwise ``SCHEMA/TABLE/meta/…``.
+
+    :param folder: the directory of the table, if it is another one.
+    """
+    own = f"{file.schema}/{file.table}" if file.table else file.schema
+    return f"{folder or own}/meta/schema_{file.version}_{file.checksum:010}.json"
 
 
-def data_name(number: int, width: int, extension: str) -> str:
+def dispatcher_id(table: str) -> str:
+    """Return the id of the dispatcher of a table in the form of TiCDC's random ids: two numbers of 64 bits.
+
+    :param table: the directory of the table, and of its partition.
+    """
+    digest = sha256(table.encode()).digest()
+    return "".join(str(int.from_bytes(digest[start : start + 8], "big")) for start in (0, 8))
+
+
+def data_name(number: int, width: int, extension: str, dispatcher: str = "") -> str:
     """Return the name of a data file.
 
     :param number: counted from 1 in each directory.
     :param width: minimum number of digits.
     :param extension: with its dot.
+    :param dispatcher: id of the dispatcher, if names contain it.
     """
-    return f"CDC{number:0{width}}{extension}"
+    return f"CDC{dispatcher and f'_{dispatcher}_'}{number:0{width}}{extension}"
 
 
-def data_number(name: str) -> int | None:
-    """Return the number of a data file by its name; None for other files."""
+def parse_data_name(name: str) -> DataName | None:
+    """Return the parts of a data file's name; None for other files."""
     match = _DATA.fullmatch(name)
-    return int(match[1]) if match else None
+    return DataName(match[1] or "", int(match[2])) if match else None
+
+
+def index_path(dispatcher: str = "") -> str:
+    """Return the path, in a directory of data files, of the file with the name of the last one.
+
+    :param dispatcher: id of the dispatcher, if names contain it.
+    """
+    return f"meta/CDC{dispatcher and f'_{dispatcher}'}.index"
 
 
 def schema_name(name: str) -> SchemaName | None:

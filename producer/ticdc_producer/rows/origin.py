@@ -24,7 +24,7 @@ from ticdc_producer.targets.golden import read as golden
 from ticdc_producer.targets.golden.parquet import message_groups, parquet_parts, read_group
 from ticdc_producer.targets.golden.write import MESSAGE_FILES
 from ticdc_producer.targets.record_batches import record_batches, with_table_schemas
-from ticdc_producer.targets.storage.read import list_storage, reading_options, storage_rows
+from ticdc_producer.targets.storage.read import listing_of, reading_options, storage_rows
 from ticdc_producer.verifier.consumer_state.plan import expected_tables
 
 TABLE_DESCRIPTIONS = "table_descriptions"
@@ -171,7 +171,7 @@ def storage_folder(
     :param tables: the tables whose definition is known, by ``SCHEMA.TABLE``.
     :param expected: of the scenario whose rows these are.
     """
-    listing = list_storage(changefeed.sink_uri.path, changefeed.protocol)
+    listing = listing_of(changefeed)
     options = changefeed.codec_options()
     rows = storage_rows(LocalEngine(), listing, changefeed.protocol, options)
     reading = reading_options(listing, options)

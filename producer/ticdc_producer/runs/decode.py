@@ -191,10 +191,13 @@ def _records(
 
 def _storage_events(changefeed: Changefeed) -> Iterator[DecodedRow]:
     """Yield the events of a storage folder in replay order; its DDLs are in schema files."""
-    from ticdc_producer.targets.storage.read import list_storage, reading_options, records
+    from ticdc_producer.targets.storage.read import listing_of, reading_options, records
 
-    options = changefeed.codec_options()
-    listing = list_storage(changefeed.sink_uri.path, changefeed.protocol)
+    options, listing = changefeed.codec_options(), listing_of(changefeed)
+    if listing.unread and not listing.data:
+        problem = listing.unread[0]
+        hint = "the sink URI and the changefeed file have to be those of the folder"
+        raise FolderError(f"{problem.path}: {problem.what}", path=listing.uri, hint=hint)
     decoder = registry.decoder(changefeed.protocol, reading_options(listing, options))
     for record in records(listing, changefeed.protocol, options):
         yield from event_rows(record, decoder)

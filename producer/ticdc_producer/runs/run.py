@@ -51,6 +51,14 @@ def started(targets: Sequence[Target]) -> Iterator[None]:
         yield
 
 
+def _for_existing_topics(job: Job, options: RunOptions) -> Job:
+    if job.changefeed.sink_uri.embedded or options.dry_run or options.replace:
+        return job  # the Kafka client is not needed
+    from ticdc_producer.runs.targets.run_topics import for_existing_topics
+
+    return for_existing_topics(job)
+
+
 def _targets(job: Job, options: RunOptions) -> list[Target]:
     uri = job.changefeed.sink_uri
     if uri.kind is SinkKind.STORAGE:
@@ -275,7 +283,7 @@ def run_job(job: Job, options: RunOptions) -> RunReport:
     """
     if options.messages_only:
         check_times_are_known(job)
-    job = with_fitted_faults(job)
+    job = with_fitted_faults(_for_existing_topics(job, options))
     targets = checked_targets(job, options)
     on_status = options.on_status
     history = job.history

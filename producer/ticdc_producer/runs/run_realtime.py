@@ -19,7 +19,7 @@ from ticdc_producer.runs.rate import Slice, SystemClock, WallClock, realtime_job
 from ticdc_producer.runs.run_options import OnStatus, RunOptions, check_sink_options, ignore_status
 from ticdc_producer.runs.run_report import RunReport, report_of
 from ticdc_producer.runs.targets.kafka import KafkaTarget
-from ticdc_producer.runs.targets.run_topics import RunTopics, prepare_topics
+from ticdc_producer.runs.targets.run_topics import RunTopics, for_existing_topics, prepare_topics
 from ticdc_producer.runs.targets.target import attach_verdict
 from ticdc_producer.runs.verification import OnVerdict, ignore_verdict
 from ticdc_producer.scenario.load import ScenarioSource
@@ -84,6 +84,7 @@ def run_realtime(
     )
     options = RunOptions(append=append, keep=keep, engine=engine, on_status=on_status, on_verdict=on_verdict)
     check_sink_options(job, options)
+    job = for_existing_topics(job)
     target = KafkaTarget(job, options)
     target.check()
     on_status(f"scenario {job.scenario.name}: {job.history.row_changes} row changes")

@@ -93,7 +93,7 @@ def verify_messages(
     own = schemas or ({} if job is None else job.known_schemas)
     of_folder = changefeed.model_copy(update={"schema_registry": ""}) if schemas else changefeed
     decode_options = with_schemas(decode_options, of_folder, messages.rows, own)
-    decode_options, eventless = _described(messages.rows, changefeed.spec, decode_options)
+    decode_options, eventless = _described(messages.rows, changefeed, decode_options)
     decode = event_decoder(changefeed.protocol, decode_options, claims)
     if topics is None:
         topics = _topics(messages.rows) if job is None else job.stream.topic_partitions.topics
@@ -124,26 +124,27 @@ EVENTS_ALONE = {"bytes of messages": "the decoded events alone are compared here
 
 
 def _described(
-    messages: Dataset, spec: ProtocolSpec, options: Options
+    messages: Dataset, changefeed: Changefeed, options: Options
 ) -> tuple[Options, EventlessMessages | None]:
     """Add the table schemas in the messages to the options, and return the messages without events.
 
     Both are found in one pass.
     """
+    spec, by_partition = changefeed.spec, changefeed.describes_in_first
     digests = wire_digests(spec.name, options, canonical=True)
     eventless = _eventless(spec, digests)
     if eventless is None or spec.described_versions is None:
         return with_table_schemas(messages, spec.name, options), None
 
     def of_part(_part: Part, batches: Batches) -> tuple[list[bytes], EventlessMessages]:
-        own, others = TableDescriptions(spec), EventlessMessages()
+        own, others = TableDescriptions(spec), EventlessMessages(by_partition)
         for batch in batches:
             described = described_rows(spec, batch)
             own.add(filter(None, described.column("value").to_pylist()))
             others.add(described, eventless)
         return own.values, others
 
-    descriptions, total = TableDescriptions(spec), EventlessMessages()
+    descriptions, total = TableDescriptions(spec), EventlessMessages(by_partition)
     for values, others in messages.select(*_MESSAGE).results(of_part):
         descriptions.add(values)
         total.merge([others])

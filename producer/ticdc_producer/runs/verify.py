@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +10,6 @@ from typing import Any
 
 from ticdc_producer.config import Changefeed, ConfigSource, SinkKind
 from ticdc_producer.config.kafka_properties import parse_kafka_properties
-from ticdc_producer.config.sink_uri import parse_sink_uri
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, Estimate, choose_engine, translate_worker_errors
 from ticdc_producer.oracle.folder import FolderContent, FolderOracle, folder_content
@@ -117,7 +117,7 @@ def verify(
     )
     if changefeed.sink_uri.kind is not SinkKind.STORAGE:
         file = None if messages is None else Path(messages)
-        return _verify_topics(changefeed, job, file, options, named=_partitions_of(sink_uri))
+        return _verify_topics(changefeed, job, file, options)
     check_options("verify", {**given, "inject": () if job is None else job.traps}, STORAGE)
     return verify_storage(
         changefeed,
@@ -154,36 +154,33 @@ class _Options:
         return EngineStart(choose_engine(self.engine, estimate), estimate.rows, self.on_status)
 
 
-def _partitions_of(sink_uri: str | None) -> int:
-    """Return ``partition-num`` of a sink URI, 0 if it is not set."""
-    return 0 if sink_uri is None else int(parse_sink_uri(sink_uri).parameters.get("partition-num") or 0)
+def _for_topics(changefeed: Changefeed, ranges: Sequence[OffsetRange]) -> Changefeed:
+    """Return the changefeed for the partitions of the topics that are read.
 
-
-def _used_partitions(ranges: Sequence[OffsetRange], named: int) -> int:
-    """Return how many partitions of a topic its rows are divided among.
-
-    :param named: ``partition-num``, which counts if no partition after these has messages; 0: not known.
+    ``partition-num`` counts if no partition of the sink URI's topic after these has messages.
     """
-    count = max(part.partition for part in ranges) + 1
-    others_empty = all(part.start == part.end for part in ranges if part.partition >= named)
-    return min(named, count) if named and others_empty else count
+    counts = Counter(part.topic for part in ranges)
+    topic, named = changefeed.sink_uri.topic, changefeed.partition_num
+    after = (part for part in ranges if part.topic == topic and part.partition >= named)
+    uses_first = changefeed.sets_partition_num and all(part.start == part.end for part in after)
+    number = min(named, counts[topic]) if uses_first else counts[topic]
+    number = number or named  # a file of messages may have other topics alone
+    return changefeed.model_copy(update={"partition_num": number}).with_topics({**counts, topic: number})
 
 
-def _verify_topics(
-    changefeed: Changefeed, job: Job | None, file: Path | None, options: _Options, *, named: int
-) -> Verdict:
+def _verify_topics(changefeed: Changefeed, job: Job | None, file: Path | None, options: _Options) -> Verdict:
     topic = changefeed.sink_uri.topic
     topics = [topic] if job is None else job.stream.topic_partitions.topics
     if file is None:
         ranges = whole_topics(brokers_of(changefeed), topics)
     else:
+        named = changefeed.partition_num if changefeed.sets_partition_num else 0
         ranges = file_ranges(file, topic, named)
         topics = [*dict.fromkeys(part.topic for part in ranges)] if job is None else topics
     if options.strictness.from_beginning:
         check_beginning(ranges)
-    used = _used_partitions(ranges, named)
-    ranges = [part for part in ranges if part.partition < used]
-    changefeed = changefeed.model_copy(update={"partition_num": used})
+    changefeed = _for_topics(changefeed, ranges)
+    ranges = [part for part in ranges if part.partition < changefeed.partitions_of(part.topic)]
     job = None if job is None else replace(job, changefeed=changefeed)
     number = sum(part.end - part.start for part in ranges)
     start = options.started(Estimate(events=number, rows=max_rows(changefeed, number)), job)

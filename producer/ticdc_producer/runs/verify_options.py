@@ -119,7 +119,7 @@ def verify_options(
         fidelity=fidelity,
         profile=changefeed.profile,
         rules=rules,
-        partitions=dict.fromkeys(topics, changefeed.partition_num),
+        partitions={topic: changefeed.partitions_of(topic) for topic in topics},
         ddl_broadcast=changefeed.ddl_to_all_partitions,
         strict_table_order=strictness.strict_table_order,
         raw_key_update=changefeed.output_raw_change_event,

@@ -97,9 +97,11 @@ class UpstreamLog:
         """Return all changes (shape ``CHANGE_LOG``), in no order."""
         return united([self._sql(engine), *(source.changes(engine) for source in self.sources)])
 
-    def divided_source(self, faults: EventFaults | None) -> DividedSource | None:
+    def divided_source(self, plan: StreamPlan, faults: EventFaults | None) -> DividedSource | None:
         """Return the only source if it divides its events with such faults; None: a shuffle divides them."""
-        if len(self.sources) != 1 or self.row_events is not None or not (faults is None or faults.is_local):
+        if len(self.sources) != 1 or self.row_events is not None or plan.describes_in_first:
+            return None
+        if faults is not None and not faults.is_local:
             return None
         (source,) = self.sources
         return source if isinstance(source, DividedSource) and source.is_divided else None

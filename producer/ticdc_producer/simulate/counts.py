@@ -22,7 +22,7 @@ from ticdc_producer.errors import EncodeError
 from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.faults.event_traps import SegmentTrap, integers
 from ticdc_producer.faults.illegal_event import DROPPED
-from ticdc_producer.model.event import MessageNote
+from ticdc_producer.model.event import ROW_ELSEWHERE, MessageNote
 from ticdc_producer.model.shapes import EventBatch, EventOffsetBatch
 from ticdc_producer.simulate.job import Job
 from ticdc_producer.targets.encode import Rejection
@@ -166,9 +166,10 @@ class PartitionFaults:
         ordinal of the event after it.
         """
         for events in faulted_events:
-            in_stream = integers(events, "kind") != DROPPED
-            ordinals = self._sent + np.cumsum(in_stream) - in_stream
-            self._sent += int(in_stream.sum())
+            kinds = integers(events, "kind")
+            in_stream, carried = kinds != DROPPED, ~np.isin(kinds, [DROPPED, ROW_ELSEWHERE])
+            ordinals = self._sent + np.cumsum(carried) - carried
+            self._sent += int(carried.sum())
             faulty = np.flatnonzero(events.column("fault").is_valid().to_numpy(zero_copy_only=False))
             rows = events.select(["fault", "restart_epoch", "commit_ts"]).take(pa.array(faulty)).to_pylist()
             for row, ordinal in zip(rows, ordinals[faulty].tolist(), strict=True):

@@ -17,11 +17,12 @@ import pyarrow as pa
 from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.faults.catalogue import trap
 from ticdc_producer.faults.event_context import table_metadata
-from ticdc_producer.faults.event_traps import SegmentTrap, integers
+from ticdc_producer.faults.event_traps import SegmentTrap, integers, selected_events
 from ticdc_producer.faults.fault_plan import FaultPlan, IllegalFault
 from ticdc_producer.faults.illegal_event import EventGroup, IllegalEventTrap
 from ticdc_producer.faults.legal import moved_tables
 from ticdc_producer.faults.stage import EventFaults
+from ticdc_producer.model.event import ROW_ELSEWHERE
 from ticdc_producer.model.shapes import EVENT_STREAM, EventBatch
 from ticdc_producer.pipeline.row_images import Numbers
 from ticdc_producer.simulate.job import Job
@@ -57,6 +58,7 @@ class FaultPositions:
             simulation = Simulation.of(self.job, LocalEngine())
             ordered = ordered_events(simulation.log, self.job.stream, simulation.engine, stack)
             events = pa.concat_batches([pa.RecordBatch.from_pylist([], EVENT_STREAM), *ordered.batches()])
+        events = selected_events(events, integers(events, "kind") != ROW_ELSEWHERE)
         segments = self.plan.segments.numbers(integers(events, "deliver_after_ts"))
         order = np.argsort(segments, kind="stable")
         return events.take(pa.array(order)), segments[order]
@@ -74,7 +76,7 @@ class FaultPositions:
         return of_segments
 
     def _stage(self, plan: FaultPlan) -> EventFaults:
-        return EventFaults(plan, self.job.history.catalog, self.job.changefeed.partition_num)
+        return EventFaults(plan, self.job.history.catalog, self.job.stream.topic_partitions)
 
     def takes_legal(self, name: str, segment: int) -> bool:
         """Return whether a trap of whole segments may be in a segment, and has an effect there."""
@@ -106,10 +108,11 @@ class FaultPositions:
         definition, (events, numbers) = trap(name), self._by_segment
         if not isinstance(definition, IllegalEventTrap) or not events.num_rows:
             return []
-        partitions = self.job.changefeed.partition_num
-        edit = definition.edit(EventGroup(events, table_metadata(self.job.history.catalog), partitions))
-        segments: list[int] = numbers[edit.fits].tolist()
-        return [] if edit.several and partitions == 1 else segments
+        partitions = self.job.stream.topic_partitions
+        group = EventGroup(events, table_metadata(self.job.history.catalog), partitions)
+        edit = definition.edit(group)
+        segments: list[int] = numbers[edit.fits & group.in_several if edit.several else edit.fits].tolist()
+        return segments
 
     def message_positions(self, name: str, segments: Collection[int]) -> list[tuple[int, int]]:
         """Return segments and partitions in which an illegal trap of messages has an effect.
@@ -124,19 +127,15 @@ class FaultPositions:
         return []
 
     def _message_positions(self, name: str, tried: Iterable[range]) -> list[tuple[int, int]]:
-        topics = self.job.stream.topic_partitions.topics
-        partitions = self.job.changefeed.partition_num
+        partitions = self.job.stream.topic_partitions
         faults = [
             IllegalFault(name, number, segments, partition_index=index)
             for number, segments in enumerate(tried)
-            for index in range(len(topics) * partitions)
+            for index in range(len(partitions))
         ]
         plan = replace(self.plan, rates={}, segment_rates={}, fixed={}, illegal=tuple(faults))
         return [
-            (
-                self.plan.segments.of(row["commit_ts"]),
-                topics.index(row["topic"]) * partitions + row["partition"],
-            )
+            (self.plan.segments.of(row["commit_ts"]), partitions.of(row["topic"])[row["partition"]])
             for row in injected_rows(self.job, plan)
         ]
 

@@ -93,7 +93,7 @@ class Job:
         """
         if self.faults is None:
             return None
-        return EventFaults(self.faults, self.history.catalog, self.changefeed.partition_num, illegal)
+        return EventFaults(self.faults, self.history.catalog, self.stream.topic_partitions, illegal)
 
     def message_faults(self) -> MessageFaults | None:
         """Return the stage that injects faults into the messages."""
@@ -101,8 +101,7 @@ class Job:
             return None
         return MessageFaults(
             plan=self.faults,
-            topics=self.stream.topic_partitions.topics,
-            partitions=self.changefeed.partition_num,
+            partitions=self.stream.topic_partitions,
             protocol=self.changefeed.protocol,
             options={**self.options, **({"schemas": self.known_schemas} if self.schemas else {})},
         )

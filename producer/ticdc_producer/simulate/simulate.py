@@ -73,17 +73,17 @@ class Simulation:
         :param illegal: whether to inject illegal faults of events.
         :param stack: removes the data stored for the stream.
         """
-        faults = self.job.event_faults(illegal=illegal)
-        if faults is not None and self.log.row_events is None and self.log.divided_source(faults) is None:
+        faults, plan = self.job.event_faults(illegal=illegal), self.job.stream
+        if faults is not None and self.log.row_events is None and not self.log.divided_source(plan, faults):
             # To inject faults, they are read several times.
-            self.log = self.log.with_stored_rows(self.engine, self.job.stream, stack)
-        return ordered_events(self.log, self.job.stream, self.engine, stack, faults)
+            self.log = self.log.with_stored_rows(self.engine, plan, stack)
+        return ordered_events(self.log, plan, self.engine, stack, faults)
 
     @property
     def is_divided(self) -> bool:
         """Whether the events are drawn by the part that encodes them, which takes less time than to store
         them."""
-        return self.log.divided_source(self.job.event_faults()) is not None
+        return self.log.divided_source(self.job.stream, self.job.event_faults()) is not None
 
     def correct_events(self, faulted: Dataset, stack: ExitStack) -> Dataset:
         """Return the event stream with legal faults, without illegal ones.

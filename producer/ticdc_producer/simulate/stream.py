@@ -19,7 +19,7 @@ from ticdc_producer.faults.legal import moved_tables
 from ticdc_producer.faults.stage import EventFaults
 from ticdc_producer.model.shapes import DELIVERY_KEY, EVENT_STREAM
 from ticdc_producer.pipeline.control_events import regular_resolved_events
-from ticdc_producer.pipeline.delivery import TopicPartitions, in_delivery_order
+from ticdc_producer.pipeline.delivery import TopicPartitions, in_delivery_order, rows_elsewhere
 from ticdc_producer.pipeline.event_stream import StreamPlan, single_control_events
 from ticdc_producer.simulate.change_log import UpstreamLog
 
@@ -35,16 +35,32 @@ def ordered_events(
 ) -> Dataset:
     """Return the event stream (shape ``EVENT_STREAM``), divided by partition and in delivery order.
 
+    If ``plan.describes_in_first``, it has the places of rows of other partitions (``ROW_ELSEWHERE``).
+
     :param faults: injects faults. Removed events remain, with the kind ``illegal_event.DROPPED``.
     :param stack: removes the data stored for the stream.
     """
-    if (source := log.divided_source(faults)) is not None:
+    if (source := log.divided_source(plan, faults)) is not None:
         return source.ordered_events(engine, plan, log.few, faults)
     events = log.rows(engine, plan, stack).union(_control_events(engine, plan))
     if faults is None:
-        return _in_order(events, plan.topic_partitions)
-    ordered = _in_order(_with_faults(events, faults), plan.topic_partitions, faultless=False)
+        return _in_order(_with_elsewhere(events, plan), plan.topic_partitions)
+    faulty = _with_elsewhere(_with_faults(events, faults), plan)
+    ordered = _in_order(faulty, plan.topic_partitions, faultless=False)
     return ordered.map(faults.reordered, EVENT_STREAM) if faults.reorders else ordered
+
+
+def _with_elsewhere(events: Dataset, plan: StreamPlan) -> Dataset:
+    """Add the places of rows of other partitions, if partition 0 needs them; they have no images."""
+    if not plan.describes_in_first:
+        return events
+
+    def with_places(batches: Batches) -> Batches:
+        for batch in batches:
+            yield batch
+            yield rows_elsewhere(batch, plan.topic_partitions)
+
+    return events.map(with_places, EVENT_STREAM)
 
 
 def _control_events(engine: Engine, plan: StreamPlan) -> Dataset:

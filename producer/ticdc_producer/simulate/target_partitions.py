@@ -62,7 +62,7 @@ class TargetPartition:
 
     @property
     def _partition(self) -> int:
-        return self.index % self.stream.topic_partitions.partitions
+        return self.stream.topic_partitions.name(self.index)[1]
 
     def _routes(self, plan: GeneratePlan) -> list[Route]:
         """Return the routes of the table's versions that are replicated."""
@@ -82,7 +82,8 @@ class TargetPartition:
         # Spark computes expressions; a TIMESTAMP is hashed in the changefeed's time zone.
         if any(column.expression or column.column.type == MySQLType.TIMESTAMP for column in columns):
             return None
-        return _Dispatch(plan, routes[0], tuple(columns), self.stream.topic_partitions.partitions)
+        partitions = len(self.stream.topic_partitions.of(routes[0].topic))
+        return _Dispatch(plan, routes[0], tuple(columns), partitions)
 
 
 def _versions(plan: GeneratePlan) -> list[int]:

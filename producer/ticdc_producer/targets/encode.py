@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol, TypedDict
+from typing import Protocol, TypedDict, cast
 
 import pyarrow as pa
 
@@ -15,6 +15,7 @@ from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Message, MessageNote
 from ticdc_producer.protocols import registry
+from ticdc_producer.protocols.base import DescribingEncoder
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.spec import Options
 from ticdc_producer.protocols.wire import WireDigests
@@ -58,6 +59,11 @@ class EncodePlan:
     skip_rejected: bool = False
     faults: MessageStage | None = None
     wire: WireDigests | None = None
+
+    @property
+    def describes_in_first(self) -> bool:
+        """Whether messages of partition 0 that describe tables follow from the rows of all partitions."""
+        return registry.protocol_spec(self.protocol).describes_in_first(self.options)
 
     @property
     def claim_storage(self) -> str:
@@ -123,9 +129,12 @@ class PartitionEncoder:
 
     def _encoded(self, batches: Iterable[pa.RecordBatch]) -> Iterator[MessageBatch]:
         encoder = registry.encoder(self._plan.protocol, self._plan.options)
+        describes = self._plan.describes_in_first and self._partition == 0
+        describer = cast("DescribingEncoder", encoder) if describes else None
         catalog = self._plan.catalog
         bounded = (part for batch in batches for part in row_batches.bounded_batches(batch, catalog))
-        parts = (self._without_rejected(row_batches.encoded(part, encoder, catalog)) for part in bounded)
+        encoded = (row_batches.encoded(part, encoder, catalog, describer) for part in bounded)
+        parts = map(self._without_rejected, encoded)
         for first in parts:
             yield from Interleaver(encoder).batches(_until_barrier(first, parts))
 
@@ -135,8 +144,9 @@ class PartitionEncoder:
         if part.rows is None or not part.rows.statuses:
             return part
         rejected = dict(part.rows.rejected()) if self._plan.skip_rejected else {}
+        events_before = part.events_before
         for row, status in sorted(part.rows.statuses.items()):
-            event = start + row + int(part.before[row])
+            event = start + row + int(events_before[row])
             if row in rejected:
                 self.rejected[event] = rejected[row]
             elif status.handle_key_only:

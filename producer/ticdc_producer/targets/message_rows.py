@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ticdc_producer.model import tso
-from ticdc_producer.model.event import Kind
+from ticdc_producer.model.event import ROW_ELSEWHERE, Kind
 from ticdc_producer.model.shapes import (
     CARRIED,
     EVENT_STREAM,
@@ -161,9 +161,9 @@ class PendingEvents:
         :param batches: with at least the columns of events in ``CARRIED``.
         """
         for batch in batches:
-            if batch.num_rows:
-                self._held.append((self._read, batch))
-                self._read += batch.num_rows
+            if (carried := _carried(batch)).num_rows:
+                self._held.append((self._read, carried))
+                self._read += carried.num_rows
             yield batch
 
     def at_offsets(self, offsets: EventOffsetBatch) -> Iterator[pa.RecordBatch]:
@@ -198,6 +198,12 @@ class PendingEvents:
         self._latest.extend(begins[begins > highest[:-1]][-(self._latest.maxlen or 1) :].tolist())
         while len(self._held) > 1 and self._held[1][0] <= self._latest[0]:
             self._held.popleft()
+
+
+def _carried(events: EventBatch) -> pa.RecordBatch:
+    """Return the events without the places of rows of other partitions."""
+    elsewhere = pc.is_in(events.column("kind"), pa.array([ROW_ELSEWHERE], pa.int8()))
+    return events.filter(pc.invert(elsewhere)) if pc.any(elsewhere).as_py() else events
 
 
 @dataclass

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ticdc_producer.model.catalog import Catalog
-from ticdc_producer.model.event import Kind, Message, Op
+from ticdc_producer.model.event import ROW_ELSEWHERE, Kind, Message, Op
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64
-from ticdc_producer.protocols.base import Encoder, RowBatch
+from ticdc_producer.protocols.base import DescribingEncoder, Encoder, RowBatch
 from ticdc_producer.protocols.encoded_rows import EncodedRows, merge_by_position
 from ticdc_producer.protocols.message_batch import MessageBatch, from_messages, interleave
 
@@ -61,7 +63,8 @@ class EncodedPart:
     """The encoded events of one Arrow batch, without those that the protocol does not send.
 
     :param rows: row changes in order; None if there are none.
-    :param barriers: messages of DDL and resolved events, in order.
+    :param barriers: messages of DDL and resolved events, and those that describe tables of a topic in its
+        partition 0, in order.
     :param before: number of barriers before each row.
     """
 
@@ -70,7 +73,13 @@ class EncodedPart:
     before: Numbers
 
     def __len__(self) -> int:
-        return len(self.before) + len(self.barriers)
+        """Return the number of events."""
+        return len(self.before) + sum(message.events for message in self.barriers)
+
+    @property
+    def events_before(self) -> Numbers:
+        """Number of DDL and resolved events before each row."""
+        return np.cumsum([0, *(message.events for message in self.barriers)])[self.before]
 
     @property
     def ends_with_barrier(self) -> bool:
@@ -83,22 +92,48 @@ class EncodedPart:
         return EncodedPart(rows, self.barriers, np.delete(self.before, indexes))
 
 
-def encoded(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> EncodedPart:
+def encoded(
+    batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog, describer: DescribingEncoder | None = None
+) -> EncodedPart:
     """Encode the events of one Arrow batch.
 
     :param batch: with the columns of ``EVENTS_ARROW``, in delivery order. The kinds row, resolved, row give
         two rows with ``before == [0, 1]``.
+    :param describer: the encoder, if messages that describe tables follow from the rows of all partitions;
+        the batch then has the places of the other partitions' rows.
     """
-    is_row = as_int64(batch.column("kind")) == int(Kind.ROW)
-    barrier_indexes = np.flatnonzero(~is_row)
-    others = batch.select(["kind", "commit_ts", "ddl"]).take(pa.array(barrier_indexes)).to_pylist()
-    messages = [_barrier(encoder, catalog, **other) for other in others]
-    sent = barrier_indexes[[message is not None for message in messages]] if messages else barrier_indexes
+    kinds = as_int64(batch.column("kind"))
+    barriers = {index: _barrier(encoder, catalog, **batch_row) for index, batch_row in _others(batch, kinds)}
+    sent = [(index, message) for index, message in barriers.items() if message is not None]
+    if describer is not None:
+        # A description precedes the row or barrier of its index; a row's place has no barrier.
+        sent = sorted([*sent, *_descriptions(batch, kinds, describer, catalog)], key=itemgetter(0))
     return EncodedPart(
         rows=_rows(batch, encoder, catalog),
-        barriers=[message for message in messages if message is not None],
-        before=np.searchsorted(sent, np.flatnonzero(is_row)),
+        barriers=[message for _, message in sent],
+        before=np.searchsorted(
+            np.array([index for index, _ in sent], np.int64), np.flatnonzero(kinds == Kind.ROW), side="right"
+        ),
     )
+
+
+def _others(batch: pa.RecordBatch, kinds: Numbers) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield index and content of each DDL and resolved event."""
+    indexes = np.flatnonzero((kinds != Kind.ROW) & (kinds != ROW_ELSEWHERE))
+    rows = batch.select(["kind", "commit_ts", "ddl"]).take(pa.array(indexes)).to_pylist()
+    return zip(indexes.tolist(), rows, strict=True)
+
+
+def _descriptions(
+    batch: pa.RecordBatch, kinds: Numbers, describer: DescribingEncoder, catalog: Catalog
+) -> Iterator[tuple[int, Message]]:
+    """Yield the messages that describe tables, with the index of the row or place that each precedes."""
+    indexes = np.flatnonzero((kinds == Kind.ROW) | (kinds == ROW_ELSEWHERE))
+    if not len(indexes):
+        return
+    versions, times = (as_int64(batch.column(name))[indexes] for name in ("table_version", "commit_ts"))
+    for row, message in describer.descriptions(catalog.tables, versions, times).items():
+        yield int(indexes[row]), message
 
 
 def _rows(batch: pa.RecordBatch, encoder: Encoder, catalog: Catalog) -> EncodedRows | None:

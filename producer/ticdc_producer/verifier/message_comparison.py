@@ -87,12 +87,15 @@ class MessageComparison:
     def with_eventless(self, comparison: Comparison) -> Comparison:
         """Return a comparison of events with the differences of the messages without events.
 
-        The different messages of a topic are compared, whatever their number and partitions.
+        The different messages of a topic are compared, whatever their number; their partitions are compared
+        if the protocol's options fix them.
         """
         delivered = self.wire.delivered_eventless
         if self.wire.eventless is None or delivered is None:
             return comparison
-        expected = eventless_messages(self.expected.eventless, self.wire.eventless)
+        expected = eventless_messages(
+            self.expected.eventless, self.wire.eventless, by_partition=delivered.by_partition
+        )
         if not (expected.complete and delivered.complete):
             return replace(comparison, not_compared={**comparison.not_compared, _EVENTLESS: _TOO_MANY})
         return self._with(comparison, expected, delivered)

@@ -24,6 +24,7 @@ Forms: TypeAlias = Callable[[pa.RecordBatch], Mapping[EventID, bytes]]
 Eventless: TypeAlias = Callable[[pa.RecordBatch], Sequence[tuple[int, int]]]
 """Returns row and digest of the messages without events among some messages (shape ``MESSAGES``)."""
 Offset: TypeAlias = tuple[str, int, int]
+_Group: TypeAlias = tuple[str, int]
 _MESSAGE = ("topic", "partition", "offset")
 _MAX_MEMBERS, _MAX_TEXT = 3, 80
 _MAX_EVENTLESS = 10_000
@@ -125,48 +126,55 @@ def _text(value: Any) -> str:
 class EventlessMessages:
     """Different messages without events.
 
-    :param by_topic: by topic and digest the position of the first message.
-    :param complete: False if there are more than can be held.
+    :param by_partition: whether equal messages of two partitions count as different.
+    :ivar first: by topic and partition (0 if partitions do not count) and digest the position of the first
+        message.
+    :ivar complete: False if there are more than can be held.
     """
 
-    by_topic: dict[str, dict[int, Offset]] = field(default_factory=dict)
+    by_partition: bool = False
+    first: dict[_Group, dict[int, Offset]] = field(default_factory=dict)
     complete: bool = True
 
     def add(self, messages: pa.RecordBatch, eventless: Eventless) -> None:
         """Add those of some messages (with the columns of ``MESSAGES`` but the headers)."""
         for row, digest in eventless(messages):
             topic, partition, offset = (messages.column(name)[row].as_py() for name in _MESSAGE)
-            self._add(topic, digest, (topic, partition, offset))
+            self._add(digest, (topic, partition, offset))
 
     def merge(self, others: Iterable[EventlessMessages]) -> None:
         """Add those of other parts."""
         for other in others:
             self.complete &= other.complete
-            for topic, known in other.by_topic.items():
+            for known in other.first.values():
                 for digest, position in known.items():
-                    self._add(topic, digest, position)
+                    self._add(digest, position)
 
-    def _add(self, topic: str, digest: int, position: Offset) -> None:
-        known = self.by_topic.setdefault(topic, {})
+    def _add(self, digest: int, position: Offset) -> None:
+        topic, partition, _ = position
+        known = self.first.setdefault((topic, partition if self.by_partition else 0), {})
         if digest in known or len(known) < _MAX_EVENTLESS:
             known[digest] = min(known.get(digest, position), position)
         else:
             self.complete = False
 
 
-def eventless_messages(messages: Dataset, eventless: Eventless) -> EventlessMessages:
+def eventless_messages(
+    messages: Dataset, eventless: Eventless, *, by_partition: bool = False
+) -> EventlessMessages:
     """Return the messages without events.
 
     :param messages: shape ``MESSAGES``.
+    :param by_partition: whether equal messages of two partitions count as different.
     """
 
     def of_part(_part: Part, batches: Batches) -> EventlessMessages:
-        own = EventlessMessages()
+        own = EventlessMessages(by_partition)
         for batch in batches:
             own.add(batch, eventless)
         return own
 
-    total = EventlessMessages()
+    total = EventlessMessages(by_partition)
     total.merge(messages.select(*_MESSAGE, "key", "value").results(of_part))
     return total
 
@@ -175,9 +183,9 @@ def lacking(messages: EventlessMessages, others: EventlessMessages) -> list[Offs
     """Return the positions of the messages that no other message equals, in order."""
     return sorted(
         position
-        for topic, known in messages.by_topic.items()
+        for group, known in messages.first.items()
         for digest, position in known.items()
-        if digest not in others.by_topic.get(topic, ())
+        if digest not in others.first.get(group, ())
     )
 
 

@@ -83,9 +83,10 @@ class WrongPartition(IllegalEventTrap):
     def edit(self, group: EventGroup) -> Edit:
         partition = integers(group.events, "partition")
         index = integers(group.events, "partition_index")
+        partitions = group.partitions.sizes(index)
 
         def changes(number: int) -> Columns:
-            other = int(partition[number] + 1) % group.partitions
+            other = int((partition[number] + 1) % partitions[number])
             return {"partition": other, "partition_index": int(index[number] - partition[number]) + other}
 
         return Edit(group.rows(), changes, several=True)

@@ -200,7 +200,8 @@ class ResolvedLag(SegmentTrap):
 
     def delayed(self, events: SegmentEvents) -> Flags:
         """Return whether each event is a resolved event of one partition."""
-        lagging = events.hashes("lag") % events.partitions
+        partitions = events.partitions.sizes(integers(events.events, "partition_index"))
+        lagging = events.hashes("lag") % partitions
         in_partition: Flags = integers(events.events, "partition") == lagging
         return events.of_kind(Kind.RESOLVED) & in_partition
 

@@ -1,7 +1,8 @@
 """The encoder of Simple, its fidelity, and the schedule of BOOTSTRAP messages.
 
 Source: tiflow ``pkg/sink/codec/bootstraper.go``. TiCDC sends each BOOTSTRAP message to all partitions; here
-each partition gets its own before its first row of the table. The clock is the commit-ts.
+each partition gets its own before its first row of the table. The clock is the commit-ts. With
+``send-bootstrap-to-all-partition=false`` both send them to partition 0 alone, for the rows of all partitions.
 """
 
 from __future__ import annotations
@@ -177,15 +178,31 @@ class SimpleEncoder:
         """
         for part in filter(len, rows):
             batch = one_message_per_row(part, keyed=False)
-            yield self._with_bootstraps(batch, part) if self.options.sends_bootstrap else batch
+            yield self._with_bootstraps(batch, part) if self._describes_own_rows else batch
+
+    @property
+    def _describes_own_rows(self) -> bool:
+        return self.options.sends_bootstrap and self.options.send_bootstrap_to_all_partition
 
     def _with_bootstraps(self, batch: MessageBatch, rows: EncodedRows) -> MessageBatch:
-        commits = as_int64(rows.column("commit_ts"))
-        due = self._bootstraps.due(list(self._forms), as_int64(rows.column("table")), commits)
-        if not due:
-            return batch
-        bootstraps = [self._bootstrap(table, int(commits[row])) for row, table in due.items()]
-        return interleave(batch, bootstraps, np.array(list(due)))
+        tables = as_int64(rows.column("table"))
+        due = self.descriptions(list(self._forms), tables, as_int64(rows.column("commit_ts")))
+        return interleave(batch, [*due.values()], np.array([*due])) if due else batch
+
+    def descriptions(
+        self, tables: Sequence[TableInfo], numbers: Numbers, commit_ts: Numbers
+    ) -> Mapping[int, Message]:
+        """Return the BOOTSTRAP messages by the index of the row that each precedes, in row order.
+
+        :param tables: the tables by number.
+        :param numbers: table number of each row.
+        :param commit_ts: TSO of each row.
+        :raises EncodeError: for a message that is too large.
+        """
+        if not self.options.sends_bootstrap:
+            return {}
+        due = self._bootstraps.due(tables, numbers, commit_ts)
+        return {row: self._bootstrap(table, int(commit_ts[row])) for row, table in due.items()}
 
     def _bootstrap(self, table: TableInfo, ts: int) -> Message:
         value = self._sent(self._encoding.bootstrap(table, ts, self.options), table.schema, table.name, ts)

@@ -30,6 +30,8 @@ class SimpleOptions:
     :param send_bootstrap_interval_in_sec: maximum seconds of the commit clock between two BOOTSTRAP messages
         of a table; 0 sends none.
     :param send_bootstrap_in_msg_count: maximum rows of a table between two BOOTSTRAP messages; 0 sends none.
+    :param send_bootstrap_to_all_partition: whether a partition has the BOOTSTRAP messages of its rows;
+        otherwise partition 0 has those of all rows of the topic.
     :param time_zone: time zone in which TIMESTAMP values are sent; messages name it.
     :param build_ts_ms: time at which messages are built (``buildTs``), in Unix milliseconds; None for the
         commit time of each event.
@@ -46,6 +48,7 @@ class SimpleOptions:
     claim_check_raw_value: bool = False
     send_bootstrap_interval_in_sec: int = 0
     send_bootstrap_in_msg_count: int = 0
+    send_bootstrap_to_all_partition: bool = True
     time_zone: str = "UTC"
     build_ts_ms: int | None = None
     encoding_format: str = "json"

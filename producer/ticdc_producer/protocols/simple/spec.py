@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from ticdc_producer.errors import ChangefeedError
-from ticdc_producer.model.option_type import Choice, IntRange, Plain
+from ticdc_producer.model.option_type import Boolean, Choice, IntRange, Plain
 from ticdc_producer.model.parameter import CODEC, Parameter
 from ticdc_producer.protocols.base import Decoder, Encoder
 from ticdc_producer.protocols.simple.options import SimpleOptions
@@ -32,7 +32,6 @@ _NOT_SIMULATED = {
     "integrity": "rows carry no checksums here: leave integrity-check-level at none",
     "send-all-bootstrap-at-start": "a table's schema is sent before its first row",
 }
-_TO_ALL = "send-bootstrap-to-all-partition"
 
 
 def _encoder(options: SimpleOptions, _: Options) -> Encoder:
@@ -97,13 +96,13 @@ def _check(options: Mapping[str, Plain], _topics: Sequence[str], _reaches_kafka:
     integrity = options.get("integrity")
     if isinstance(integrity, Mapping) and integrity.get("integrity-check-level", "none") == "none":
         enabled.discard("integrity")
-    if options.get(_TO_ALL) is False and options["partition-num"] != 1:
-        what = f"protocol simple with {_TO_ALL}=false is simulated in one partition only"
-        hint = "TiCDC then sends schemas to partition 0 alone; set partition-num=1, or leave it at true"
-        raise ChangefeedError(what, parameter=_TO_ALL, hint=hint)
     for name in sorted(enabled):
         what = f"protocol simple with {name} is not simulated"
         raise ChangefeedError(what, parameter=name, hint=_NOT_SIMULATED[name])
+
+
+def _describes_in_first(options: Options) -> bool:
+    return not options.get("send_bootstrap_to_all_partition", True)
 
 
 def _minimal(_key: bytes, value: bytes) -> list[tuple[object, ...]]:
@@ -143,6 +142,16 @@ SPEC = ProtocolSpec(
             file_key="sink.send-bootstrap-in-msg-count",
             effect="Number of a table's rows after which its schema is sent again; 0: never.",
         ),
+        Parameter(
+            name="send-bootstrap-to-all-partition",
+            value=Boolean(),
+            default=True,
+            in_uri=False,
+            file_key="sink.send-bootstrap-to-all-partition",
+            ignored_elsewhere=True,
+            effect="Each partition has the schemas of its rows; false: partition 0 has those of all rows. "
+            "Other protocols ignore it.",
+        ),
     ),
     check=_check,
     signature=Signature(
@@ -150,6 +159,7 @@ SPEC = ProtocolSpec(
     ),
     described_versions=_described_versions,
     describing=_describing,
+    describes_in_first=_describes_in_first,
     benchmark=(BenchmarkLine(options=_ONCE, minimal=_minimal),),
     conformance=ConformanceOptions(histories={}, variants=({"encoding-format": "avro"},)),
     wire=WireFormat(

@@ -8,7 +8,7 @@ message, and again after its last one is acknowledged.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 
@@ -80,17 +80,19 @@ class BatchRecords:
         """
         self.save(replace(record, complete=True), offsets, offsets)
 
-    def load(self, topics: Sequence[str], partitions: int) -> tuple[BatchRecord, Offsets] | None:
+    def load(self, topics: Mapping[str, int]) -> tuple[BatchRecord, Offsets] | None:
         """Return the last batch, and its start offsets, or its end offsets if it is complete.
 
         None: there is no batch.
+
+        :param topics: numbers of partitions by topic.
 
         The brokers store all offsets of a request together. If they stored a part nevertheless, the earlier
         record is the one of all partitions.
 
         :raises BrokerError: if no broker answers.
         """
-        stored = self._offsets.with_notes(topics, partitions)
+        stored = self._offsets.with_notes(topics)
         if stored is None or not all(note for _, note in stored.values()):
             return None
         fields = {partition: json.loads(note) for partition, (_, note) in stored.items()}

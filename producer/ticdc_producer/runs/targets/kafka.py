@@ -74,8 +74,7 @@ def current_progress(target: RunTopics, total: int | Span) -> Progress:
     :param total: as for ``report_progress``.
     :raises BrokerError: if the broker does not answer.
     """
-    counts = dict.fromkeys((topic for topic, _ in target.starts), target.changefeed.partition_num)
-    ends = Topics(target.brokers).ends(counts)
+    ends = Topics(target.brokers).ends(target.partitions)
     written = sum(end - target.starts[partition] for partition, end in ends.items())
     written_ts = _written_ts(target, ends)
     return Progress(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from hashlib import sha256
 
-from ticdc_producer.config import Changefeed
+from ticdc_producer.config import Changefeed, SinkKind
 from ticdc_producer.engine.dataset import Dataset, Engine
 from ticdc_producer.errors import BrokerError, ChangefeedError, DeliveryError, ScenarioError, TopicError
 from ticdc_producer.installation import own_version
@@ -55,6 +55,19 @@ def whole_topics(brokers: Brokers, names: Sequence[str]) -> list[OffsetRange]:
     cluster = Topics(brokers)
     partitions = partitions_of(cluster, names)
     return offset_ranges(cluster.starts(partitions), cluster.ends(partitions))
+
+
+def for_existing_topics(job: Job) -> Job:
+    """Return the job for the partitions of the topics that it is to write, as far as they exist.
+
+    :raises BrokerError: if no broker answers.
+    """
+    uri = job.changefeed.sink_uri
+    if uri.kind is not SinkKind.KAFKA or uri.embedded:
+        return job
+    existing = Topics(job.changefeed.brokers).existing()
+    topics = (topic for topic in job.stream.topic_partitions.topics if topic in existing)
+    return replace(job, changefeed=job.changefeed.with_topics({topic: existing[topic] for topic in topics}))
 
 
 def brokers_of(changefeed: Changefeed) -> Brokers:
@@ -109,8 +122,9 @@ def prepare_topics(
 def _resumed(job: Job, cluster: Topics, start_offsets: StartOffsets) -> Offsets:
     topics, existing = job.stream.topic_partitions.topics, cluster.existing()
     starts = None
-    if all(existing.get(topic, 0) >= job.changefeed.partition_num for topic in topics):
-        starts = start_offsets.load(list(topics), job.changefeed.partition_num)
+    counts = {topic: job.changefeed.partitions_of(topic) for topic in topics}
+    if all(existing.get(topic, 0) >= count for topic, count in counts.items()):
+        starts = start_offsets.load(counts)
     if starts is None:
         what = "no run of this scenario, seed and changefeed began in this topic"
         raise TopicError(what, topic=topics[0], hint="run it without `resume`").about("resume")
@@ -153,6 +167,11 @@ class RunTopics:
     changefeed: Changefeed
     brokers: Brokers
     starts: Offsets
+
+    @property
+    def partitions(self) -> dict[str, int]:
+        """Number of written partitions by topic."""
+        return {topic: self.changefeed.partitions_of(topic) for topic, _ in self.starts}
 
     @property
     def name(self) -> str:
@@ -214,8 +233,7 @@ class RunTopics:
         )
 
     def _ends(self) -> Mapping[tuple[str, int], int]:
-        topics = dict.fromkeys((topic for topic, _ in self.starts), self.changefeed.partition_num)
-        return Topics(self.brokers).ends(topics)
+        return Topics(self.brokers).ends(self.partitions)
 
     def read(self, engine: Engine) -> Messages:
         """Return the messages at and after the offsets ``starts``."""

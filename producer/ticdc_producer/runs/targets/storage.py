@@ -38,8 +38,8 @@ from ticdc_producer.simulate.job import Job
 from ticdc_producer.simulate.simulate import Simulation, estimate_of
 from ticdc_producer.targets.decode import event_decoder
 from ticdc_producer.targets.message_rows import KindCount
-from ticdc_producer.targets.storage.plan import StoragePlan, in_directories, plan_storage
-from ticdc_producer.targets.storage.read import Listing, Names, list_storage, reading_options, storage_rows
+from ticdc_producer.targets.storage.plan import Layout, StoragePlan, in_directories, plan_storage
+from ticdc_producer.targets.storage.read import Listing, Names, listing_of, reading_options, storage_rows
 from ticdc_producer.targets.storage.write import (
     FileRules,
     check_empty,
@@ -197,7 +197,8 @@ class StorageTarget(Target):
         headers = file_headers(self.job.encode_plan(skip_rejected=True), self._layout.folders)
         write_schema_files(self.name, self._files(simulation))
         rules = file_rules(self.job.changefeed)
-        written = write_data(simulation.encoded.messages, headers, self.name, rules)
+        messages, layout = simulation.encoded.messages, self._layout.layout
+        written = write_data(messages, headers, self.name, rules, layout)
         write_metadata(self.name, checkpoint_ts(self.job))
         counts = Counts()
         for directory in written:
@@ -215,7 +216,7 @@ class StorageTarget(Target):
         verdict = storage_verdict(
             simulation.engine,
             self.job.changefeed,
-            list_storage(self.name, self.job.changefeed.protocol),
+            listing_of(self.job.changefeed),
             oracle.events(),
             row_columns(self.job, self._layout),
             scenario=self.job.scenario.name,
@@ -233,6 +234,7 @@ def layout_of(job: Job) -> StoragePlan:
         job.history.catalog,
         [table.version for table in job.stream.replicated],
         job.stream.resolved.clock,
+        Layout.of(job.changefeed),
         column_ids=job.changefeed.output_column_id,
     )
 
@@ -242,7 +244,8 @@ def row_columns(job: Job, plan: StoragePlan) -> Names:
     tables = job.stream.selection.apply(job.history.catalog).tables
     return {
         folder: {column.name for column in tables[version].sent_columns}
-        for version, folder in plan.folders.items()
+        for version, folders in plan.folders.items()
+        for folder in folders
     }
 
 
@@ -259,6 +262,7 @@ def file_rules(changefeed: Changefeed) -> FileRules:
         width=changefeed.file_index_digit,
         size=changefeed.file_size,
         flush_ms=changefeed.flush_interval,
+        with_dispatcher=changefeed.enable_table_across_nodes and changefeed.profile == "new",
     )
 
 
@@ -274,7 +278,7 @@ def verify_storage(
 
     :raises ProducerError: for a folder that cannot be read; violations in it are part of the verdict.
     """
-    listing = list_storage(changefeed.sink_uri.path, changefeed.protocol)
+    listing = listing_of(changefeed)
     estimate = Estimate(events=0, nbytes=listing.nbytes) if job is None else estimate_of(job)
     start = EngineStart(choose_engine(engine, estimate), estimate.rows, on_status)
     verdict = _verdict(start(), changefeed, listing, job, on_status, on_verdict)

@@ -65,22 +65,22 @@ class StartOffsets:
         finally:
             client.close()
 
-    def load(self, topics: Sequence[str], partitions: int) -> Offsets | None:
+    def load(self, topics: Mapping[str, int]) -> Offsets | None:
         """Read the stored offsets; None unless all of these partitions have one.
 
+        :param topics: numbers of partitions by topic.
         :raises BrokerError: if no broker answers.
         """
-        stored = self.with_notes(topics, partitions)
+        stored = self.with_notes(topics)
         return None if stored is None else {partition: offset for partition, (offset, _) in stored.items()}
 
-    def with_notes(
-        self, topics: Sequence[str], partitions: int
-    ) -> dict[tuple[str, int], tuple[int, str]] | None:
+    def with_notes(self, topics: Mapping[str, int]) -> dict[tuple[str, int], tuple[int, str]] | None:
         """Read the stored offsets with their notes; None unless all of these partitions have an offset.
 
+        :param topics: numbers of partitions by topic.
         :raises BrokerError: if no broker answers.
         """
-        requested = [TopicPartition(topic, number) for topic in topics for number in range(partitions)]
+        requested = [TopicPartition(topic, n) for topic, count in topics.items() for n in range(count)]
         client = self._client()
 
         def committed() -> list[TopicPartition]:

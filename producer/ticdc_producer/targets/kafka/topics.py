@@ -95,7 +95,7 @@ class Topics:
         if replace:
             self._delete(absent)
         self._create(changefeed, absent)
-        new = {(topic, partition): 0 for topic in absent for partition in range(changefeed.partition_num)}
+        new = {(topic, number): 0 for topic in absent for number in range(changefeed.partitions_of(topic))}
         return {**ends, **new}
 
     def check(
@@ -116,7 +116,11 @@ class Topics:
         ends = self.ends({topic: existing[topic] for topic in present})
         if not append:
             self._check_empty(ends)
-        ends = {key: end for key, end in ends.items() if key[1] < changefeed.partition_num}
+        ends = {
+            (topic, number): end
+            for (topic, number), end in ends.items()
+            if number < changefeed.partitions_of(topic)
+        }
         if absent and not changefeed.auto_create_topic:
             raise TopicError("the topic does not exist", topic=absent[0], hint="auto-create-topic is false")
         return ends, absent
@@ -188,7 +192,7 @@ class Topics:
         new = [
             NewTopic(
                 topic,
-                num_partitions=changefeed.partition_num,
+                num_partitions=changefeed.partitions_of(topic),
                 replication_factor=changefeed.replication_factor,
                 config=config,
             )
@@ -229,10 +233,11 @@ def _check_name(topic: str, error: KafkaError | None) -> None:
 def _check_partitions(topic: str, existing: int, changefeed: Changefeed) -> None:
     """Check the number of partitions of a topic.
 
-    TiCDC uses the first ``partition-num`` partitions of the sink URI's topic. It uses all partitions of other
-    topics, which is not simulated. Source: tiflow ``pkg/sink/kafka/options.go`` (``SetPartitionNum``).
+    The sink URI's topic may have more than ``partition-num``; those after the first ones get no messages.
+
+    :raises TopicError: for a topic with too few partitions, or another topic with too many.
     """
-    expected = changefeed.partition_num
+    expected = changefeed.partitions_of(topic)
     if existing < expected or (existing > expected and topic != changefeed.sink_uri.topic):
         raise TopicError(
             f"the topic has {existing} partitions, but the changefeed has partition-num={expected}",

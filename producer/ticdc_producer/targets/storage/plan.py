@@ -9,7 +9,7 @@ schema file gets one without a query. Source: tiflow ``cloud_storage_ddl_sink.go
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -25,7 +25,48 @@ from ticdc_producer.model.catalog import Action, Catalog, DDLJob
 from ticdc_producer.model.shapes import DELIVERY_KEY, EVENT_STREAM
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import CommitClock
-from ticdc_producer.protocols.storage_files import SchemaFile, schema_file, schema_path, version_folder
+from ticdc_producer.protocols.storage_files import SchemaFile, schema_file, schema_path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """The parts of the directories of rows.
+
+    :param by_table_id: whether they begin with the physical id of the table instead of its names.
+    :param dated: whether they end with a date.
+    """
+
+    by_table_id: bool = False
+    dated: bool = True
+
+    @classmethod
+    def of(cls, changefeed: Changefeed) -> Layout:
+        """Return the layout of a changefeed."""
+        return cls(by_table_id=changefeed.use_table_id_as_path, dated=changefeed.date_separator != "none")
+
+    def version_folder(self, directory: str) -> str:
+        """Return the version directory of a directory with rows: without partition and date.
+
+        >>> Layout().version_folder("d/t/100/7/2020-03-24")
+        'd/t/100'
+        """
+        return "/".join(directory.split("/")[: 2 if self.by_table_id else 3])
+
+    def physical_table(self, directory: str) -> str:
+        """Return a directory with rows without version and date.
+
+        >>> Layout().physical_table("d/t/100/7/2020-03-24")
+        'd/t/7'
+        """
+        parts = directory.split("/")[: -1 if self.dated else None]
+        del parts[1 if self.by_table_id else 2]
+        return "/".join(parts)
+
+    def tables(self, table: TableInfo) -> list[str]:
+        """Return the directories of a table; by id, those of its partitions."""
+        if not self.by_table_id:
+            return [f"{table.schema}/{table.name}"]
+        return [str(part.id) for part in table.partitions] or [str(table.table_id)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,13 +74,16 @@ class StoragePlan:
     """The file layout of a run.
 
     :param files: schema files of DDLs, by path.
-    :param folders: directories of the rows without partition and date, by table version.
+    :param layout: of the directories of rows.
+    :param folders: directories of the rows without partition and date, by table version; by table id, those
+        of the partitions.
     :param data_only: schema files that are needed only if there are rows, by such a directory.
     :param undescribed: errors of directories that must not have rows, by such a directory.
     """
 
     files: Mapping[str, SchemaFile]
-    folders: Mapping[int, str]
+    layout: Layout
+    folders: Mapping[int, Sequence[str]]
     data_only: Mapping[str, SchemaFile]
     undescribed: Mapping[str, ChangefeedError] = field(default_factory=dict)
 
@@ -50,28 +94,30 @@ class StoragePlan:
         :raises ChangefeedError: where TiCDC would panic: for rows of a version of a table that has schema
             files, but none for this version.
         """
-        folders = set(map(version_folder_of, directories))
+        folders = set(map(self.layout.version_folder, directories))
         for folder in sorted(folders & set(self.undescribed)):
             raise self.undescribed[folder]
-        added = (file for folder, file in self.data_only.items() if folder in folders)
-        return {**self.files, **{schema_path(file): file for file in added}}
-
-
-def version_folder_of(directory: str) -> str:
-    """Return the version directory of a directory with rows: without partition and date."""
-    return "/".join(directory.split("/")[:3])
+        added = ((folder, file) for folder, file in self.data_only.items() if folder in folders)
+        by_path = {schema_path(file, folder.rpartition("/")[0]): file for folder, file in added}
+        return {**self.files, **by_path}
 
 
 def plan_storage(
-    catalog: Catalog, versions: Collection[int], clock: CommitClock, *, column_ids: bool = False
+    catalog: Catalog,
+    versions: Collection[int],
+    clock: CommitClock,
+    layout: Layout,
+    *,
+    column_ids: bool = False,
 ) -> StoragePlan:
     """Plan the layout of a history.
 
     :param versions: the replicated table versions.
+    :param layout: of the directories of rows.
     :param column_ids: whether schema files contain column ids.
     :raises ChangefeedError: for a name that cannot be a directory name.
     """
-    planner = _Planner(catalog, clock, column_ids)
+    planner = _Planner(catalog, clock, layout, column_ids)
     for job in catalog.ddls:
         if job.sent:
             planner.write(job)
@@ -80,6 +126,7 @@ def plan_storage(
         planner.assign_folder(version, created_by.get(version))
     return StoragePlan(
         files=planner.files,
+        layout=layout,
         folders=planner.folders,
         data_only=planner.data_only,
         undescribed=planner.undescribed,
@@ -90,35 +137,54 @@ def plan_storage(
 class _Planner:
     catalog: Catalog
     clock: CommitClock
+    layout: Layout
     column_ids: bool
     files: dict[str, SchemaFile] = field(default_factory=dict)
-    folders: dict[int, str] = field(default_factory=dict)
+    folders: dict[int, list[str]] = field(default_factory=dict)
     data_only: dict[str, SchemaFile] = field(default_factory=dict)
     undescribed: dict[str, ChangefeedError] = field(default_factory=dict)
-    described: dict[tuple[str, str], list[tuple[int, int]]] = field(default_factory=dict)
-    """Version and checksum of the schema files, by schema and table."""
+    described: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    """Version and checksum of the schema files, by directory of the table."""
 
     def write(self, job: DDLJob) -> None:
-        for file in self._of(job):
-            _check_name(file.schema)
-            if file.table:
-                _check_name(file.table)
-            self.files[schema_path(file)] = file
-            self._note(file)
+        for folder, file in self._of(job):
+            self._check_names(folder, file)
+            self.files[schema_path(file, folder)] = file
+            self._note(folder, file)
 
-    def _note(self, file: SchemaFile) -> None:
-        self.described.setdefault((file.schema, file.table), []).append((file.version, file.checksum))
+    def _check_names(self, folder: str, file: SchemaFile) -> None:
+        """Check the names of database and table, if the directory has them.
 
-    def _of(self, job: DDLJob) -> Iterator[SchemaFile]:
+        :raises ChangefeedError: for a name that cannot be a directory name.
+        """
+        if self.layout.by_table_id and folder.isdecimal():
+            return
+        for name in filter(None, (file.schema, file.table)):
+            _check_name(name)
+
+    def _note(self, folder: str, file: SchemaFile) -> None:
+        self.described.setdefault(folder, []).append((file.version, file.checksum))
+
+    def _of(self, job: DDLJob) -> Iterator[tuple[str, SchemaFile]]:
+        """Yield the schema files of a DDL with the directories of their tables.
+
+        By table id there are none for DDL of databases.
+        """
         ts = self.clock.ts(job.commit_seq)
         after, before = self.catalog.tables_of(job)
         table = after or before
         if table is None or not job.table:
-            yield SchemaFile(schema=job.schema, table="", version=ts, query=job.query, type=job.ddl_type)
+            if not self.layout.by_table_id:
+                yield job.schema, _of_database(job, ts)
             return
-        yield self._file(table, ts, job)
+        yield self._folder(table), self._file(table, ts, job)
         if job.job_type == Action.EXCHANGE_TABLE_PARTITION and before is not None:
-            yield self._file(before, ts)
+            yield self._folder(before), self._file(before, ts)
+
+    def _folder(self, table: TableInfo) -> str:
+        """Return the directory of a whole table; a view without columns is always named."""
+        by_id = self.layout.by_table_id and table.columns
+        return str(table.table_id) if by_id else f"{table.schema}/{table.name}"
 
     def _file(self, table: TableInfo, ts: int, job: DDLJob | None = None) -> SchemaFile:
         query, kind = ("", 0) if job is None else (job.query, job.ddl_type)
@@ -130,23 +196,27 @@ class _Planner:
         :param job: the DDL that created it; None for a table that existed before the history.
         """
         table = self.catalog.tables[version]
-        ts = self.clock.ts(0 if job is None else job.commit_seq)
-        file = self._file(table, ts)
-        earlier = [
-            (known, checksum)
-            for known, checksum in self.described.get((table.schema, table.name), ())
-            if known <= ts
+        file = self._file(table, self.clock.ts(0 if job is None else job.commit_seq))
+        self.folders[version] = [
+            self._described_folder(folder, table, file) for folder in self.layout.tables(table)
         ]
+
+    def _described_folder(self, parent: str, table: TableInfo, file: SchemaFile) -> str:
+        """Return the version directory of rows in the directory of a table; see that a file describes it."""
+        earlier = [entry for entry in self.described.get(parent, ()) if entry[0] <= file.version]
         alike = [known for known, checksum in earlier if checksum == file.checksum]
-        folder = version_folder(table.schema, table.name, max(alike, default=ts))
-        if earlier and not alike:
-            self.undescribed[folder] = _undescribed(table, ts)
+        folder = f"{parent}/{max(alike, default=file.version)}"
+        if earlier and not alike and not self.layout.by_table_id:
+            self.undescribed[folder] = _undescribed(table, file.version)
         elif not alike:
-            _check_name(table.schema)
-            _check_name(table.name)
+            self._check_names(parent, file)
             self.data_only[folder] = file
-            self._note(file)
-        self.folders[version] = folder
+            self._note(parent, file)
+        return folder
+
+
+def _of_database(job: DDLJob, ts: int) -> SchemaFile:
+    return SchemaFile(schema=job.schema, table="", version=ts, query=job.query, type=job.ddl_type)
 
 
 def _undescribed(table: TableInfo, ts: int) -> ChangefeedError:
@@ -191,12 +261,16 @@ def in_directories(rows: Dataset, plan: StoragePlan, catalog: Catalog, changefee
 def _with_directories(
     plan: StoragePlan, catalog: Catalog, changefeed: Changefeed, batches: Batches
 ) -> Batches:
-    folders = pa.array([plan.folders.get(version) for version in range(len(catalog.tables))], pa.string())
+    by_id = plan.layout.by_table_id
+    texts = [_shared_part(plan.folders.get(n), by_id=by_id) for n in range(len(catalog.tables))]
+    folders = pa.array(texts, pa.string())
     for batch in batches:
         versions = pc.fill_null(batch.column("table_version"), -1)
         known = batch.filter(pc.is_in(versions, pa.array([*plan.folders], pa.int32())))
         parts = [folders.take(known.column("table_version"))]
-        if changefeed.enable_partition_separator:
+        if by_id:
+            parts.insert(0, known.column("table_id").cast(pa.string()))
+        elif changefeed.enable_partition_separator:
             parts.append(_partition_ids(known, catalog))
         if changefeed.date_separator != "none":
             parts.append(_dates(known.column("commit_ts"), changefeed))
@@ -206,6 +280,13 @@ def _with_directories(
         yield pa.record_batch(
             [columns.get(field.name, known.column(field.name)) for field in EVENT_STREAM], schema=EVENT_STREAM
         )
+
+
+def _shared_part(folders: Sequence[str] | None, *, by_id: bool) -> str | None:
+    """Return the part of the directories of a table version that all its rows share; None if it has none."""
+    if folders is None:
+        return None
+    return folders[0].rpartition("/")[2] if by_id else folders[0]
 
 
 def _partition_ids(rows: pa.RecordBatch, catalog: Catalog) -> pa.Array:

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import attrgetter
 from typing import TypeAlias
 
 from fsspec import AbstractFileSystem
 
+from ticdc_producer.config import Changefeed
 from ticdc_producer.config.storage import failures, file_system, folder_exists, storage_error
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine
 from ticdc_producer.errors import DecodeError, FolderError
@@ -23,11 +26,11 @@ from ticdc_producer.protocols.csv.decoder import CSVColumn, described_columns
 from ticdc_producer.protocols.registry import file_format, protocol_spec
 from ticdc_producer.protocols.spec import Options
 from ticdc_producer.protocols.storage_files import (
-    INDEX,
     METADATA,
     SchemaFile,
     SchemaName,
-    data_number,
+    index_path,
+    parse_data_name,
     read_schema_file,
     schema_name,
 )
@@ -36,7 +39,9 @@ from ticdc_producer.targets.record_batches import record_batches
 MAX_BYTES = 1 << 30
 """TiCDC ends a file at 512 MiB; larger files are not from TiCDC."""
 _MAX_SCHEMA_BYTES = 16 << 20
-_DIRECTORY = re.compile(r"([^/]+/[^/]+/[0-9]{1,20})(?:/[0-9]{1,19})?(?:/[0-9]{4}(?:-[0-9]{2}){0,2})?")
+_DATE = r"(?:/[0-9]{4}(?:-[0-9]{2}){0,2})?"
+_BY_NAME = re.compile(rf"([^/]+/[^/]+/[0-9]{{1,20}})(?:/[0-9]{{1,19}})?{_DATE}")
+_BY_TABLE_ID = re.compile(rf"([0-9]{{1,19}}/[0-9]{{1,20}}){_DATE}")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -44,13 +49,18 @@ class DataFile:
     """One data file.
 
     :param directory: its directory, relative to the folder.
+    :param dispatcher: id of the dispatcher in its name, or empty.
+    :param number: the number in its name.
     :param version_folder: the first part of ``directory``, which names table and version.
+    :param place: ``number``; in a directory with several dispatchers, its number in replay order.
     """
 
     directory: str
+    dispatcher: str
     number: int
     name: str
     version_folder: str
+    place: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +80,7 @@ class Listing:
     :param tables: the schema files, by version folder.
     :param checkpoint_ts: the checkpoint of ``metadata``; 0 if there is none.
     :param files: number of schema files.
+    :param unread: those of ``problems`` that concern data files that cannot be read.
     :param nbytes: bytes of all files.
     """
 
@@ -79,13 +90,15 @@ class Listing:
     checkpoint_ts: int
     files: int
     problems: tuple[Problem, ...]
+    unread: tuple[Problem, ...]
     nbytes: int
 
 
-def list_storage(uri: str, protocol: str) -> Listing:
+def list_storage(uri: str, protocol: str, *, by_table_id: bool = False) -> Listing:
     """List a folder; data files are not read.
 
     :param uri: URI without parameters.
+    :param by_table_id: whether directories are named after the ids of tables.
     :raises FolderError: if it does not exist.
     :raises StorageError: if it cannot be read.
     """
@@ -97,24 +110,38 @@ def list_storage(uri: str, protocol: str) -> Listing:
             str(path).removeprefix(folder).lstrip("/"): int(status.get("size") or 0)
             for path, status in system.find(folder, detail=True).items()
         }
-        return _Reader(system, folder, uri, protocol, sizes).listing()
+        return _Reader(system, folder, uri, protocol, sizes, by_table_id).listing()
     except failures() as error:
         raise storage_error(f"{uri} cannot be read", uri, error) from None
 
 
+def listing_of(changefeed: Changefeed) -> Listing:
+    """List the folder of a changefeed, as :func:`list_storage`."""
+    by_table_id = changefeed.use_table_id_as_path
+    return list_storage(changefeed.sink_uri.path, changefeed.protocol, by_table_id=by_table_id)
+
+
 class _Reader:
     def __init__(
-        self, system: AbstractFileSystem, folder: str, uri: str, protocol: str, sizes: Mapping[str, int]
+        self,
+        system: AbstractFileSystem,
+        folder: str,
+        uri: str,
+        protocol: str,
+        sizes: Mapping[str, int],
+        by_table_id: bool,
     ) -> None:
         self._system, self._folder, self._uri, self._sizes = system, folder, uri, sizes
         self._extension = file_format(protocol).extension
+        self._by_table_id = by_table_id
         self._problems: list[Problem] = []
+        self._unread: list[Problem] = []
 
     def listing(self) -> Listing:
         tables = dict(self._schema_files())
-        data = tuple(sorted(self._data_files()))
-        for directory in dict.fromkeys(file.directory for file in data):
-            self._check_directory(directory, [file for file in data if file.directory == directory])
+        data = tuple(_placed(sorted(self._data_files())))
+        for (directory, dispatcher), files in groupby(data, key=attrgetter("directory", "dispatcher")):
+            self._check_files(directory, dispatcher, [*files])
         for folder in dict.fromkeys(file.version_folder for file in data):
             if folder not in tables:
                 self._wrong(folder, "no schema file describes the rows of this version")
@@ -125,6 +152,7 @@ class _Reader:
             checkpoint_ts=self._checkpoint(),
             files=len(tables),
             problems=tuple(self._problems),
+            unread=tuple(self._unread),
             nbytes=sum(self._sizes.values()),
         )
 
@@ -151,7 +179,8 @@ class _Reader:
             yield f"{parent.removesuffix('/meta')}/{parsed.version}", file
 
     def _check_schema(self, path: str, parent: str, name: SchemaName, file: SchemaFile) -> None:
-        if parent != "/".join(filter(None, (file.schema, file.table))):
+        own = "/".join(filter(None, (file.schema, file.table)))
+        if not (parent.isdecimal() if self._by_table_id and file.table else parent == own):
             self._wrong(path, f"it describes {file.schema}.{file.table}, which does not match its path")
         if name.version != file.version:
             self._wrong(path, f"its TableVersion is {file.version}")
@@ -161,21 +190,22 @@ class _Reader:
     def _data_files(self) -> Iterator[DataFile]:
         for path, size in self._sizes.items():
             directory, _, name = path.rpartition("/")
-            number = data_number(name)
-            if number is None:
+            parts = parse_data_name(name)
+            if parts is None:
                 continue
-            match = _DIRECTORY.fullmatch(directory)
+            match = (_BY_TABLE_ID if self._by_table_id else _BY_NAME).fullmatch(directory)
             if match is None or not name.endswith(self._extension) or size > MAX_BYTES:
                 self._wrong(path, f"not a data file of {self._extension[1:]}, by path, name or size")
+                self._unread.append(self._problems[-1])
                 continue
-            yield DataFile(directory, number, name, match[1])
+            yield DataFile(directory, parts.dispatcher, parts.number, name, match[1], parts.number)
 
-    def _check_directory(self, directory: str, files: list[DataFile]) -> None:
+    def _check_files(self, directory: str, dispatcher: str, files: Sequence[DataFile]) -> None:
         numbers = [file.number for file in files]
         if numbers != list(range(1, len(files) + 1)):
             missing = sorted(set(range(1, numbers[-1] + 1)) - set(numbers))[:3]
             self._wrong(directory, f"files are missing or duplicated: {missing or numbers}")
-        index = f"{directory}/{INDEX}"
+        index = f"{directory}/{index_path(dispatcher)}"
         if index not in self._sizes:
             self._wrong(index, "it is missing")
         elif self._content(index) != f"{files[-1].name}\n".encode():
@@ -193,6 +223,18 @@ class _Reader:
             self._wrong(METADATA, 'it is not {"checkpoint-ts":TSO}')
             return 0
         return ts
+
+
+def _placed(files: Iterable[DataFile]) -> Iterator[DataFile]:
+    """Yield files with their places in directories in which several dispatchers wrote.
+
+    :param files: in replay order.
+    """
+    for _, of_directory in groupby(files, key=attrgetter("directory")):
+        together = [*of_directory]
+        several = len({file.dispatcher for file in together}) > 1
+        for place, file in enumerate(together, 1):
+            yield replace(file, place=place) if several else file
 
 
 FILE_BITS = 32
@@ -215,7 +257,7 @@ def file_records(
         yield Record(
             topic=file.directory,
             partition=0,
-            offset=(file.number << FILE_BITS) + index,
+            offset=(file.place << FILE_BITS) + index,
             key=file.version_folder.encode(),
             value=row,
         )

@@ -7,7 +7,7 @@ clock. Here the interval refers to the commit clock, because no other clock is r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO
 
@@ -23,11 +23,18 @@ from ticdc_producer.model import tso
 from ticdc_producer.protocols.arrow_text import Numbers, as_int64, contents, lengths
 from ticdc_producer.protocols.message_batch import MessageBatch
 from ticdc_producer.protocols.registry import file_format, protocol_spec
-from ticdc_producer.protocols.storage_files import INDEX, METADATA, SchemaFile, data_name, metadata
+from ticdc_producer.protocols.storage_files import (
+    METADATA,
+    SchemaFile,
+    data_name,
+    dispatcher_id,
+    index_path,
+    metadata,
+)
 from ticdc_producer.targets.encode import EncodePlan
 from ticdc_producer.targets.encode_partition import split_by_partition
 from ticdc_producer.targets.record_batches import SENT_COLUMNS, stored_messages
-from ticdc_producer.targets.storage.plan import version_folder_of
+from ticdc_producer.targets.storage.plan import Layout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,12 +45,14 @@ class FileRules:
     :param width: digits of the file number.
     :param size: bytes; the transaction that reaches this size is the last one of a file.
     :param flush_ms: a file ends at multiples of this time of the commit clock, in ms; None: by size alone.
+    :param with_dispatcher: whether names contain the id of the dispatcher that writes the file.
     """
 
     extension: str
     width: int
     size: int
     flush_ms: int | None = None
+    with_dispatcher: bool = False
 
 
 @dataclass
@@ -60,12 +69,19 @@ class DataFiles:
 
     :param folder: the directory in the file system.
     :param header: first bytes of every file.
+    :param dispatcher: id of the dispatcher in the names of the files; empty if they have none.
     """
 
     def __init__(
-        self, system: AbstractFileSystem, folder: str, rules: FileRules, header: bytes = b""
+        self,
+        system: AbstractFileSystem,
+        folder: str,
+        rules: FileRules,
+        header: bytes = b"",
+        dispatcher: str = "",
     ) -> None:
         self._system, self._folder, self._rules, self._header = system, folder, rules, header
+        self._dispatcher = dispatcher
         self._file: IO[bytes] | None = None
         self._name = ""
         self._size = 0
@@ -84,7 +100,8 @@ class DataFiles:
         finally:
             self._close()
         if self._name:
-            self._system.pipe_file(f"{self._folder}/{INDEX}", f"{self._name}\n".encode())
+            index = f"{self._folder}/{index_path(self._dispatcher)}"
+            self._system.pipe_file(index, f"{self._name}\n".encode())
         return self.counts
 
     def _add(self, values: pa.Array, commit_ts: Numbers) -> None:
@@ -132,7 +149,8 @@ class DataFiles:
             return
         if self._file is None:
             self.counts.files += 1
-            self._name = data_name(self.counts.files, self._rules.width, self._rules.extension)
+            rules, number = self._rules, self.counts.files
+            self._name = data_name(number, rules.width, rules.extension, self._dispatcher)
             self._file = self._system.open(f"{self._folder}/{self._name}", "wb")
             self._file.write(self._header)
         data = contents(values)
@@ -177,7 +195,7 @@ class Directory:
 
 
 def write_data(
-    messages: Dataset, headers: Mapping[str, bytes], uri: str, rules: FileRules
+    messages: Dataset, headers: Mapping[str, bytes], uri: str, rules: FileRules, layout: Layout
 ) -> list[Directory]:
     """Write the rows of an encoded stream.
 
@@ -186,6 +204,7 @@ def write_data(
     :param messages: made of the events that ``in_directories`` returns (``message_rows.STORED_MESSAGES``).
     :param headers: first bytes of every file, by version directory.
     :param uri: URI of the folder, without parameters.
+    :param layout: of the directories.
     :return: the directories, by name.
     :raises StorageError: if the storage rejects a file.
     """
@@ -197,9 +216,10 @@ def write_data(
                 write_directory(
                     directory,
                     stored_messages(rows),
-                    headers.get(version_folder_of(directory), b""),
+                    headers.get(layout.version_folder(directory), b""),
                     uri,
                     rules,
+                    dispatcher_id(layout.physical_table(directory)) if rules.with_dispatcher else "",
                 ),
             )
             for (directory, _), rows in split_by_partition(batches)
@@ -210,23 +230,29 @@ def write_data(
 
 
 def write_directory(
-    directory: str, messages: Iterable[MessageBatch], header: bytes, uri: str, rules: FileRules
+    directory: str,
+    messages: Iterable[MessageBatch],
+    header: bytes,
+    uri: str,
+    rules: FileRules,
+    dispatcher: str = "",
 ) -> FileCounts:
     """Write the data files of one directory.
 
     :param messages: one per row.
     :param header: first bytes of every file.
+    :param dispatcher: id of the dispatcher in the names of the files; empty if they have none.
     :raises StorageError: if the storage rejects a file.
     """
     system, folder = file_system(uri, _PARAMETER)
-    files = DataFiles(system, f"{folder}/{directory}", rules, header)
+    files = DataFiles(system, f"{folder}/{directory}", rules, header, dispatcher)
     try:
         return files.write(messages)
     except failures() as error:
         raise _failure(uri, error) from None
 
 
-def file_headers(plan: EncodePlan, folders: Mapping[int, str]) -> dict[str, bytes]:
+def file_headers(plan: EncodePlan, folders: Mapping[int, Sequence[str]]) -> dict[str, bytes]:
     """Return the first bytes of every file, by version directory; empty if files have none.
 
     Table versions that share a directory have the same columns.
@@ -237,7 +263,11 @@ def file_headers(plan: EncodePlan, folders: Mapping[int, str]) -> dict[str, byte
     if header is None:
         return {}
     options = protocol_spec(plan.protocol).typed(plan.options)
-    return {folder: header(options, plan.catalog.tables[version]) for version, folder in folders.items()}
+    return {
+        folder: header(options, plan.catalog.tables[version])
+        for version, of_version in folders.items()
+        for folder in of_version
+    }
 
 
 def write_schema_files(uri: str, files: Mapping[str, SchemaFile]) -> None:
