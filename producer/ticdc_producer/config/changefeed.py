@@ -132,8 +132,8 @@ class Changefeed(BaseModel):
     def with_topics(self, existing: Mapping[str, int]) -> Self:
         """Return the changefeed with the numbers of partitions that TiCDC uses.
 
-        Of the sink URI's topic it uses the first ``partition-num`` partitions, or all if that is not set.
-        Topics that it creates get the same number. Of other topics that exist it uses all. Source: tiflow
+        It uses the first ``partition-num`` partitions of the sink URI's topic, or all if that is not set.
+        Topics that it creates get the same number. All partitions of other topics are used. Source: tiflow
         ``pkg/sink/kafka/options.go`` (SetPartitionNum), ``cdc/sink/dmlsink/mq/manager``.
 
         :param existing: numbers of partitions of the topics that exist, among those that are written.

@@ -34,7 +34,7 @@ def with_cached_flags(catalog: Catalog, changes: Sequence[Change]) -> tuple[Cata
         if isinstance(event, DDLJob):
             flags.forget(event)
             continue
-        halves = [half for half in _halves(event) if _place(half) not in unsent]
+        halves = [half for half in _halves(event) if _change_key(half) not in unsent]
         versions = [flags.version(half) for half in halves]
         if len(set(versions)) > 1:
             split = zip(halves, versions, strict=True)
@@ -97,23 +97,23 @@ def _halves(change: Change) -> list[Change]:
     return [left, arrived]
 
 
-_Place: TypeAlias = tuple[int, int, bytes]
+_ChangeKey: TypeAlias = tuple[int, int, bytes]
 """Transaction, physical table id and row key."""
 
 
-def _place(change: Change) -> _Place:
+def _change_key(change: Change) -> _ChangeKey:
     return change.commit_seq, change.table_id, change.row_key
 
 
-def _without_event(changes: Sequence[Change]) -> set[_Place]:
-    """Return the places at which a transaction leaves the row as it was, so that TiCDC receives no event."""
-    first: dict[_Place, RowImage | None] = {}
-    last: dict[_Place, RowImage | None] = {}
+def _without_event(changes: Sequence[Change]) -> set[_ChangeKey]:
+    """Return the keys at which a transaction leaves the row as it was, so that TiCDC receives no event."""
+    first: dict[_ChangeKey, RowImage | None] = {}
+    last: dict[_ChangeKey, RowImage | None] = {}
     for change in changes:
         for half in _halves(change):
-            first.setdefault(_place(half), half.before)
-            last[_place(half)] = half.after
-    return {place for place, before in first.items() if before == last[place]}
+            first.setdefault(_change_key(half), half.before)
+            last[_change_key(half)] = half.after
+    return {key for key, before in first.items() if before == last[key]}
 
 
 def _written(table: TableInfo) -> dict[str, int]:

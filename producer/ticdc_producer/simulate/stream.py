@@ -55,12 +55,12 @@ def _with_elsewhere(events: Dataset, plan: StreamPlan) -> Dataset:
     if not plan.describes_in_first:
         return events
 
-    def with_places(batches: Batches) -> Batches:
+    def with_rows_elsewhere(batches: Batches) -> Batches:
         for batch in batches:
             yield batch
             yield rows_elsewhere(batch, plan.topic_partitions)
 
-    return events.map(with_places, EVENT_STREAM)
+    return events.map(with_rows_elsewhere, EVENT_STREAM)
 
 
 def _control_events(engine: Engine, plan: StreamPlan) -> Dataset:

@@ -52,7 +52,7 @@ class DataFile:
     :param dispatcher: id of the dispatcher in its name, or empty.
     :param number: the number in its name.
     :param version_folder: the first part of ``directory``, which names table and version.
-    :param place: ``number``; in a directory with several dispatchers, its number in replay order.
+    :param order: ``number``; in a directory with several dispatchers, its number in replay order.
     """
 
     directory: str
@@ -60,7 +60,7 @@ class DataFile:
     number: int
     name: str
     version_folder: str
-    place: int
+    order: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class _Reader:
 
     def listing(self) -> Listing:
         tables = dict(self._schema_files())
-        data = tuple(_placed(sorted(self._data_files())))
+        data = tuple(_ordered(sorted(self._data_files())))
         for (directory, dispatcher), files in groupby(data, key=attrgetter("directory", "dispatcher")):
             self._check_files(directory, dispatcher, [*files])
         for folder in dict.fromkeys(file.version_folder for file in data):
@@ -225,7 +225,7 @@ class _Reader:
         return ts
 
 
-def _placed(files: Iterable[DataFile]) -> Iterator[DataFile]:
+def _ordered(files: Iterable[DataFile]) -> Iterator[DataFile]:
     """Yield files with their places in directories in which several dispatchers wrote.
 
     :param files: in replay order.
@@ -233,8 +233,8 @@ def _placed(files: Iterable[DataFile]) -> Iterator[DataFile]:
     for _, of_directory in groupby(files, key=attrgetter("directory")):
         together = [*of_directory]
         several = len({file.dispatcher for file in together}) > 1
-        for place, file in enumerate(together, 1):
-            yield replace(file, place=place) if several else file
+        for order, file in enumerate(together, 1):
+            yield replace(file, order=order) if several else file
 
 
 FILE_BITS = 32
@@ -257,7 +257,7 @@ def file_records(
         yield Record(
             topic=file.directory,
             partition=0,
-            offset=(file.place << FILE_BITS) + index,
+            offset=(file.order << FILE_BITS) + index,
             key=file.version_folder.encode(),
             value=row,
         )
