@@ -118,6 +118,28 @@ def test_names_of_files_contain_the_dispatcher(tmp_path: Path) -> None:
     assert sum(1 for _ in ticdc_producer.decode(sink_uri=uri)) == 5
 
 
+def test_rows_of_several_dispatchers_have_no_common_order(tmp_path: Path) -> None:
+    script, uri = tmp_path / "s.sql", f"file://{tmp_path}/out?protocol=csv&profile=new"
+    script.write_text(
+        "CREATE TABLE test.t (id INT PRIMARY KEY); INSERT INTO test.t VALUES (1), (2), (3), (4);"
+    )
+    ticdc_producer.run(script, sink_uri=uri)
+    (file,) = (tmp_path / "out").rglob("CDC0*.csv")
+    rows, meta = file.read_bytes().splitlines(keepends=True), file.parent / "meta"
+    file.unlink()
+    (meta / "CDC.index").unlink()
+    for number, dispatcher in enumerate(("42", "7")):
+        name = f"CDC_{dispatcher}_{1:020}.csv"
+        (file.parent / name).write_bytes(b"".join(rows[number::2]))
+        (meta / f"CDC_{dispatcher}.index").write_text(f"{name}\n")
+    verdict = ticdc_producer.verify(sink_uri=uri, scenario=script)
+    assert verdict.ok
+    assert verdict.comparison is not None
+    assert "order of rows" in verdict.comparison.not_compared
+    (file.parent / name).write_bytes(rows[1])
+    assert not ticdc_producer.verify(sink_uri=uri, scenario=script).ok
+
+
 def test_classic_has_no_dispatchers(tmp_path: Path) -> None:
     _written(tmp_path, "protocol=csv", ACROSS_NODES)
     assert not [path for path in _tree(tmp_path / "out") if "CDC_" in path]

@@ -48,7 +48,7 @@ from ticdc_producer.targets.storage.write import (
     write_metadata,
     write_schema_files,
 )
-from ticdc_producer.verifier.comparison import Comparison
+from ticdc_producer.verifier.comparison import OUT_OF_ORDER, Comparison
 from ticdc_producer.verifier.finding import Example, Finding
 from ticdc_producer.verifier.match import ExpectedStream
 from ticdc_producer.verifier.message_comparison import compare_events
@@ -104,18 +104,32 @@ def storage_verdict(
             kinds={"row": kinds.get("row", 0), "ddl": listing.files},
             comparison=None
             if expected is None
-            else _comparison(engine, expected, stream, Messages(rows), wire),
+            else _comparison(engine, listing, expected, stream, Messages(rows), wire),
         )
         events = stream.select(*DECODED.names)
         on_verdict(VerifiedStream(changefeed, scenario, events, verdict, decode))
         return verdict
 
 
+_ORDER = {"order of rows": "several dispatchers wrote files into one directory"}
+
+
 def _comparison(
-    engine: Engine, expected: ExpectedStream, decoded: Dataset, rows: Messages, wire: WireDecoder | None
+    engine: Engine,
+    listing: Listing,
+    expected: ExpectedStream,
+    decoded: Dataset,
+    rows: Messages,
+    wire: WireDecoder | None,
 ) -> Comparison:
     comparison = compare_events(engine, expected, decoded, rows, wire)
-    return comparison if wire is not None else replace(comparison, not_compared=EVENTS_ALONE)
+    if listing.shares_directories:
+        diff = tuple(line for line in comparison.diff if not line.startswith(OUT_OF_ORDER))
+        unknown = {**comparison.not_compared, **_ORDER}
+        comparison = replace(comparison, out_of_order=0, diff=diff, not_compared=unknown)
+    if wire is None:
+        comparison = replace(comparison, not_compared={**comparison.not_compared, **EVENTS_ALONE})
+    return comparison
 
 
 _Damage: TypeAlias = tuple[str, int, str]

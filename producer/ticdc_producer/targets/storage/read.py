@@ -93,6 +93,12 @@ class Listing:
     unread: tuple[Problem, ...]
     nbytes: int
 
+    @property
+    def shares_directories(self) -> bool:
+        """Whether several dispatchers wrote into one directory, so that its files have no common order."""
+        writers = {(file.directory, file.dispatcher) for file in self.data}
+        return len(writers) > len({directory for directory, _ in writers})
+
 
 def list_storage(uri: str, protocol: str, *, by_table_id: bool = False) -> Listing:
     """List a folder; data files are not read.
