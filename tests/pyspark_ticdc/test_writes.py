@@ -11,8 +11,10 @@ from pyspark.sql import functions as F
 
 import ticdc_producer
 from tests.kafka_topic import read_topic
+from ticdc_producer.config import resolve
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.protocols.registry import BUILT_IN
+from ticdc_producer.targets.kafka.topics import Topics
 
 DDL = """CREATE DATABASE shop;
 CREATE TABLE shop.items (id BIGINT PRIMARY KEY, price DECIMAL(8,2), name VARCHAR(9));"""
@@ -75,6 +77,16 @@ def test_a_topic_is_the_one_that_sql_fills(changes: DataFrame, kafka: EmbeddedKa
     written = read_topic(kafka.bootstrap, "writes_of_a_frame")
     assert written == read_topic(kafka.bootstrap, "writes_of_sql")
     assert all(len(messages) > 5 for messages in written.values())
+
+
+def test_a_topic_that_exists_keeps_its_partitions(changes: DataFrame, kafka: EmbeddedKafka) -> None:
+    topic = "writes_of_four"
+    changefeed = resolve(f"kafka://{kafka.bootstrap}/{topic}?partition-num=4")
+    Topics(kafka.bootstrap).prepare(changefeed, [topic], append=False)
+    writer(changes, topic).option("kafka.bootstrap.servers", kafka.bootstrap).save()
+    written = read_topic(kafka.bootstrap, topic)
+    assert len(written) == 4
+    assert all(written.values())
 
 
 def test_the_rows_of_updates_may_have_their_old_rows(changes: DataFrame, tmp_path: Path) -> None:

@@ -73,17 +73,10 @@ class BatchWriter:
 
     @cached_property
     def changefeed(self) -> Changefeed:
-        """The changefeed of the query, for the partitions of topics that exist.
+        """The changefeed of the query.
 
         :raises ProducerError: for options that are rejected, and for a stream to another target than topics.
         """
-        changefeed = self._given_changefeed()
-        if self._out is not None or changefeed.sink_uri.kind is SinkKind.STORAGE:
-            return changefeed
-        job = self._job_of(changefeed, None, first=False)
-        return for_existing_topics(job).changefeed
-
-    def _given_changefeed(self) -> Changefeed:
         changefeed = changefeed_to_write(self.plan.options)
         if self.query and (self._out is not None or changefeed.sink_uri.kind is not SinkKind.KAFKA):
             what = "a stream writes topics: a folder is complete once and has no batches"
@@ -93,6 +86,16 @@ class BatchWriter:
                 "the sink URI names no brokers", argument="sink-uri", hint="kafka://HOST:PORT/TOPIC"
             )
         return changefeed
+
+    @cached_property
+    def _written_changefeed(self) -> Changefeed:
+        """The changefeed for the partitions of topics that exist.
+
+        :raises BrokerError: if no broker answers.
+        """
+        if self._is_written_once:
+            return self.changefeed
+        return for_existing_topics(self._job_of(self.changefeed, None, first=False)).changefeed
 
     @property
     def _options(self) -> GivenOptions:
@@ -117,7 +120,7 @@ class BatchWriter:
     def _partitions(self) -> dict[str, int]:
         """The topics that every batch has, and their numbers of partitions."""
         topics = self._job(None, first=False).stream.topic_partitions.topics
-        return {topic: self.changefeed.partitions_of(topic) for topic in topics}
+        return {topic: self._written_changefeed.partitions_of(topic) for topic in topics}
 
     def check(self, *, overwrite: bool) -> None:
         """Check the target, as far as it is possible before there are rows.
@@ -128,7 +131,7 @@ class BatchWriter:
             checked_targets(self._job(None), self._run_options(overwrite=overwrite))
         elif self._records.load(self._partitions) is None or overwrite:
             topics = Topics(self.changefeed.brokers)
-            topics.check(self.changefeed, self._partitions, append=False, replace=overwrite)
+            topics.check(self._written_changefeed, self._partitions, append=False, replace=overwrite)
 
     def write(self, staged: Sequence[StagedRows], *, overwrite: bool = False, number: int = 0) -> None:
         """Write a batch.
@@ -197,7 +200,7 @@ class BatchWriter:
         :param span: its transactions; None: there are none.
         :param first: whether it sends the DDL of the tables.
         """
-        return self._job_of(self.changefeed, span, first=first)
+        return self._job_of(self._written_changefeed, span, first=first)
 
     def _job_of(self, changefeed: Changefeed, span: _Span | None, *, first: bool) -> Job:
         tables, clock = self.plan.tables, self.plan.clock
