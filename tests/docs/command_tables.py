@@ -52,6 +52,7 @@ NOT_RUN = (
     NotRun("sql.md", "test_differential.py", "it is a slow test; tests/scenario/sql/test_differential.py"),
     NotRun("storage.md", "s3://", "no such bucket; see tests/runs/test_object_store.py"),
     NotRun("testing.md", "kafka.example.com", "no such host; see tests/testing/test_topics.py"),
+    NotRun("verifying.md", "orders.dump", "needs kcat; tests/cli/test_dumps.py has such a file"),
     NotRun("verifying-your-consumer.md", "", "tests/docs/test_consumer_page.py runs the whole page"),
 )
 

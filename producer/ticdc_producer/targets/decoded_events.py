@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import Any, Literal, Self, TypeAlias, cast
+from typing import Literal, Self, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
@@ -66,7 +66,7 @@ _NESTED: Mapping[str, Callable[[Cells], pa.Array]] = {
 
 
 @lru_cache(maxsize=256)
-def described(columns: tuple[EventColumn, ...]) -> list[dict[str, Any]]:
+def described(columns: tuple[EventColumn, ...]) -> list[dict[str, object]]:
     """Return column descriptions, created once for all rows of a table. Do not modify the result."""
     return [{"name": column.name, "type": column.type, "flag": column.flag} for column in columns]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -44,14 +44,14 @@ def record_batches(records: Iterable[Record | MessageLine]) -> Iterator[pa.Recor
         yield message_batch(columns)
 
 
-def message_batch(columns: Mapping[str, Sequence[Any]]) -> pa.RecordBatch:
+def message_batch(columns: Mapping[str, Sequence[object]]) -> pa.RecordBatch:
     """Convert columns of messages to an Arrow batch (shape ``MESSAGES``).
 
     :param columns: by name; the columns that are absent are NULL.
     """
     absent = [None] * len(columns["value"])
     arrays = [
-        _header_lists(columns[field.name])
+        _header_lists(cast(Sequence[Sequence[tuple[str, bytes]]], columns[field.name]))
         if field.name == "headers"
         else pa.array(columns.get(field.name, absent), field.type)
         for field in shapes.MESSAGES

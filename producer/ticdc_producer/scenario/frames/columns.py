@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import cast
 
 import pyarrow as pa
 
@@ -35,14 +35,14 @@ class FrameColumns:
                 what = f"column {name!r} of the DataFrame is unknown"
                 raise ScenarioError(what, column=name, hint=nearest(name, known))
 
-    def values(self, name: str) -> list[Any]:
+    def values(self, name: str) -> list[object]:
         if not self.has(name):
             what = f"the DataFrame has no column {name!r}"
             raise ScenarioError(what, column=name, hint=nearest(name, self._table.column_names))
-        values: list[Any] = self._table.column(self._names[name.lower()]).to_pylist()
+        values: list[object] = self._table.column(self._names[name.lower()]).to_pylist()
         return values
 
-    def texts(self, name: str) -> list[Any]:
+    def texts(self, name: str) -> list[object]:
         values, kind = self.values(name), self._table.schema.field(self._names[name.lower()]).type
         if not (_is_text(kind) or pa.types.is_null(kind)):
             raise ScenarioError(f"the operation must be text, not {kind}", column=name)
@@ -55,7 +55,7 @@ class FrameColumns:
             raise ScenarioError(f"order column {name!r} must be an integer column, not {kind}", column=name)
         if None in values:
             raise ScenarioError(f"{name!r} is NULL, in row {values.index(None)}", column=name)
-        return values
+        return cast(list[int], values)
 
 
 def _is_text(kind: pa.DataType) -> bool:
