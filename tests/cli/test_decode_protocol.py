@@ -74,7 +74,9 @@ def test_what_is_of_no_protocol_is_refused_with_what_was_looked_for(
     assert _decode(tmp_path, [DAMAGED] * 100 + _lines("open")) == 2
     assert "none of the first 100 messages" in capsys.readouterr().err
     assert _decode(tmp_path, [DAMAGED], "--protocol", "open-protocol") == 1
-    assert "t/1@7[0] ERROR OPEN-KEY-SHORT" in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "t/1@7[0] ERROR OPEN-KEY-SHORT" in out
+    assert err == ""
 
 
 def test_two_protocols_are_named_where_they_meet(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -85,7 +87,11 @@ def test_two_protocols_are_named_where_they_meet(capsys: pytest.CaptureFixture[s
     for part in ("u/0@5", "is of debezium", "of open-protocol", "--protocol"):
         assert part in err
     assert _decode(tmp_path, lines, "--protocol", "debezium") == 1
-    assert "DEBEZIUM-JSON" in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "DEBEZIUM-JSON" in out
+    assert err == (
+        "the messages look like open-protocol, and were decoded as debezium: set protocol=open-protocol\n"
+    )
 
 
 def test_a_protocol_of_the_config_is_not_detected(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -19,6 +19,12 @@ USAGE = [
     (["golden", "diff", "x"], "Missing argument 'B'"),
     (["verify", "docs"], "a folder is given as --in docs"),
     (["verify", "kafka://u:s@h/t"], "a topic is given as --sink-uri URI"),
+    (
+        ["run", "bank", "--protocol", "avro"],
+        "No such option: --protocol; it is in the sink URI: --sink-uri 'kafka:",
+    ),
+    (["verify", "--topik", "t"], "No such option: --topik; it is in the sink URI: --sink-uri 'kafka:"),
+    (["conformance", "--topic", "t"], "No such option: --topic ("),
     (["traps", "lst"], "No such command 'lst'. Did you mean 'list'?"),
 ]
 

@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from ticdc_producer.errors import TopicError
 from ticdc_producer.kafka.client import OUTAGE_TIMEOUT_S
-from ticdc_producer.kafka.client_errors import until_answered
+from ticdc_producer.kafka.client_errors import broker_error, until_answered
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.targets.kafka.topics import Topics
 
@@ -54,3 +54,13 @@ def test_a_topic_name_that_the_broker_rejects_is_not_retried(kafka: EmbeddedKafk
         Topics(kafka.bootstrap).ends({name: 1})
     assert monotonic() - began < OUTAGE_TIMEOUT_S / 2
     assert raised.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("address", "own"),
+    [("localhost:9092", True), ("127.0.0.1:9092", True), ("kafka.test:9092", False)],
+)
+def test_only_on_this_machine_a_missing_broker_can_be_started(address: str, own: bool) -> None:
+    error = broker_error(address, KafkaException(KafkaError(KafkaError._TRANSPORT)))
+    assert str(error).startswith(f"{address}: no Kafka broker answers (is Kafka running there")
+    assert ("`ticdc-producer broker start`" in error.hint) == own

@@ -229,6 +229,13 @@ def test_no_such_scenario(name: str, expected: str) -> None:
     assert str(caught.value) == expected
 
 
+def test_a_file_without_its_ending_is_suspected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.yaml").touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ScenarioError, match=r"'mine'.*did you mean the file mine\.yaml"):
+        load_scenario("mine")
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -65,6 +66,7 @@ def decode(
         config=config,
         protocol=protocol,
         kafka_properties=kafka_properties or (),
+        on_status=partial(typer.echo, err=True),
     )
     for row in rows:
         damaged = damaged or row["kind"] == "error"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable
+from difflib import get_close_matches
 from enum import StrEnum
 from inspect import Parameter
 from pathlib import Path
@@ -166,11 +167,34 @@ def fail_usage(error: typer.TyperException) -> int:
     return USAGE
 
 
+_SINK_URI = "kafka://HOST:PORT/TOPIC?protocol=canal-json&partition-num=3"
+_PARTS_OF_SINK_URI = (
+    "bootstrap-servers",
+    "brokers",
+    "kafka",
+    "partition-num",
+    "partitions",
+    "protocol",
+    "topic",
+)
+
+
+def _is_in_sink_uri(error: typer.TyperException, context: typer.Context) -> bool:
+    """Return whether an option that does not exist names a part of the sink URI, which the command takes."""
+    options = {name for option in context.command.params for name in option.opts}
+    name = str(getattr(error, "option_name", "")).removeprefix("--")
+    unknown = f"--{name}" not in options and "--sink-uri" in options
+    return unknown and bool(get_close_matches(name, _PARTS_OF_SINK_URI, n=1, cutoff=0.8))
+
+
 def usage_text(error: typer.TyperException) -> str:
     """Return the text that ``fail_usage`` prints.
 
     A group without a subcommand has printed its help, so its text is empty.
     """
     message = masked(error.format_message()).replace("Value error, ", "").rstrip(".")
-    command = getattr(getattr(error, "ctx", None), "command_path", "ticdc-producer")
+    context: typer.Context | None = getattr(error, "ctx", None)
+    if context is not None and _is_in_sink_uri(error, context):
+        message += f"; it is in the sink URI: --sink-uri '{_SINK_URI}'"
+    command = getattr(context, "command_path", "ticdc-producer")
     return f"ticdc-producer: {message} ({command} --help)\n" if message else ""

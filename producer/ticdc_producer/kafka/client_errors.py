@@ -69,6 +69,8 @@ def broker_error(brokers: Brokers, error: KafkaException) -> BrokerError:
     address = str(brokers)
     if cause.code() in _UNREACHABLE:
         hint = "is Kafka running there, is the address reachable, and does it require TLS or SASL?"
+        if address.startswith(("localhost:", "127.0.0.1:")):
+            hint += " `ticdc-producer broker start` starts one on this machine"
         return BrokerError("no Kafka broker answers", address=address, hint=hint)
     if cause.code() in _FORBIDDEN:
         return AuthorizationError(str(cause.str()), address=address, hint=hint_for(cause))

@@ -69,6 +69,7 @@ def decode(
     config: ConfigSource | None = None,
     protocol: str | None = None,
     kafka_properties: Sequence[str] = (),
+    on_status: Callable[[str], object] | None = None,
 ) -> Iterator[DecodedRow]:
     """Yield the decoded events, as rows of the shape ``DECODED``, in partition and offset order.
 
@@ -82,6 +83,7 @@ def decode(
     :param protocol: overrides the protocol of manifest, sink URI or ``config``. If none of them names one,
         it is detected from the first messages.
     :param kafka_properties: ``name=value`` each: properties of the Kafka clients, as librdkafka spells them.
+    :param on_status: called with a line of text if the first message looks like one of another protocol.
     :raises RecognitionError: if the protocol cannot be detected, or a later message has another protocol.
     :raises ProducerError: for a source that cannot be read; bytes that do not decode are rows of kind
         ``error``.
@@ -89,7 +91,13 @@ def decode(
     check_options("decode", {"sink_uri": sink_uri, "folder": folder, "file": file, "config": config})
     if file is not None and Path(file).is_dir():
         source = folder_source(Path(file), protocol)
-        yield from decode(**source, config=config, protocol=protocol, kafka_properties=kafka_properties)
+        yield from decode(
+            **source,
+            config=config,
+            protocol=protocol,
+            kafka_properties=kafka_properties,
+            on_status=on_status,
+        )
         return
     content = None if config is None else changefeed_content(config)
     if folder is None:
@@ -111,7 +119,7 @@ def decode(
 
     claims = changefeed.claim_check_storage_uri if folder is None else golden.claims(Path(folder))
     yield from _decoded_events(
-        _records(changefeed, sink_uri, folder, file), requested_protocol, options_of, claims
+        _records(changefeed, sink_uri, folder, file), requested_protocol, options_of, claims, on_status
     )
 
 
@@ -138,6 +146,7 @@ def _decoded_events(
     requested_protocol: str | None,
     options_of: Callable[[str], Options],
     claims: str,
+    on_status: Callable[[str], object] | None,
 ) -> Iterator[DecodedRow]:
     """Yield the rows of all records; if the protocol was detected, all records must have it.
 
@@ -156,8 +165,12 @@ def _decoded_events(
 
         decoder = with_claim_check(decoder, claims)
     describes_table, waiting = registry.protocol_spec(protocol).described_versions, list[Record]()
-    for record in records:
+    for number, record in enumerate(records):
         rows = event_rows(record, decoder)
+        if number == 0 and on_status is not None and rows and rows[0]["kind"] == "error":
+            likely = detect_protocol(record.key, record.value)
+            if likely not in (None, protocol):
+                on_status(_protocol_hint(likely, protocol))
         if requested_protocol is None and rows and rows[-1]["kind"] == "error":
             check_same(record, protocol)
         if describes_table is not None and not rows and not describes_table(record.value or b""):
@@ -256,8 +269,12 @@ def with_protocol_hint(
     likely = _likely_protocol(messages)
     if likely in (None, protocol):
         return list(findings)
-    hint = f"the messages look like {likely}, and were decoded as {protocol}: set protocol={likely}"
+    hint = _protocol_hint(likely, protocol)
     return [replace(finding, hint=hint) if finding.id == FRAME.id else finding for finding in findings]
+
+
+def _protocol_hint(likely: str | None, protocol: str) -> str:
+    return f"the messages look like {likely}, and were decoded as {protocol}: set protocol={likely}"
 
 
 def _likely_protocol(messages: Dataset) -> str | None:

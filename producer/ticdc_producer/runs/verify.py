@@ -225,7 +225,7 @@ def _verify_folder(
     estimate = _folder_estimate(folder, changefeed, own)
     start = options.started(estimate, job)
     engine = start()
-    options.on_status(f"verifying {estimate.events:,} messages of {folder}")
+    options.on_status(f"verifying the messages of {folder}")
     with oracle_of_scenario(job, engine) as of_scenario:
         verified = verify_messages(
             engine,

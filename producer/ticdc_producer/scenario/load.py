@@ -257,7 +257,9 @@ def _find(name: str) -> Traversable:
         return library[name]
     if Path(name).exists() or Path(name).name != name:
         raise ScenarioError("a scenario is a .yaml or a .sql file", file=name)
-    raise ScenarioError(f"there is no shipped scenario {name!r}", hint=nearest(name, library))
+    files = (f"{name}{ending}" for ending in _ENDINGS if Path(f"{name}{ending}").is_file())
+    hint = next((f"did you mean the file {file}?" for file in files), nearest(name, library))
+    raise ScenarioError(f"there is no shipped scenario {name!r}", hint=hint)
 
 
 def _is_large_dump(source: Traversable) -> bool:

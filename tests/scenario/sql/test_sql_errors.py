@@ -51,7 +51,13 @@ def test_a_value_that_does_not_fit_names_its_column(column: str, value: str, wha
 
 
 OPEN = [
-    ("insert into t (id, v) values (2, 'a;", "SQL does not parse: Missing '"),
+    (
+        "insert into t (id, v) values (2, 'a;",
+        (
+            "SQL does not parse: ' is missing after the ' of this line "
+            "(a ' before it may be one too many; '' is a ' inside of a text)"
+        ),
+    ),
     ("insert into t (id, v) values (2, 'a'); /* open", "SQL does not parse: */ is missing"),
     ("create table x (id int", "SQL does not parse: expected ) near the end of the statement"),
     ("begin; insert into t (id, v) values (2, 'a')", "BEGIN without COMMIT or ROLLBACK"),
@@ -62,6 +68,27 @@ OPEN = [
 @pytest.mark.parametrize(("statement", "message"), OPEN, ids=lambda text: text[:40])
 def test_an_open_statement_is_named(statement: str, message: str) -> None:
     assert str(failure(statement)) == f"a.sql:{LINE}: {message}"
+
+
+WITHOUT_SEMICOLON = [
+    "create table x (id int)",
+    "alter table t add column w int",
+    "insert into t (id, v) values (2, 'a')",
+    "delete from t",
+    "drop table t",
+]
+
+
+@pytest.mark.parametrize("statement", WITHOUT_SEMICOLON)
+@pytest.mark.parametrize("following", ["insert into t (id, v) values (3, 'b');", "create table y (id int);"])
+def test_a_missing_semicolon_is_suspected_where_the_next_statement_begins(
+    statement: str, following: str
+) -> None:
+    error = failure(f"{statement}\n{following}")
+    word = following.split()[0]
+    assert error.line == LINE + 1
+    assert error.what.startswith("SQL does not parse: ")
+    assert error.hint.lower() == f"is a ; missing before {word}?"
 
 
 def test_a_parse_error_inside_a_statement_has_the_line_of_the_word() -> None:

@@ -8,7 +8,12 @@ from tests.scenario.sql.wrong import Wrong, check
 
 WRONG = [
     Wrong("insert into tt values (1)", "Table 'test.tt' doesn't exist (did you mean 't'?)", "", "test.tt"),
-    Wrong("insert into nodb.t values (1)", "Unknown database 'nodb' (allowed: test)", "", "nodb"),
+    Wrong(
+        "insert into nodb.t values (1)",
+        "Unknown database 'nodb' (allowed: test; CREATE DATABASE makes another)",
+        "",
+        "nodb",
+    ),
     Wrong("insert into t (idd) values (1)", "Unknown column 'idd' in table 't' (did you mean 'id'?)", "idd"),
     Wrong(
         "update t set nope = 1",
@@ -129,7 +134,11 @@ WRONG = [
         "1e5.0",
     ),
     Wrong("insert into t (id, v) values (1, 'a') where", "SQL does not parse: unexpected text near 'where'"),
-    Wrong("insert into t (id, v) values (1, 'a;", "SQL does not parse: Missing '"),
+    Wrong(
+        "insert into t (id, v) values (1, 'a;",
+        "SQL does not parse: ' is missing after the ' of this line "
+        "(a ' before it may be one too many; '' is a ' inside of a text)",
+    ),
     Wrong(
         "insert into t (id, v) values (1, 'a') on duplicate key update v",
         "SQL does not parse: 'v' is not an assignment",
@@ -166,7 +175,7 @@ WRONG = [
     ),
     Wrong("delete from t limit 1.5", "LIMIT needs a whole number, not '1.5'", "", "1.5"),
     Wrong("selec 1", "SQL does not parse: expected a statement near 'selec'"),
-    Wrong("use nope", "Unknown database 'nope' (allowed: test)", "", "nope"),
+    Wrong("use nope", "Unknown database 'nope' (allowed: test; CREATE DATABASE makes another)", "", "nope"),
     Wrong("set time_zone = null", "Variable 'time_zone' can't be set to the value of NULL", "", "NULL"),
     Wrong("set time_zone = 'Mars'", "Unknown or incorrect time zone: 'Mars'", "", "Mars"),
     Wrong("begin; insert into t (id, v) values (2, 'a')", "BEGIN without COMMIT or ROLLBACK"),

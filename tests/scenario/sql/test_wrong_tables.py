@@ -96,7 +96,12 @@ WRONG = [
         "a",
     ),
     Wrong("create table t (a int)", "Table 'test.t' already exists", "", "test.t"),
-    Wrong("create table nodb.x (a int)", "Unknown database 'nodb' (allowed: test)", "", "nodb"),
+    Wrong(
+        "create table nodb.x (a int)",
+        "Unknown database 'nodb' (allowed: test; CREATE DATABASE makes another)",
+        "",
+        "nodb",
+    ),
     Wrong(
         "create table x (id int primary key, r int) partition by hash (r) partitions 2",
         "A PRIMARY KEY must include all columns in the table's partitioning function",
@@ -137,7 +142,12 @@ WRONG = [
     Wrong("drop table nope", "Table 'test.nope' doesn't exist (did you mean 'notes'?)", "", "test.nope"),
     Wrong("drop view t", "'test.t' is not VIEW", "", "test.t"),
     Wrong("drop sequence nope", "Unknown SEQUENCE: 'test.nope'", "", "test.nope"),
-    Wrong("drop database nope", "Unknown database 'nope' (allowed: test)", "", "nope"),
+    Wrong(
+        "drop database nope",
+        "Unknown database 'nope' (allowed: test; CREATE DATABASE makes another)",
+        "",
+        "nope",
+    ),
     Wrong("create database test", "Can't create database 'test'; database exists", "", "test"),
     Wrong(
         "drop database test; insert into t values (1)",

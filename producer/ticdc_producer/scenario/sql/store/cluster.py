@@ -62,7 +62,10 @@ class TiDBCluster:
         database = self.databases.get(name.lower())
         if database is None:
             names = [other.name for other in self.databases.values()]
-            raise ScenarioError(f"Unknown database {name!r}", value=name, hint=nearest(name, names))
+            hint = nearest(name, names)
+            if hint.startswith("allowed"):
+                hint += "; CREATE DATABASE makes another"
+            raise ScenarioError(f"Unknown database {name!r}", value=name, hint=hint)
         return database
 
     def find(self, schema: str, name: str) -> Table | None:

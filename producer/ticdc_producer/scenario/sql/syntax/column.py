@@ -25,6 +25,7 @@ from ticdc_producer.scenario.sql.syntax.names import (
     read_column_name,
 )
 from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
+from ticdc_producer.scenario.sql.text.dialect import missing_semicolon
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +194,8 @@ def _attribute(cursor: Cursor) -> Attribute:
         return ColumnOption(kind=word, value=_VALUES[word](cursor), source=cursor.since(start))
     if word in _READERS and cursor.accept(word):
         return _READERS[word](cursor)
+    if missing_semicolon(word):
+        raise cursor.error("unexpected text")
     raise cursor.unsupported(f"the column attribute {word or 'here'}")
 
 

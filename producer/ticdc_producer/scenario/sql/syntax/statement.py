@@ -27,6 +27,7 @@ from ticdc_producer.scenario.sql.syntax.table_option import (
 )
 from ticdc_producer.scenario.sql.syntax.view import CreateView, read_create_view
 from ticdc_producer.scenario.sql.text.cursor import Cursor, SourceText
+from ticdc_producer.scenario.sql.text.dialect import missing_semicolon
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,6 +210,8 @@ def _create_table(cursor: Cursor) -> CreateTable:
     options += read_table_options(cursor) if partition_by else ()
     if cursor.word() in _QUERY_STARTS:
         raise cursor.unsupported("CREATE TABLE … AS SELECT")
+    if missing_semicolon(cursor.word()):
+        raise cursor.error("unexpected text")
     if cursor.word()[:1].isalpha():
         raise cursor.unsupported(f"the table option {cursor.word()}")
     return CreateTable(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ticdc_producer.errors import ScenarioError, UnsupportedSQL
-from ticdc_producer.scenario.sql.text.dialect import Token, TokenType
+from ticdc_producer.scenario.sql.text.dialect import Token, TokenType, missing_semicolon
 from ticdc_producer.scenario.sql.text.statements import Statement
 
 _LONGEST_NAME = 64
@@ -160,7 +160,8 @@ class Cursor:
     def error(self, what: str) -> ScenarioError:
         """Return an error at the current word."""
         near = "the end of the statement" if self.token is None else repr(str(self.token.text)[:60])
-        return ScenarioError(f"SQL does not parse: {what} near {near}", line=self.line)
+        hint = missing_semicolon(self.word())
+        return ScenarioError(f"SQL does not parse: {what} near {near}", line=self.line, hint=hint)
 
     def unsupported(self, what: str) -> UnsupportedSQL:
         """Return an error for a construct that this tool does not support, at the current word."""

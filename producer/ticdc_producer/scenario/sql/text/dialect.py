@@ -243,15 +243,23 @@ def _tree(tokens: list[Token], text: str, line: int) -> exp.Expr:
         details = error.errors[0] if error.errors else {}
         reason = _SQLGLOT_INTERNALS.sub("", str(details.get("description") or "invalid syntax"))
         reason = reason.replace("Invalid expression / Unexpected token", "unexpected text")
-        what = f"{reason} near {str(details.get('highlight') or '')!r}"
-        raise ScenarioError(
-            f"SQL does not parse: {what}", line=line + int(details.get("line") or 1) - 1
-        ) from error
+        near = str(details.get("highlight") or "")
+        what = f"SQL does not parse: {reason} near {near!r}"
+        hint = missing_semicolon(near)
+        raise ScenarioError(what, line=line + int(details.get("line") or 1) - 1, hint=hint) from error
     except RecursionError:
         raise ScenarioError("SQL is nested too deeply", line=line) from None
     if len(trees) != 1 or trees[0] is None:
         raise ScenarioError("SQL does not parse: one statement was expected", line=line)
     return trees[0]
+
+
+_STATEMENT_STARTS = frozenset({"ALTER", "CREATE", "DELETE", "DROP", "INSERT", "TRUNCATE", "UPDATE", "USE"})
+
+
+def missing_semicolon(word: str) -> str:
+    """Return the hint of an error at a word that begins a statement; empty for other words."""
+    return f"is a ; missing before {word}?" if word.upper() in _STATEMENT_STARTS else ""
 
 
 def _token_error(error: TokenError, text: str, line: int) -> ScenarioError:
@@ -265,4 +273,10 @@ def _token_error(error: TokenError, text: str, line: int) -> ScenarioError:
     if details is not None:
         line += text.count("\n", 0, int(details[1]))
         reason = reason[: details.start()]
-    return ScenarioError(f"SQL does not parse: {reason.splitlines()[0][:200]}", line=line)
+    reason = reason.splitlines()[0][:200]
+    if reason.startswith("Missing "):
+        quote = reason.removeprefix("Missing ")
+        what = f"SQL does not parse: {quote} is missing after the {quote} of this line"
+        hint = f"a {quote} before it may be one too many; {quote}{quote} is a {quote} inside of a text"
+        return ScenarioError(what, line=line, hint=hint)
+    return ScenarioError(f"SQL does not parse: {reason}", line=line)
