@@ -73,6 +73,9 @@ def _changefeed(options: GivenOptions) -> tuple[Changefeed, bool]:
 def _folder(folder: Path, options: GivenOptions) -> Origin:
     source = folder_source(folder, options.sink_parameters.get("protocol"))
     if "folder" in source:
+        for name in options.sink_parameters:
+            what = f"the option {name!r} has no effect on a golden folder"
+            raise ArgumentError(what, argument=name, hint="leave it out: the folder has its own changefeed")
         return golden_folder(Path(source["folder"]))
     return storage_folder(changefeed_of(source["sink_uri"], None))
 

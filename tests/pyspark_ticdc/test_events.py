@@ -9,6 +9,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 import ticdc_producer
+from pyspark_ticdc.options import READS, given_options
+from pyspark_ticdc.origin import origin
+from ticdc_producer.errors import ArgumentError
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.targets.golden import read as golden
 
@@ -108,6 +111,12 @@ def test_options_that_are_refused(spark: SparkSession, options: dict[str, str], 
     with pytest.raises(PySparkException) as refusal:
         spark.read.format("ticdc").options(**options).load().collect()
     assert error in str(refusal.value)
+
+
+def test_a_parameter_without_effect_on_a_golden_folder_is_refused(folder: Path) -> None:
+    given = given_options({"path": str(folder), "protocol": "avro"}, *READS)
+    with pytest.raises(ArgumentError, match="the option 'protocol' has no effect on a golden folder"):
+        origin(given)
 
 
 def test_a_column_that_the_rows_do_not_have(spark: SparkSession, folder: Path) -> None:
