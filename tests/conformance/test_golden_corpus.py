@@ -139,7 +139,9 @@ def test_other_changes_are_not_changes_of_bytes(
 def test_bad_input_is_named(corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert diff(corpus, tmp_path / "nowhere") == 2
     assert diff(corpus, corpus / INSERT) == 2
-    assert "not a corpus" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "not a corpus (ticdc-producer golden --out writes one; for a folder of `run`" in err
+    assert "verify --in DIR --scenario SCENARIO" in err
     (corpus / INSERT / "events.jsonl").write_text("{}", "utf-8")
     assert diff(corpus, corpus) == 2
     assert "differs from what the manifest lists" in capsys.readouterr().err

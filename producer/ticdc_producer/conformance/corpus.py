@@ -185,7 +185,7 @@ def _cases(folder: Path) -> dict[str, _Files]:
     """Return the files of each case with their sha256."""
     content: Mapping[str, Any] = source.manifest(folder)
     if "cases" not in content:
-        hint = "`write_corpus` writes one"
+        hint = "`write_corpus` writes one; for a folder of `run` there is verify --in DIR --scenario SCENARIO"
         raise FolderError("this is not a corpus", path=str(folder), hint=hint).about("write_corpus")
     files: defaultdict[str, dict[str, str]] = defaultdict(dict)
     for name, digest in content["files"].items():

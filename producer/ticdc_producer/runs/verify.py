@@ -172,6 +172,7 @@ def _verify_topics(changefeed: Changefeed, job: Job | None, file: Path | None, o
     topic = changefeed.sink_uri.topic
     topics = [topic] if job is None else job.stream.topic_partitions.topics
     if file is None:
+        options.on_status(f"connecting to {brokers_of(changefeed)}")
         ranges = whole_topics(brokers_of(changefeed), topics)
     else:
         named = changefeed.partition_num if changefeed.sets_partition_num else 0
