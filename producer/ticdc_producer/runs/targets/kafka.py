@@ -143,7 +143,6 @@ class KafkaTarget(MessageTarget):
         changefeed = self.job.changefeed
         if changefeed.sink_uri.embedded or self.options.dry_run:
             return
-        self.options.on_status(f"connecting to {changefeed.brokers}")
         cluster = Topics(changefeed.brokers)
         if self.options.resume:
             cluster.existing()
