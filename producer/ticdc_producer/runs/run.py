@@ -35,7 +35,6 @@ def checked_targets(job: Job, options: RunOptions) -> tuple[Target, ...]:
 
     :raises ProducerError: for a target that the run must not write.
     """
-    check_sink_options(job, options)
     targets = _targets(job, options)
     for target in targets:
         target.check()
@@ -281,6 +280,7 @@ def run_job(job: Job, options: RunOptions) -> RunReport:
 
     :raises ProducerError: if a target must not be written (nothing was written), or the environment fails.
     """
+    check_sink_options(job, options)
     if options.messages_only:
         check_times_are_known(job)
     job = with_fitted_faults(_for_existing_topics(job, options))
