@@ -20,7 +20,7 @@ from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.errors import ArgumentError, ScenarioError
 from ticdc_producer.model.shapes import CHANGE_LOG
 from ticdc_producer.runs.run import checked_targets, execute, started
-from ticdc_producer.runs.run_options import RunOptions
+from ticdc_producer.runs.run_options import RunOptions, check_sink_options
 from ticdc_producer.runs.targets.batches import (
     BatchHistory,
     BatchRecord,
@@ -128,7 +128,9 @@ class BatchWriter:
         :raises ProducerError: if the query must not write it.
         """
         if self._is_written_once:
-            checked_targets(self._job(None), self._run_options(overwrite=overwrite))
+            job, options = self._job(None), self._run_options(overwrite=overwrite)
+            check_sink_options(job, options)
+            checked_targets(job, options)
         elif self._records.load(self._partitions) is None or overwrite:
             topics = Topics(self.changefeed.brokers)
             topics.check(self._written_changefeed, self._partitions, append=False, replace=overwrite)
