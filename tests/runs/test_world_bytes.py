@@ -1,7 +1,7 @@
 """SQL in, TiCDC's own bytes out: the files of ``tests/golden/world``, message by message.
 
-``min`` has minimal statements, one or a few for each rule; ``run`` and ``full`` have schemas of applications
-and random expressions. ``DIFFERENT`` lists the files with other messages, and why; one without may not be
+``min`` has minimal statements, one or a few for each rule; ``run`` has schemas of applications, ``full``
+random expressions. ``DIFFERENT`` lists the files with other messages, and why; one without may not be
 listed.
 """
 
