@@ -23,7 +23,14 @@ from ticdc_producer.conformance.stream import (
     expected_row,
     run_spec,
 )
-from ticdc_producer.conformance.wire import ApplyRequest, Event, KafkaRecord, Request, event_of
+from ticdc_producer.conformance.wire import (
+    ApplyRequest,
+    Event,
+    KafkaRecord,
+    Request,
+    StorageRequest,
+    event_of,
+)
 from ticdc_producer.model import event
 from ticdc_producer.model.catalog import Catalog
 from ticdc_producer.model.event import Message
@@ -151,8 +158,8 @@ def _event(fields: DecodedRow) -> Event:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TopicCase:
-    """One request to a testee, and the expected rows.
+class RowsCase:
+    """A request of tables to a testee, and the expected rows.
 
     :param description: the requirement for a consumer.
     :param expected: the rows of the requested tables.
@@ -160,8 +167,15 @@ class TopicCase:
 
     id: str
     description: str
-    request: ApplyRequest
+    request: ApplyRequest | StorageRequest
     expected: tuple[ExpectedRows, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicCase(RowsCase):
+    """A case of messages."""
+
+    request: ApplyRequest
 
 
 @dataclass(frozen=True, kw_only=True)

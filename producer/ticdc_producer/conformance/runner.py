@@ -35,8 +35,7 @@ from ticdc_producer.reports.junit import (
 from ticdc_producer.reports.report import write_text
 
 if TYPE_CHECKING:
-    from ticdc_producer.conformance.case import TopicCase
-    from ticdc_producer.conformance.storage_case import StorageCase
+    from ticdc_producer.conformance.case import RowsCase
 
 
 Status: TypeAlias = Literal["passed", "failed", "skipped"]
@@ -120,7 +119,7 @@ async def _outcome(case: AnyCase, testee: Testee, listed: bool) -> CaseOutcome:
     return CaseOutcome(case=case, status=status, reasons=tuple(reasons), answer=line, listed=listed)
 
 
-def verify_answer(case: Case | TopicCase | StorageCase, answer: Answer) -> tuple[Status, list[str]]:
+def verify_answer(case: Case | RowsCase, answer: Answer) -> tuple[Status, list[str]]:
     """Return whether an answer is the expected one, and the reasons why not, or why the case was skipped."""
     if answer.skipped is not None:
         return "skipped", [answer.skipped]
@@ -135,7 +134,7 @@ def verify_answer(case: Case | TopicCase | StorageCase, answer: Answer) -> tuple
     return ("failed" if wrong else "passed"), wrong
 
 
-def expected_part(case: Case | TopicCase | StorageCase) -> Literal["events", "tables"]:
+def expected_part(case: Case | RowsCase) -> Literal["events", "tables"]:
     """Return the part of an answer that a case requests."""
     return "events" if isinstance(case, Case) else "tables"
 

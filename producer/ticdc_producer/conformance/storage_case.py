@@ -15,6 +15,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 import yaml
 
+from ticdc_producer.conformance.case import RowsCase
 from ticdc_producer.conformance.compare import ExpectedRows
 from ticdc_producer.conformance.wire import StorageRequest
 from ticdc_producer.model.option_type import Plain
@@ -101,17 +102,10 @@ def storage_case_specs() -> tuple[StorageCaseSpec, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StorageCase:
-    """One request to a testee, and the expected rows.
+class StorageCase(RowsCase):
+    """A case of a folder."""
 
-    :param description: the requirement for a consumer.
-    :param expected: the rows of the requested tables.
-    """
-
-    id: str
-    description: str
     request: StorageRequest
-    expected: tuple[ExpectedRows, ...]
 
 
 def build_storage_case(spec: StorageCaseSpec, on_status: Callable[[str], None]) -> StorageCase:
