@@ -7,7 +7,7 @@ rows of the iteration before, until they give none.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 
 from sqlglot import exp
@@ -102,16 +102,17 @@ class RecursivePlan(QueryPlan):
 
     def _run(self, _outer: Scope | None) -> list[QueryRow]:
         seen = set[object]()
-        rows = [*self._new(self._seed.rows(None), seen)]
+        rows = self._new(self._seed.rows(None), seen)
         widths = [
             size or _longest(rows, column)
             for column, size in enumerate(self._sizes or [0] * len(self.fields))
         ]
-        self._iteration.current, iterations = rows, 0
+        self._iteration.current, iterations = [*rows], 0
         while self._iteration.current:
             given = [row for part in self._parts for row in part.rows(None)]
-            self._iteration.current = [*self._new(self._fitted(given, widths), seen)]
-            rows = [*rows, *self._iteration.current]
+            self._check_fit(given, widths)
+            self._iteration.current = self._new(given, seen)
+            rows += self._iteration.current
             iterations += 1
             if iterations > MAX_ITERATIONS and self._iteration.current:
                 what = f"Recursive query aborted after {iterations} iterations"
@@ -120,16 +121,20 @@ class RecursivePlan(QueryPlan):
                 raise UnsupportedSQL(f"a recursive query of more than {_MAX_ROWS:,} rows is not supported")
         return rows
 
-    def _new(self, rows: Sequence[QueryRow], seen: set[object]) -> Iterator[QueryRow]:
-        """Yield the rows that were not seen before; all rows of UNION ALL."""
+    def _new(self, rows: Sequence[QueryRow], seen: set[object]) -> list[QueryRow]:
+        """Return the rows that were not seen before; all rows of UNION ALL."""
+        if not self._distinct:
+            return [*rows]
+        new_rows = []
         for row in rows:
             pairs = zip(row, self.fields, strict=True)
             key = tuple(distinct_key(value, field.collation or DEFAULT_COLLATION) for value, field in pairs)
-            if not self._distinct or key not in seen:
+            if key not in seen:
                 seen.add(key)
-                yield row
+                new_rows.append(row)
+        return new_rows
 
-    def _fitted(self, rows: Sequence[QueryRow], widths: Sequence[int]) -> Sequence[QueryRow]:
+    def _check_fit(self, rows: Sequence[QueryRow], widths: Sequence[int]) -> None:
         """Check that values fit the types of the seed's columns, to which TiDB casts them.
 
         :param widths: of the longest value of each column.
@@ -139,7 +144,6 @@ class RecursivePlan(QueryPlan):
                 if not _fits(value, field, width):
                     what = f"a longer value of column {field.name!r} than the recursive query begins with"
                     raise UnsupportedSQL(f"{what} is not supported", hint="TiDB cuts it to the first type")
-        return rows
 
 
 def _check_part(part: exp.Expr) -> None:
