@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
@@ -54,14 +55,16 @@ def _console(folder: Path, path: Path) -> Path:
     return path
 
 
-DUMPS = [("canal-json", _kcat), ("open-protocol", _kcat), ("canal-json", _console)]
+Dump: TypeAlias = Callable[[Path, Path], Path]
+"""Writes the messages of a golden folder as a tool prints them."""
+DUMPS: list[tuple[str, Dump]] = [("canal-json", _kcat), ("open-protocol", _kcat), ("canal-json", _console)]
 
 
 @pytest.mark.parametrize(("protocol", "dump"), DUMPS)
 def test_a_dump_has_the_events_of_its_topic(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, folders: dict[str, Path], protocol: str, dump: object
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, folders: dict[str, Path], protocol: str, dump: Dump
 ) -> None:
-    path = dump(folders[protocol], tmp_path / "t.txt")  # type: ignore[operator]
+    path = dump(folders[protocol], tmp_path / "t.txt")
     assert main(["decode", str(folders[protocol] / "messages.jsonl")]) == 0
     expected = sorted(capsys.readouterr().out.splitlines())
     assert main(["decode", str(path)]) == 0
@@ -71,9 +74,9 @@ def test_a_dump_has_the_events_of_its_topic(
 
 @pytest.mark.parametrize(("protocol", "dump"), DUMPS)
 def test_a_dump_is_verified_as_its_topic_is(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, folders: dict[str, Path], protocol: str, dump: object
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, folders: dict[str, Path], protocol: str, dump: Dump
 ) -> None:
-    path = dump(folders[protocol], tmp_path / "dump.txt")  # type: ignore[operator]
+    path = dump(folders[protocol], tmp_path / "dump.txt")
     uri = URI.format(protocol) + ("&enable-tidb-extension=true" if protocol == "canal-json" else "")
     command = ["verify", "--messages", str(path), "--sink-uri", uri]
     assert main([*command, "--scenario", "seed_t1", "--from-beginning"]) == 0

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from tests.verifier.wire.tree import Array, Node, Object, Padded
-from ticdc_producer.protocols.canal.wire import BYTES, NUMBER, content, fields, number, tag, varint
+from ticdc_producer.protocols.canal.wire import (
+    BYTES,
+    FIELD_NAMES,
+    NUMBER,
+    content,
+    fields,
+    number,
+    tag,
+    varint,
+)
 
 _FIELDS = {
     "packet": {2: ("version", ""), 3: ("type", ""), 4: ("compression", ""), 5: ("body", "messages")},
     "messages": {1: ("batchId", ""), 2: ("messages", "entry")},
-    "entry": {1: ("header", "header"), 2: ("entryType", ""), 3: ("storeValue", "change")},
-    "header": {
-        1: ("version", ""), 5: ("serverenCode", ""), 6: ("executeTime", ""), 7: ("sourceType", ""),
-        8: ("schemaName", ""), 9: ("tableName", ""), 11: ("eventType", ""), 12: ("props", "pair"),
-    },
-    "change": {
-        2: ("eventType", ""), 10: ("isDdl", ""), 11: ("sql", ""), 12: ("rowDatas", "row"),
-        14: ("ddlSchemaName", ""),
-    },
-    "row": {1: ("beforeColumns", "column"), 2: ("afterColumns", "column")},
-    "column": {
-        2: ("sqlType", ""), 3: ("name", ""), 4: ("isKey", ""), 5: ("updated", ""), 6: ("isNull", ""),
-        8: ("value", ""), 10: ("mysqlType", ""),
-    },
-    "pair": {1: ("key", ""), 2: ("value", "")},
-}  # fmt: skip
+    **FIELD_NAMES,
+}
 """The fields of each message by their numbers: their names, and the message that they hold."""
 _UNKNOWN = 30
 """A number that no message has."""

@@ -84,7 +84,7 @@ def fields(data: bytes, start: int, end: int) -> Iterator[Field]:
 
 
 _Form: TypeAlias = "dict[str, object]"
-_NAMES: dict[str, dict[int, tuple[str, str]]] = {
+FIELD_NAMES: dict[str, dict[int, tuple[str, str]]] = {
     "entry": {1: ("header", "header"), 2: ("entryType", ""), 3: ("storeValue", "change")},
     "header": {
         1: ("version", ""), 5: ("serverenCode", ""), 6: ("executeTime", ""), 7: ("sourceType", ""),
@@ -101,6 +101,7 @@ _NAMES: dict[str, dict[int, tuple[str, str]]] = {
     },
     "pair": {1: ("key", ""), 2: ("value", "")},
 }  # fmt: skip
+"""The fields of each message of an entry by their numbers: their names, and the message that they hold."""
 
 
 def wire_form(entry: bytes) -> object:
@@ -115,7 +116,7 @@ def _form(data: bytes, span: tuple[int, int], kind: str) -> _Form:
     """Return the content of a message; a field that occurs several times has a list."""
     values: dict[str, list[object]] = {}
     for field in fields(data, *span):
-        name, below = _NAMES[kind].get(field[0], (str(field[0]), ""))
+        name, below = FIELD_NAMES[kind].get(field[0], (str(field[0]), ""))
         values.setdefault(name, []).append(_field_form(data, field, below))
     return {name: of[0] if len(of) == 1 else of for name, of in values.items()}
 

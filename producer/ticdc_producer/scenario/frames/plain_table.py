@@ -17,7 +17,7 @@ def plain_table(table: pa.Table) -> pa.Table:
     try:
         columns = [_with_plain_dictionary(column) for column in table.columns]
         return pa.table(columns, table.column_names).cast(schema).combine_chunks()
-    except pa.ArrowNotImplementedError as error:
+    except pa.ArrowNotImplementedError as error:  # a type that Arrow cannot cast, such as a union
         raise ScenarioError(f"the DataFrame has a column that cannot be read: {error}") from None
     except pa.ArrowInvalid as error:
         what = f"a time has more than 6 fractional digits: {error}"
