@@ -79,6 +79,9 @@ class Strange:
     def events(self, key, value):
         yield 1
 
+    def rows(self, messages):
+        yield 1
+
 def spec(name, encoder, decoder, **more):
     return ProtocolSpec(
         name=f"{__name__}-{name}", title="Acme", options=Options, encoder=encoder, decoder=decoder, **more
@@ -96,7 +99,10 @@ failing = spec(
     "failing", lambda options, _: Failing(), lambda options, _: Failing(),
     batch_decoder=lambda options, _: Failing(),
 )
-strange = spec("strange", lambda options, _: Encoder(options), lambda options, _: Strange())
+strange = spec(
+    "strange", lambda options, _: Encoder(options), lambda options, _: Strange(),
+    batch_decoder=lambda options, _: Strange(),
+)
 refusing = spec("refusing", lambda options, _: options["no such option"], None)
 misnamed = spec("good", None, None)
 other = "no plugin"
@@ -212,6 +218,10 @@ def test_errors_in_a_plugin_are_plugin_errors(installed: str) -> None:
         rows_decoder.rows([(None, b"")])
     with pytest.raises(PluginError, match="its decoder must return events, not int"):
         next(registry.decoder(f"{installed}-strange", {}).events(None, b""))
+    strange = registry.batch_decoder(f"{installed}-strange", {})
+    assert strange is not None
+    with pytest.raises(PluginError, match="its batch decoder must return DecodedRows, not int"):
+        strange.rows([(None, b"")])
 
 
 def test_two_packages_with_one_protocol_name_are_rejected(installed: str, tmp_path: Path) -> None:

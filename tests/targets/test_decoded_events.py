@@ -19,6 +19,7 @@ from tests.protocols.encoding import alone, framed, one_by_one
 from tests.protocols.golden_messages import Compared, encode_rows
 from tests.protocols.random_codecs import CODECS
 from tests.protocols.random_tables import History, histories
+from ticdc_producer.errors import UnreadableValue
 from ticdc_producer.model.event import Message, Record
 from ticdc_producer.protocols.canal_json.batch_decoder import CanalJSONBatchDecoder
 from ticdc_producer.protocols.canal_json.decoder import CanalJSONDecoder
@@ -115,10 +116,48 @@ def test_few_rows_of_a_table_are_left_to_the_decoder() -> None:
     """The columns of each group of rows cost time of their own."""
     file = next(path for path in FILES if path.name == "seed_t1.canal-json.jsonl")
     values = [(None, value) for value in _values(file)]
-    assert CanalJSONBatchDecoder().rows(values) == []
-    assert sum(map(len, CanalJSONBatchDecoder().rows(values * 16))) == 16 * sum(
+    assert CanalJSONBatchDecoder(least=16).rows(values) == []
+    assert sum(map(len, CanalJSONBatchDecoder(least=16).rows(values * 16))) == 16 * sum(
         map(len, CanalJSONBatchDecoder(least=1).rows(values))
     )
+
+
+def test_messages_are_not_parsed_twice_where_columns_save_nothing() -> None:
+    file = next(path for path in FILES if path.name == "seed_t1.canal-json.jsonl")
+    values = [(None, value) for value in _values(file)]
+    decoder = CanalJSONBatchDecoder(least=16)
+    assert decoder.rows(values) == []
+    decoded = [bool(decoder.rows(values * 16)) for _ in range(20)]
+    assert decoded == [False] * 15 + [True] * 5
+
+
+@pytest.mark.parametrize("as_columns", [True, False])
+def test_the_first_value_that_its_type_cannot_hold_is_named(as_columns: bool) -> None:
+    """Also if the columns of a later value come first."""
+    right, wrong = "2020-01-01", "0000-00-00"
+    rows = [("INSERT", right), ("UPDATE", right), ("UPDATE", wrong), ("INSERT", wrong)]
+    columns, events = _both_ways([(None, _row(kind, moment)) for kind, moment in rows])
+    reader = ChangeReader(
+        schema="test",
+        table="t",
+        columns=pa.schema([("id", pa.int32()), ("d", pa.date32()), *OF_CHANGES]),
+        zone="UTC",
+        on_error="fail",
+    )
+    with pytest.raises(UnreadableValue) as raised:
+        list(reader.changes(iter([columns])) if as_columns else reader(iter([events])))
+    assert raised.value.offset == 7 + 2
+
+
+def _row(kind: str, moment: str) -> bytes:
+    message = {
+        "id": 0, "database": "test", "table": "t", "pkNames": ["id"], "isDdl": False, "type": kind,
+        "es": 1000, "ts": 1000, "sql": "",
+        "sqlType": {"id": 4, "d": 91}, "mysqlType": {"id": "int", "d": "date"},
+        "old": [{"id": "1", "d": "2019-01-01"}] if kind == "UPDATE" else None,
+        "data": [{"id": "1", "d": moment}],
+    }  # fmt: skip
+    return json.dumps(message, separators=(",", ":")).encode()
 
 
 def test_canal_json_has_a_batch_decoder() -> None:

@@ -10,7 +10,7 @@ from ticdc_producer.engine.local import LocalEngine
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.model.shapes import MESSAGES
 from ticdc_producer.targets.kafka.read import OffsetRange, range_rows, read, read_at
-from ticdc_producer.targets.record_batches import record_batches
+from ticdc_producer.targets.record_batches import BATCH_BYTES, BATCH_ROWS, record_batches
 
 
 def test_the_messages_are_those_at_the_offsets(kafka: EmbeddedKafka) -> None:
@@ -50,6 +50,23 @@ def test_the_batches_of_a_range_are_its_messages(kafka: EmbeddedKafka) -> None:
     part = OffsetRange(topic="read-range", partition=0, start=5, end=11_000)
     batches = [*range_rows(LocalEngine(), kafka.bootstrap, [part]).batches()]
     assert len(batches) > 1
+    assert max(batch.num_rows for batch in batches) <= BATCH_ROWS
     records = pa.Table.from_batches(record_batches(read(kafka.bootstrap, part)), MESSAGES)
     assert pa.Table.from_batches(batches, MESSAGES).combine_chunks().equals(records.combine_chunks())
     assert records.column("offset").to_pylist() == [*range(5, 11_000)]
+
+
+def test_large_keys_end_a_batch(kafka: EmbeddedKafka) -> None:
+    settings = {"bootstrap.servers": kafka.bootstrap, "message.max.bytes": 2 << 20}
+    admin, producer = AdminClient(settings), Producer(settings)
+    limits = {"max.message.bytes": str(2 << 20)}
+    topic = NewTopic("large-keys", num_partitions=1, replication_factor=1, config=limits)
+    admin.create_topics([topic])["large-keys"].result()
+    for number in range(40):
+        producer.produce("large-keys", key=b"%03d" % number + b"k" * (1 << 20), partition=0)
+        producer.flush()
+    part = OffsetRange(topic="large-keys", partition=0, start=0, end=40)
+    batches = [*range_rows(LocalEngine(), kafka.bootstrap, [part]).batches()]
+    assert sum(batch.num_rows for batch in batches) == 40
+    assert len(batches) > 1
+    assert all(batch.nbytes < 2 * BATCH_BYTES + (32 << 20) for batch in batches)

@@ -25,7 +25,7 @@ from ticdc_producer.model.event import DDLEvent, Event, Message, ResolvedEvent, 
 from ticdc_producer.model.fidelity import Fidelity
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.protocols.avro.spec import SPEC as AVRO
-from ticdc_producer.protocols.base import BatchDecoder, Decoder, Encoder
+from ticdc_producer.protocols.base import BatchDecoder, DecodedRows, Decoder, Encoder
 from ticdc_producer.protocols.canal.spec import SPEC as CANAL
 from ticdc_producer.protocols.canal_json.spec import SPEC as CANAL_JSON
 from ticdc_producer.protocols.craft.spec import SPEC as CRAFT
@@ -38,7 +38,7 @@ from ticdc_producer.protocols.spec import FileFormat, Options, ProtocolSpec, Sig
 from ticdc_producer.protocols.wire import WireDigests, row_of_file
 
 if TYPE_CHECKING:
-    from ticdc_producer.protocols.base import DecodedRows, RowBatch
+    from ticdc_producer.protocols.base import RowBatch
     from ticdc_producer.protocols.encoded_rows import EncodedRows
     from ticdc_producer.protocols.message_batch import MessageBatch
 
@@ -297,4 +297,9 @@ class _BatchDecoder:
     wrapped: BatchDecoder
 
     def rows(self, messages: Iterable[tuple[bytes | None, bytes | None]]) -> Sequence[DecodedRows]:
-        return self.source.run(lambda: self.wrapped.rows(messages))
+        groups = self.source.run(lambda: [*self.wrapped.rows(messages)])
+        for rows in groups:
+            if not isinstance(rows, DecodedRows):
+                what = f"its batch decoder must return DecodedRows, not {type(rows).__name__}"
+                raise self.source.error(what)
+        return groups

@@ -171,14 +171,16 @@ class _Changes:
             cells[ERROR] = self._errors(errors)
         schema = self._reader.columns
         changes = pa.RecordBatch.from_arrays([cells[name] for name in schema.names], schema=schema)
-        return changes.take(pa.array(self._order))
+        is_in_order = bool((self._order[1:] > self._order[:-1]).all())
+        return changes if is_in_order else changes.take(pa.array(self._order))
 
     def _typed(self, name: str, errors: dict[int, str]) -> pa.Array:
         """Return the values of a column; those that its type cannot hold are added to the errors."""
-        of_images = [images.values.get(name) for images in self._images]
-        absent = (pa.nulls(len(images.events), pa.binary()) for images in self._images)
-        pairs = zip(of_images, absent, strict=True)
-        values = self._joined([nulls if cells is None else cells for cells, nulls in pairs], pa.binary())
+        of_images = [
+            images.values[name] if name in images.values else pa.nulls(len(images.events), pa.binary())
+            for images in self._images
+        ]
+        values = self._joined(of_images, pa.binary())
         typed = converted(values, self._reader.conversions[name])
         for change in self._in_order(typed.rejected):
             self._reject(change, self._reader.unfit(name, values[change].as_py()), errors)

@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ticdc_producer.model.event import EventColumn, Op
+from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import DecodedBatch
-from ticdc_producer.protocols.base import DecodedRows
 from ticdc_producer.targets.decoded_events import DecodedEvents
 from ticdc_producer.verifier.event_layouts import Descriptions, EventLayout, Images, group_by_layout
 from ticdc_producer.verifier.fingerprint import Numbers
@@ -44,31 +43,38 @@ def image_columns(events: DecodedEvents, schema: str, table: str) -> Iterator[Im
     *of_rows, of_others = events.numbers
     for numbers, rows in zip(of_rows, events.rows, strict=True):
         if (rows.schema, rows.table) == (schema, table):
-            yield from _images(numbers, rows)
+            yield from _images(
+                numbers, rows.op, rows.commit_ts, rows.handle_key_only, rows.before, rows.after
+            )
     for layout in _layouts(events.others):
         if (layout.schema, layout.table) == (schema, table):
-            for rows in _rows(events.others, layout):
-                yield from _images(of_others[rows.messages.to_numpy()], rows)
+            yield from _images_of_layout(events.others, layout, of_others)
 
 
-def _images(numbers: Numbers, rows: DecodedRows) -> Iterator[ImageColumns]:
+def _images(
+    numbers: Numbers,
+    op: Op,
+    commit_ts: pa.Array,
+    handle_key_only: bool,
+    before: Mapping[str, pa.Array] | None,
+    after: Mapping[str, pa.Array] | None,
+) -> Iterator[ImageColumns]:
     """Yield the images of row events with these numbers."""
-    before, after = rows.before, rows.after or {}
     kinds: dict[int, Mapping[str, pa.Array]] = {}
-    if rows.op is Op.INSERT:
-        kinds[INSERT] = after
-    elif rows.op is Op.DELETE:
+    if op is Op.INSERT:
+        kinds[INSERT] = after or {}
+    elif op is Op.DELETE:
         kinds[DELETE] = before or {}
     else:
-        kinds[AFTER] = after
+        kinds[AFTER] = after or {}
         if before is not None:
-            kinds[BEFORE] = {**after, **before}
+            kinds[BEFORE] = {**kinds[AFTER], **before}
     for kind, values in kinds.items():
         yield ImageColumns(
             events=numbers,
             kind=kind,
-            commit_ts=rows.commit_ts,
-            handle_key_only=rows.handle_key_only,
+            commit_ts=commit_ts,
+            handle_key_only=handle_key_only,
             values=values,
         )
 
@@ -78,8 +84,11 @@ def _layouts(batch: DecodedBatch) -> Iterator[EventLayout]:
     return group_by_layout(batch, old, new, Descriptions(batch.column("columns")))
 
 
-def _rows(batch: DecodedBatch, layout: EventLayout) -> Iterator[DecodedRows]:
-    """Yield the rows of a layout as columns, by operation; their messages are rows of the batch."""
+def _images_of_layout(batch: DecodedBatch, layout: EventLayout, events: Numbers) -> Iterator[ImageColumns]:
+    """Yield the images of a layout, by operation.
+
+    :param events: the numbers of the batch's events.
+    """
     rows = pa.array(layout.rows)
     ops = pc.index_in(batch.column("op").take(rows), value_set=_OPS).to_numpy(zero_copy_only=False)
     only_key = pc.equal(batch.column("handle_key_only").take(rows), 1).to_numpy(zero_copy_only=False)
@@ -87,18 +96,13 @@ def _rows(batch: DecodedBatch, layout: EventLayout) -> Iterator[DecodedRows]:
     for code in np.flatnonzero(np.bincount(codes)).tolist():
         op, flag = divmod(code, 2)
         numbers = layout.rows[codes == code]
-        events = pa.array(numbers)
-        yield DecodedRows(
-            schema=layout.schema,
-            table=layout.table,
-            op=[*Op][op],
-            columns=tuple(EventColumn(column.name, column.type, column.flag) for column in layout.columns),
-            handle_key_only=bool(flag),
-            messages=events,
-            commit_ts=batch.column("commit_ts").take(events),
-            table_id=batch.column("table_id").take(events),
-            before=_values(layout.old_images, layout.before, numbers),
-            after=_values(layout.new_images, layout.after, numbers),
+        yield from _images(
+            events[numbers],
+            [*Op][op],
+            batch.column("commit_ts").take(pa.array(numbers)),
+            bool(flag),
+            _values(layout.old_images, layout.before, numbers),
+            _values(layout.new_images, layout.after, numbers),
         )
 
 

@@ -244,7 +244,7 @@ def event_decoder(
             if wire is None:
                 yield events.batch
             else:
-                keys, values = (events.messages.column(name).to_pylist() for name in ("key", "value"))
+                keys, values = map(list, zip(*events.contents, strict=True))
                 digests = wire.of_messages(keys, values, events.counts.tolist(), content)
                 yield events.batch.append_column(WIRE, pa.array(digests))
 
@@ -284,7 +284,11 @@ def decoded_events(
     counts[others] = of_others
     columns = {**of_events, **of_messages(messages, np.repeat(others, of_others))}
     return DecodedEvents(
-        messages=messages, counts=counts, rows=rows, others=batch_of_columns(columns, DECODED)
+        messages=messages,
+        contents=contents,
+        counts=counts,
+        rows=rows,
+        others=batch_of_columns(columns, DECODED),
     )
 
 

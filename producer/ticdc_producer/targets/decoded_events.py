@@ -90,12 +90,14 @@ class DecodedEvents:
     """The events of a few messages, in their order.
 
     :param messages: shape ``MESSAGES``.
+    :param contents: their keys and values; none if the messages are unknown.
     :param counts: the number of events of each message.
     :param rows: events as columns of their tables.
     :param others: the events of all other messages (shape ``DECODED``).
     """
 
     messages: pa.RecordBatch
+    contents: Sequence[tuple[bytes | None, bytes | None]] = ()
     counts: Numbers
     rows: Sequence[DecodedRows]
     others: DecodedBatch

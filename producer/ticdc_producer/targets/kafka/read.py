@@ -159,7 +159,7 @@ def _range_batches(brokers: Brokers, part: OffsetRange) -> Batches:
     size = 0
     for messages in _consumed(brokers, part):
         arrived += messages
-        size += sum(map(len, messages))
+        size += sum(len(message) + len(message.key() or b"") for message in messages)  # len: of its value
         if len(arrived) >= BATCH_ROWS - _BATCH or size >= BATCH_BYTES:
             yield _batch(part, arrived)
             arrived, size = [], 0
