@@ -161,6 +161,25 @@ def test_directories_by_table_id(tmp_path: Path, engine: EngineOption) -> None:
     assert sum(1 for _ in ticdc_producer.decode(sink_uri=uri)) == 5
 
 
+@pytest.mark.parametrize("query", ["protocol=canal-json", "protocol=csv"])
+def test_a_partition_that_was_added_has_a_directory_of_its_own_version(tmp_path: Path, query: str) -> None:
+    script, uri = (
+        tmp_path / "script.sql",
+        f"file://{tmp_path}/out?{query}&profile=new&use-table-id-as-path=true",
+    )
+    script.write_text(
+        "CREATE TABLE test.t (id INT PRIMARY KEY)"
+        " PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (10));"
+        "INSERT INTO test.t VALUES (1);"
+        "ALTER TABLE test.t ADD PARTITION (PARTITION p1 VALUES LESS THAN (20));"
+        "INSERT INTO test.t VALUES (2), (11);"
+    )
+    report = ticdc_producer.run(script, sink_uri=uri)
+    assert report.ok, report.to_json()
+    assert ticdc_producer.verify(sink_uri=uri, scenario=script).ok
+    assert sum(1 for _ in ticdc_producer.decode(sink_uri=uri)) == 3
+
+
 def test_options_of_the_layout(tmp_path: Path) -> None:
     sink = "changefeed.sink"
     overrides = [

@@ -103,6 +103,8 @@ def _with(path: str, content: bytes) -> Callable[[dict[str, bytes]], None]:
         ),
         (_with(f"d/t/100/{DAY}/CDC000003.json", b"{}"), "not a data file of csv"),
         (_with("d/CDC000001.csv", b""), "not a data file of csv"),
+        (_with(f"d/t/100/{DAY}/CDC4000000000.csv", b""), "not a data file of csv"),
+        (_with(f"d/t/100/{DAY}/CDC2000000000.csv", b""), "files are missing or duplicated: [3, 4, 5]"),
     ],
 )
 def test_inconsistencies_are_reported(

@@ -9,7 +9,7 @@ schema file gets one without a query. Source: tiflow ``cloud_storage_ddl_sink.go
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -262,15 +262,13 @@ def _with_directories(
     plan: StoragePlan, catalog: Catalog, changefeed: Changefeed, batches: Batches
 ) -> Batches:
     by_id = plan.layout.by_table_id
-    texts = [_shared_part(plan.folders.get(n), by_id=by_id) for n in range(len(catalog.tables))]
-    folders = pa.array(texts, pa.string())
+    shared = [next(iter(plan.folders.get(number, ())), None) for number in range(len(catalog.tables))]
+    folders, of_tables = pa.array(shared, pa.string()), _folders_of_tables(plan)
     for batch in batches:
         versions = pc.fill_null(batch.column("table_version"), -1)
         known = batch.filter(pc.is_in(versions, pa.array([*plan.folders], pa.int32())))
-        parts = [folders.take(known.column("table_version"))]
-        if by_id:
-            parts.insert(0, known.column("table_id").cast(pa.string()))
-        elif changefeed.enable_partition_separator:
+        parts = [of_tables(known) if by_id else folders.take(known.column("table_version"))]
+        if not by_id and changefeed.enable_partition_separator:
             parts.append(_partition_ids(known, catalog))
         if changefeed.date_separator != "none":
             parts.append(_dates(known.column("commit_ts"), changefeed))
@@ -282,11 +280,20 @@ def _with_directories(
         )
 
 
-def _shared_part(folders: Sequence[str] | None, *, by_id: bool) -> str | None:
-    """Return the part of the directories of a table version that all its rows share; None if it has none."""
-    if folders is None:
-        return None
-    return folders[0].rpartition("/")[2] if by_id else folders[0]
+def _folders_of_tables(plan: StoragePlan) -> Callable[[pa.RecordBatch], pa.Array]:
+    """Return a function from rows to the directories of their table versions, by the ids of their tables."""
+    pairs = [
+        (f"{version}/{folder.partition('/')[0]}", folder)
+        for version, folders in plan.folders.items()
+        for folder in folders
+    ]
+    keys, values = (pa.array([pair[at] for pair in pairs], pa.string()) for at in (0, 1))
+
+    def folders_of(rows: pa.RecordBatch) -> pa.Array:
+        own = (rows.column(name).cast(pa.string()) for name in ("table_version", "table_id"))
+        return values.take(pc.index_in(pc.binary_join_element_wise(*own, "/"), keys))
+
+    return folders_of
 
 
 def _partition_ids(rows: pa.RecordBatch, catalog: Catalog) -> pa.Array:

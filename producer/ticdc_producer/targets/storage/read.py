@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, islice
 from operator import attrgetter
 from typing import TypeAlias
 
@@ -42,6 +42,8 @@ _MAX_SCHEMA_BYTES = 16 << 20
 _DATE = r"(?:/[0-9]{4}(?:-[0-9]{2}){0,2})?"
 _BY_NAME = re.compile(rf"([^/]+/[^/]+/[0-9]{{1,20}})(?:/[0-9]{{1,19}})?{_DATE}")
 _BY_TABLE_ID = re.compile(rf"([0-9]{{1,19}}/[0-9]{{1,20}}){_DATE}")
+_MAX_FILES = 1 << 31
+"""Data files that a directory may have."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -200,7 +202,8 @@ class _Reader:
             if parts is None:
                 continue
             match = (_BY_TABLE_ID if self._by_table_id else _BY_NAME).fullmatch(directory)
-            if match is None or not name.endswith(self._extension) or size > MAX_BYTES:
+            is_named = match is not None and name.endswith(self._extension) and parts.number < _MAX_FILES
+            if match is None or not is_named or size > MAX_BYTES:
                 self._wrong(path, f"not a data file of {self._extension[1:]}, by path, name or size")
                 self._unread.append(self._problems[-1])
                 continue
@@ -209,7 +212,9 @@ class _Reader:
     def _check_files(self, directory: str, dispatcher: str, files: Sequence[DataFile]) -> None:
         numbers = [file.number for file in files]
         if numbers != list(range(1, len(files) + 1)):
-            missing = sorted(set(range(1, numbers[-1] + 1)) - set(numbers))[:3]
+            known = {*numbers}
+            others = (number for number in range(1, numbers[-1]) if number not in known)
+            missing = [*islice(others, 3)]
             self._wrong(directory, f"files are missing or duplicated: {missing or numbers}")
         index = f"{directory}/{index_path(dispatcher)}"
         if index not in self._sizes:
