@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TypeAlias
@@ -115,6 +116,25 @@ def test_a_dump_requires_the_sink_uri_of_its_topic(
     ):
         assert main(["verify", *arguments]) == 2
         assert complaint in capsys.readouterr().err
+
+
+def test_a_pipe_is_not_verified(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, folders: dict[str, Path]
+) -> None:
+    """It is empty when it is read again."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    assert main(["verify", "--messages", str(path), "--sink-uri", URI.format("canal-json")]) == 2
+    assert "it cannot be a pipe" in capsys.readouterr().err
+
+
+def test_a_partition_that_no_topic_has_is_refused(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, folders: dict[str, Path]
+) -> None:
+    path = tmp_path / "t.txt"
+    path.write_bytes(kcat_line(None, b"{}").replace(b'"partition":1', b'"partition":2147483647'))
+    assert main(["verify", "--messages", str(path), "--sink-uri", URI.format("canal-json")]) == 2
+    assert "a topic has at most 10,000 partitions here" in capsys.readouterr().err
 
 
 def _line(offset: int, key: bytes | None, value: bytes | None) -> str:

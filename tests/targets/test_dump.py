@@ -63,6 +63,11 @@ def test_kcat_has_two_forms_of_headers(tmp_path: Path, headers: bytes) -> None:
         (b'{"topic":"t","offset":0,"payload":"{}"}', "missing required field `partition`"),
         (b'{"topic":"t","partition":0,"offset":0,"payload":"\\ud800"}', "a surrogate without its other half"),
         (b'{"topic":"t","partition":0,"offset":0,"payload":"', "Invalid control character"),
+        (
+            b'{"topic":"\\ud800","partition":0,"offset":0,"payload":"{}"}',
+            "a surrogate without its other half",
+        ),
+        (b'{"topic":"t","partition":0,"offset":0,"ts":9223372036854775808,"payload":"{}"}', "`$.ts`"),
     ],
 )
 def test_a_line_that_kcat_does_not_write(tmp_path: Path, line: bytes, message: str) -> None:
@@ -97,6 +102,15 @@ def test_the_parts_that_the_console_consumer_prints(
     ) == expected  # fmt: skip
 
 
+def test_a_name_need_not_be_utf_8(tmp_path: Path) -> None:
+    (record,) = _records(tmp_path, kcat_line(None, ROW, more=b',"headers":["\xff","1"]'))
+    assert record.headers == (("\ufffd", b"1"),)
+
+
+def test_an_empty_line_may_be_the_first(tmp_path: Path) -> None:
+    assert [record.value for record in _records(tmp_path, b"\n" + PREFIX + ROW + b"\n")] == [ROW]
+
+
 def test_messages_without_offsets_are_numbered(tmp_path: Path) -> None:
     records = _records(tmp_path, b"".join(b"Partition:%d\t%b\n" % (part, ROW) for part in (0, 1, 0)))
     assert [(record.partition, record.offset) for record in records] == [(0, 0), (1, 0), (0, 1)]
@@ -115,6 +129,7 @@ def test_a_message_that_ends_in_crlf_and_one_without_value(tmp_path: Path) -> No
         (PREFIX + ROW + b"\n" + ROW, 2, "it has no Time, which the first line has"),
         (ROW + b"\n" + ROW + b"\t" + ROW, 2, "2 parts between tabs; the first line has 1"),
         (b"Partition:0\tOffset:99999999999999\t" + ROW, 1, "<= 8796093022207"),
+        (PREFIX + ROW + b"\nCreateTime:5\tPartition:" + b"1" * 5000 + b"\tOffset:7\t" + ROW, 2, "it has no"),
         (b"hello", 1, "JSON is malformed"),
     ],
 )

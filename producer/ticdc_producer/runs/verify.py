@@ -193,7 +193,7 @@ def _verify_topics(changefeed: Changefeed, job: Job | None, file: Path | None, o
             changefeed,
             topic_messages(engine, brokers_of(changefeed), ranges)
             if file is None
-            else Messages(file_messages(engine, file, topic)),
+            else Messages(file_messages(engine, file, topic).reused()),
             oracle,
             topics=topics,
             strictness=options.strictness,

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
@@ -77,6 +77,8 @@ class _FileParser:
 
     def __call__(self, line: bytes) -> MessageLine | None:
         if self._parse is None:
+            if not line.strip():
+                return None
             self._parse = self._parser_of(line)
         return self._parse(line)
 
@@ -115,7 +117,7 @@ class _KcatLine(msgspec.Struct):
     offset: Offset
     payload: str | None
     key: str | None = None
-    ts: int = 0
+    ts: Annotated[int, msgspec.Meta(le=(1 << 63) - 1)] = 0
     headers: list[str | None] | dict[str, list[str | None]] | None = None
 
 
@@ -133,7 +135,7 @@ def _kcat_message(line: bytes) -> MessageLine | None:
             raise _BadLine(what) from None
         raise _BadLine(str(error)) from None
     return MessageLine(
-        topic=kcat.topic,
+        topic=_name(kcat.topic),
         partition=kcat.partition,
         offset=kcat.offset,
         key=_bytes(kcat.key),
@@ -155,18 +157,25 @@ def _bytes(text: str | None) -> bytes | None:
         raise _BadLine("a surrogate without its other half") from None
 
 
+def _name(text: str) -> str:
+    """Return a name, which Kafka does not require to be UTF-8."""
+    return (_bytes(text) or b"").decode("utf-8", "replace")
+
+
 def _headers(headers: Sequence[str | None] | Mapping[str, list[str | None]] | None) -> Iterator[Any]:
     if isinstance(headers, Mapping):
-        yield from ((name, _bytes(value) or b"") for name, values in headers.items() for value in values)
+        yield from (
+            (_name(name), _bytes(value) or b"") for name, values in headers.items() for value in values
+        )
     elif headers:
         pairs = zip(headers[::2], headers[1::2], strict=False)
-        yield from ((name, _bytes(value) or b"") for name, value in pairs if name)
+        yield from ((_name(name), _bytes(value) or b"") for name, value in pairs if name)
 
 
 _PREFIXES = {
-    "Time": rb"(?:CreateTime|LogAppendTime):(-?\d+)|NO_TIMESTAMP|NoTimestampType:-?\d+",
-    "Partition": rb"Partition:(\d+)",
-    "Offset": rb"Offset:(\d+)",
+    "Time": rb"(?:CreateTime|LogAppendTime):(-?\d{1,19})|NO_TIMESTAMP|NoTimestampType:-?\d+",
+    "Partition": rb"Partition:(\d{1,10})",
+    "Offset": rb"Offset:(\d{1,19})",
     "Delivery": rb"Delivery:(?:\d+|NOT_PRESENT)",
     "Epoch": rb"Epoch:(?:\d+|NOT_PRESENT)",
 }

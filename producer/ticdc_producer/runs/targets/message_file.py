@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ticdc_producer.config.parameters import MAX_PARTITIONS
 from ticdc_producer.engine.dataset import Batches, Dataset, Engine, Order
 from ticdc_producer.errors import FolderError
 from ticdc_producer.model.shapes import MESSAGES
@@ -21,8 +22,14 @@ def file_ranges(path: Path, topic: str, partitions: int) -> list[OffsetRange]:
     :param partitions: number of partitions that a topic has at least; the file may lack messages of some.
     :raises FolderError: for a line that is not a message with a position, and for a file without messages.
     """
+    if path.is_fifo():
+        hint = "write the messages to a file"
+        raise FolderError("it is read several times, so it cannot be a pipe", path=str(path), hint=hint)
     bounds: dict[tuple[str, int], tuple[int, int]] = {}
     for line in file_lines(path, topic=topic, positioned=True):
+        if line.partition >= MAX_PARTITIONS:
+            what = f"partition {line.partition}: a topic has at most {MAX_PARTITIONS:,} partitions here"
+            raise FolderError(what, path=str(path))
         partition_name = line.topic, line.partition
         start, end = bounds.get(partition_name, (line.offset, 0))
         bounds[partition_name] = min(start, line.offset), max(end, line.offset + 1)
