@@ -17,6 +17,7 @@ USAGE = [
         "Missing option '--actual' (ticdc-producer verify state --help)",
     ),
     (["golden", "diff", "x"], "Missing argument 'B'"),
+    (["verify", "a" * 300], "No such command"),
     (["verify", "docs"], "a folder is given as --in docs"),
     (["verify", "kafka://u:s@h/t"], "a topic is given as --sink-uri URI"),
     (

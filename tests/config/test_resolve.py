@@ -381,6 +381,15 @@ def test_a_manifest_without_a_newer_option_is_read() -> None:
     assert Changefeed.from_manifest(manifest) == changefeed
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [{"partition-num": 0}, {"partition-num": 10**20}, {"topic-partitions": {"u": 3_000_000_000}}],
+)
+def test_a_manifest_with_impossible_partitions_is_refused(damage: dict[str, object]) -> None:
+    with pytest.raises(ChangefeedError):
+        Changefeed.from_manifest({**resolve("kafka:///t").as_manifest(), **damage})
+
+
 def test_importing_it_loads_neither_spark_nor_kafka() -> None:
     modules = "ticdc_producer.config, ticdc_producer.dispatch"
     code = f"import {modules}, sys; print('pyspark' in sys.modules, 'confluent_kafka' in sys.modules)"

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from ticdc_producer.errors import TopicError
-from ticdc_producer.kafka.client import OUTAGE_TIMEOUT_S
+from ticdc_producer.kafka.client import CONNECT_SECONDS, OUTAGE_TIMEOUT_S, Cluster, connect_seconds
 from ticdc_producer.kafka.client_errors import broker_error, until_answered
 from ticdc_producer.kafka.embedded import EmbeddedKafka
 from ticdc_producer.targets.kafka.topics import Topics
@@ -64,3 +64,9 @@ def test_only_on_this_machine_a_missing_broker_can_be_started(address: str, own:
     error = broker_error(address, KafkaException(KafkaError(KafkaError._TRANSPORT)))
     assert str(error).startswith(f"{address}: no Kafka broker answers (is Kafka running there")
     assert ("`ticdc-producer broker start`" in error.hint) == own
+
+
+@pytest.mark.parametrize(("given", "seconds"), [("1500", 1.5), ("0x400", 1.024), ("1000ms", CONNECT_SECONDS)])
+def test_the_time_to_connect_is_read_as_the_client_reads_it(given: str, seconds: float) -> None:
+    brokers = Cluster("127.0.0.1:1", {"socket.connection.setup.timeout.ms": given})
+    assert connect_seconds(brokers) == seconds

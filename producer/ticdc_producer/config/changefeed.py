@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Annotated, Any, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ticdc_producer.config.changefeed_file import DispatchRule
 from ticdc_producer.config.config_section import ColumnSelector, FilterSection, explain
-from ticdc_producer.config.parameters import BY_NAME, OF_MESSAGES
+from ticdc_producer.config.parameters import BY_NAME, MAX_PARTITIONS, OF_MESSAGES
 from ticdc_producer.config.sink_uri import SinkURI, parse_sink_uri
 from ticdc_producer.errors import ChangefeedError
 from ticdc_producer.kafka.client import Brokers, Cluster, Properties, producer_properties
@@ -21,6 +21,7 @@ from ticdc_producer.protocols.spec import ProtocolSpec
 _NOT_OF_CODECS = {"sink_uri", "dispatchers", "warnings"}
 
 
+_Partitions: TypeAlias = Annotated[int, Field(ge=1, le=MAX_PARTITIONS)]
 _UNUSED_PARTITIONS = "partition-num={}: the other partitions of the topic, which has {}, get no messages"
 
 
@@ -84,7 +85,7 @@ class Changefeed(BaseModel):
     case_sensitive: bool
     force_replicate: bool
 
-    partition_num: int
+    partition_num: _Partitions
     replication_factor: int
     compression: str
     required_acks: str
@@ -127,7 +128,7 @@ class Changefeed(BaseModel):
     plugin_options: Mapping[str, Plain] = Field(default_factory=dict, exclude=True)
     warnings: tuple[str, ...] = ()
     sets_partition_num: bool = Field(default=True, exclude=True)
-    topic_partitions: Mapping[str, int] = Field(default_factory=dict, exclude=True)
+    topic_partitions: Mapping[str, _Partitions] = Field(default_factory=dict, exclude=True)
 
     def with_topics(self, existing: Mapping[str, int]) -> Self:
         """Return the changefeed with the numbers of partitions that TiCDC uses.

@@ -67,7 +67,10 @@ def connect_seconds(brokers: Brokers) -> float:
     It is the client's ``socket.connection.setup.timeout.ms``, or ``CONNECT_SECONDS``.
     """
     own = brokers.client if isinstance(brokers, Cluster) else {}
-    return int(own[_CONNECT_PROPERTY]) / 1000 if _CONNECT_PROPERTY in own else CONNECT_SECONDS
+    try:
+        return int(own[_CONNECT_PROPERTY], 0) / 1000  # the client reads it as C does
+    except (KeyError, ValueError):
+        return CONNECT_SECONDS
 
 
 def producer_properties(brokers: Brokers, *, compression: str, max_message_bytes: int) -> Properties:
