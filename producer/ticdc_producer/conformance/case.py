@@ -84,12 +84,11 @@ def build_decode_case(decode_case: DecodeCase) -> Case:
     if any(earlier.type != _SCHEMA_MESSAGE for earlier in described):
         raise ValueError(f"{decode_case.id} makes {len(messages)} messages")
     fidelity = registry.fidelity(decode_case.protocol, options)
-    events = () if spec.tombstone else tuple(_expected(stream, spec, fidelity))
     return Case(
         id=decode_case.id,
         description=spec.description,
         request=_request(decode_case, described, message, known),
-        expected=None if spec.damage else events,
+        expected=None if spec.damage else () if spec.tombstone else tuple(_expected(stream, spec, fidelity)),
     )
 
 
@@ -116,13 +115,10 @@ def registered_schemas(protocol: str, catalog: Catalog, options: Mapping[str, ob
 def _request(
     decode_case: DecodeCase, described: Sequence[Message], message: Message, known: SchemaIDs
 ) -> Request:
-    key, value = message.key, message.value
-    if decode_case.spec.damage:
-        key, value = DAMAGES[decode_case.spec.damage](key, value)
-    if decode_case.spec.old_form:
-        key, value = OLD_FORMS[decode_case.spec.old_form](key, value)
-    if decode_case.spec.tombstone:
-        value = None
+    spec, key, value = decode_case.spec, message.key, None if decode_case.spec.tombstone else message.value
+    for changes, name in ((DAMAGES, spec.damage), (OLD_FORMS, spec.old_form)):
+        if name:
+            key, value = changes[name](key, value)
     return Request(
         case=decode_case.id,
         level="decode",

@@ -107,11 +107,6 @@ class StreamPlan:
         return tuple(ActiveTopic(topic=topic, since=first) for topic, first in sorted(since.items()))
 
     @cached_property
-    def describes_in_first(self) -> bool:
-        """Whether messages of partition 0 of a topic follow from the rows of its other partitions."""
-        return self.changefeed.describes_in_first
-
-    @cached_property
     def topic_partitions(self) -> TopicPartitions:
         topics = tuple(active.topic for active in self.active_topics)
         return TopicPartitions(topics, tuple(map(self.changefeed.partitions_of, topics)))

@@ -102,7 +102,6 @@ def coverage(
         return _folder_coverage(Path(folder), engine, on_status)
     changefeed = changefeed_of(sink_uri, config, kafka_properties=kafka_properties)
     ranges = whole_topics(brokers_of(changefeed), [changefeed.sink_uri.topic])
-    changefeed = changefeed.model_copy(update={"partition_num": max(part.partition for part in ranges) + 1})
     start = _start(engine, changefeed, sum(part.end - part.start for part in ranges), 0, on_status)
     messages = topic_messages(start(), brokers_of(changefeed), ranges).rows
     return _covered(start(), messages, changefeed, Counter(), on_status)

@@ -51,7 +51,8 @@ def started(targets: Sequence[Target]) -> Iterator[None]:
 
 
 def _for_existing_topics(job: Job, options: RunOptions) -> Job:
-    if job.changefeed.sink_uri.embedded or options.dry_run or options.replace:
+    uri = job.changefeed.sink_uri
+    if uri.kind is not SinkKind.KAFKA or uri.embedded or options.dry_run or options.replace:
         return job  # the Kafka client is not needed
     from ticdc_producer.runs.targets.run_topics import for_existing_topics
 

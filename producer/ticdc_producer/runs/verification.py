@@ -93,7 +93,8 @@ def verify_messages(
     own = schemas or ({} if job is None else job.known_schemas)
     of_folder = changefeed.model_copy(update={"schema_registry": ""}) if schemas else changefeed
     decode_options = with_schemas(decode_options, of_folder, messages.rows, own)
-    decode_options, eventless = _described(messages.rows, changefeed, decode_options)
+    events = None if oracle is None else oracle.events()
+    decode_options, eventless = _described(messages.rows, changefeed, decode_options, events)
     decode = event_decoder(changefeed.protocol, decode_options, claims)
     if topics is None:
         topics = _topics(messages.rows) if job is None else job.stream.topic_partitions.topics
@@ -105,7 +106,6 @@ def verify_messages(
         states.extend(() if oracle is None else oracle.states(stats))
         return states
 
-    events = None if oracle is None else oracle.events()
     wire = wire_decoder(changefeed, decode_options, events, claims, eventless)
     read = decode if wire is None else wire.decode_bytes
     checked = check_messages(engine, messages, read, options, events, expected_states, wire)
@@ -124,16 +124,19 @@ EVENTS_ALONE = {"bytes of messages": "the decoded events alone are compared here
 
 
 def _described(
-    messages: Dataset, changefeed: Changefeed, options: Options
+    messages: Dataset, changefeed: Changefeed, options: Options, expected: ExpectedStream | None
 ) -> tuple[Options, EventlessMessages | None]:
     """Add the table schemas in the messages to the options, and return the messages without events.
 
     Both are found in one pass.
+
+    :param expected: the stream with which messages are compared; without its messages none are returned.
     """
     spec, by_partition = changefeed.spec, changefeed.describes_in_first
     digests = wire_digests(spec.name, options, canonical=True)
     eventless = _eventless(spec, digests)
-    if eventless is None or spec.described_versions is None:
+    compares = expected is not None and expected.wire is not None
+    if not compares or eventless is None or spec.described_versions is None:
         return with_table_schemas(messages, spec.name, options), None
 
     def of_part(_part: Part, batches: Batches) -> tuple[list[bytes], EventlessMessages]:

@@ -56,6 +56,7 @@ class _CachedFlags:
         self.tables = list(catalog.tables)
         self._catalog = catalog
         self._known: dict[int, Mapping[str, int]] = {}
+        self._written: dict[int, Mapping[str, int]] = {}
         self._variants: dict[tuple[int, tuple[int, ...]], int] = {}
 
     def forget(self, job: DDLJob) -> None:
@@ -67,7 +68,9 @@ class _CachedFlags:
     def version(self, change: Change) -> int:
         """Return the table version with the flags of a row, and cache them if there are none."""
         table = self._catalog.tables[change.table_version]
-        current = _written(table)
+        current = self._written.get(table.version)
+        if current is None:
+            current = self._written[table.version] = _written(table)
         known = self._known.setdefault(change.table_id, current)
         flags = tuple(known.get(column.name, 0) for column in table.columns)
         if flags == tuple(current.values()):

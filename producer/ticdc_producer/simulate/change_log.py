@@ -99,7 +99,7 @@ class UpstreamLog:
 
     def divided_source(self, plan: StreamPlan, faults: EventFaults | None) -> DividedSource | None:
         """Return the only source if it divides its events with such faults; None: a shuffle divides them."""
-        if len(self.sources) != 1 or self.row_events is not None or plan.describes_in_first:
+        if len(self.sources) != 1 or self.row_events is not None or plan.changefeed.describes_in_first:
             return None
         if faults is not None and not faults.is_local:
             return None

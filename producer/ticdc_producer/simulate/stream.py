@@ -35,7 +35,7 @@ def ordered_events(
 ) -> Dataset:
     """Return the event stream (shape ``EVENT_STREAM``), divided by partition and in delivery order.
 
-    If ``plan.describes_in_first``, it has the places of rows of other partitions (``ROW_ELSEWHERE``).
+    If ``changefeed.describes_in_first``, it has the places of rows of other partitions (``ROW_ELSEWHERE``).
 
     :param faults: injects faults. Removed events remain, with the kind ``illegal_event.DROPPED``.
     :param stack: removes the data stored for the stream.
@@ -52,7 +52,7 @@ def ordered_events(
 
 def _with_elsewhere(events: Dataset, plan: StreamPlan) -> Dataset:
     """Add the places of rows of other partitions, if partition 0 needs them; they have no images."""
-    if not plan.describes_in_first:
+    if not plan.changefeed.describes_in_first:
         return events
 
     def with_rows_elsewhere(batches: Batches) -> Batches:

@@ -17,6 +17,7 @@ from ticdc_producer.verifier.comparison import (
     Differences,
     match,
 )
+from ticdc_producer.verifier.events import without_tombstones
 from ticdc_producer.verifier.findings import events_at, rows_with
 from ticdc_producer.verifier.options import VerifyOptions
 from ticdc_producer.verifier.passes.observe import Observer
@@ -79,7 +80,7 @@ def compared_events(events: Dataset, options: VerifyOptions, *, expected: bool) 
 
 def _compared(options: VerifyOptions, expected: bool, batches: Batches) -> Batches:
     observer = Observer(options)
-    for batch in batches:
+    for batch in map(without_tombstones, batches):
         if batch.num_rows:
             yield ComparedEvents.of_events(observer.observe(batch).events, expected=expected).to_batch()
 

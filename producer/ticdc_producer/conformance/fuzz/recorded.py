@@ -113,7 +113,7 @@ def _read(content: bytes, where: str) -> FuzzExample:
 
 
 _NUMBERS = type_names(INTEGERS | FLOATS | NUMBERED | {MySQLType.NEW_DECIMAL})
-_SAME_IN_ALL = frozenset({"sink-uri", "protocol", "partition-num", "dispatchers"})
+_SAME_IN_ALL = frozenset({"sink-uri", "protocol", "partition-num", "topic-partitions", "dispatchers"})
 _GENERATES = "run it with --out, and name the folder"
 
 

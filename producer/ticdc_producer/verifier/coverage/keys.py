@@ -109,9 +109,9 @@ class KeyRows:
     def __init__(self, events: Events, old: Images, counts: FeatureCounts) -> None:
         self._events, self._op, self._counts = EventColumns.part_of(events), events.op, counts
         self._tables = combined(text_hashes(events.schema), text_hashes(events.table))
-        self._transactions = _transactions(self._events)
         self._topics_and_tables = combined(text_hashes(events.topic), self._tables)
-        self._partitions = combined(text_hashes(events.topic), self._tables, events.partition)
+        self._transactions = combined(self._topics_and_tables, events.commit_ts)
+        self._partitions = combined(self._topics_and_tables, events.partition)
         self._has_value: Flags = old.values.is_valid().to_numpy(zero_copy_only=False)
         self._rows: defaultdict[str, list[KeyedEvents]] = defaultdict(list)
 
