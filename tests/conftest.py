@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Generator, Iterator
 
 import pytest
+from confluent_kafka.admin import AdminClient
 from hypothesis import HealthCheck, settings
 from pyspark.sql import SparkSession
 
@@ -105,10 +106,20 @@ def engine(request: pytest.FixtureRequest) -> Engine:
 
 
 @pytest.fixture(scope="session")
-def kafka() -> Iterator[EmbeddedKafka]:
-    """A real broker for all tests; each test uses its own topics."""
-    with EmbeddedKafka() as broker:
-        yield broker
+def broker() -> Iterator[EmbeddedKafka]:
+    """A real broker for all tests."""
+    with EmbeddedKafka() as embedded:
+        yield embedded
+
+
+@pytest.fixture(scope="module")
+def kafka(broker: EmbeddedKafka) -> Iterator[EmbeddedKafka]:
+    """The broker, without topics when a file of tests starts; each test of a file uses its own topics."""
+    yield broker
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
+    topics = [name for name in admin.list_topics(timeout=30).topics if not name.startswith("__")]
+    for deletion in admin.delete_topics(topics, operation_timeout=30).values() if topics else ():
+        deletion.result()
 
 
 @pytest.fixture
