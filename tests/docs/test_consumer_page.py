@@ -58,6 +58,19 @@ def test_the_code_on_the_page_is_that_of_the_example() -> None:
     assert textwrap.indent(excerpt, "    ") in EXAMPLE.read_text("utf-8")
 
 
+def test_the_page_counts_all_traps_of_the_protocol(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = str(tmp_path / "golden")
+    options = ["--sink-uri", "kafka:///t?protocol=canal-json&enable-tidb-extension=true"]
+    assert main(["run", "seed_t1", *options, "--out", folder, "--quiet"]) == 0
+    assert main(["coverage", "--in", folder]) == 0
+    _, row, *_, total = capsys.readouterr().out.splitlines()
+    key_update, *_, shown = next(text for text in blocks("text") if "exercised" in text).splitlines()
+    assert total.partition(" of ")[2] == shown.partition(" of ")[2]
+    assert row.index("not_exercised") == key_update.index("exercised")
+
+
 @pytest.mark.slow
 def test_the_whole_page(
     spark: SparkSession,
