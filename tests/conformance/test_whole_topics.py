@@ -144,5 +144,5 @@ def test_the_sample_has_the_rows_of_every_topic(
     assert {one["outcome"] for one in results} == {"passed", "skipped"}
     skipped = [one["case"].split(".") for one in results if one["outcome"] == "skipped"]
     assert {protocol for strength, protocol, *_ in skipped if strength == "required"} == {
-        "debezium", "craft", "simple", "avro"
+        "canal", "debezium", "craft", "simple", "avro"
     }  # fmt: skip
