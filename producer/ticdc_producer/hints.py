@@ -1,4 +1,4 @@
-"""Hints of errors about a name that is not known."""
+"""Words of messages: hints about names that are not known, and counts."""
 
 from __future__ import annotations
 
@@ -24,3 +24,12 @@ def nearest(name: str, allowed: Iterable[str], *, listed: str = "") -> str:
     if listed:
         return f"{listed} prints the {len(choices)} allowed ones"
     return f"allowed: {', '.join(choices[:MAX_LISTED])}, and {len(choices) - MAX_LISTED} more"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    >>> counted(1, "row change"), counted(2000, "row change")
+    ('1 row change', '2,000 row changes')
+    """
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

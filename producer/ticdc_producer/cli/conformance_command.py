@@ -11,6 +11,7 @@ import typer
 
 from ticdc_producer.cli.options import Json, ProtocolName
 from ticdc_producer.conformance.case_spec import Level
+from ticdc_producer.hints import counted
 
 if TYPE_CHECKING:
     from ticdc_producer.conformance.catalog import CaseSpec, FailureList
@@ -156,7 +157,7 @@ def _outcomes(
     from ticdc_producer.conformance import runner as report
     from ticdc_producer.conformance.runner import run
 
-    typer.echo(f"running {len(cases):,} case{'' if len(cases) == 1 else 's'}", err=True)
+    typer.echo(f"running {counted(len(cases), 'case')}", err=True)
 
     def save_failure(outcome: CaseOutcome) -> None:
         if save is not None and outcome.status == "failed":

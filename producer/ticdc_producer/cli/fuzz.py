@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 import typer
 
 from ticdc_producer.errors import ConformanceError
+from ticdc_producer.hints import counted
 
 if TYPE_CHECKING:
     from ticdc_producer.conformance.case_spec import Level
@@ -215,7 +216,7 @@ async def _with_testee(options: FuzzOptions, use: Callable[[FuzzTestee], Awaitab
 
 def _report_lines(report: Report, command: str, folder: Path | None) -> list[str]:
     times = f"{report.seconds:.0f} s; the testee waited {report.idle:.0f} of {report.exchange:.0f} s"
-    lines = [f"{_counted(report.examples, 'example')}, {_counted(report.cases, 'case')} in {times}"]
+    lines = [f"{counted(report.examples, 'example')}, {counted(report.cases, 'case')} in {times}"]
     if report.regressions:
         lines.append(f"{report.regressions} examples of earlier failures")
     if report.skipped:
@@ -232,11 +233,11 @@ def _failure_lines(failure: Failure, command: str, folder: Path) -> list[str]:
     example = failure.smallest
     orders = "".join(f", order {delivery.order}" for delivery in example.deliveries)
     source = f"example {failure.number}" if failure.number else "the example"
-    before = _counted(failure.original.statements, "statement")
+    before = counted(failure.original.statements, "statement")
     return [
         f"failed: {source}; {before}, shrunk to {example.statements}",
         *(f"  {line}" for line in example.text.splitlines()),
-        f"protocol {example.protocol}, {_counted(example.partitions, 'partition')}{orders}",
+        f"protocol {example.protocol}, {counted(example.partitions, 'partition')}{orders}",
         *_delivery(failure.wrong),
         *([f"traps: {', '.join(example.inject)}"] if example.inject else []),
         *([f"options: {json.dumps(dict(example.options))}"] if example.options else []),
@@ -257,10 +258,6 @@ def _delivery(wrong: Wrong) -> list[str]:
 
 def _reasons(wrong: Wrong) -> list[str]:
     return [f"  {line}" for reason in wrong.reasons for line in reason.splitlines()]
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _report_json(report: Report, folder: Path | None) -> dict[str, object]:

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ticdc_producer.hints import counted
 from ticdc_producer.reports.text import (
     cause_of_damage,
     differences,
@@ -193,7 +194,9 @@ def _explained_counts(report: RunReport) -> Iterator[str]:
         reasons.append("traps add and remove events")
     if report.discarded or report.skipped:
         reasons.append("the changes below are not sent")
-    yield f"{report.row_changes:,} row changes are {events:,} row events: {', '.join(reasons)}"
+    verb = "is" if report.row_changes == 1 else "are"
+    numbers = f"{counted(report.row_changes, 'row change')} {verb} {counted(events, 'row event')}"
+    yield f"{numbers}: {', '.join(reasons)}"
 
 
 def _counts(title: str, counts: dict[str, dict[str, int]]) -> Table:

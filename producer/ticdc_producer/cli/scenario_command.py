@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ticdc_producer.cli.options import fail
+from ticdc_producer.hints import counted
 
 if TYPE_CHECKING:
     from ticdc_producer.runs.validate import Validation
@@ -47,18 +48,14 @@ def _print(result: Validation) -> None:
     for warning in result.warnings:
         typer.echo(f"{result.scenario}: warning: {warning}", err=True)
     if not result.ok:
-        errors = _counted(len(result.problems), "error")
-        unchecked = f"; {_counted(result.unchecked, 'statement')} not checked" if result.unchecked else ""
+        errors = counted(len(result.problems), "error")
+        unchecked = f"; {counted(result.unchecked, 'statement')} not checked" if result.unchecked else ""
         typer.echo(f"{result.scenario}: {errors}{unchecked}", err=True)
         return
     counts = ", ".join(f"{count} {word}" for word, count in sorted(result.passed_over.counts.items()))
     passed_over = f", passed over: {counts}" if counts else ""
-    changed = f"{_counted(result.commits, 'commit')}, {_counted(result.row_changes, 'row change')}"
+    changed = f"{counted(result.commits, 'commit')}, {counted(result.row_changes, 'row change')}"
     typer.echo(f"{result.scenario}: ok, {changed}{passed_over}")
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'s' if count != 1 else ''}"
 
 
 @app.command("list")
@@ -90,7 +87,8 @@ def new(
         str, typer.Argument(metavar="NAME", help="Name of the scenario, its file and its topic.")
     ],
     template: Annotated[
-        str, typer.Option("--from", metavar="TEMPLATE", help="A name that `scenario list` prints.")
+        str,
+        typer.Option("--from", metavar="TEMPLATE", help="A name of `scenario list`, such as seed_t1."),
     ],
 ) -> int:
     """Write NAME.yaml, a copy of a shipped scenario to edit, into the current folder."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
+from ticdc_producer.hints import counted
 from ticdc_producer.model.event import Value
 from ticdc_producer.model.event_line import to_json
 from ticdc_producer.verifier.comparison import Comparison
@@ -66,7 +67,7 @@ def differences(part: Comparison | StateComparison) -> str:
     counts = ((getattr(part, name, 0), name.replace("_", " ")) for name in _DIFFERENCES)
     parts = [f"{count:,} {name}" for count, name in counts if count]
     if injected := getattr(part, "injected", 0):
-        parts.append(_counted(injected, "injected fault"))
+        parts.append(counted(injected, "injected fault"))
     return ", ".join(parts)
 
 
@@ -95,13 +96,13 @@ def not_looked_at(verdict: Verdict) -> str:
 def invariants_checked(verdict: Verdict) -> str:
     """Format the number of invariants as ``31 invariants checked, none violated``."""
     violated = {finding.id for finding in verdict.of_severity("error", "warning")}
-    return f"{_counted(len(verdict.checked), 'invariant')} checked, {len(violated) or 'none'} violated"
+    return f"{counted(len(verdict.checked), 'invariant')} checked, {len(violated) or 'none'} violated"
 
 
 def kinds(verdict: Verdict) -> str:
     """Format the numbers of events as ``7 row, 2 ddl, 6 resolved events``."""
-    counted = ", ".join(f"{count:,} {kind}" for kind, count in verdict.kinds.items() if count)
-    return f"{counted or 'no'} events"
+    counts = ", ".join(f"{count:,} {kind}" for kind, count in verdict.kinds.items() if count)
+    return f"{counts or 'no'} events"
 
 
 def summary(verdict: Verdict, *, gaps: bool = True) -> str:
@@ -111,7 +112,11 @@ def summary(verdict: Verdict, *, gaps: bool = True) -> str:
     """
     severities = ("error", "warning", "info", *(("not checked",) if gaps else ()))
     counts = {name: len(verdict.of_severity(name)) for name in severities}
-    parts = [_counted(count, name) for name, count in counts.items() if count]
+    parts = [
+        counted(count, name) if name in ("error", "warning") else f"{count:,} {name}"
+        for name, count in counts.items()
+        if count
+    ]
     compared = (
         ("events", verdict.comparison),
         ("rows", verdict.state),
@@ -148,10 +153,6 @@ def uninjected(reasons: Mapping[str, str]) -> list[str]:
 def failure(parts: Iterable[str]) -> str:
     """Format why a run with faults failed."""
     return f"FAILED: {'; '.join(parts)}"
-
-
-def _counted(count: int, name: str) -> str:
-    return f"{count:,} {name}" if count == 1 or name in ("info", "not checked") else f"{count:,} {name}s"
 
 
 _MAX_CHARS, _CONTEXT_CHARS = 48, 12

@@ -13,6 +13,7 @@ from pathlib import Path
 from ticdc_producer.config import ConfigSource, SinkKind
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, choose_engine, translate_worker_errors
+from ticdc_producer.hints import counted
 from ticdc_producer.oracle.scenario import ScenarioOracle, expected_messages
 from ticdc_producer.runs.options import check_options
 from ticdc_producer.runs.run_options import OnStatus, RunOptions, check_sink_options, ignore_status
@@ -56,7 +57,7 @@ def _for_existing_topics(job: Job, options: RunOptions) -> Job:
         return job  # the Kafka client is not needed
     from ticdc_producer.runs.targets.run_topics import for_existing_topics
 
-    return for_existing_topics(job)
+    return for_existing_topics(job, options.on_status)
 
 
 def _targets(job: Job, options: RunOptions) -> list[Target]:
@@ -148,7 +149,7 @@ class _Run:
         skipped = stream.skipped_events()
         check_times(self.simulation.job, stream.fault_numbers)
         events = sum(counts.events.values())
-        self.options.on_status(f"encoded {events:,} events into {counts.total:,} messages")
+        self.options.on_status(f"encoded {counted(events, 'event')} into {counted(counts.total, 'message')}")
         for target in self.targets:
             target.check_encoded(self.simulation)
         return replace(self._report(stream.counts, skipped), faults=stream.fault_summary)
@@ -288,7 +289,7 @@ def run_job(job: Job, options: RunOptions) -> RunReport:
     targets = checked_targets(job, options)
     on_status = options.on_status
     history = job.history
-    size = f"{history.commits:,} commits, {history.row_changes:,} row changes"
+    size = f"{counted(history.commits, 'commit')}, {counted(history.row_changes, 'row change')}"
     on_status(f"scenario {job.scenario.name}: {size}")
     for note in history.passed_over.notes:
         on_status(f"{job.scenario.file}:{note.line}: note: {note.text}")

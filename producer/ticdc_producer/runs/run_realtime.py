@@ -12,6 +12,7 @@ from ticdc_producer.config import ConfigSource
 from ticdc_producer.engine import EngineOption
 from ticdc_producer.engine.choose import EngineStart, choose_engine, translate_worker_errors
 from ticdc_producer.engine.dataset import Batches, Dataset, Order, Part
+from ticdc_producer.hints import counted
 from ticdc_producer.kafka.client import Brokers
 from ticdc_producer.model import tso
 from ticdc_producer.oracle.scenario import ScenarioOracle, expected_messages
@@ -84,10 +85,10 @@ def run_realtime(
     )
     options = RunOptions(append=append, keep=keep, engine=engine, on_status=on_status, on_verdict=on_verdict)
     check_sink_options(job, options)
-    job = for_existing_topics(job)
+    job = for_existing_topics(job, on_status)
     target = KafkaTarget(job, options)
     target.check()
-    on_status(f"scenario {job.scenario.name}: {job.history.row_changes} row changes")
+    on_status(f"scenario {job.scenario.name}: {counted(job.history.row_changes, 'row change')}")
     choice = choose_engine(engine, estimate_of(job))
     with target.started(), ExitStack() as stack:
         simulation = Simulation.of(job, EngineStart(choice, job.history.row_changes, on_status)())
@@ -95,7 +96,7 @@ def run_realtime(
         by_commit = simulation.log.changes(simulation.engine).shuffle(_COMMIT, Order(_COMMIT))
         changes = stack.enter_context(by_commit.cached(in_order=True))
         number = sum(changes.results(_count))
-        on_status(f"generated {number} row changes")
+        on_status(f"generated {counted(number, 'row change')}")
         with target.opened():
             run = _Run(simulation, changes, stack, options, wall_clock or SystemClock())
             report = run.execute(target.brokers)
