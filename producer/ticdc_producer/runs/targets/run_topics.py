@@ -57,7 +57,7 @@ def whole_topics(brokers: Brokers, names: Sequence[str]) -> list[OffsetRange]:
     return offset_ranges(cluster.starts(partitions), cluster.ends(partitions))
 
 
-def for_existing_topics(job: Job, on_status: Callable[[str], object] = str) -> Job:
+def for_existing_topics(job: Job, on_status: Callable[[str], None] | None = None) -> Job:
     """Return the job for the partitions of the topics that it is to write, as far as they exist.
 
     :param on_status: called before brokers are asked, because one that is away is waited for.
@@ -66,7 +66,8 @@ def for_existing_topics(job: Job, on_status: Callable[[str], object] = str) -> J
     uri = job.changefeed.sink_uri
     if uri.kind is not SinkKind.KAFKA or uri.embedded:
         return job
-    on_status(f"looking for topics at {','.join(uri.hosts)}")
+    if on_status is not None:
+        on_status(f"looking for topics at {','.join(uri.hosts)}")
     existing = Topics(job.changefeed.brokers).existing()
     topics = (topic for topic in job.stream.topic_partitions.topics if topic in existing)
     return replace(job, changefeed=job.changefeed.with_topics({topic: existing[topic] for topic in topics}))
