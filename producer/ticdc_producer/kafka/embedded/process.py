@@ -60,10 +60,10 @@ def format_storage(folder: BrokerFolder, java: Sequence[str], properties: Mappin
     :param properties: broker properties other than ours.
     :raises BrokerError: if Kafka's storage tool fails.
     """
-    cluster = _random_id()
+    cluster = random_cluster_id()
     snapshot = _snapshot(java, properties)
     if snapshot.is_file():
-        ids = {"version": "1", "node.id": "1", "cluster.id": cluster, "directory.id": _random_id()}
+        ids = {"version": "1", "node.id": "1", "cluster.id": cluster, "directory.id": random_cluster_id()}
         topics = folder.path / TOPICS
         topics.mkdir(exist_ok=True)
         shutil.copyfile(snapshot, topics / snapshot.name)
@@ -80,9 +80,11 @@ def format_storage(folder: BrokerFolder, java: Sequence[str], properties: Mappin
     return cluster
 
 
-def _random_id() -> str:
-    """Return a UUID as Kafka spells it."""
-    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+def random_cluster_id() -> str:
+    """Return a random UUID as Kafka spells it: without a hyphen at its beginning, as that of an option."""
+    while (identity := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
+        pass
+    return identity
 
 
 def _snapshot(java: Sequence[str], properties: Mapping[str, str]) -> Path:
@@ -92,7 +94,6 @@ def _snapshot(java: Sequence[str], properties: Mapping[str, str]) -> Path:
 
 
 def _format(folder: BrokerFolder, java: Sequence[str], cluster: str) -> None:
-    # One argument: every 64th id begins with "-", which the tool would parse as an option.
     tool = ["kafka.tools.StorageTool", "format", f"--cluster-id={cluster}", "--config", "server.properties"]
     with folder.new_log() as log:
         try:
