@@ -84,10 +84,11 @@ def test_a_refused_key_has_its_reason(key: FileKey) -> None:
     assert error.value.hint == key.reason
 
 
-def test_old_images_of_avro_are_refused_in_the_file_and_in_the_uri() -> None:
+def test_old_images_of_avro_are_an_option_of_the_new_architecture() -> None:
     config = nested("sink.kafka-config.codec-config.avro-include-before-value", True)
-    with pytest.raises(ChangefeedError, match="avro-include-before-value: true is not supported"):
-        resolve("kafka:///t?protocol=avro", config)
-    with pytest.raises(ChangefeedError, match="avro-include-before-value: true is not supported"):
+    assert resolve("kafka:///t?protocol=avro&profile=new", config).avro_include_before_value
+    assert resolve(
+        "kafka:///t?protocol=avro&profile=new&avro-include-before-value=true"
+    ).avro_include_before_value
+    with pytest.raises(ChangefeedError, match="profile classic has no option avro-include-before-value"):
         resolve("kafka:///t?protocol=avro&avro-include-before-value=true")
-    resolve("kafka:///t?protocol=avro&avro-include-before-value=false")

@@ -60,6 +60,7 @@ def test_defaults() -> None:
         "avro-decimal-handling-mode": "precise",
         "avro-bigint-unsigned-handling-mode": "long",
         "avro-enable-watermark": False,
+        "avro-include-before-value": False,
         "partition-num": 3,
         "max-message-bytes": 10485760,
         "max-batch-size": 16,

@@ -149,11 +149,13 @@ _SIMPLE = st.builds(
 
 _AVRO = st.builds(
     AvroOptions,
+    profile=st.sampled_from(["classic", "new"]),
     max_message_bytes=st.just(_NO_LIMIT) | st.integers(60, 300),
     enable_tidb_extension=st.booleans(),
     avro_decimal_handling_mode=st.sampled_from(["precise", "string"]),
     avro_bigint_unsigned_handling_mode=st.sampled_from(["long", "string"]),
     avro_enable_watermark=st.booleans(),
+    avro_include_before_value=st.booleans(),
 )
 _PARTS: tuple[Part, Part] = ("key", "value")
 

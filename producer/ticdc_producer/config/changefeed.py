@@ -81,6 +81,7 @@ class Changefeed(BaseModel):
     avro_decimal_handling_mode: str
     avro_bigint_unsigned_handling_mode: str
     avro_enable_watermark: bool
+    avro_include_before_value: bool
 
     case_sensitive: bool
     force_replicate: bool

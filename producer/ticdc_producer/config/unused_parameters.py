@@ -11,7 +11,7 @@ from ticdc_producer.model.option_type import (
     Text,
     UnusedSection,
 )
-from ticdc_producer.model.parameter import CODEC, KAFKA, STORAGE, Parameter, State
+from ticdc_producer.model.parameter import KAFKA, STORAGE, Parameter, State
 
 _COUNT = IntRange(0, (1 << 63) - 1)
 _TUNING = "it tunes a running TiCDC"
@@ -115,8 +115,6 @@ _ELSEWHERE = (
     _ignored("send-all-bootstrap-at-start", Boolean(), _SIMPLE, file_key="sink.send-all-bootstrap-at-start"),
     _ignored("glue-schema-registry-config", _GLUE, "an option of Avro; refused with Avro",
             file_key=KAFKA + "glue-schema-registry-config"),
-    _ignored("avro-include-before-value", Never(), "Avro's rows carry no old image",
-            file_key=CODEC + "avro-include-before-value", in_uri=True),
 )  # fmt: skip
 
 WITHOUT_EFFECT = (*_CLIENT, *_PROGRAM, *_STORAGE, *_ELSEWHERE)

@@ -1,14 +1,12 @@
 """Strict decoder of Avro as TiCDC writes it: every malformed message is a ``DecodeError`` with its position.
 
-Messages contain the ids of their schemas, which a schema registry resolves. Without the TiDB extension rows
-contain neither operation nor commit-ts: a row with a value is decoded as an insert with commit-ts 0. Deletes
-always have commit-ts 0.
+Messages contain the ids of their schemas, which a schema registry resolves. A row without operation is an
+insert, and one without commit-ts has 0. The value of a delete is NULL, its commit-ts, or a record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TypeAlias
 
 import msgspec
@@ -16,115 +14,11 @@ import msgspec
 from ticdc_producer.errors import DecodeError
 from ticdc_producer.model.column import ColumnFlag
 from ticdc_producer.model.event import DDLEvent, Event, EventColumn, Op, ResolvedEvent, RowEvent, Value
-from ticdc_producer.model.tso import LOGICAL_BITS, MAX_TS
-from ticdc_producer.protocols.avro.field_reader import AvroCursor, BadSchema, Reader, field_reader
-from ticdc_producer.protocols.avro.names import (
-    COMMIT_TS,
-    DDL,
-    HEAD,
-    MAGIC,
-    NAMESPACE,
-    OP,
-    PHYSICAL,
-    WATERMARK,
-)
+from ticdc_producer.model.tso import MAX_TS
+from ticdc_producer.protocols.avro.field_reader import AvroCursor, BadSchema
+from ticdc_producer.protocols.avro.names import DDL, DELETE, HEAD, MAGIC, WATERMARK
+from ticdc_producer.protocols.avro.records import RecordReader, RecordRow, record_reader
 from ticdc_producer.protocols.wire import json_form
-
-_EXTENSION = {OP: "string", COMMIT_TS: "long", PHYSICAL: "long"}
-_OPS = {b"c": Op.INSERT, b"u": Op.UPDATE}
-
-
-class _Field(msgspec.Struct):
-    name: str
-    type: object
-
-
-class _Record(msgspec.Struct):
-    type: str
-    name: str
-    namespace: str
-    fields: list[_Field]
-
-
-_DECODER = msgspec.json.Decoder(_Record)
-
-
-@dataclass(frozen=True, slots=True)
-class RecordRow:
-    """The content of a record.
-
-    :param op: None without the TiDB extension.
-    :param commit_ts: 0 without the TiDB extension.
-    """
-
-    values: Mapping[str, Value]
-    op: Op | None = None
-    commit_ts: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class RecordReader:
-    """Reads records of one schema.
-
-    :param types: column name to SQL type name.
-    :param readers: one per column, in the same order.
-    :param extended: whether records have the fields of the TiDB extension.
-    """
-
-    schema: str
-    table: str
-    types: Mapping[str, str]
-    readers: Sequence[Reader]
-    extended: bool
-
-    def row(self, cursor: AvroCursor) -> RecordRow:
-        """Read a record, which must extend to the end of the message part.
-
-        :raises DecodeError: for a malformed record.
-        """
-        values = {name: read(cursor) for name, read in zip(self.types, self.readers, strict=True)}
-        row = _extended(cursor, values) if self.extended else RecordRow(values)
-        cursor.end()
-        return row
-
-
-def _extended(cursor: AvroCursor, values: Mapping[str, Value]) -> RecordRow:
-    op = _OPS.get(cursor.length_prefixed())
-    if op is None:
-        raise cursor.error("OP", "an _tidb_op c or u")
-    commit_ts = cursor.long()
-    if not 0 <= commit_ts <= MAX_TS:
-        raise cursor.error("COMMIT-TS", "a _tidb_commit_ts of 0 … 2^63-1")
-    if cursor.long() != commit_ts >> LOGICAL_BITS:
-        raise cursor.error("COMMIT-TS", "the _tidb_commit_physical_time of the commit-ts")
-    return RecordRow(values, op, commit_ts)
-
-
-def record_reader(schema: str) -> RecordReader:
-    """Make the reader for the records of a schema.
-
-    :raises BadSchema: for a schema that TiCDC does not write.
-    """
-    try:
-        record = _DECODER.decode(schema)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        raise BadSchema("a record") from None
-    if record.type != "record" or not record.namespace.startswith(f"{NAMESPACE}."):
-        raise BadSchema(f"a record in a namespace {NAMESPACE}.DATABASE")
-    last = {field.name: field.type for field in record.fields[-len(_EXTENSION) :]}
-    extended = last == _EXTENSION
-    columns = record.fields[: -len(_EXTENSION)] if extended else record.fields
-    read = [(field.name, *field_reader(field.type)) for field in columns]
-    types = {name: text for name, text, _ in read}
-    if len(types) < len(read):
-        raise BadSchema("fields of different names")
-    return RecordReader(
-        schema=record.namespace.removeprefix(f"{NAMESPACE}."),
-        table=record.name,
-        types=types,
-        readers=[reader for _, _, reader in read],
-        extended=extended,
-    )
 
 
 class _DDL(msgspec.Struct, rename="camel"):
@@ -144,11 +38,16 @@ def control_event(value: bytes) -> Event | None:
     :raises DecodeError: for a malformed DDL or watermark message.
     """
     if value[:1] == bytes((WATERMARK,)):
-        ts = int.from_bytes(value[1:], "big")
-        if len(value) != 9 or ts > MAX_TS:
-            raise DecodeError("AVRO-WATERMARK", "a time stamp of 8 bytes", part="value", byte=1)
-        return ResolvedEvent(commit_ts=ts)
+        return ResolvedEvent(commit_ts=_ts_of(value, "WATERMARK"))
     return _ddl_of(value[1:]) if value[:1] == bytes((DDL,)) else None
+
+
+def _ts_of(value: bytes, kind: str) -> int:
+    """Return the time stamp after the first byte."""
+    ts = int.from_bytes(value[1:], "big")
+    if len(value) != 9 or ts > MAX_TS:
+        raise DecodeError(f"AVRO-{kind}", "a time stamp of 8 bytes", part="value", byte=1)
+    return ts
 
 
 def _ddl_of(text: bytes) -> DDLEvent:
@@ -193,10 +92,10 @@ class AvroDecoder:
             yield control
             return
         key_part = None if key is None else self._part(key, "key")
-        if value is not None:
+        if key_part is not None and (value is None or value[:1] == bytes((DELETE,))):
+            yield _delete(*key_part, 0 if value is None else _ts_of(value, "DELETE"))
+        elif value is not None:
             yield _row_event(key_part, self._part(value, "value"))
-        elif key_part is not None:
-            yield _delete(*key_part)
 
     def _part(self, data: bytes, part: str) -> tuple[RecordReader, RecordRow]:
         schema_id = schema_id_of(data)
@@ -244,17 +143,19 @@ def wire_form(schema_of: SchemaOf) -> Callable[[bytes], object]:
     return form
 
 
-def _delete(reader: RecordReader, row: RecordRow) -> RowEvent:
-    """Return the delete of a tombstone's key."""
-    if reader.extended:
+def _delete(reader: RecordReader, row: RecordRow, commit_ts: int) -> RowEvent:
+    """Return the delete of a message without a record as its value."""
+    if reader.own:
         raise DecodeError("AVRO-KEY", "the schema of a key", part="key", byte=1)
-    return _event(reader, Op.DELETE, _columns(reader, reader.types), before=row)
+    columns = _columns(reader, reader.types)
+    return _event(reader, Op.DELETE, columns, commit_ts, before=row.values, after=None)
 
 
 def _row_event(key: tuple[RecordReader, RecordRow] | None, value: tuple[RecordReader, RecordRow]) -> RowEvent:
     reader, row = value
-    names = _key_names(key, reader, row)
-    return _event(reader, row.op or Op.INSERT, _columns(reader, names), after=row)
+    columns, op = _columns(reader, _key_names(key, reader, row)), row.op or Op.INSERT
+    after = None if op == Op.DELETE else row.values
+    return _event(reader, op, columns, row.commit_ts, before=row.before, after=after)
 
 
 def _key_names(
@@ -283,16 +184,17 @@ def _event(
     reader: RecordReader,
     op: Op,
     columns: tuple[EventColumn, ...],
+    commit_ts: int,
     *,
-    before: RecordRow | None = None,
-    after: RecordRow | None = None,
+    before: Mapping[str, Value] | None,
+    after: Mapping[str, Value] | None,
 ) -> RowEvent:
     return RowEvent(
-        commit_ts=0 if after is None else after.commit_ts,
+        commit_ts=commit_ts,
         schema=reader.schema,
         table=reader.table,
         op=op,
         columns=columns,
-        before=None if before is None else before.values,
-        after=None if after is None else after.values,
+        before=before,
+        after=after,
     )

@@ -6,8 +6,9 @@ A message part consists of a zero byte, the schema id in four bytes, and a recor
 The first byte is the kind of event. It is followed by JSON, or by a 64-bit number, big-endian. Source: tiflow
 ``pkg/sink/codec/avro/avro.go`` (``EncodeDDLEvent``, ``EncodeCheckpointEvent``).
 
-- Rows: the old image of updates; the columns of deletes outside of the key; operation and commit-ts without
-  the TiDB extension, and with it the commit-ts of deletes.
+- Rows without ``avro-include-before-value``: the old image of updates, the columns of deletes outside of the
+  key, and the operation if there is no TiDB extension.
+- Rows without the TiDB extension: the commit-ts. With it the commit-ts of deletes that are tombstones.
 - Names: characters that Avro does not allow are replaced.
 - Types: the width of integers narrower than BIGINT, the exact type of texts and byte strings, UNSIGNED of
   FLOAT, DOUBLE and DECIMAL.
@@ -28,13 +29,22 @@ import pyarrow.compute as pc
 from ticdc_producer.errors import EncodeError
 from ticdc_producer.model.column import ColumnFlag, ColumnInfo
 from ticdc_producer.model.event import DDLEvent, Kind, Message, Op, Value
-from ticdc_producer.model.fidelity import Fidelity, ValueProjection
+from ticdc_producer.model.fidelity import CommitTs, Fidelity, ValueProjection
 from ticdc_producer.model.mysql_type import MySQLType
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.tso import LOGICAL_BITS
-from ticdc_producer.protocols.arrow_text import Fragment, as_int64, concat, lengths
+from ticdc_producer.protocols.arrow_text import Fragment, Numbers, as_int64, concat, fixed_width, lengths
 from ticdc_producer.protocols.avro import plan as binary
-from ticdc_producer.protocols.avro.names import DDL, MAGIC, WATERMARK, Part, sanitized, tidb_type, type_text
+from ticdc_producer.protocols.avro.names import (
+    DDL,
+    DELETE,
+    MAGIC,
+    WATERMARK,
+    Part,
+    sanitized,
+    tidb_type,
+    type_text,
+)
 from ticdc_producer.protocols.avro.options import AvroOptions
 from ticdc_producer.protocols.avro.plan import AvroTablePlan, table_plan
 from ticdc_producer.protocols.avro.schemas import SchemaID, key_flag, schema_of
@@ -78,12 +88,14 @@ class AvroFidelity(Fidelity):
     @classmethod
     def of(cls, options: AvroOptions) -> AvroFidelity:
         """Return the fidelity of an encoder with these options."""
+        before = options.avro_include_before_value
+        of_rows: CommitTs = "exact" if before or options.marks_deletes else "not deletes"
         return cls(
-            old_values="none",
-            names_operation=options.enable_tidb_extension,
-            deletes="handle-key",
+            old_values="all" if before else "none",
+            names_operation=options.names_operation,
+            deletes="all" if before else "handle-key",
             table_ids="none",
-            commit_ts="not deletes" if options.enable_tidb_extension else "none",
+            commit_ts=of_rows if options.enable_tidb_extension else "none",
             resolved=options.sends_watermarks,
             key_flag=key_flag(options),
         )
@@ -124,7 +136,9 @@ def _set(members: Sequence[str], value: Value) -> Value:
     return b"%d" % sum(1 << index for index in first_indexes)
 
 
-_OPS = {Op.INSERT: b"c", Op.UPDATE: b"u"}
+_OPS = {Op.INSERT: b"c", Op.UPDATE: b"u", Op.DELETE: b"d"}
+_NO_BEFORE, _BEFORE = b"\x00", b"\x02"
+"""Indexes of the branches of the old image's union, as encoded."""
 
 
 class AvroEncoder:
@@ -140,19 +154,25 @@ class AvroEncoder:
         self._heads: dict[tuple[TableInfo, Part], bytes] = {}
 
     def rows(self, table: TableInfo, batch: RowBatch) -> EncodedRows:
-        """Encode rows of one table version; see ``protocols.base.Encoder``. Deletes have no value."""
+        """Encode rows of one table version; see ``protocols.base.Encoder``."""
         if table not in self._plans:
             self._plans[table] = table_plan(table, self.options)
         plan, count = self._plans[table], len(batch)
         nothing = pa.nulls(count, pa.binary())
-        unsendable = _unsendable(plan, table, batch.op)
+        options = self.options
+        has_value = batch.op != Op.DELETE or options.avro_include_before_value
+        unsendable = _unsendable(plan, table, batch.op, has_value=has_value)
         if unsendable is not None:
             notes = {
                 index: RowStatus(refusal=unsendable(ts)) for index, ts in enumerate(as_int64(batch.commit_ts))
             }
             return encoded_rows(nothing, nothing, batch.commit_ts, notes)
         key = concat(self._key(plan, table, batch), count) if plan.key else nothing
-        value = nothing if batch.op == Op.DELETE else concat(self._value(plan, table, batch), count)
+        value = nothing
+        if has_value:
+            value = concat(self._value(plan, table, batch), count)
+        elif options.marks_deletes:
+            value = concat((bytes((DELETE,)), _big_endian(as_int64(batch.commit_ts))), count)
         return encoded_rows(key, value, batch.commit_ts, self._notes(plan, table, batch, key, value))
 
     def messages(self, rows: Iterable[EncodedRows]) -> Iterator[MessageBatch]:
@@ -182,11 +202,18 @@ class AvroEncoder:
 
     def _value(self, plan: AvroTablePlan, table: TableInfo, batch: RowBatch) -> Iterator[Fragment]:
         yield self._head(table, "value")
-        yield from plan.cells(batch.after, range(len(plan.columns)))
+        columns = range(len(plan.columns))
+        yield from plan.cells(batch.primary_images, columns)
+        if self.options.avro_include_before_value and batch.op == Op.INSERT:
+            yield _NO_BEFORE
+        elif self.options.avro_include_before_value:
+            yield _BEFORE
+            yield from plan.cells(batch.before, columns)
+        if self.options.names_operation:
+            yield binary.literal(_OPS[batch.op])
         if self.options.enable_tidb_extension:
             commits = as_int64(batch.commit_ts)
-            yield from (binary.literal(_OPS[batch.op]), binary.longs(commits))
-            yield binary.longs(commits >> LOGICAL_BITS)
+            yield from (binary.longs(commits), binary.longs(commits >> LOGICAL_BITS))
 
     def _head(self, table: TableInfo, part: Part) -> bytes:
         if (table, part) not in self._heads:
@@ -204,8 +231,7 @@ class AvroEncoder:
             refusal = too_large(int(sizes[index]), limit, table.schema, table.name, commits[index].as_py())
             notes[index] = RowStatus(refusal=refusal)
         for column, members in reversed(plan.enums):
-            images = [batch.after] if batch.op != Op.DELETE else [batch.before] if column in plan.key else []
-            for image in images:
+            for image in self._images(batch, in_key=column in plan.key):
                 is_error = pc.fill_null(pc.equal(image[column], b"0"), False)
                 for index in pc.indices_nonzero(is_error).to_pylist():
                     notes[index] = RowStatus(
@@ -215,14 +241,30 @@ class AvroEncoder:
                     )
         return notes
 
+    def _images(self, batch: RowBatch, *, in_key: bool) -> list[Sequence[pa.Array]]:
+        """Return the images in which a column is sent.
 
-def _unsendable(plan: AvroTablePlan, table: TableInfo, op: Op) -> Callable[[int], EncodeError] | None:
+        :param in_key: whether the column belongs to the message key.
+        """
+        new = [batch.after] if batch.op != Op.DELETE else []
+        has_old = batch.op != Op.INSERT and self.options.avro_include_before_value
+        old = [batch.before] if has_old or (batch.op == Op.DELETE and in_key) else []
+        return [*new, *old]
+
+
+def _big_endian(numbers: Numbers) -> pa.Array:
+    return fixed_width(numbers.astype(">i8").tobytes(), 8)
+
+
+def _unsendable(
+    plan: AvroTablePlan, table: TableInfo, op: Op, *, has_value: bool
+) -> Callable[[int], EncodeError] | None:
     """Return the refusal of all rows of a table, given their commit-ts; None if they can be sent."""
-    clash = plan.key_clash if op == Op.DELETE else plan.clash  # a delete has no value
+    clash = plan.clash if has_value else plan.key_clash
     if clash:
         what = f"a record can have no field, or no second one, named {clash!r}"
         hint = "Avro's names have letters, digits and _ alone: rename a column"
-    elif op == Op.DELETE and not plan.key:
+    elif op == Op.DELETE and not plan.key and not has_value:
         what = "a delete would have neither key nor value"
         hint = "TiCDC new architecture uses only primary keys as message keys: add a primary key to the table"
     else:

@@ -13,14 +13,17 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
 
-MAGIC, DDL, WATERMARK = 0, 1, 2
-"""First byte of a message part: a record, and the DDL and watermark messages of TiCDC's own tests."""
+MAGIC, DDL, WATERMARK, DELETE = 0, 1, 2, 3
+"""First byte of a message part: a record, and what only TiCDC's own tests have: DDL and watermark messages,
+and in TiCDC new architecture the commit-ts of a delete."""
 
 HEAD = 5
 """Size of the header before the record: ``MAGIC`` and the schema id, big-endian."""
 
 OP, COMMIT_TS, PHYSICAL = "_tidb_op", "_tidb_commit_ts", "_tidb_commit_physical_time"
 """Fields of the TiDB extension: operation, commit-ts, and the milliseconds of the commit-ts."""
+BEFORE, BEFORE_SUFFIX = "_ticdc_before", "_before"
+"""The field of the old image, and the end of its record's name."""
 
 
 Part: TypeAlias = Literal["key", "value"]

@@ -31,6 +31,7 @@ class AvroOptions:
         signed, or as text (``string``).
     :param avro_enable_watermark: send DDL and resolved events, in the encoding of TiCDC's own tests; requires
         the extension.
+    :param avro_include_before_value: add the old image and the operation to the rows; deletes have a value.
     :raises ChangefeedError: for an unknown mode.
     """
 
@@ -40,6 +41,7 @@ class AvroOptions:
     avro_decimal_handling_mode: DecimalMode = "precise"
     avro_bigint_unsigned_handling_mode: BigintUnsignedMode = "long"
     avro_enable_watermark: bool = False
+    avro_include_before_value: bool = False
 
     def __post_init__(self) -> None:
         for field, modes in _MODES.items():
@@ -52,3 +54,13 @@ class AvroOptions:
     def sends_watermarks(self) -> bool:
         """Whether DDL and resolved events have messages."""
         return self.enable_tidb_extension and self.avro_enable_watermark
+
+    @property
+    def names_operation(self) -> bool:
+        """Whether values have the operation."""
+        return self.enable_tidb_extension or self.avro_include_before_value
+
+    @property
+    def marks_deletes(self) -> bool:
+        """Whether the value of a delete is its commit-ts (ticdc ``codec/avro/arvo.go``, ``deleteByte``)."""
+        return self.profile == "new" and self.sends_watermarks and not self.avro_include_before_value

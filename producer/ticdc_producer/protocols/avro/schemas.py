@@ -24,6 +24,8 @@ from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.number_text import plain_text
 from ticdc_producer.protocols import go_json
 from ticdc_producer.protocols.avro.names import (
+    BEFORE,
+    BEFORE_SUFFIX,
     COMMIT_TS,
     OP,
     PHYSICAL,
@@ -125,10 +127,9 @@ def _default_json(column: ColumnInfo, default: bytes, options: AvroOptions) -> b
     return STRINGS.literal(replace_invalid(column.metadata_default or default).decode())
 
 
-_EXTENSION = (
-    b'{"default":"","name":"%b","type":"string"}' % OP.encode(),
-    b'{"default":0,"name":"%b","type":"long"}' % COMMIT_TS.encode(),
-    b'{"default":0,"name":"%b","type":"long"}' % PHYSICAL.encode(),
+_OPERATION = b'{"default":"","name":"%b","type":"string"}' % OP.encode()
+_EXTENSION = tuple(
+    b'{"default":0,"name":"%b","type":"long"}' % name.encode() for name in (COMMIT_TS, PHYSICAL)
 )
 
 
@@ -145,10 +146,19 @@ def key_indexes(table: TableInfo, options: AvroOptions) -> tuple[int, ...]:
 
 def schema_of(part: Part, table: TableInfo, options: AvroOptions) -> str:
     """Return the schema of the keys or values of a table's messages."""
-    columns, extension = table.sent_columns, _EXTENSION if options.enable_tidb_extension else ()
+    fields = [_field(column, options) for column in table.sent_columns]
     if part == "key":
-        columns, extension = tuple(columns[index] for index in key_indexes(table, options)), ()
-    return _record(table, [*(_field(column, options) for column in columns), *extension])
+        return _record(table, [fields[index] for index in key_indexes(table, options)]).decode()
+    before = (_before(table, fields),) if options.avro_include_before_value else ()
+    operation = (_OPERATION,) if options.names_operation else ()
+    extension = _EXTENSION if options.enable_tidb_extension else ()
+    return _record(table, [*fields, *before, *operation, *extension]).decode()
+
+
+def _before(table: TableInfo, fields: Sequence[bytes]) -> bytes:
+    """Return the field of the old image, a record with the same fields."""
+    image = _record(table, fields, BEFORE_SUFFIX)
+    return b'{"default":null,"name":"%b","type":["null",%b]}' % (BEFORE.encode(), image)
 
 
 def name_clash(part: Part, table: TableInfo, options: AvroOptions) -> str:
@@ -157,18 +167,19 @@ def name_clash(part: Part, table: TableInfo, options: AvroOptions) -> str:
     if part == "key":
         columns = tuple(columns[index] for index in key_indexes(table, options))
     names = [sanitized(column.name) for column in columns]
-    extended = part == "value" and options.enable_tidb_extension
-    counts = Counter([*names, *((OP, COMMIT_TS, PHYSICAL) if extended else ())])
+    own = [BEFORE] if options.avro_include_before_value else []
+    own += [OP] if options.names_operation else []
+    own += [COMMIT_TS, PHYSICAL] if options.enable_tidb_extension else []
+    counts = Counter([*names, *(own if part == "value" else ())])
     return next((name for name in names if counts[name] > 1 or not name.isascii()), "")
 
 
-def _record(table: TableInfo, fields: Sequence[bytes]) -> str:
-    text = b'{"type":"record","name":%b,"namespace":%b,"fields":[%b]}' % (
-        STRINGS.literal(sanitized(table.name)),
+def _record(table: TableInfo, fields: Sequence[bytes], suffix: str = "") -> bytes:
+    return b'{"type":"record","name":%b,"namespace":%b,"fields":[%b]}' % (
+        STRINGS.literal(sanitized(table.name) + suffix),
         STRINGS.literal(namespace(table)),
         b",".join(fields),
     )
-    return text.decode()
 
 
 SchemaID: TypeAlias = Callable[[TableInfo, Part, str], int]

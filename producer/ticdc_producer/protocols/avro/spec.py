@@ -152,6 +152,14 @@ SPEC = ProtocolSpec(
             "own tests.",
         ),
         Parameter(
+            name="avro-include-before-value",
+            value=Boolean(),
+            default=False,
+            file_key=CODEC + "avro-include-before-value",
+            profiles=("new",),
+            effect="Values have the old image and the operation, and deletes have values.",
+        ),
+        Parameter(
             name="schema-registry",
             value=Secret(),
             file_key="sink.schema-registry",
@@ -172,6 +180,8 @@ SPEC = ProtocolSpec(
             {"avro-decimal-handling-mode": "string"},
             {"avro-bigint-unsigned-handling-mode": "string"},
             {"enable-tidb-extension": False, "avro-enable-watermark": False},
+            {"profile": "new"},
+            {"profile": "new", "avro-include-before-value": True},
         ),
     ),
     wire=WireFormat(form_of=_form_of, by_form=True),
