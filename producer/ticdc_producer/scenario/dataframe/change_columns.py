@@ -19,10 +19,10 @@ from ticdc_producer.model.column_functions import xx_hash
 from ticdc_producer.model.event import OP_OF_LABEL, Op
 from ticdc_producer.model.shapes import CHANGE_LOG, IMAGE, ChangeBatch
 from ticdc_producer.model.values.sql_value import display_value
+from ticdc_producer.scenario.columns.key_columns import key_texts, row_keys
+from ticdc_producer.scenario.columns.value_columns import canonical_column, null_error
 from ticdc_producer.scenario.dataframe.change_form import CHANGE_TYPES, ChangeForm
-from ticdc_producer.scenario.dataframe.key_columns import key_texts, row_keys
 from ticdc_producer.scenario.dataframe.tables import ValueSources
-from ticdc_producer.scenario.dataframe.value_columns import canonical_column, null_error
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 Values: TypeAlias = Mapping[int, pa.Array]

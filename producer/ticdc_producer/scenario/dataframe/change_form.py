@@ -28,7 +28,7 @@ from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.mysql_type import INTEGERS, LOBS, STRINGS, MySQLType
 from ticdc_producer.model.table import TableInfo
-from ticdc_producer.scenario.dataframe.key_columns import StoredKey, stored_key
+from ticdc_producer.scenario.columns.key_columns import StoredKey, stored_key
 from ticdc_producer.scenario.dataframe.tables import ValueSources, old_row_sources, row_sources
 
 T = MySQLType

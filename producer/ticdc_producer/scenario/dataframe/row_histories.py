@@ -15,7 +15,7 @@ from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column_functions import first_of_groups
 from ticdc_producer.model.event import Op
 from ticdc_producer.model.shapes import CHANGE_LOG, ChangeBatch
-from ticdc_producer.scenario.dataframe.key_columns import StoredKey, joined_texts
+from ticdc_producer.scenario.columns.key_columns import StoredKey, joined_texts
 
 OldRows: TypeAlias = Literal["given", "previous", "preimages"]
 """Where the old image of an update is: in its own row; in the previous change of the row; or in the

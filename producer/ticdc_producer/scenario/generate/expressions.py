@@ -18,8 +18,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as sf
 
 from ticdc_producer.errors import ScenarioError
+from ticdc_producer.scenario.columns.value_columns import required_column
 from ticdc_producer.scenario.dataframe.change_form import check_type
-from ticdc_producer.scenario.dataframe.value_columns import required_column
 from ticdc_producer.scenario.generate.cells import Arguments, Expressions
 from ticdc_producer.scenario.generate.plan import ColumnPlan, GeneratePlan
 

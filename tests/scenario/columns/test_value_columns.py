@@ -16,9 +16,9 @@ from pyspark.sql.types import StructField, StructType
 from ticdc_producer.errors import ScenarioError
 from ticdc_producer.model.column import ColumnInfo
 from ticdc_producer.model.values.coerce import coerce
+from ticdc_producer.scenario.columns.value_columns import canonical_column, required_column
 from ticdc_producer.scenario.dataframe import tables
 from ticdc_producer.scenario.dataframe.change_form import check_type
-from ticdc_producer.scenario.dataframe.value_columns import canonical_column, required_column
 
 pytestmark = pytest.mark.usefixtures("spark")  # reads the names of Spark's types
 

@@ -22,7 +22,7 @@ from ticdc_producer.model.values.coerce import PythonValue, coerce
 from ticdc_producer.model.values.coerce_scalar import largest_decimal
 from ticdc_producer.model.values.collation import pads_space
 from ticdc_producer.model.values.sql_value import value_error
-from ticdc_producer.scenario.dataframe.temporal_columns import (
+from ticdc_producer.scenario.columns.temporal_columns import (
     Texts,
     check_time,
     date_texts,

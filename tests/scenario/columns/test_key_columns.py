@@ -15,8 +15,8 @@ from ticdc_producer.model.row_key import handle_of, index_key, int_key
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.coerce import coerce
 from ticdc_producer.model.values.collation import KNOWN, charset_of
+from ticdc_producer.scenario.columns.key_columns import StoredKey, row_keys, stored_key
 from ticdc_producer.scenario.dataframe import tables
-from ticdc_producer.scenario.dataframe.key_columns import StoredKey, row_keys, stored_key
 
 _RANDOM = random.Random(5)
 _ROWS = 150

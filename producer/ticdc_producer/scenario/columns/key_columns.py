@@ -21,7 +21,7 @@ from ticdc_producer.model.mysql_type import CHARSET_BEARING, INTEGERS, NUMBERED,
 from ticdc_producer.model.row_key import encode_part
 from ticdc_producer.model.table import TableInfo
 from ticdc_producer.model.values.collation import compares_bytes, pads_space, untrimmed_key
-from ticdc_producer.scenario.dataframe.temporal_columns import duration_microseconds
+from ticdc_producer.scenario.columns.temporal_columns import duration_microseconds
 
 Words: TypeAlias = npt.NDArray[np.uint64]
 
